@@ -1,0 +1,142 @@
+"""Entries: what a line of a session file may be, in the form of pi's session version 3."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from app.values.content import UserContent
+from app.values.messages import Message, SystemMessage
+from app.values.usage import Usage
+from app.values.wire import Wire, new_id
+
+SESSION_VERSION = 3
+
+
+def now_iso() -> str:
+    """UTC with milliseconds and a `Z`, as every timestamp of a session file."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class SessionHeader(Wire, frozen=True, kw_only=True, tag_field="type", tag="session"):
+    """The first line of a session file."""
+
+    version: int = SESSION_VERSION
+    id: str
+    timestamp: str = msgspec.field(default_factory=now_iso)
+    cwd: str
+    parent_session: str | None = None
+    """The file that this one was forked from."""
+
+
+class _Entry(Wire, frozen=True, kw_only=True, tag_field="type", tag="*entry"):
+    id: str = msgspec.field(default_factory=new_id)
+    parent_id: str | None
+    timestamp: str = msgspec.field(default_factory=now_iso)
+
+
+class MessageEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="message"):
+    message: Message
+
+
+class ModelChangeEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="model_change"):
+    provider: str
+    model_id: str
+
+
+class ThinkingLevelChangeEntry(
+    _Entry, frozen=True, kw_only=True, tag_field="type", tag="thinking_level_change"
+):
+    thinking_level: str
+
+
+class UsageEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="usage"):
+    """Cost that no message carries."""
+
+    kind: str
+    provider: str
+    model: str
+    usage: Usage
+    note: str | None = None
+
+
+class CompactionEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="compaction"):
+    summary: str
+    first_kept_entry_id: str
+    """Its own id when nothing before it is kept."""
+    tokens_before: int = 0
+    details: Any = None
+    usage: Usage | None = None
+    from_hook: bool | None = None
+    system_message: SystemMessage | None = None
+
+
+class BranchSummaryEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="branch_summary"):
+    from_id: str
+    """The leaf that was left, or `root`."""
+    summary: str
+    details: Any = None
+    usage: Usage | None = None
+    from_hook: bool | None = None
+
+
+class CustomEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="custom"):
+    """State of bayou (`bayou.*`) or of an extension; never in the model's context."""
+
+    custom_type: str
+    data: Any = None
+
+
+class CustomMessageEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="custom_message"):
+    custom_type: str
+    content: str | tuple[UserContent, ...]
+    display: bool = True
+    details: Any = None
+
+
+class ContextEditEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="context_edit"):
+    """Leaves an earlier entry out of the context (`replacement` null) or replaces its content."""
+
+    target_id: str
+    replacement: dict[str, Any] | None
+
+
+class LabelEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="label"):
+    target_id: str
+    label: str | None = None
+    """Absent or empty: the label is taken away."""
+
+
+class SessionInfoEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="session_info"):
+    name: str | None = None
+
+
+class UnknownEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="*unknown"):
+    """An entry of a type that this version does not know, or a known one that cannot be read; kept as it is."""
+
+    id: str = msgspec.field(name="*id", default="")
+    parent_id: str | None = msgspec.field(name="*parentId", default=None)
+    timestamp: str = msgspec.field(name="*timestamp", default="")
+    raw: dict[str, Any] = msgspec.field(name="*raw")
+
+    def __post_init__(self) -> None:
+        for attribute, key in (("id", "id"), ("parent_id", "parentId"), ("timestamp", "timestamp")):
+            value = self.raw.get(key)
+            if isinstance(value, str):
+                msgspec.structs.force_setattr(self, attribute, value)
+
+
+Entry = (
+    MessageEntry
+    | ModelChangeEntry
+    | ThinkingLevelChangeEntry
+    | UsageEntry
+    | CompactionEntry
+    | BranchSummaryEntry
+    | CustomEntry
+    | CustomMessageEntry
+    | ContextEditEntry
+    | LabelEntry
+    | SessionInfoEntry
+    | UnknownEntry
+)

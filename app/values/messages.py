@@ -1,0 +1,149 @@
+"""Messages: what the model reads, in pi's wire form.
+
+Each message has an id from birth (`id`, the same as its session entry's). It is not part of the JSON form.
+"""
+
+import time
+from typing import Any, Literal
+
+import msgspec
+
+from app.values.content import AssistantContent, Image, Text, Thinking, ToolCall, UserContent
+from app.values.usage import Usage
+from app.values.wire import Wire, new_id
+
+StopReason = Literal["pending", "stop", "length", "toolUse", "error", "aborted", "deferred"]
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class _Message(Wire, frozen=True, kw_only=True, tag_field="role", tag="*message"):
+    id: str = msgspec.field(name="*id", default_factory=new_id)
+    timestamp: int | float = msgspec.field(default_factory=now_ms)
+    """Unix time in milliseconds."""
+
+
+class ToolDeclaration(Wire, frozen=True, kw_only=True):
+    """A tool as the model is told of it."""
+
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] = msgspec.field(default_factory=dict)
+    constrained_sampling: Any = None
+
+
+class ToolName(Wire, frozen=True, kw_only=True):
+    name: str
+
+
+class SystemMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="system"):
+    """The prompt's sections and the declared tools, or what changed in them since the last system message."""
+
+    content: str | tuple[UserContent, ...] = ""
+    sections: dict[str, str | None] | None = None
+    tools_added: tuple[ToolDeclaration, ...] | None = None
+    tools_removed: tuple[ToolName, ...] | None = None
+
+
+class UserMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="user"):
+    content: str | tuple[UserContent, ...]
+
+
+class AssistantMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="assistant"):
+    content: tuple[AssistantContent, ...] = ()
+    api: str = ""
+    provider: str = ""
+    model: str = ""
+    response_model: str | None = None
+    response_id: str | None = None
+    provider_thinking_level: Any = None
+    thinking_level: str | None = None
+    diagnostics: Any = None
+    usage: Usage = Usage()
+    stop_reason: StopReason = "stop"
+    deferred: dict[str, Any] | None = None
+    error_message: str | None = None
+    raw_stop_reason: str | None = None
+    end_turn: bool | None = None
+    duration_ms: int | float | None = None
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        return tuple(block for block in self.content if isinstance(block, ToolCall))
+
+    @property
+    def text(self) -> str:
+        return "".join(block.text for block in self.content if isinstance(block, Text))
+
+    @property
+    def thinking(self) -> str:
+        return "".join(block.thinking for block in self.content if isinstance(block, Thinking))
+
+
+class ToolResultMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="toolResult"):
+    tool_call_id: str
+    tool_name: str
+    content: tuple[UserContent, ...] = ()
+    details: Any = None
+    usage: Usage | None = None
+    nested_calls: dict[str, Any] | None = None
+    is_error: bool = False
+    duration_ms: int | float | None = None
+
+
+class BashExecutionMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="bashExecution"):
+    """A command that the person ran with `!`."""
+
+    command: str
+    output: str
+    exit_code: int | None = None
+    cancelled: bool = False
+    truncated: bool = False
+    full_output_path: str | None = None
+    exclude_from_context: bool | None = None
+
+
+class CustomMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="custom"):
+    """A message of an extension or of bayou itself (file map, background result); the model reads it as a user's."""
+
+    custom_type: str
+    content: str | tuple[UserContent, ...]
+    display: bool = True
+    details: Any = None
+
+
+class BranchSummaryMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="branchSummary"):
+    summary: str
+    from_id: str
+
+
+class CompactionSummaryMessage(
+    _Message, frozen=True, kw_only=True, tag_field="role", tag="compactionSummary"
+):
+    summary: str
+    tokens_before: int
+
+
+class UnknownMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="*unknown"):
+    """A message with a role that this version does not know; kept in the file, never sent."""
+
+    raw: dict[str, Any] = msgspec.field(name="*raw")
+
+
+Message = (
+    SystemMessage
+    | UserMessage
+    | AssistantMessage
+    | ToolResultMessage
+    | BashExecutionMessage
+    | CustomMessage
+    | BranchSummaryMessage
+    | CompactionSummaryMessage
+    | UnknownMessage
+)
+
+
+def user_message(text: str, images: tuple[Image, ...] = ()) -> UserMessage:
+    return UserMessage(content=(Text(text=text), *images))

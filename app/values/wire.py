@@ -1,0 +1,211 @@
+"""The common ground of everything that has a JSON form: field names, absent fields, unknown fields, ids.
+
+A wire struct writes camelCase keys, leaves out optional fields that are None, and keeps what it does not
+know: unknown fields in `extra`, unknown types as the union's `Unknown…` member. What the values *are* lives in
+the modules beside this one; bytes and lines are the business of `codec`.
+"""
+
+import types
+import uuid
+from typing import Any, TypeVar, Union, get_args, get_origin
+
+import msgspec
+
+# Fields whose encoded name starts with this never reach the wire.
+_PRIVATE = "*"
+
+
+class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A frozen value with a JSON form in pi's spelling."""
+
+    extra: dict[str, Any] = msgspec.field(name="*extra", default_factory=dict)
+    """Fields that a newer or other writer added; written back as they came."""
+
+
+W = TypeVar("W", bound=msgspec.Struct)
+
+
+def new_id() -> str:
+    """An entry or message id: eight hexadecimal digits. Whoever files it checks for a collision."""
+    return uuid.uuid4().hex[:8]
+
+
+def to_wire(value: Any) -> Any:
+    """`value` as plain JSON data (dicts, lists, scalars)."""
+    if isinstance(value, msgspec.Struct):
+        return _struct_to_wire(value)
+    if isinstance(value, list | tuple):
+        return [to_wire(item) for item in value]
+    if isinstance(value, dict):
+        return {key: to_wire(item) for key, item in value.items()}
+    return value
+
+
+def from_wire(data: Any, kind: Any) -> Any:
+    """Plain JSON data as a value of `kind`, keeping unknown fields and unknown members of open unions.
+
+    Raises `msgspec.ValidationError` when `data` cannot be one.
+    """
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError:
+        return _decode(data, kind)
+
+
+class _Field(msgspec.Struct, frozen=True):
+    attribute: str
+    key: str
+    omit_none: bool
+    kind: Any
+    has_default: bool
+
+
+class _Plan(msgspec.Struct, frozen=True):
+    tag_field: str | None
+    tag: Any
+    fields: tuple[_Field, ...]
+    keys: frozenset[str]
+    is_unknown: bool
+
+
+_plans: dict[type, _Plan] = {}
+
+
+def _plan(cls: type[msgspec.Struct]) -> _Plan:
+    plan = _plans.get(cls)
+    if plan is None:
+        plan = _plans[cls] = _make_plan(cls)
+    return plan
+
+
+def _make_plan(cls: type[msgspec.Struct]) -> _Plan:
+    infos = msgspec.structs.fields(cls)
+    fields = tuple(
+        _Field(
+            attribute=info.name,
+            key=info.encode_name,
+            omit_none=info.default is None,
+            kind=info.type,
+            has_default=info.default is not msgspec.NODEFAULT
+            or info.default_factory is not msgspec.NODEFAULT,
+        )
+        for info in infos
+        if not info.encode_name.startswith(_PRIVATE)
+    )
+    config = cls.__struct_config__
+    keys = {field.key for field in fields}
+    if config.tag_field:
+        keys.add(config.tag_field)
+    return _Plan(
+        tag_field=config.tag_field,
+        tag=config.tag,
+        fields=fields,
+        keys=frozenset(keys),
+        is_unknown=any(info.name == "raw" and info.encode_name.startswith(_PRIVATE) for info in infos),
+    )
+
+
+def _struct_to_wire(value: msgspec.Struct) -> dict[str, Any]:
+    plan = _plan(type(value))
+    if plan.is_unknown:
+        return dict(value.raw)  # pyright: ignore[reportAttributeAccessIssue]  (the plan says it has it)
+    out: dict[str, Any] = {}
+    if plan.tag_field:
+        out[plan.tag_field] = plan.tag
+    for field in plan.fields:
+        item = getattr(value, field.attribute)
+        if item is None and field.omit_none:
+            continue
+        out[field.key] = item if isinstance(item, str | int | float) else to_wire(item)
+    extra = getattr(value, "extra", None)
+    if extra:
+        out.update(extra)
+    return out
+
+
+def _decode(data: Any, kind: Any) -> Any:
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return _decode_struct(data, kind)
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        return _decode_union(data, get_args(kind))
+    if origin in (tuple, list) and isinstance(data, list):
+        items = [_decode(item, get_args(kind)[0]) for item in data]
+        return tuple(items) if origin is tuple else items
+    return msgspec.convert(data, kind)
+
+
+def _decode_union(data: Any, members: tuple[Any, ...]) -> Any:
+    if not isinstance(data, dict):
+        return _first_that_fits(data, [m for m in members if not _is_struct(m)])
+    structs = [member for member in members if _is_struct(member)]
+    for member in structs:
+        plan = _plan(member)
+        if plan.tag_field and not plan.is_unknown and data.get(plan.tag_field) == plan.tag:
+            return _decode_or_keep(data, member, structs)
+    for member in structs:
+        plan = _plan(member)
+        if plan.is_unknown:
+            return member(raw=data)
+    if len(structs) == 1:
+        return _decode_struct(data, structs[0])
+    return _first_that_fits(data, list(members))
+
+
+def _decode_or_keep(data: dict[str, Any], member: Any, structs: list[Any]) -> Any:
+    """A known type with broken fields is kept as unknown where the union has a place for that."""
+    try:
+        return _decode_struct(data, member)
+    except msgspec.ValidationError:
+        for other in structs:
+            if _plan(other).is_unknown:
+                return other(raw=data)
+        raise
+
+
+def _first_that_fits(data: Any, members: list[Any]) -> Any:
+    error = msgspec.ValidationError(f"Unexpected {type(data).__name__}")
+    for member in members:
+        try:
+            return _decode(data, member)
+        except msgspec.ValidationError as problem:
+            error = problem
+    raise error
+
+
+def _decode_struct(data: Any, cls: type[W]) -> W:
+    if not isinstance(data, dict):
+        raise msgspec.ValidationError(f"Expected an object for {cls.__name__}, got {type(data).__name__}")
+    plan = _plan(cls)
+    if plan.is_unknown:
+        return cls(raw=data)
+    values: dict[str, Any] = {}
+    for field in plan.fields:
+        if field.key in data:
+            value = data[field.key]
+            if value is None and field.has_default and not field.omit_none:
+                continue
+            values[field.attribute] = _decode(_empty_for(field.kind) if value is None else value, field.kind)
+        elif not field.has_default:
+            values[field.attribute] = _decode(_empty_for(field.kind), field.kind)
+    unknown = {key: item for key, item in data.items() if key not in plan.keys}
+    if unknown:
+        if not issubclass(cls, Wire):
+            raise msgspec.ValidationError(f"{cls.__name__} has no field {next(iter(unknown))!r}")
+        values["extra"] = unknown
+    return cls(**values)
+
+
+def _empty_for(kind: Any) -> Any:
+    """What a missing or null `content` means: nothing to read. Anything else missing stays an error."""
+    accepts = {get_origin(member) or member for member in (get_args(kind) or (kind,))} | {get_origin(kind)}
+    if type(None) in accepts:
+        return None
+    for empty, kinds in (([], (tuple, list)), ("", (str,)), ({}, (dict,))):
+        if any(k in accepts for k in kinds):
+            return empty
+    return None
+
+
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)

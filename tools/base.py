@@ -1,0 +1,100 @@
+"""What a tool is, and what it is given when it runs. The tools themselves are in `tools.builtin`."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from tools.results import Card, TextBlock, ToolResult
+
+
+class ToolError(Exception):
+    """A failure that the model is told in these words. Says what happened, to which thing, and what to try."""
+
+    def __init__(self, message: str, *, details: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.details = details
+
+
+class FileChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One change of a file by a tool, told after it happened."""
+
+    path: str
+    call_id: str
+    before_hash: str | None
+    """None: the file did not exist."""
+    after_hash: str | None
+    mode_before: int | None = None
+    mode_after: int | None = None
+    added: int = 0
+    removed: int = 0
+
+
+class JobHost(Protocol):
+    """Where running work goes when its caller does not wait for it any longer."""
+
+    def adopt(
+        self,
+        *,
+        call_id: str,
+        title: str,
+        work: Awaitable[ToolResult],
+        tail: Callable[[], str],
+        kill: Callable[[], None],
+    ) -> str:
+        """Takes over running work and returns its job id. Its end is told to the agent by the host."""
+        ...
+
+
+class ToolContext(msgspec.Struct, kw_only=True):
+    """What a call is given. A call is aborted by cancelling its task."""
+
+    call_id: str
+    cwd: Path
+    progress: Callable[[ToolResult], None] = lambda result: None
+    """Shows a result so far. Ignored once the call has ended."""
+    workspace: Any = None
+    """The session's `tools.workspace.Workspace`: read cache, mutation queue, artifacts, shell settings."""
+    jobs: JobHost | None = None
+    background_requested: Callable[[], bool] = lambda: False
+    """True once the person asked to put this call into the background."""
+    model_reads_images: bool = True
+
+
+ShowCall = Callable[[Mapping[str, Any], ToolResult | None], Card]
+"""Draws a call from its (possibly partial) arguments and its result, or its result so far, or None."""
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
+    """One capability, defined once: how the model calls it, what it does, how people see it."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+    """JSON Schema of the arguments."""
+    run: Callable[[Any, ToolContext], Awaitable[ToolResult]]
+    """Gets validated arguments: of type `arguments` where that is given, else a dict."""
+    show: ShowCall | None = None
+    arguments: type[msgspec.Struct] | None = None
+    prepare: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    """Mends well-known mistakes of models before validation."""
+    label: str = ""
+    snippet: str = ""
+    """Its line in the prompt's list of tools; a tool without one is not listed."""
+    guidelines: tuple[str, ...] = ()
+    mode: Literal["parallel", "sequential"] = "parallel"
+    is_read_only: bool = False
+    is_active: bool = True
+    """Whether a new session starts with it."""
+
+    def card(self, arguments: Mapping[str, Any], result: ToolResult | None = None) -> Card:
+        return self.show(arguments, result) if self.show else plain_card(self.name, arguments, result)
+
+
+def plain_card(name: str, arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    """For tools that draw nothing of their own."""
+    subject = ", ".join(f"{key}={value}" for key, value in arguments.items())
+    first_line = subject.splitlines()[0] if subject else ""
+    blocks = (TextBlock(text=result.text),) if result and result.text else ()
+    return Card(title=name, subject=first_line[:200], blocks=blocks)

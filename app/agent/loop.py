@@ -1,0 +1,134 @@
+"""The loop: prompt, model, tools, and again, until nothing is left. It remembers nothing.
+
+`run` and `resume` are async generators of events. Whoever iterates records each event before taking the next
+one; so what the loop asks for (`ports.ask`) always stands on what was recorded.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+
+from app.agent.calls import Batch
+from app.agent.ports import Ports, TurnOutcome
+from app.agent.response import receive
+from app.values.events import (
+    AgentEnd,
+    AgentStart,
+    Event,
+    MessageEnd,
+    MessageStart,
+    ToolExecutionEnd,
+    TurnEnd,
+    TurnStart,
+)
+from app.values.messages import AssistantMessage, Message, ToolResultMessage
+
+
+class CannotContinue(Exception):
+    """There is nothing that the model could answer."""
+
+
+async def run(prompts: Sequence[Message], ports: Ports) -> AsyncIterator[Event]:
+    """Delivers `prompts` and lets the agent work until it has no more to do."""
+    if not prompts:
+        raise CannotContinue("Nothing to say: a run needs at least one message.")
+    async with aclosing(_run(list(prompts), ports)) as events:
+        async for event in events:
+            yield event
+
+
+async def resume(history: Sequence[Message], ports: Ports) -> AsyncIterator[Event]:
+    """Lets the agent go on from the conversation as it stands, whose last message is not the model's own."""
+    if not history:
+        raise CannotContinue("Cannot continue: no messages in context")
+    if isinstance(history[-1], AssistantMessage):
+        raise CannotContinue("Cannot continue from message role: assistant")
+    async with aclosing(_run([], ports)) as events:
+        async for event in events:
+            yield event
+
+
+async def _run(pending: list[Message], ports: Ports) -> AsyncIterator[Event]:
+    produced: list[Message] = []
+    last: AssistantMessage | None = None
+    is_first = True
+    yield AgentStart()
+    while True:
+        if is_first:
+            pending += ports.queues.take("steering")
+            is_first = False
+        turn = _Turn(pending, ports)
+        async with aclosing(turn.events()) as events:
+            async for event in events:
+                if isinstance(event, MessageEnd):
+                    produced.append(event.message)
+                yield event
+        last = turn.message
+        if last is None or await _is_over(turn, ports):
+            break
+        pending = [*ports.queues.take("steering")]
+        if not pending and turn.is_answered:
+            pending = [*ports.queues.take("follow_up")]
+            if not pending:
+                break
+    yield AgentEnd(messages=tuple(produced), will_retry=last is not None and ports.will_retry(last))
+
+
+async def _is_over(turn: "_Turn", ports: Ports) -> bool:
+    assert turn.message is not None
+    is_failed = turn.message.stop_reason in ("error", "aborted")
+    wants_end = await ports.after_turn(TurnOutcome(message=turn.message, results=turn.results))
+    return is_failed or wants_end or ports.abort.is_set
+
+
+class _Turn:
+    """One request to the model, and its tool calls."""
+
+    def __init__(self, pending: Sequence[Message], ports: Ports) -> None:
+        self._pending = pending
+        self._ports = ports
+        self._by_call: dict[str, ToolResultMessage] = {}
+        self._wants_end: dict[str, bool] = {}
+        self.message: AssistantMessage | None = None
+
+    @property
+    def results(self) -> tuple[ToolResultMessage, ...]:
+        """In call order."""
+        calls = self.message.tool_calls if self.message else ()
+        return tuple(self._by_call[call.id] for call in calls if call.id in self._by_call)
+
+    @property
+    def is_answered(self) -> bool:
+        """The model asked for nothing more, or every result of its batch says to end."""
+        return not self._wants_end or all(self._wants_end.values())
+
+    async def events(self) -> AsyncIterator[Event]:
+        yield TurnStart()
+        system = self._ports.system_update()
+        arrived = [*self._pending, *self._ports.queues.take_asides()]
+        for message in [system, *arrived] if system else arrived:
+            yield MessageStart(message=message)
+            yield MessageEnd(message=message)
+        await self._ports.before_request()
+        stream = await self._ports.ask()
+        async with aclosing(receive(stream, self._ports.abort, self._ports.seal)) as response:
+            async for event in response:
+                if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
+                    self.message = event.message
+                yield event
+        assert self.message is not None, "a stream always ends with a message"
+        if self.message.stop_reason not in ("error", "aborted") and self.message.tool_calls:
+            async for event in self._answer_calls(self.message):
+                yield event
+        yield TurnEnd(message=self.message, tool_results=self.results)
+
+    async def _answer_calls(self, message: AssistantMessage) -> AsyncIterator[Event]:
+        async with aclosing(Batch(message, self._ports).events()) as events:
+            async for event in events:
+                if isinstance(event, ToolExecutionEnd) and event.message is not None:
+                    self._by_call[event.tool_call_id] = event.message
+                    self._wants_end[event.tool_call_id] = bool(event.result.terminate)
+                yield event
+        call_ids = tuple(call.id for call in message.tool_calls)
+        for result in [*self.results, *self._ports.queues.take_asides(call_ids)]:
+            yield MessageStart(message=result)
+            yield MessageEnd(message=result)

@@ -1,0 +1,82 @@
+"""Results of tool calls as the model reads them, and the words for calls that never ran."""
+
+from typing import Any
+
+from app.values.content import Image, Text, ToolCall, UserContent
+from app.values.events import ToolOutcome
+from app.values.messages import ToolResultMessage
+from tools.results import ImagePart, TextPart, ToolResult, text_result
+
+ABORTED = "Operation aborted"
+SKIPPED = "Skipped due to queued user message."
+
+
+def failure(text: str, details: dict[str, Any] | None = None) -> ToolResult:
+    return text_result(text, details={} if details is None else details, is_error=True)
+
+
+def not_found(name: str, known: tuple[str, ...]) -> ToolResult:
+    hint = f". Available tools: {', '.join(known)}" if known else ""
+    return failure(f"Tool {name} not found{hint}")
+
+
+def not_run_after_length(name: str) -> ToolResult:
+    return failure(
+        f'Tool call "{name}" was not executed: the response hit the output token limit, so its arguments '
+        "may be truncated. Re-issue the tool call with complete arguments."
+    )
+
+
+def checked(name: str, result: Any) -> ToolResult:
+    """What a tool returned, if it is a result at all."""
+    if not isinstance(result, ToolResult):
+        return failure(f"Tool {name} returned {type(result).__name__} instead of a result")
+    for part in result.content:
+        is_text = isinstance(part, TextPart) and isinstance(part.text, str)
+        if not is_text and not isinstance(part, ImagePart):
+            return failure(f"Tool {name} returned content that is neither text nor image")
+    return result
+
+
+def as_outcome(result: ToolResult) -> ToolOutcome:
+    return ToolOutcome(
+        content=_content(result),
+        details=result.details,
+        structured_content=result.structured_content,
+        terminate=result.terminate or None,
+    )
+
+
+def as_message(call: ToolCall, result: ToolResult, duration_ms: int | None) -> ToolResultMessage:
+    return ToolResultMessage(
+        tool_call_id=call.id,
+        tool_name=call.name,
+        content=_content(result),
+        details=result.details,
+        is_error=result.is_error,
+        duration_ms=duration_ms,
+    )
+
+
+def from_message(message: ToolResultMessage) -> ToolResult:
+    """The way back: a stored result as its tool made it, for drawing."""
+    return ToolResult(
+        content=tuple(
+            TextPart(text=block.text)
+            if isinstance(block, Text)
+            else ImagePart(data=block.data, mime_type=block.mime_type)
+            for block in message.content
+            if isinstance(block, Text | Image)
+        ),
+        details=message.details if isinstance(message.details, dict) else None,
+        is_error=message.is_error,
+    )
+
+
+def _content(result: ToolResult) -> tuple[UserContent, ...]:
+    return tuple(
+        Text(text=part.text)
+        if isinstance(part, TextPart)
+        else Image(data=part.data, mime_type=part.mime_type)
+        for part in result.content
+    )

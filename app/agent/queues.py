@@ -1,0 +1,114 @@
+"""Messages that wait for their moment: steering, follow-up, asides, and what goes with the next prompt.
+
+The only copy. The loop takes from here; faces show, edit and take back what is here.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from app.values.content import text_of
+from app.values.messages import CustomMessage, UserMessage
+
+Queued = UserMessage | CustomMessage
+QueueMode = Literal["one-at-a-time", "all"]
+QueueName = Literal["steering", "follow_up"]
+
+
+class Aside(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that goes right behind the results of a tool batch."""
+
+    message: CustomMessage
+    call_id: str | None = None
+    """The call it belongs to; asides are delivered in call order."""
+
+
+class Queues:
+    """All waiting messages of one session."""
+
+    def __init__(
+        self,
+        *,
+        steering_mode: QueueMode = "one-at-a-time",
+        follow_up_mode: QueueMode = "one-at-a-time",
+        on_change: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.steering_mode: QueueMode = steering_mode
+        self.follow_up_mode: QueueMode = follow_up_mode
+        self._waiting: dict[QueueName, list[Queued]] = {"steering": [], "follow_up": []}
+        self._asides: list[Aside] = []
+        self._next_turn: list[CustomMessage] = []
+        self._on_change = on_change
+        self._on_steering: list[Callable[[], None]] = []
+
+    def waiting(self, queue: QueueName) -> tuple[Queued, ...]:
+        return tuple(self._waiting[queue])
+
+    def texts(self, queue: QueueName) -> tuple[str, ...]:
+        return tuple(text_of(message.content) for message in self._waiting[queue])
+
+    def __len__(self) -> int:
+        return sum(len(messages) for messages in self._waiting.values())
+
+    def add(self, queue: QueueName, message: Queued) -> None:
+        self._waiting[queue].append(message)
+        self._on_change()
+        if queue == "steering":
+            for callback in tuple(self._on_steering):
+                callback()
+
+    def watch_steering(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Calls `callback` whenever a steering message is added; returns how to stop that."""
+        self._on_steering.append(callback)
+        return lambda: self._on_steering.remove(callback)
+
+    def take(self, queue: QueueName) -> list[Queued]:
+        """What is delivered now: one message or all, as the queue's mode says."""
+        waiting = self._waiting[queue]
+        mode = self.steering_mode if queue == "steering" else self.follow_up_mode
+        count = len(waiting) if mode == "all" else min(1, len(waiting))
+        if not count:
+            return []
+        taken, self._waiting[queue] = waiting[:count], waiting[count:]
+        self._on_change()
+        return taken
+
+    def clear(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Empties steering and follow-up; returns the texts that waited there."""
+        removed = self.texts("steering"), self.texts("follow_up")
+        if any(removed):
+            self._waiting = {"steering": [], "follow_up": []}
+            self._on_change()
+        return removed
+
+    def replace(self, queue: QueueName, messages: tuple[Queued, ...]) -> None:
+        """Edited, reordered or partly removed by a person."""
+        self._waiting[queue] = list(messages)
+        self._on_change()
+
+    def remove(self, message_id: str) -> Queued | None:
+        for waiting in self._waiting.values():
+            for index, message in enumerate(waiting):
+                if message.id == message_id:
+                    del waiting[index]
+                    self._on_change()
+                    return message
+        return None
+
+    def add_aside(self, aside: Aside) -> None:
+        self._asides.append(aside)
+
+    def take_asides(self, call_ids: tuple[str, ...] = ()) -> list[CustomMessage]:
+        """Every aside, those of the calls named first and in their order."""
+        order = {call_id: index for index, call_id in enumerate(call_ids)}
+        taken, self._asides = self._asides, []
+        taken.sort(key=lambda aside: order.get(aside.call_id or "", len(order)))
+        return [aside.message for aside in taken]
+
+    def hold_for_next_turn(self, message: CustomMessage) -> None:
+        self._next_turn.append(message)
+
+    def take_next_turn(self) -> list[CustomMessage]:
+        taken, self._next_turn = self._next_turn, []
+        return taken

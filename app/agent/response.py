@@ -1,0 +1,52 @@
+"""One model response as events: started, updated, ended. What is in it is the provider's business."""
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import msgspec
+
+from app.agent.abort import Abort
+from app.providers.contract import AssistantStream
+from app.values.content import AssistantContent, ToolCall
+from app.values.events import Event, MessageEnd, MessageStart, MessageUpdate
+from app.values.messages import AssistantMessage
+from app.values.stream import StreamDone, StreamError, StreamStart
+from app.values.wire import new_id
+
+Seal = Callable[[AssistantMessage], Awaitable[AssistantMessage]]
+
+
+async def receive(stream: AssistantStream, abort: Abort, seal: Seal) -> AsyncIterator[Event]:
+    """Yields one `MessageStart`, updates, and one `MessageEnd`, however the response ends."""
+    started = time.monotonic()
+    forget = abort.on_set(stream.cancel)
+    try:
+        async for event in stream:
+            match event:
+                case StreamStart():
+                    yield MessageStart(message=msgspec.structs.replace(stream.partial, content=()))
+                case StreamDone() | StreamError():
+                    message = msgspec.structs.replace(
+                        event.message,
+                        content=_with_unique_call_ids(event.message.content),
+                        duration_ms=round((time.monotonic() - started) * 1000),
+                    )
+                    yield MessageEnd(message=await seal(message))
+                case _:
+                    yield MessageUpdate(usage=stream.draft.usage, assistant_message_event=event)
+    finally:
+        forget()
+        stream.cancel()
+
+
+def _with_unique_call_ids(content: tuple[AssistantContent, ...]) -> tuple[AssistantContent, ...]:
+    """Some servers send calls without an id, or two with the same; answers could not be told apart."""
+    seen: set[str] = set()
+    blocks: list[AssistantContent] = []
+    for block in content:
+        if isinstance(block, ToolCall) and (not block.id or block.id in seen):
+            block = msgspec.structs.replace(block, id=f"{block.id or 'call'}_{new_id()}")
+        if isinstance(block, ToolCall):
+            seen.add(block.id)
+        blocks.append(block)
+    return tuple(blocks)

@@ -1,0 +1,216 @@
+"""The command line's flags as a table, the parser that reads it, and the help made from it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+
+class UsageError(Exception):
+    """The command line cannot be understood; the text names what and the remedy."""
+
+
+class Flag(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    """Long name without dashes; the option's field is the same with underscores."""
+    short: str = ""
+    value: str = ""
+    """What its argument is called in the help; empty: the flag takes none."""
+    help: str
+    is_repeatable: bool = False
+    choices: tuple[str, ...] = ()
+
+    @property
+    def field(self) -> str:
+        return self.name.replace("-", "_")
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    title: str
+    flags: tuple[Flag, ...]
+
+
+LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
+
+GROUPS: tuple[Group, ...] = (
+    Group(
+        title="Model",
+        flags=(
+            Flag(
+                name="model",
+                value="PATTERN",
+                help="model id, provider/id or part of a name; :LEVEL sets thinking",
+            ),
+            Flag(name="provider", value="NAME", help="look for --model among this provider's models only"),
+            Flag(
+                name="api-key",
+                value="KEY",
+                help="key for this run; not stored (prefer the environment or /login)",
+            ),
+            Flag(name="thinking", value="LEVEL", help="how hard the model thinks", choices=LEVELS),
+            Flag(name="models", value="PATTERNS", help="comma-separated models to cycle through"),
+            Flag(name="list-models", help="list the models (a search word may follow) and exit"),
+        ),
+    ),
+    Group(
+        title="Session",
+        flags=(
+            Flag(name="continue", short="c", help="go on with this folder's latest session"),
+            Flag(name="resume", short="r", help="choose a session to go on with"),
+            Flag(name="session", value="FILE|ID", help="open this session"),
+            Flag(name="session-id", value="ID", help="open the session of this id, or begin it"),
+            Flag(name="fork", value="FILE|ID", help="copy a session into a new one and go on there"),
+            Flag(name="session-dir", value="DIR", help="keep session files here"),
+            Flag(name="no-session", help="keep nothing on disk"),
+            Flag(name="name", short="n", value="NAME", help="name the session"),
+            Flag(
+                name="export",
+                value="FILE",
+                help="write a session as HTML (an output name may follow) and exit",
+            ),
+        ),
+    ),
+    Group(
+        title="Output",
+        flags=(
+            Flag(name="print", short="p", help="answer the prompt on standard output and exit"),
+            Flag(
+                name="mode",
+                value="MODE",
+                help="text, json (events, one a line) or rpc",
+                choices=("text", "json", "rpc"),
+            ),
+            Flag(name="no-merge-deltas", help="json and rpc: every delta as it comes"),
+            Flag(name="rpc-ready", help="rpc: say when commands are read"),
+            Flag(name="verbose", help="show everything at start-up"),
+        ),
+    ),
+    Group(
+        title="Prompt and tools",
+        flags=(
+            Flag(name="system-prompt", value="TEXT|FILE", help="replace the system prompt"),
+            Flag(
+                name="append-system-prompt",
+                value="TEXT|FILE",
+                is_repeatable=True,
+                help="add to the system prompt",
+            ),
+            Flag(name="tools", short="t", value="NAMES", help="only these tools, or +name,-name changes"),
+            Flag(name="exclude-tools", short="xt", value="NAMES", help="not these tools (patterns with *)"),
+            Flag(name="no-tools", short="nt", help="no tools at all"),
+            Flag(name="no-builtin-tools", short="nbt", help="none of bayou's own tools"),
+            Flag(name="no-context-files", short="nc", help="do not read AGENTS.md and CLAUDE.md"),
+        ),
+    ),
+    Group(
+        title="Resources",
+        flags=(
+            Flag(
+                name="extension",
+                short="e",
+                value="PATH",
+                is_repeatable=True,
+                help="load an extension (builtin:NAME for bayou's own)",
+            ),
+            Flag(name="no-extensions", short="ne", help="load none but those named with -e"),
+            Flag(name="safe", help="start without any extension"),
+            Flag(name="skill", value="PATH", is_repeatable=True, help="load a skill"),
+            Flag(name="no-skills", short="ns", help="load none but those named with --skill"),
+            Flag(name="prompt-template", value="PATH", is_repeatable=True, help="load a prompt template"),
+            Flag(name="no-prompt-templates", short="np", help="load none but those named"),
+            Flag(name="theme", value="PATH", is_repeatable=True, help="load a theme file or folder"),
+            Flag(name="use-theme", value="NAME", help="begin with this theme"),
+            Flag(name="no-themes", help="load none but bayou's own and those named"),
+            Flag(name="approve", short="a", help="trust this project for this run"),
+            Flag(name="no-approve", short="na", help="do not trust this project for this run"),
+        ),
+    ),
+    Group(
+        title="Other",
+        flags=(
+            Flag(name="cwd", value="DIR", help="work in this folder"),
+            Flag(name="offline", help="no network use but the model's own"),
+            Flag(name="help", short="h", help="show this help and exit"),
+            Flag(name="version", short="v", help="show the version and exit"),
+        ),
+    ),
+)
+
+FLAGS = tuple(flag for group in GROUPS for flag in group.flags)
+
+
+class Parsed(msgspec.Struct, frozen=True, kw_only=True):
+    values: Mapping[str, Any]
+    """By field: True for a switch, text for a value, a list for a repeatable one."""
+    words: tuple[str, ...]
+    """What is neither a flag nor a flag's value."""
+    unknown: Mapping[str, str | bool] = {}
+    """Long flags that are not in the table; an extension may know them."""
+
+
+def parse(arguments: list[str]) -> Parsed:
+    """Reads the command line. Raises `UsageError`."""
+    by_name = {f"--{flag.name}": flag for flag in FLAGS} | {
+        f"-{flag.short}": flag for flag in FLAGS if flag.short
+    }
+    values: dict[str, Any] = {}
+    words: list[str] = []
+    unknown: dict[str, str | bool] = {}
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            words += rest
+            break
+        if not word.startswith("-") or word == "-" or word.startswith("---"):
+            words.append(word)
+            continue
+        name, separator, inline = word.partition("=")
+        flag = by_name.get(name)
+        if flag is None:
+            if not name.startswith("--"):
+                raise UsageError(f"Unknown option: {name}. See bayou --help.")
+            unknown[name[2:]] = inline if separator else True
+            continue
+        _take(flag, inline if separator else None, rest, values)
+    return Parsed(values=values, words=tuple(words), unknown=unknown)
+
+
+def _take(flag: Flag, inline: str | None, rest: list[str], values: dict[str, Any]) -> None:
+    if not flag.value:
+        if inline is not None:
+            raise UsageError(f"--{flag.name} takes no value.")
+        values[flag.field] = True
+        return
+    if inline is None and not rest:
+        raise UsageError(f"--{flag.name} needs a value: {flag.value}.")
+    value = rest.pop(0) if inline is None else inline
+    if flag.choices and value not in flag.choices:
+        raise UsageError(f"--{flag.name} {value}: not one of {', '.join(flag.choices)}.")
+    if flag.is_repeatable:
+        values.setdefault(flag.field, []).append(value)
+    else:
+        values[flag.field] = value
+
+
+def help_text() -> str:
+    lines = [
+        "bayou: a coding agent in your terminal",
+        "",
+        "Usage: bayou [options] [@file…] [message…]",
+        "       bayou COMMAND …",
+        "",
+        "Without a message bayou opens full screen. Each @file's text goes before the first message.",
+    ]
+    for group in GROUPS:
+        lines += ["", f"{group.title}:"]
+        lines += [_help_line(flag) for flag in group.flags]
+    return "\n".join(lines)
+
+
+def _help_line(flag: Flag) -> str:
+    short = f"-{flag.short}, " if flag.short else ""
+    name = f"  {short}--{flag.name}{' ' + flag.value if flag.value else ''}"
+    if len(name) > 34:
+        return f"{name}\n{'':36}{flag.help}"
+    return f"{name:<36}{flag.help}"

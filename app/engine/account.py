@@ -1,0 +1,54 @@
+"""Keeps count as events pass by: what the session used, and how full the context is. Constant work per event."""
+
+from collections.abc import Iterable
+
+from app.engine.conversation import Conversation
+from app.engine.stats import ContextMeter, ContextUsage, Stats, stats_of
+from app.values.entries import MessageEntry
+from app.values.events import Event, MessageEnd, ToolExecutionEnd
+from app.values.messages import CompactionSummaryMessage, CustomMessage, Message, ToolResultMessage
+from app.values.models import Model
+
+
+class Account:
+    """The counts of one conversation."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.stats = Stats()
+        self._meter = ContextMeter()
+        self.start_over(conversation)
+
+    def start_over(self, conversation: Conversation) -> None:
+        """After the conversation became another one, or was compacted."""
+        self.stats = stats_of(conversation.log.entries)
+        self._meter.reset(conversation.messages, is_compacted=_begins_with_summary(conversation.messages))
+
+    def note(self, event: Event) -> None:
+        match event:
+            case ToolExecutionEnd(message=ToolResultMessage() as message):
+                self._add(message)
+            case MessageEnd(message=message) if not isinstance(message, ToolResultMessage):
+                self._add(message)
+
+    def context_usage(self, model: Model) -> ContextUsage:
+        tokens = self._meter.tokens
+        return ContextUsage(
+            tokens=tokens,
+            context_window=model.context_window,
+            percent=100 * tokens / model.context_window if model.context_window else None,
+        )
+
+    @property
+    def context_tokens(self) -> int:
+        return self._meter.tokens
+
+    def _add(self, message: Message) -> None:
+        self._meter.add(message)
+        if isinstance(message, CustomMessage):
+            self.stats.total_messages += 1
+        else:
+            self.stats.add(MessageEntry(parent_id=None, message=message))
+
+
+def _begins_with_summary(messages: Iterable[Message]) -> bool:
+    return any(isinstance(message, CompactionSummaryMessage) for message in list(messages)[:2])

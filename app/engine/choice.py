@@ -1,0 +1,109 @@
+"""Which model answers and how hard it thinks: the current choice, cycling, and what is possible."""
+
+import msgspec
+
+from app.providers.catalogue import Catalogue
+from app.providers.credentials import Credentials
+from app.providers.thinking import clamp_level, supported_levels
+from app.values.models import Model, ThinkingLevel, thinking_level
+
+
+class NoModel(Exception):
+    """No model is chosen, or the one that was named is not there."""
+
+
+class ModelChoice:
+    """The model and thinking level that the next request uses."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        credentials: Credentials,
+        *,
+        model: Model | None,
+        thinking: ThinkingLevel = "medium",
+        scope: tuple[Model, ...] = (),
+    ) -> None:
+        self.catalogue = catalogue
+        self.credentials = credentials
+        self.scope = scope
+        """The models that cycling goes through; empty: all that have credentials."""
+        self.model = model
+        self._wanted = thinking
+        """What was asked for; a model that cannot do it gets the nearest it can."""
+
+    @property
+    def thinking(self) -> ThinkingLevel:
+        return clamp_level(self.model, self._wanted) if self.model else self._wanted
+
+    @property
+    def levels(self) -> tuple[ThinkingLevel, ...]:
+        return supported_levels(self.model) if self.model else ("off",)
+
+    def required(self) -> Model:
+        if self.model is None:
+            raise NoModel("No model is selected. Choose one with /model, or start with --model.")
+        return self.model
+
+    def available(self) -> tuple[Model, ...]:
+        """Models whose provider has credentials, or needs none."""
+        return tuple(model for model in self.catalogue.models() if self.is_available(model))
+
+    def is_available(self, model: Model) -> bool:
+        return model.api in ("offline", "scripted") or self.credentials.has(model.provider)
+
+    def find(self, provider: str, model_id: str) -> Model:
+        """An available model; raises `NoModel`."""
+        model = self.catalogue.find(provider, model_id)
+        if model is None or not self.is_available(model):
+            raise NoModel(f"Model not found: {provider}/{model_id}")
+        return model
+
+    def set(self, model: Model) -> bool:
+        """Switches; True if the thinking level in force changed with it."""
+        before = self.thinking
+        self.model = model
+        return self.thinking != before
+
+    def set_thinking(self, level: ThinkingLevel) -> bool:
+        before = self.thinking
+        self._wanted = level
+        return self.thinking != before
+
+    def next_model(self, step: int = 1) -> Model | None:
+        """The next one of the scope, or None when there is no other."""
+        candidates = self.scope or self.available()
+        if len(candidates) < 2:
+            return None
+        keys = [model.key for model in candidates]
+        current = self.model.key if self.model else ""
+        index = keys.index(current) if current in keys else -1
+        return candidates[(index + step) % len(candidates)]
+
+    def next_level(self) -> ThinkingLevel | None:
+        """The next level up, round to the first; None when the model does not think."""
+        levels = self.levels
+        if len(levels) < 2:
+            return None
+        index = levels.index(self.thinking) if self.thinking in levels else -1
+        return levels[(index + 1) % len(levels)]
+
+
+class Restored(msgspec.Struct, frozen=True, kw_only=True):
+    """What a resumed session says of its model."""
+
+    model: Model | None
+    thinking: ThinkingLevel | None
+    missing: str | None = None
+    """The model it used, when that cannot be had now."""
+
+
+def restore(choice: ModelChoice, stored: tuple[str, str] | None, level: str | None) -> Restored:
+    """The stored model, if it is still available; else the present one stays."""
+    thinking = thinking_level(level)
+    if stored is None:
+        return Restored(model=None, thinking=thinking)
+    try:
+        return Restored(model=choice.find(*stored), thinking=thinking)
+    except NoModel:
+        return Restored(model=None, thinking=thinking, missing="/".join(stored))

@@ -1,0 +1,165 @@
+"""The conversation as it stands: the session's log and, kept in step with it, the messages the model reads.
+
+Appending costs the same however long the session is; only a change of place (navigation, compaction, an edit
+of the context) projects anew.
+"""
+
+from typing import Any
+
+import msgspec
+
+from app.sessions.log import SessionLog
+from app.values.entries import (
+    ContextEditEntry,
+    CustomEntry,
+    CustomMessageEntry,
+    Entry,
+    MessageEntry,
+    ModelChangeEntry,
+    SessionInfoEntry,
+    ThinkingLevelChangeEntry,
+)
+from app.values.messages import (
+    AssistantMessage,
+    CustomMessage,
+    Message,
+    SystemMessage,
+    ToolDeclaration,
+    ToolName,
+    ToolResultMessage,
+    UserMessage,
+)
+
+
+class Declared(msgspec.Struct, kw_only=True):
+    """The prompt sections and tools that the transcript has told the model of so far."""
+
+    sections: dict[str, str] = msgspec.field(default_factory=dict)
+    tools: dict[str, ToolDeclaration] = msgspec.field(default_factory=dict)
+
+    def apply(self, message: SystemMessage) -> None:
+        for name, text in (message.sections or {}).items():
+            if text is None:
+                self.sections.pop(name, None)
+            else:
+                self.sections[name] = text
+        for removed in message.tools_removed or ():
+            self.tools.pop(removed.name, None)
+        for tool in message.tools_added or ():
+            self.tools[tool.name] = tool
+
+    def update_to(self, sections: dict[str, str], tools: tuple[ToolDeclaration, ...]) -> SystemMessage | None:
+        """What has to be said so that the model knows exactly `sections` and `tools`; None: nothing."""
+        wanted = {tool.name: tool for tool in tools}
+        changed: dict[str, str | None] = {
+            name: text for name, text in sections.items() if self.sections.get(name) != text
+        }
+        changed.update(dict.fromkeys(name for name in self.sections if name not in sections))
+        added = tuple(tool for name, tool in wanted.items() if self.tools.get(name) != tool)
+        removed = tuple(ToolName(name=name) for name in self.tools if name not in wanted)
+        if not (changed or added or removed):
+            return None
+        return SystemMessage(
+            sections=changed or None, tools_added=added or None, tools_removed=removed or None
+        )
+
+
+class Conversation:
+    """One log, read and written by one session."""
+
+    def __init__(self, log: SessionLog) -> None:
+        self.log = log
+        self.messages: list[Message] = []
+        self.declared = Declared()
+        self.reload()
+
+    def reload(self) -> None:
+        """Reads the context from the log, after the leaf moved or the context was edited."""
+        self.messages = list(self.log.project().messages)
+        self.declared = Declared()
+        for message in self.messages:
+            if isinstance(message, SystemMessage):
+                self.declared.apply(message)
+
+    def record(self, message: Message) -> Message:
+        """Writes a message to the log and adds it to the context. Raises `SessionWriteError`."""
+        entry: Entry
+        if isinstance(message, CustomMessage):
+            entry = CustomMessageEntry(
+                id=message.id,
+                parent_id=None,
+                custom_type=message.custom_type,
+                content=message.content,
+                display=message.display,
+                details=message.details,
+            )
+        else:
+            entry = MessageEntry(id=message.id, parent_id=None, message=message)
+        stored = self.log.append(entry)
+        if stored.id != message.id:
+            message = msgspec.structs.replace(message, id=stored.id)
+        self._place(message)
+        return message
+
+    def record_state(self, entry: Entry) -> Entry:
+        """Writes an entry that is not a message."""
+        stored = self.log.append(entry)
+        if isinstance(entry, ContextEditEntry):
+            self.reload()
+        return stored
+
+    def change_model(self, provider: str, model_id: str) -> Entry:
+        return self.record_state(ModelChangeEntry(parent_id=None, provider=provider, model_id=model_id))
+
+    def change_thinking(self, level: str) -> Entry:
+        return self.record_state(ThinkingLevelChangeEntry(parent_id=None, thinking_level=level))
+
+    def rename(self, name: str) -> Entry:
+        return self.record_state(SessionInfoEntry(parent_id=None, name=name))
+
+    def omit(self, entry_id: str) -> Entry:
+        """Leaves an entry out of the context; it stays in the file."""
+        return self.record_state(ContextEditEntry(parent_id=None, target_id=entry_id, replacement=None))
+
+    def note(self, custom_type: str, data: Any) -> Entry:
+        return self.record_state(CustomEntry(parent_id=None, custom_type=custom_type, data=data))
+
+    @property
+    def context_ids(self) -> frozenset[str]:
+        return frozenset(message.id for message in self.messages)
+
+    @property
+    def last_assistant(self) -> AssistantMessage | None:
+        for message in reversed(self.messages):
+            if isinstance(message, AssistantMessage):
+                return message
+        return None
+
+    @property
+    def has_user_message(self) -> bool:
+        return any(isinstance(message, UserMessage) for message in self.messages)
+
+    def _place(self, message: Message) -> None:
+        """Results are recorded as they come and read in call order, as a resumed session reads them."""
+        if isinstance(message, SystemMessage):
+            self.declared.apply(message)
+        index = len(self.messages)
+        if isinstance(message, ToolResultMessage):
+            index = self._place_of_result(message)
+        self.messages.insert(index, message)
+
+    def _place_of_result(self, message: ToolResultMessage) -> int:
+        index = len(self.messages)
+        while index and isinstance(self.messages[index - 1], ToolResultMessage):
+            index -= 1
+        caller = self.messages[index - 1] if index else None
+        if not isinstance(caller, AssistantMessage):
+            return len(self.messages)
+        order = {call.id: position for position, call in enumerate(caller.tool_calls)}
+        mine = order.get(message.tool_call_id, len(order))
+        while index < len(self.messages):
+            other = self.messages[index]
+            if isinstance(other, ToolResultMessage) and order.get(other.tool_call_id, len(order)) > mine:
+                break
+            index += 1
+        return index

@@ -1,0 +1,71 @@
+"""Which messages have reached the model: exact, by id, never by text.
+
+A message counts as delivered when a request that contains it got response headers. A failed request counts
+for nothing. A message that left the context before that (summarised away, omitted) is dropped.
+"""
+
+import asyncio
+from typing import Literal
+
+import msgspec
+
+Outcome = Literal["delivered", "dropped"]
+
+
+class Receipt(msgspec.Struct, frozen=True, kw_only=True):
+    message_id: str
+    outcome: Outcome
+    request_id: str | None = None
+
+
+class Deliveries:
+    """The open requests of a session and who waits for which message."""
+
+    def __init__(self) -> None:
+        self._requests: dict[str, tuple[str, ...]] = {}
+        self._receipts: dict[str, Receipt] = {}
+        self._waiting: dict[str, list[asyncio.Future[Receipt]]] = {}
+
+    def prepared(self, request_id: str, message_ids: tuple[str, ...]) -> None:
+        self._requests[request_id] = message_ids
+
+    def delivered(self, request_id: str) -> None:
+        for message_id in self._requests.pop(request_id, ()):
+            if message_id not in self._receipts:
+                self._settle(Receipt(message_id=message_id, outcome="delivered", request_id=request_id))
+
+    def failed(self, request_id: str) -> None:
+        self._requests.pop(request_id, None)
+
+    def is_open(self, request_id: str) -> bool:
+        return request_id in self._requests
+
+    def left_context(self, remaining: frozenset[str], known: frozenset[str]) -> None:
+        """The context changed: of the messages in `known`, only `remaining` can still be delivered.
+
+        A message in a request that is still open keeps its chance.
+        """
+        open_ids = {message_id for ids in self._requests.values() for message_id in ids}
+        for message_id in list(self._waiting):
+            if message_id in known and message_id not in remaining and message_id not in open_ids:
+                self._settle(Receipt(message_id=message_id, outcome="dropped"))
+
+    async def wait(self, message_id: str, timeout: float | None = None) -> Receipt:
+        """Resolves at the first delivered request that contains the message. Raises TimeoutError."""
+        receipt = self._receipts.get(message_id)
+        if receipt is not None:
+            return receipt
+        future: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
+        waiting = self._waiting.setdefault(message_id, [])
+        waiting.append(future)
+        try:
+            return await asyncio.wait_for(future, timeout)
+        finally:
+            if future in waiting:
+                waiting.remove(future)
+
+    def _settle(self, receipt: Receipt) -> None:
+        self._receipts[receipt.message_id] = receipt
+        for future in self._waiting.pop(receipt.message_id, ()):
+            if not future.done():
+                future.set_result(receipt)

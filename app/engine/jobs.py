@@ -1,0 +1,132 @@
+"""Background jobs: work that a tool handed over, its end told to the agent, never asked for by polling."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+import msgspec
+
+from app.agent.outcomes import failure
+from app.values.events import Event, JobChanged
+from tools.results import ToolResult
+
+JobState = Literal["running", "done", "failed", "killed", "delivered"]
+RESULT_MESSAGE = "background-result"
+
+
+class Job(msgspec.Struct, kw_only=True):
+    id: str
+    title: str
+    call_id: str
+    started: float
+    state: JobState = "running"
+    result: ToolResult | None = None
+    ended: float | None = None
+    is_pinned: bool = False
+    """Goes on when the session is left; ends with the program all the same."""
+    tail: Callable[[], str]
+    kill: Callable[[], None]
+    task: asyncio.Task[None] | None = None
+
+    @property
+    def seconds(self) -> float:
+        return (self.ended or time.monotonic()) - self.started
+
+
+class JobTable:
+    """All jobs of one session; a `tools.base.JobHost`."""
+
+    def __init__(
+        self, tell_agent: Callable[[Job], Awaitable[None]], publish_now: Callable[[Event], None]
+    ) -> None:
+        self._tell_agent = tell_agent
+        self._publish_now = publish_now
+        self._jobs: dict[str, Job] = {}
+        self._count = 0
+
+    def adopt(
+        self,
+        *,
+        call_id: str,
+        title: str,
+        work: Awaitable[ToolResult],
+        tail: Callable[[], str],
+        kill: Callable[[], None],
+    ) -> str:
+        self._count += 1
+        job = Job(
+            id=f"job{self._count}",
+            title=title,
+            call_id=call_id,
+            started=time.monotonic(),
+            tail=tail,
+            kill=kill,
+        )
+        self._jobs[job.id] = job
+        job.task = asyncio.ensure_future(self._follow(job, work))
+        self._changed(job)
+        return job.id
+
+    def all(self) -> tuple[Job, ...]:
+        return tuple(self._jobs.values())
+
+    def running(self) -> tuple[Job, ...]:
+        return tuple(job for job in self._jobs.values() if job.state == "running")
+
+    def get(self, job_id: str) -> Job:
+        """Raises KeyError with a sentence for people."""
+        try:
+            return self._jobs[job_id]
+        except KeyError:
+            known = ", ".join(self._jobs) or "none"
+            raise KeyError(f"No job {job_id}. Jobs: {known}.") from None
+
+    def kill(self, job_id: str) -> Job:
+        job = self.get(job_id)
+        if job.state == "running":
+            job.state = "killed"
+            job.kill()
+        return job
+
+    async def wait(self, job_id: str, timeout: float | None = None) -> Job:
+        """Until the job has ended or `timeout` seconds have passed; look at its state."""
+        job = self.get(job_id)
+        if job.task is not None and job.state == "running":
+            await asyncio.wait([job.task], timeout=timeout)
+        return job
+
+    def mark_delivered(self, job_id: str) -> None:
+        job = self._jobs.get(job_id)
+        if job is not None and job.state != "running":
+            job.state = "delivered"
+            self._changed(job)
+
+    async def close(self, *, keep_pinned: bool = False) -> None:
+        """Ends the jobs with the session."""
+        ending = [job for job in self.running() if not (keep_pinned and job.is_pinned)]
+        for job in ending:
+            self.kill(job.id)
+        tasks = [job.task for job in ending if job.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=5)
+
+    async def _follow(self, job: Job, work: Awaitable[ToolResult]) -> None:
+        try:
+            job.result = await work
+        except asyncio.CancelledError:
+            job.result = failure("Job cancelled")
+        except Exception as problem:  # noqa: BLE001  (a job's failure is its result)
+            job.result = failure(str(problem) or type(problem).__name__)
+        job.ended = time.monotonic()
+        was_killed = job.state == "killed"
+        if not was_killed:
+            job.state = "failed" if job.result.is_error else "done"
+        self._changed(job)
+        if not was_killed:
+            await self._tell_agent(job)
+
+    def _changed(self, job: Job) -> None:
+        self._publish_now(
+            JobChanged(job_id=job.id, title=job.title, state=job.state, tool_call_id=job.call_id)
+        )

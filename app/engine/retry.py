@@ -1,0 +1,56 @@
+"""When a failed request is tried again, and how long to wait before: a policy and a wait that can be cut short."""
+
+import asyncio
+import random
+from typing import Literal
+
+import msgspec
+
+
+class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    is_enabled: bool = True
+    max_attempts: int = 3
+    base_delay_ms: int = 2_000
+    max_delay_ms: int = 60_000
+    jitter: float = 0.0
+    """Share of the delay that is random, so that many clients do not come back at once."""
+
+    def delay_ms(self, attempt: int, server_hint_ms: int | None = None) -> int | None:
+        """Before attempt 1, 2, …; None when the server asks for longer than anyone should wait."""
+        if server_hint_ms is not None:
+            return server_hint_ms if server_hint_ms <= self.max_delay_ms else None
+        delay = min(self.base_delay_ms * 2 ** (attempt - 1), self.max_delay_ms)
+        return round(delay * (1 + self.jitter * random.random()))
+
+
+Ended = Literal["waited", "now", "cancelled"]
+
+
+class Countdown:
+    """A wait that a person can cancel or end early."""
+
+    def __init__(self) -> None:
+        self._answer: asyncio.Future[Ended] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._answer is not None
+
+    async def wait(self, delay_ms: int) -> Ended:
+        self._answer = asyncio.get_running_loop().create_future()
+        try:
+            return await asyncio.wait_for(self._answer, delay_ms / 1000)
+        except TimeoutError:
+            return "waited"
+        finally:
+            self._answer = None
+
+    def cancel(self) -> None:
+        self._end("cancelled")
+
+    def retry_now(self) -> None:
+        self._end("now")
+
+    def _end(self, how: Ended) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(how)

@@ -1,0 +1,403 @@
+"""The session: the one object that every face drives. Verbs in, events out; the work is done by its parts.
+
+What it is made of is put together in `assembly`; how a run goes is `runner`'s business, what the model is
+asked with `turns`'.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from app.agent.abort import Abort
+from app.agent.ports import Ports
+from app.agent.queues import Aside, QueueName, Queues
+from app.engine.account import Account
+from app.engine.choice import ModelChoice, restore
+from app.engine.conversation import Conversation
+from app.engine.delivery import Deliveries, Receipt
+from app.engine.jobs import RESULT_MESSAGE, Job, JobTable
+from app.engine.publisher import Listener, Publisher
+from app.engine.requests import Requests
+from app.engine.runner import Failure, Runner, Steps
+from app.engine.shell import UserShell
+from app.engine.stats import ContextUsage, Stats
+from app.engine.toolbox import Toolbox
+from app.engine.turns import SessionOptions, Turns
+from app.providers.registry import Registry
+from app.sessions.log import SessionLog
+from app.values.content import Image
+from app.values.events import (
+    Event,
+    FileChanged,
+    MessageEnd,
+    ModelChanged,
+    Notice,
+    QueueUpdate,
+    SessionInfoChanged,
+    SessionReplaced,
+    ThinkingLevelChanged,
+)
+from app.values.messages import (
+    AssistantMessage,
+    BashExecutionMessage,
+    CustomMessage,
+    Message,
+    UserMessage,
+    user_message,
+)
+from app.values.models import Model, ThinkingLevel
+from tools.base import FileChange
+
+Disposition = Literal["started", "queued", "handled"]
+DeliverAs = Literal["steer", "follow_up", "next_turn", "aside"]
+SwitchReason = Literal["new", "resume", "fork", "tree", "reload"]
+ModelSource = Literal["set", "cycle", "restore"]
+Classify = Callable[[AssistantMessage, Model | None], Failure]
+
+
+class Refused(Exception):
+    """The session cannot do that now; the text says why and what to do."""
+
+
+class Parts(msgspec.Struct, kw_only=True):
+    """What a session is made of."""
+
+    log: SessionLog
+    registry: Registry
+    choice: ModelChoice
+    toolbox: Toolbox
+    sections: Callable[[], Mapping[str, str]]
+    """The system prompt, as it should be now."""
+    classify: Classify
+    options: SessionOptions
+
+
+class Session:
+    """A conversation with a model that can use tools."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.options = parts.options
+        self.choice = parts.choice
+        self.toolbox = parts.toolbox
+        self.conversation = Conversation(parts.log)
+        self.queues = Queues(on_change=self._queues_changed)
+        self.account = Account(self.conversation)
+        self._classify = parts.classify
+        self._publisher = Publisher(self._listener_failed)
+        self._deliveries = Deliveries()
+        self.requests = Requests(parts.registry, self._deliveries, self.publish, self.publish_now)
+        self.turns = Turns(
+            choice=parts.choice,
+            toolbox=parts.toolbox,
+            queues=self.queues,
+            requests=self.requests,
+            options=parts.options,
+            sections=parts.sections,
+        )
+        self.jobs = JobTable(self._tell_of_job, self.publish_now)
+        self.shell = UserShell(parts.toolbox.workspace, self.publish)
+        self._held_back: list[BashExecutionMessage] = []
+        self.steps = Steps(
+            make_ports=self._ports,
+            classify=self._failure,
+            publish=self.publish,
+            turn_ended=self._record_held_back,
+        )
+        self.runner = self._new_runner()
+        parts.toolbox.jobs = self.jobs
+        parts.toolbox.model_reads_images = lambda: self.choice.model is None or self.choice.model.reads_images
+        parts.toolbox.workspace.on_change = self._file_changed
+
+    # What it is
+
+    @property
+    def log(self) -> SessionLog:
+        return self.conversation.log
+
+    @property
+    def cwd(self) -> Path:
+        return self.toolbox.cwd
+
+    @property
+    def is_running(self) -> bool:
+        return self.runner.is_running
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The context: what the model reads with the next request."""
+        return tuple(self.conversation.messages)
+
+    @property
+    def stats(self) -> Stats:
+        return self.account.stats
+
+    def context_usage(self) -> ContextUsage | None:
+        """How full the model's window is."""
+        return self.account.context_usage(self.choice.model) if self.choice.model else None
+
+    # Being heard
+
+    def subscribe(self, listener: Listener, *, may_slow: bool = False) -> Callable[[], None]:
+        """Tells `listener` every event from now on; returns how to stop."""
+        return self._publisher.subscribe(listener, may_slow=may_slow)
+
+    async def publish(self, event: Event) -> None:
+        self.account.note(event)
+        await self._publisher.publish(event)
+
+    def publish_now(self, event: Event) -> None:
+        self.account.note(event)
+        self._publisher.publish_now(event)
+
+    def notify(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
+        self.publish_now(Notice(level=level, text=text))
+
+    async def drain(self) -> None:
+        """Waits until every listener has heard everything."""
+        await self._publisher.drain()
+
+    # Talking
+
+    async def prompt(
+        self,
+        text: str,
+        images: Sequence[Image] = (),
+        *,
+        while_running: Literal["steer", "follow_up"] | None = None,
+    ) -> Disposition:
+        """Sends a prompt. Returns once it is accepted; what comes of it arrives as events."""
+        message = _checked(text, images)
+        if self.is_running:
+            if while_running is None:
+                raise Refused(
+                    "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') "
+                    "to queue the message."
+                )
+            self.queues.add("steering" if while_running == "steer" else "follow_up", message)
+            return "queued"
+        self._require_model()
+        self.runner.start([*self.queues.take_next_turn(), message])
+        return "started"
+
+    def queue(self, queue: QueueName, text: str, images: Sequence[Image] = ()) -> None:
+        """Adds a message to a queue: delivered in this run if one is under way, else with the next."""
+        self.queues.add(queue, _checked(text, images))
+
+    def resume(self) -> None:
+        """Lets the agent go on from the conversation as it stands."""
+        self._require_idle("Continuing")
+        self._require_model()
+        self.runner.start([])
+
+    async def send(
+        self,
+        message: CustomMessage,
+        *,
+        deliver_as: DeliverAs = "steer",
+        trigger: bool = False,
+        call_id: str | None = None,
+    ) -> str:
+        """Delivers a message of bayou's or an extension's own; returns its id, for `wait_for_delivery`."""
+        if deliver_as == "next_turn":
+            self.queues.hold_for_next_turn(message)
+        elif self.is_running and deliver_as == "aside":
+            self.queues.add_aside(Aside(message=message, call_id=call_id))
+        elif self.is_running:
+            self.queues.add("steering" if deliver_as == "steer" else "follow_up", message)
+        elif trigger:
+            self._require_model()
+            self.runner.start([message])
+        else:
+            await self.runner.append(message)
+        return message.id
+
+    async def abort(self) -> None:
+        """Stops whatever is under way and waits until it has settled. Queued messages stay queued."""
+        self.shell.abort()
+        await self.runner.abort()
+
+    async def wait_until_idle(self) -> None:
+        await self.runner.wait()
+
+    async def wait_for_delivery(self, message_id: str, timeout: float | None = None) -> Receipt:
+        """Resolves when a request with this message got response headers, or it left the context."""
+        return await self._deliveries.wait(message_id, timeout)
+
+    # The model
+
+    async def set_model(self, model: Model, source: ModelSource = "set") -> None:
+        """Switches from the next request on."""
+        level_changed = self.choice.set(model)
+        self.conversation.change_model(model.provider, model.id)
+        await self.publish(ModelChanged(model=model, source=source))
+        if level_changed:
+            await self._record_thinking()
+
+    async def cycle_model(self, step: int = 1) -> Model | None:
+        model = self.choice.next_model(step)
+        if model is not None:
+            await self.set_model(model, "cycle")
+        return model
+
+    async def set_thinking(self, level: ThinkingLevel) -> None:
+        """Clamped to what the model can do."""
+        if self.choice.set_thinking(level):
+            await self._record_thinking()
+
+    async def cycle_thinking(self) -> ThinkingLevel | None:
+        level = self.choice.next_level()
+        if level is not None:
+            await self.set_thinking(level)
+        return level
+
+    async def _record_thinking(self) -> None:
+        self.conversation.change_thinking(self.choice.thinking)
+        await self.publish(ThinkingLevelChanged(level=self.choice.thinking))
+
+    # The shell, the name, other places
+
+    async def run_shell(
+        self, command: str, *, exclude: bool = False, update_id: str | None = None
+    ) -> BashExecutionMessage:
+        """Runs a person's command; the model reads it with the next request unless `exclude`."""
+        message = await self.shell.run(command, exclude=exclude, update_id=update_id)
+        if self.is_running:
+            self._held_back.append(message)
+        else:
+            await self._record_shell(message)
+        return message
+
+    async def _record_shell(self, message: BashExecutionMessage) -> None:
+        await self.publish(MessageEnd(message=self.conversation.record(message)))
+
+    async def rename(self, name: str) -> None:
+        cleaned = " ".join(name.split())
+        self.conversation.rename(cleaned)
+        await self.publish(SessionInfoChanged(name=cleaned or None))
+
+    async def go_to(self, entry_id: str | None) -> None:
+        """Moves to a point of the tree; `None` is before everything."""
+        self._require_idle("Going to another point of the session")
+        self.log.move_leaf(entry_id)
+        await self._replaced("tree")
+
+    async def open(self, log: SessionLog, reason: SwitchReason) -> None:
+        """Goes on with another log; the present one is closed."""
+        self._require_idle("Switching sessions")
+        await self.jobs.close(keep_pinned=True)
+        previous, self.conversation = self.log, Conversation(log)
+        previous.close()
+        self.runner = self._new_runner()
+        await self._replaced(reason)
+
+    async def _replaced(self, reason: SwitchReason) -> None:
+        self.conversation.reload()
+        self.account.start_over(self.conversation)
+        self.restore_choice()
+        self.forget_undeliverable()
+        await self.publish(SessionReplaced(reason=reason))
+
+    def restore_choice(self) -> None:
+        """Takes up the model and thinking level that the log was left with."""
+        projection = self.log.project()
+        restored = restore(self.choice, projection.model, projection.thinking_level)
+        if restored.model is not None:
+            self.choice.set(restored.model)
+        if restored.thinking is not None and self.log.entries:
+            self.choice.set_thinking(restored.thinking)
+        if restored.missing is not None:
+            self.notify(
+                f"This session used {restored.missing}, which is not available now. Choose another with /model.",
+                "warning",
+            )
+
+    def forget_undeliverable(self) -> None:
+        """Messages that left the context will not reach the model any more; whoever waits is told."""
+        known = frozenset(entry.id for entry in self.log.entries)
+        self._deliveries.left_context(self.conversation.context_ids, known)
+
+    async def close(self) -> None:
+        """Ends the run, the jobs and the log."""
+        await self.abort()
+        await self.jobs.close()
+        await self.drain()
+        self._publisher.close()
+        self.log.close()
+
+    # How the parts meet
+
+    def _new_runner(self) -> Runner:
+        return Runner(self.conversation, self.queues, self.requests, self.steps, lambda: self.options.retry)
+
+    def _ports(self, abort: Abort) -> Ports:
+        return self.turns.ports(self.conversation, abort, self.runner.will_retry)
+
+    def _failure(self, message: AssistantMessage) -> Failure:
+        return self._classify(message, self.choice.model)
+
+    async def _record_held_back(self) -> None:
+        """Commands that ran beside the agent are recorded behind the turn."""
+        held, self._held_back = self._held_back, []
+        for message in held:
+            await self._record_shell(message)
+
+    async def _tell_of_job(self, job: Job) -> None:
+        """The end of a job wakes the agent."""
+        assert job.result is not None
+        message = CustomMessage(
+            custom_type=RESULT_MESSAGE,
+            content=f"Background {job.id} ({job.title}) has ended: {job.state}.\n\n{job.result.text}",
+            details={"jobId": job.id, "title": job.title, "state": job.state, "toolCallId": job.call_id},
+        )
+        deliver_as: DeliverAs = "steer" if self.options.background_delivery == "steer" else "follow_up"
+        try:
+            await self.send(message, deliver_as=deliver_as, trigger=True)
+        except Refused as problem:
+            self.notify(f"The result of {job.id} waits: {problem}", "warning")
+            self.queues.hold_for_next_turn(message)
+            return
+        await self.wait_for_delivery(message.id)
+        self.jobs.mark_delivered(job.id)
+
+    def _queues_changed(self) -> None:
+        self.publish_now(
+            QueueUpdate(steering=self.queues.texts("steering"), follow_up=self.queues.texts("follow_up"))
+        )
+
+    def _file_changed(self, change: FileChange) -> None:
+        self.publish_now(
+            FileChanged(
+                path=change.path,
+                tool_call_id=change.call_id,
+                before_hash=change.before_hash,
+                after_hash=change.after_hash,
+                mode_before=change.mode_before,
+                mode_after=change.mode_after,
+                added=change.added,
+                removed=change.removed,
+            )
+        )
+
+    def _listener_failed(self, listener: Listener, problem: BaseException) -> None:
+        name = getattr(listener, "__qualname__", repr(listener))
+        self._publisher.remove(listener)
+        self.notify(f"A listener failed and was removed: {name}: {problem}", "error")
+
+    def _require_model(self) -> None:
+        model = self.choice.model
+        if model is None:
+            raise Refused("No model is selected. Choose one with /model, or start with --model.")
+        if not self.choice.is_available(model):
+            raise Refused(f"No API key found for {model.provider}. Add one with /login {model.provider}.")
+
+    def _require_idle(self, what: str) -> None:
+        if self.is_running:
+            raise Refused(f"{what} has to wait until the agent is idle. Stop it with Escape first.")
+
+
+def _checked(text: str, images: Sequence[Image]) -> UserMessage:
+    if not text.strip() and not images:
+        raise Refused("There is nothing to send: the message is empty.")
+    return user_message(text, tuple(images))

@@ -1,0 +1,118 @@
+"""The tools of a session: which exist, which are active, and what a call of one is given."""
+
+import fnmatch
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+
+from app.values.content import ToolCall
+from app.values.messages import ToolDeclaration
+from tools.base import JobHost, Tool, ToolContext, plain_card
+from tools.results import Card, ToolResult
+from tools.workspace import Workspace
+
+
+class ToolChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line and the settings say of tools. Patterns may hold `*`."""
+
+    only: tuple[str, ...] | None = None
+    """An allow list; None: the defaults."""
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, names: Iterable[str]) -> "ToolChoice":
+        """A list of names, or one of `+name` and `-name` changes; not both."""
+        plain = tuple(name for name in names if name[:1] not in "+-")
+        add = tuple(name[1:] for name in names if name.startswith("+"))
+        remove = tuple(name[1:] for name in names if name.startswith("-"))
+        if plain and (add or remove):
+            raise ValueError("Name the tools, or change the defaults with +name and -name, but not both.")
+        return cls(only=plain or None, add=add, remove=remove)
+
+
+class Toolbox:
+    """All tools by name, the later registration winning, and the active ones."""
+
+    def __init__(self, tools: Iterable[Tool], workspace: Workspace, cwd: Path) -> None:
+        self.workspace = workspace
+        self.cwd = cwd
+        self.jobs: JobHost | None = None
+        self.model_reads_images: Callable[[], bool] = lambda: True
+        self._all: dict[str, Tool] = {tool.name: tool for tool in tools}
+        self._owners: dict[str, list[tuple[str, Tool]]] = {}
+        self._active: list[str] = [name for name, tool in self._all.items() if tool.is_active]
+        self._to_background: set[str] = set()
+
+    def choose(self, choice: ToolChoice) -> None:
+        if choice.only is not None:
+            self._active = [name for name in self._all if _matches(name, choice.only)]
+        self._active += [
+            name for name in self._all if name not in self._active and _matches(name, choice.add)
+        ]
+        self._active = [name for name in self._active if not _matches(name, choice.remove)]
+
+    def register(self, tool: Tool, *, owner: str) -> None:
+        """Adds a tool, or covers one of the same name until its owner is removed."""
+        covered = self._all.get(tool.name)
+        if covered is not None:
+            self._owners.setdefault(tool.name, []).append((owner, covered))
+        else:
+            self._owners.setdefault(tool.name, [])
+        self._all[tool.name] = tool
+        if tool.is_active and tool.name not in self._active:
+            self._active.append(tool.name)
+
+    def unregister(self, name: str) -> None:
+        covered = self._owners.pop(name, [])
+        if covered:
+            self._all[name] = covered[-1][1]
+        else:
+            self._all.pop(name, None)
+            self._active = [active for active in self._active if active != name]
+
+    def all(self) -> tuple[Tool, ...]:
+        return tuple(self._all.values())
+
+    def active(self) -> dict[str, Tool]:
+        return {name: self._all[name] for name in self._active if name in self._all}
+
+    def set_active(self, names: Iterable[str]) -> None:
+        self._active = [name for name in dict.fromkeys(names) if name in self._all]
+
+    def declarations(self) -> tuple[ToolDeclaration, ...]:
+        """Sorted, so that the prompt's bytes do not depend on who came first."""
+        return tuple(
+            ToolDeclaration(name=tool.name, description=tool.description, parameters=tool.schema)
+            for tool in sorted(self.active().values(), key=lambda tool: tool.name)
+        )
+
+    def context(self, call: ToolCall, progress: Callable[[ToolResult], None]) -> ToolContext:
+        return ToolContext(
+            call_id=call.id,
+            cwd=self.cwd,
+            progress=progress,
+            workspace=self.workspace,
+            jobs=self.jobs,
+            background_requested=lambda: call.id in self._to_background,
+            model_reads_images=self.model_reads_images(),
+        )
+
+    def send_to_background(self, call_id: str) -> None:
+        """The person asked that this running call be waited for no longer."""
+        self._to_background.add(call_id)
+
+    def card(self, call: ToolCall, result: ToolResult | None = None) -> Card:
+        """How people see a call. A tool that cannot draw these arguments is drawn plainly."""
+        tool = self._all.get(call.name)
+        if tool is None:
+            return plain_card(call.name, call.arguments, result)
+        try:
+            return tool.card(call.arguments, result)
+        except Exception:  # noqa: BLE001  (arguments may be partial or a model's nonsense)
+            return plain_card(call.name, call.arguments, result)
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)

@@ -1,0 +1,135 @@
+"""What the loop is given for each turn: the model to ask with everything that is in the conversation, the tools,
+the queues, and whom to consult on the way.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from app.agent.abort import Abort
+from app.agent.ports import InterruptMode, Ports, TurnOutcome, Verdict
+from app.agent.prompt import prompt_text
+from app.agent.queues import Queues
+from app.engine.choice import ModelChoice
+from app.engine.conversation import Conversation
+from app.engine.requests import Ask, Requests
+from app.engine.retry import RetryPolicy
+from app.engine.toolbox import Toolbox
+from app.providers.contract import AssistantStream, Context, Credential, StreamOptions
+from app.providers.credentials import CredentialError
+from app.values.content import ToolCall
+from app.values.messages import AssistantMessage
+from tools.results import ToolResult
+
+
+async def _nothing() -> None:
+    return None
+
+
+async def _go_on(outcome: TurnOutcome) -> bool:
+    return False
+
+
+async def _as_it_is(message: AssistantMessage) -> AssistantMessage:
+    return message
+
+
+async def _allow(call: ToolCall, arguments: dict[str, Any]) -> Verdict:
+    return Verdict()
+
+
+async def _keep(call: ToolCall, arguments: dict[str, Any], result: ToolResult) -> ToolResult:
+    return result
+
+
+class TurnHooks(msgspec.Struct, kw_only=True):
+    """Who is consulted during a turn. The defaults change nothing; extensions and compaction put theirs here."""
+
+    before_request: Callable[[], Awaitable[None]] = _nothing
+    seal: Callable[[AssistantMessage], Awaitable[AssistantMessage]] = _as_it_is
+    before_tool: Callable[[ToolCall, dict[str, Any]], Awaitable[Verdict]] = _allow
+    after_tool: Callable[[ToolCall, dict[str, Any], ToolResult], Awaitable[ToolResult]] = _keep
+    after_turn: Callable[[TurnOutcome], Awaitable[bool]] = _go_on
+
+
+class SessionOptions(msgspec.Struct, kw_only=True):
+    """What can change while a session runs; each holds from the next moment it matters."""
+
+    interrupt_mode: InterruptMode = "wait"
+    retry: RetryPolicy = RetryPolicy()
+    background_delivery: str = "follow_up"
+    stream: StreamOptions = StreamOptions()
+    """Time limits, proxy, cache and budgets of requests."""
+
+
+class Turns:
+    """Makes the loop's ports for one session."""
+
+    def __init__(
+        self,
+        *,
+        choice: ModelChoice,
+        toolbox: Toolbox,
+        queues: Queues,
+        requests: Requests,
+        options: SessionOptions,
+        sections: Callable[[], Mapping[str, str]],
+    ) -> None:
+        self.hooks = TurnHooks()
+        self._choice = choice
+        self._toolbox = toolbox
+        self._queues = queues
+        self._requests = requests
+        self._options = options
+        self.sections = sections
+
+    def ports(
+        self, conversation: Conversation, abort: Abort, will_retry: Callable[[AssistantMessage], bool]
+    ) -> Ports:
+        return Ports(
+            ask=lambda: self.ask(conversation),
+            tools=self._toolbox.active,
+            tool_context=self._toolbox.context,
+            queues=self._queues,
+            abort=abort,
+            interrupt_mode=lambda: self._options.interrupt_mode,
+            system_update=lambda: conversation.declared.update_to(
+                dict(self.sections()), self._toolbox.declarations()
+            ),
+            before_request=self.hooks.before_request,
+            seal=self.hooks.seal,
+            before_tool=self.hooks.before_tool,
+            after_tool=self.hooks.after_tool,
+            after_turn=self.hooks.after_turn,
+            will_retry=will_retry,
+        )
+
+    async def ask(self, conversation: Conversation) -> AssistantStream:
+        """Sends what is in the conversation now to the model that is chosen now."""
+        model = self._choice.required()
+        credential, problem = await self._credential(model.provider)
+        declared = conversation.declared
+        ask = Ask(
+            model=model,
+            context=Context(
+                system_prompt=prompt_text(declared.sections),
+                messages=tuple(conversation.messages),
+                tools=tuple(sorted(declared.tools.values(), key=lambda tool: tool.name)),
+            ),
+            options=msgspec.structs.replace(
+                self._options.stream,
+                credential=credential,
+                thinking=self._choice.thinking,
+                session_id=conversation.log.session_id,
+            ),
+            session_id=conversation.log.session_id,
+        )
+        return await self._requests.send(ask, failure=problem)
+
+    async def _credential(self, provider: str) -> tuple[Credential, str | None]:
+        """A key that cannot be had (a failing command, say) is the request's failure, in its own words."""
+        try:
+            return await self._choice.credentials.resolve(provider) or Credential(), None
+        except CredentialError as problem:
+            return Credential(), str(problem)

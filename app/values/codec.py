@@ -1,6 +1,7 @@
 """Values ↔ JSON bytes, one object a line. Nothing else in the program turns values into JSON text."""
 
 import json
+import re
 from typing import Any
 
 import msgspec
@@ -8,6 +9,10 @@ import msgspec
 from app.values.wire import from_wire, to_wire
 
 _decoder = msgspec.json.Decoder()
+_typed: dict[Any, msgspec.json.Decoder[Any]] = {}
+
+# A key or type that only means something inside this program (see `wire`), met in foreign text.
+_PRIVATE_WORD = re.compile(rb'"(?:\*|\\u002[aA])(?:\\u[0-9a-fA-F]{4}|[^"\\])*"')
 
 
 def encode_json(data: Any) -> bytes:
@@ -24,7 +29,7 @@ def decode_json(line: bytes | str) -> Any:
         return _decoder.decode(line)
     except msgspec.DecodeError as problem:
         return _decode_leniently(line, problem)
-    except UnicodeDecodeError as problem:
+    except (UnicodeDecodeError, RecursionError) as problem:
         raise msgspec.DecodeError(str(problem)) from problem
 
 
@@ -35,7 +40,21 @@ def encode(value: Any) -> bytes:
 
 def decode(line: bytes | str, kind: Any) -> Any:
     """One line of JSON as a value of `kind`. Raises `msgspec.DecodeError` (or its child `ValidationError`)."""
-    return from_wire(decode_json(line), kind)
+    data = line.encode("utf-8", "surrogatepass") if isinstance(line, str) else line
+    is_plain = not (b'"*' in data or b"u002" in data) or _PRIVATE_WORD.search(data) is None
+    if is_plain:
+        try:
+            return _typed_decoder(kind).decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            pass  # unknown fields or types, lone surrogates, broken text: told apart below
+    return from_wire(decode_json(line), kind, is_trusted=is_plain)
+
+
+def _typed_decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    decoder = _typed.get(kind)
+    if decoder is None:
+        decoder = _typed[kind] = msgspec.json.Decoder(kind)
+    return decoder
 
 
 def _decode_leniently(line: bytes | str, problem: msgspec.DecodeError) -> Any:

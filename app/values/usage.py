@@ -11,7 +11,8 @@ class Cost(Wire, frozen=True, kw_only=True):
     cache_read: float = 0.0
     cache_write: float = 0.0
     total: float = 0.0
-    total_from_provider: float | None = None
+    total_from_provider: bool | float | None = None
+    """Whether the provider itself said what it cost (some writers put the amount here)."""
 
 
 class Usage(Wire, frozen=True, kw_only=True):

@@ -5,8 +5,8 @@ know: unknown fields in `extra`, unknown types as the union's `Unknown…` membe
 the modules beside this one; bytes and lines are the business of `codec`.
 """
 
+import os
 import types
-import uuid
 from typing import Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
@@ -27,7 +27,7 @@ W = TypeVar("W", bound=msgspec.Struct)
 
 def new_id() -> str:
     """An entry or message id: eight hexadecimal digits. Whoever files it checks for a collision."""
-    return uuid.uuid4().hex[:8]
+    return os.urandom(4).hex()
 
 
 def to_wire(value: Any) -> Any:
@@ -41,11 +41,14 @@ def to_wire(value: Any) -> Any:
     return value
 
 
-def from_wire(data: Any, kind: Any) -> Any:
+def from_wire(data: Any, kind: Any, *, is_trusted: bool = True) -> Any:
     """Plain JSON data as a value of `kind`, keeping unknown fields and unknown members of open unions.
 
-    Raises `msgspec.ValidationError` when `data` cannot be one.
+    `is_trusted`: no key of `data` can be taken for one of our private names. Raises `msgspec.ValidationError`
+    when `data` cannot be a `kind`.
     """
+    if not is_trusted:
+        return _decode(data, kind)
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError:

@@ -1,0 +1,59 @@
+"""What can go wrong with a session file. Each error names the file and says what to do."""
+
+from pathlib import Path
+
+
+class SessionError(Exception):
+    """`what` happened to `path`; `remedy` is the next step. `str` of it is a sentence to show."""
+
+    def __init__(self, path: Path | None, what: str, remedy: str = "") -> None:
+        self.path = path
+        self.what = what
+        self.remedy = remedy
+        place = f"{path}: " if path is not None else ""
+        super().__init__(f"{place}{what}." + (f" {remedy}" if remedy else ""))
+
+
+class SessionNotFound(SessionError):
+    """There is no such file, or no session with that id."""
+
+
+class NotASession(SessionError):
+    """The file is something else, or its first line is damaged. It is left as it is."""
+
+
+class SessionUnreadable(SessionError):
+    """The system does not let us read it."""
+
+
+class SessionTooNew(SessionError):
+    """Written in a version of the format that this program does not know."""
+
+
+class SessionLocked(SessionError):
+    """Another process writes this session."""
+
+    def __init__(self, path: Path, holder: int | None) -> None:
+        self.holder = holder
+        who = f"process {holder}" if holder else "another process"
+        super().__init__(
+            path,
+            f"{who} is writing this session",
+            "Open it read-only, fork it, or close the other one first.",
+        )
+
+
+class SessionWriteError(SessionError):
+    """An entry could not be written; memory and file are as before."""
+
+
+class SessionReadOnly(SessionWriteError):
+    """The session was opened for reading only."""
+
+    def __init__(self, path: Path | None) -> None:
+        super().__init__(path, "the session is open read-only", "Fork it to continue in a copy.")
+
+
+def reason(problem: OSError) -> str:
+    """The system's words for a fault, without the number and the file name."""
+    return (problem.strerror or str(problem)).lower()

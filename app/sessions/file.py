@@ -1,0 +1,180 @@
+"""One session file open for writing: its lock, whole-line appends, and going back to the last whole line.
+
+A write either has all its bytes in the file or none. What lines mean is the business of `log`.
+"""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from app.sessions.errors import SessionLocked, SessionWriteError, reason
+from app.sessions.lock import holder_of, try_lock
+
+Sync = Literal["off", "turn", "entry"]
+
+_FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_SPACE = "Free some disk space or export the session elsewhere, then try again."
+
+
+class SessionFile:
+    """Holds the lock as long as it is open."""
+
+    def __init__(self, path: Path, descriptor: int, sync: Sync) -> None:
+        self.path = path
+        self.size = os.fstat(descriptor).st_size
+        """Bytes that are known to be whole lines of ours."""
+        self._descriptor = descriptor
+        self._sync: Sync = sync
+        self._is_torn = False
+        self._is_dirty = False
+
+    @classmethod
+    def open(cls, path: Path, sync: Sync) -> "SessionFile":
+        """Raises `SessionLocked`, or `OSError` when the system does not let us write."""
+        descriptor = os.open(path, _FLAGS)
+        return cls(path, _locked(path, descriptor), sync)
+
+    @classmethod
+    def create(cls, path: Path, data: bytes, sync: Sync) -> "SessionFile":
+        """A new file with its first lines; nothing is left behind when that fails."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            raise SessionWriteError(
+                path, "a file of that name exists already", "Start another session."
+            ) from None
+        except OSError as problem:
+            raise SessionWriteError(path, f"cannot be created: {reason(problem)}", _SPACE) from None
+        try:
+            file = cls(path, _locked(path, descriptor), sync)
+        except SessionLocked:
+            path.unlink(missing_ok=True)
+            raise
+        try:
+            file.append(data)
+            if sync != "off":
+                sync_folder(path.parent)
+        except SessionWriteError:
+            file.close()
+            path.unlink(missing_ok=True)
+            raise
+        return file
+
+    def append(self, data: bytes) -> None:
+        """Adds whole lines. Raises `SessionWriteError` with the file as it was."""
+        self._mend()
+        try:
+            _write_all(self._descriptor, data)
+            if self._sync == "entry":
+                os.fsync(self._descriptor)
+        except OSError as problem:
+            self._is_torn = True
+            self._mend(quietly=True)
+            raise SessionWriteError(self.path, f"cannot be written: {reason(problem)}", _SPACE) from None
+        self.size += len(data)
+        self._is_dirty = self._sync == "turn"
+
+    def cut(self, size: int) -> None:
+        """Takes everything behind `size` away. Raises `SessionWriteError`."""
+        try:
+            os.ftruncate(self._descriptor, size)
+        except OSError as problem:
+            raise SessionWriteError(self.path, f"cannot be repaired: {reason(problem)}", _SPACE) from None
+        self.size = size
+
+    def _mend(self, *, quietly: bool = False) -> None:
+        """After a write that broke off: back to the last whole line, now or before the next write."""
+        if not self._is_torn:
+            return
+        try:
+            os.ftruncate(self._descriptor, self.size)
+        except OSError as problem:
+            if quietly:
+                return
+            raise SessionWriteError(self.path, f"cannot be repaired: {reason(problem)}", _SPACE) from None
+        self._is_torn = False
+
+    def foreign(self) -> bytes:
+        """What another program appended since our last write; it counts as read from then on."""
+        size = os.fstat(self._descriptor).st_size
+        if size == self.size or self._is_torn:
+            return b""
+        if size < self.size:
+            raise SessionWriteError(
+                self.path,
+                "another program cut this file short",
+                "Nothing more is written to it; fork or export this session to keep what is on the screen.",
+            )
+        data = read_at(self._descriptor, self.size, size - self.size)
+        self.size = size
+        return data
+
+    def is_in_place(self) -> bool:
+        """Whether the name still leads to the file that we write."""
+        try:
+            named = self.path.stat()
+        except OSError:
+            return False
+        mine = os.fstat(self._descriptor)
+        return (named.st_ino, named.st_dev) == (mine.st_ino, mine.st_dev)
+
+    def sync(self) -> None:
+        """Waits until everything written is on the disk, where the policy asks for that."""
+        if not self._is_dirty:
+            return
+        try:
+            os.fsync(self._descriptor)
+        except OSError as problem:
+            raise SessionWriteError(
+                self.path,
+                f"may not be safe on the disk: {reason(problem)}",
+                "Check the disk, export the session.",
+            ) from None
+        self._is_dirty = False
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _locked(path: Path, descriptor: int) -> int:
+    if not try_lock(descriptor):
+        holder = holder_of(descriptor)
+        os.close(descriptor)
+        raise SessionLocked(path, holder)
+    return descriptor
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def read_at(descriptor: int, offset: int, size: int) -> bytes:
+    """Bytes from the middle of an open file."""
+    os.lseek(descriptor, offset, os.SEEK_SET)
+    parts: list[bytes] = []
+    while size > 0:
+        part = os.read(descriptor, min(size, 1 << 20))
+        if not part:
+            break
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def sync_folder(folder: Path) -> None:
+    """A new name is only safe once its folder is; systems that cannot do that say so by an error."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        return
+    finally:
+        os.close(descriptor)

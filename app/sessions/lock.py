@@ -1,0 +1,54 @@
+"""One writer per session file: a lock of the system on the open file, gone with the process that held it.
+
+The file itself is locked, so nothing is left beside it, and other names of the same file are covered too.
+Readers are never kept out.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+_FAR = 1 << 62
+"""On Windows a lock keeps readers out of its range; nobody reads there."""
+
+
+def try_lock(descriptor: int) -> bool:
+    """False: another process (or another place in this one) holds it."""
+    if sys.platform == "win32":
+        return _try_lock_windows(descriptor)
+    import fcntl  # noqa: PLC0415  (exists on this platform only)
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # a file system without locks: nothing better can be had there
+    return True
+
+
+def _try_lock_windows(descriptor: int) -> bool:
+    import msvcrt  # noqa: PLC0415  (exists on this platform only)
+
+    os.lseek(descriptor, _FAR, os.SEEK_SET)
+    try:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # pyright: ignore[reportAttributeAccessIssue]
+    except OSError:
+        return False
+    finally:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    return True
+
+
+def holder_of(descriptor: int) -> int | None:
+    """The process that holds the lock, where the system tells."""
+    try:
+        found = os.fstat(descriptor)
+        place = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+            words = line.split()
+            if place in words and "FLOCK" in words:
+                return int(words[words.index(place) - 1])
+    except (OSError, ValueError, AttributeError):
+        return None
+    return None

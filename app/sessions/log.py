@@ -1,0 +1,343 @@
+"""A session: the tree of entries, kept in step with its file.
+
+What is in memory is in the file (once there is one), and an entry is in the file before anyone is told of it.
+Opening and repairing is `opening`; bytes and lock are `file`; what the model reads is `projection`.
+"""
+
+import uuid
+from pathlib import Path
+
+import msgspec
+
+from app.sessions.errors import (
+    SessionError,
+    SessionLocked,
+    SessionReadOnly,
+    SessionWriteError,
+)
+from app.sessions.file import SessionFile, Sync
+from app.sessions.ids import file_name, is_session_id, new_session_id
+from app.sessions.opening import Opened, open_session
+from app.sessions.projection import Projection, project
+from app.sessions.reading import read_entry
+from app.sessions.tree import LEAF_TYPE, NOWHERE, Navigation, SubtreeStats, Tree, is_leaf_mark, one_line
+from app.values.codec import encode
+from app.values.entries import (
+    CustomEntry,
+    Entry,
+    LabelEntry,
+    MessageEntry,
+    SessionHeader,
+    SessionInfoEntry,
+    UnknownEntry,
+    now_iso,
+)
+from app.values.messages import AssistantMessage, UserMessage
+from app.values.wire import new_id
+
+__all__ = ["SessionError", "SessionLocked", "SessionLog", "SessionReadOnly", "SessionWriteError"]
+
+
+class SessionLog:
+    """Made by `create`, `in_memory` or `open`; closed by `close`, which gives the lock back."""
+
+    def __init__(
+        self,
+        header: SessionHeader,
+        path: Path | None,
+        *,
+        tree: Tree | None = None,
+        file: SessionFile | None = None,
+        sync: Sync = "turn",
+        is_read_only: bool = False,
+        problems: list[str] | None = None,
+        needs_feed: bool = False,
+    ) -> None:
+        self.header = header
+        self.path = path
+        """Where the file is, or will be once there is something to keep."""
+        self.is_read_only = is_read_only
+        self.problems: list[str] = problems if problems is not None else []
+        """Sentences to show: what was repaired, set aside, or is not as it should be."""
+        self._tree = tree if tree is not None else Tree()
+        self._file = file
+        self._sync: Sync = sync
+        self._needs_feed = needs_feed
+        self._leaf = self._leaf_of_file()
+
+    @classmethod
+    def create(
+        cls,
+        folder: Path,
+        cwd: Path,
+        *,
+        session_id: str | None = None,
+        parent_session: str | None = None,
+        fsync: Sync = "turn",
+    ) -> "SessionLog":
+        """A new session in `folder`. Nothing is on disk until a person or a model has said something."""
+        if session_id is not None and not is_session_id(session_id):
+            raise SessionError(
+                None,
+                f"{session_id!r} cannot be a session id",
+                "Use letters, digits, dots, dashes and underscores, with a letter or digit at both ends.",
+            )
+        timestamp = now_iso()
+        header = SessionHeader(
+            id=session_id or new_session_id(),
+            timestamp=timestamp,
+            cwd=str(cwd),
+            parent_session=parent_session,
+        )
+        return cls(header, folder / file_name(timestamp, header.id), sync=fsync)
+
+    @classmethod
+    def in_memory(cls, cwd: Path) -> "SessionLog":
+        """A session that no file is ever written for."""
+        return cls(SessionHeader(id=new_session_id(), cwd=str(cwd)), None)
+
+    @classmethod
+    def open(
+        cls, path: Path, *, read_only: bool = False, fsync: Sync = "turn", cwd: Path | None = None
+    ) -> "SessionLog":
+        """An existing file, in place. Raises a `SessionError` that names the file and what to do.
+
+        An empty file becomes a new session in `cwd` (default: the process's), as in pi; `problems` says so.
+        """
+        opened: Opened = open_session(path, read_only=read_only, sync=fsync, cwd=cwd or Path.cwd())
+        log = cls(
+            opened.header,
+            opened.path,
+            tree=Tree(opened.entries, opened.links),
+            file=opened.file,
+            sync=fsync,
+            is_read_only=opened.file is None,
+            problems=opened.problems,
+            needs_feed=opened.needs_feed,
+        )
+        if log._tree.duplicates:
+            log.problems.append(
+                f"{len(log._tree.duplicates)} entries share an id with an earlier one; all are kept."
+            )
+        return log
+
+    # What it is
+
+    @property
+    def session_id(self) -> str:
+        return self.header.id
+
+    @property
+    def cwd(self) -> Path:
+        return Path(self.header.cwd)
+
+    @property
+    def leaf_id(self) -> str | None:
+        """Where the next entry will hang; None: at the root."""
+        return None if self._leaf == NOWHERE else self._tree.entries[self._leaf].id
+
+    @property
+    def name(self) -> str | None:
+        return self._tree.name
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All entries in file order."""
+        return self._tree.entries
+
+    @property
+    def is_on_disk(self) -> bool:
+        return self._file is not None or (self.is_read_only and self.path is not None)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return dict(self._tree.labels)
+
+    # The tree
+
+    def __contains__(self, entry_id: str) -> bool:
+        return entry_id in self._tree
+
+    def entry(self, entry_id: str) -> Entry:
+        """Raises `SessionError` when there is none."""
+        return self._tree.entries[self._position(entry_id)]
+
+    def path_to(self, entry_id: str | None = None) -> list[Entry]:
+        """From the root to an entry, by default to the leaf."""
+        return self._tree.path(self._leaf if entry_id is None else self._position(entry_id))
+
+    def children(self, entry_id: str | None) -> list[Entry]:
+        """What hangs directly below an entry, or the roots."""
+        position = NOWHERE if entry_id is None else self._position(entry_id)
+        return [self._tree.entries[child] for child in self._tree.children(position)]
+
+    def parent(self, entry_id: str) -> str | None:
+        """The entry above, as the tree has it; an orphan hangs at the root."""
+        above = self._tree.parent(self._position(entry_id))
+        return None if above == NOWHERE else self._tree.entries[above].id
+
+    def common_ancestor(self, one: str | None, other: str | None) -> str | None:
+        """The lowest entry that is above or at both; None: they share only the root."""
+        if one is None or other is None:
+            return None
+        found = self._tree.common_ancestor(self._position(one), self._position(other))
+        return None if found == NOWHERE else self._tree.entries[found].id
+
+    def subtree(self, entry_id: str | None) -> list[Entry]:
+        """An entry and everything below it, parents first; everything for None."""
+        return list(self._tree.subtree(NOWHERE if entry_id is None else self._position(entry_id)))
+
+    def stats(self, entry_id: str | None = None) -> SubtreeStats:
+        """Counts and cost of an entry and everything below it; of the whole session by default."""
+        return self._tree.stats(NOWHERE if entry_id is None else self._position(entry_id))
+
+    def navigation(self, entry_id: str) -> Navigation:
+        """Where the leaf goes when a person chooses this entry, and the text that returns to the editor."""
+        return self._tree.navigation(self._position(entry_id))
+
+    def label(self, entry_id: str) -> str | None:
+        return self._tree.labels.get(entry_id)
+
+    def project(self, leaf_id: str | None = None) -> Projection:
+        """What the model reads at an entry, by default at the leaf."""
+        return project(self.path_to(leaf_id))
+
+    # Changes
+
+    def append(self, entry: Entry) -> Entry:
+        """Hangs an entry below the leaf and moves the leaf there. What is returned is in the file.
+
+        Raises `SessionWriteError`, with memory and file as before.
+        """
+        return self._append(entry, self.leaf_id)
+
+    def move_leaf(self, entry_id: str | None) -> None:
+        """Goes to an entry, or before all of them; recorded, so that resuming returns there."""
+        position = NOWHERE if entry_id is None else self._position(entry_id)
+        if position == self._leaf:
+            return
+        if self._file is not None:
+            target = None if entry_id is None else self._tree.entries[position].id
+            self._append(CustomEntry(parent_id=None, custom_type=LEAF_TYPE, data={"entryId": target}), target)
+        self._leaf = position
+
+    def set_label(self, entry_id: str, label: str | None) -> Entry:
+        """Sets or, with None, takes away the label of an entry."""
+        self._position(entry_id)
+        return self.append(
+            LabelEntry(parent_id=None, target_id=entry_id, label=(label or "").strip() or None)
+        )
+
+    def rename(self, name: str | None) -> Entry:
+        """Line feeds become spaces; an empty name takes the name away."""
+        return self.append(SessionInfoEntry(parent_id=None, name=one_line(name or "")))
+
+    def end_turn(self) -> None:
+        """What was written so far must survive a power cut, unless the policy says otherwise."""
+        if self._file is not None:
+            self._file.sync()
+
+    def close(self) -> None:
+        """Gives the lock back. The log can still be read."""
+        if self._file is None:
+            return
+        file, self._file, self.is_read_only = self._file, None, True
+        try:
+            file.sync()
+        finally:
+            file.close()
+
+    # Inside
+
+    def _position(self, entry_id: str) -> int:
+        position = self._tree.position(entry_id)
+        if position is None:
+            raise SessionError(self.path, f"has no entry {entry_id!r}", "Choose one from /tree.")
+        return position
+
+    def _leaf_of_file(self) -> int:
+        """The last line, or the place that it says the person went to."""
+        for position in range(len(self._tree) - 1, -1, -1):
+            entry = self._tree.entries[position]
+            if is_leaf_mark(entry):
+                return self._tree.parent(position)
+            if entry.id:
+                return position
+        return NOWHERE
+
+    def _append(self, entry: Entry, parent_id: str | None) -> Entry:
+        if self.is_read_only:
+            raise SessionReadOnly(self.path)
+        if self._file is not None:
+            self._take_in_foreign_lines()
+        placed = self._placed(entry, parent_id)
+        self._write(placed)
+        self._leaf = self._tree.add(placed)
+        return placed
+
+    def _placed(self, entry: Entry, parent_id: str | None) -> Entry:
+        entry_id = entry.id or new_id()
+        for _ in range(100):
+            if entry_id not in self._tree:
+                break
+            entry_id = new_id()
+        else:
+            entry_id = str(uuid.uuid4())
+        if isinstance(entry, UnknownEntry):
+            return UnknownEntry(raw={**entry.raw, "id": entry_id, "parentId": parent_id})
+        if isinstance(entry, MessageEntry) and entry.message.id != entry_id:
+            message = msgspec.structs.replace(entry.message, id=entry_id)
+            entry = msgspec.structs.replace(entry, message=message)
+        if entry.id == entry_id and entry.parent_id == parent_id:
+            return entry
+        return msgspec.structs.replace(entry, id=entry_id, parent_id=parent_id)
+
+    def _write(self, entry: Entry) -> None:
+        line = encode(entry) + b"\n"
+        if self._file is not None:
+            self._file.append(b"\n" + line if self._needs_feed else line)
+            self._needs_feed = False
+        elif self.path is not None and _is_said(entry):
+            self._file = SessionFile.create(self.path, self._all_lines() + line, self._sync)
+
+    def _all_lines(self) -> bytes:
+        return b"".join(encode(value) + b"\n" for value in (self.header, *self._tree.entries))
+
+    def _take_in_foreign_lines(self) -> None:
+        """Another program (pi has no lock) may have appended: its entries join the tree, our leaf stays."""
+        assert self._file is not None
+        if not self._file.is_in_place():
+            self._write_anew()
+            return
+        data = self._file.foreign()
+        if not data:
+            return
+        taken = 0
+        for line in data.split(b"\n"):
+            entry = read_entry(line)
+            if entry is not None:
+                self._tree.add(entry)
+                taken += 1
+        self._needs_feed = not data.endswith(b"\n")
+        self.problems.append(
+            f"Another program wrote {taken} entries into this session; they are in the tree."
+        )
+
+    def _write_anew(self) -> None:
+        """The file was deleted or replaced under us: what is in memory goes into a new file of that name."""
+        assert self._file is not None and self.path is not None
+        if self.path.exists():
+            raise SessionWriteError(
+                self.path,
+                "another program put a different file in this place",
+                "Fork this session to continue.",
+            )
+        anew = SessionFile.create(self.path, self._all_lines(), self._sync)
+        self._file.close()
+        self._file = anew
+        self._needs_feed = False
+        self.problems.append(f"{self.path} had been deleted; it was written again.")
+
+
+def _is_said(entry: Entry) -> bool:
+    return isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage | AssistantMessage)

@@ -1,0 +1,163 @@
+"""Opens an existing session file: lock first, then read, then mend what a crash left. Used by `log` alone."""
+
+import errno
+import os
+from pathlib import Path
+
+import msgspec
+
+from app.sessions.errors import SessionUnreadable, SessionWriteError, reason
+from app.sessions.file import SessionFile, Sync, sync_folder
+from app.sessions.ids import new_session_id, sidecar
+from app.sessions.quarantine import set_aside
+from app.sessions.reading import Reading, check_regular, read_session
+from app.values.codec import encode
+from app.values.entries import SESSION_VERSION, Entry, SessionHeader
+
+_NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+class Opened(msgspec.Struct, kw_only=True):
+    """A file as `SessionLog` needs it."""
+
+    path: Path
+    header: SessionHeader
+    entries: list[Entry]
+    links: dict[str, str | None]
+    file: SessionFile | None
+    """None: for reading only."""
+    problems: list[str]
+    needs_feed: bool
+    """The last line is whole but for its line feed."""
+
+
+def open_session(path: Path, *, read_only: bool, sync: Sync, cwd: Path) -> Opened:
+    path = Path(os.path.realpath(path))
+    size = check_regular(path)
+    problems: list[str] = []
+    file = None if read_only else _for_writing(path, sync, problems)
+    try:
+        if size == 0 and file is not None:
+            return _started(path, file, cwd, problems)
+        reading = read_session(path, allow_newer=read_only)
+        if file is not None and reading.version < SESSION_VERSION:
+            file = _rewritten(path, file, reading, sync, problems)
+        elif file is not None:
+            _mend_tail(path, file, reading, problems)
+        _report(path, reading, problems, may_write=file is not None)
+    except BaseException:
+        if file is not None:
+            file.close()
+        raise
+    return Opened(
+        path=path,
+        header=reading.header,
+        entries=reading.entries,
+        links=reading.links,
+        file=file,
+        problems=problems,
+        needs_feed=not reading.ends_with_feed and reading.version == SESSION_VERSION,
+    )
+
+
+def _for_writing(path: Path, sync: Sync, problems: list[str]) -> SessionFile | None:
+    try:
+        return SessionFile.open(path, sync)
+    except OSError as problem:
+        if problem.errno not in _NOT_ALLOWED:
+            raise SessionUnreadable(path, f"cannot be opened: {reason(problem)}") from None
+        problems.append(
+            f"{path} cannot be written ({reason(problem)}); it is open read-only. Fork it to continue in a copy."
+        )
+        return None
+
+
+def _started(path: Path, file: SessionFile, cwd: Path, problems: list[str]) -> Opened:
+    """pi gives an empty file a fresh header; so do we, and say so."""
+    header = SessionHeader(id=new_session_id(), cwd=str(cwd))
+    file.append(encode(header) + b"\n")
+    problems.append(f"{path} was empty; a new session starts in it.")
+    return Opened(
+        path=path, header=header, entries=[], links={}, file=file, problems=problems, needs_feed=False
+    )
+
+
+def _mend_tail(path: Path, file: SessionFile, reading: Reading, problems: list[str]) -> None:
+    """A last line that a crash or a full disk broke off goes into the quarantine and out of the file."""
+    torn = reading.torn
+    if torn is None:
+        return
+    if torn.data.strip(b"\0"):
+        try:
+            set_aside(path, [torn])
+        except OSError as problem:
+            problems.append(f"The last line of {path} is torn and could not be set aside: {reason(problem)}.")
+            return  # it stays, and a line feed keeps the next entry off it
+    file.cut(torn.offset)
+    reading.ends_with_feed = True
+    reading.torn = None
+    problems.append(
+        f"The last line of {path.name} was torn ({len(torn.data)} bytes, set aside in "
+        f"{sidecar(path, 'quarantine').name}); everything before it is here."
+    )
+
+
+def _report(path: Path, reading: Reading, problems: list[str], *, may_write: bool) -> None:
+    if reading.torn is not None and not may_write:
+        problems.append(f"The last line of {path.name} is torn; everything before it is here.")
+    if reading.has_mark:
+        problems.append(f"{path.name} begins with a byte order mark; pi does not open such files.")
+    if not reading.bad:
+        return
+    count = len(reading.bad)
+    what = f"{count} line{'s' if count > 1 else ''} of {path.name} cannot be read"
+    if not may_write:
+        problems.append(f"{what}; everything else is here.")
+        return
+    try:
+        if set_aside(path, reading.bad):
+            problems.append(f"{what}; copied to {sidecar(path, 'quarantine').name}. Everything else is here.")
+    except OSError as problem:
+        problems.append(f"{what} and could not be set aside: {reason(problem)}. Everything else is here.")
+
+
+def _rewritten(
+    path: Path, file: SessionFile, reading: Reading, sync: Sync, problems: list[str]
+) -> SessionFile:
+    """The file of an old version is kept under another name, and its new form takes its place in one step."""
+    kept = sidecar(path, f"v{reading.version}")
+    draft = sidecar(path, "migrating")
+    lines = b"".join(encode(value) + b"\n" for value in (reading.header, *reading.entries))
+    draft.unlink(missing_ok=True)
+    try:
+        anew = SessionFile.create(draft, lines, sync)
+        anew.path = path
+        try:
+            _keep(path, kept)
+            draft.replace(path)
+            sync_folder(path.parent)
+        except BaseException:
+            anew.close()
+            draft.unlink(missing_ok=True)
+            raise
+    except OSError as problem:
+        raise SessionWriteError(
+            path,
+            f"is of version {reading.version} and cannot be brought to version {SESSION_VERSION}: {reason(problem)}",
+            "Open it read-only, or copy it elsewhere.",
+        ) from None
+    file.close()
+    problems.append(
+        f"{path.name} was of version {reading.version} and is now of version {SESSION_VERSION}; "
+        f"the original is kept as {kept.name}."
+    )
+    return anew
+
+
+def _keep(path: Path, kept: Path) -> None:
+    if kept.exists():
+        return
+    try:
+        os.link(path, kept)
+    except OSError:
+        kept.write_bytes(path.read_bytes())

@@ -1,0 +1,73 @@
+"""Lines that are no entries are copied beside the session file, so that a person can look at them; never lost."""
+
+import base64
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.sessions.ids import sidecar
+from app.sessions.reading import BadLine
+from app.values.codec import decode_json, encode_json
+from app.values.entries import now_iso
+
+LARGEST_COPY = 8 * 1024 * 1024
+"""Of a longer line only the place is noted; the line itself stays in the session file."""
+
+
+def set_aside(path: Path, lines: Iterable[BadLine]) -> int:
+    """Copies what is not there yet and returns how many that were. Raises `OSError`."""
+    place = sidecar(path, "quarantine")
+    known = {str(record.get("sha256")) for record in quarantined(path)}
+    fresh: list[bytes] = []
+    for line in lines:
+        digest = hashlib.sha256(line.data).hexdigest()
+        if digest not in known:
+            known.add(digest)
+            fresh.append(encode_json(_record(line, digest)) + b"\n")
+    if fresh:
+        with place.open("ab") as file:
+            file.write(b"".join(fresh))
+    return len(fresh)
+
+
+def _record(line: BadLine, digest: str) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "found": now_iso(),
+        "offset": line.offset,
+        "bytes": len(line.data),
+        "sha256": digest,
+    }
+    if len(line.data) > LARGEST_COPY:
+        return {**record, "text": None}
+    try:
+        return {**record, "text": line.data.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {**record, "base64": base64.b64encode(line.data).decode("ascii")}
+
+
+def quarantined(path: Path) -> list[dict[str, Any]]:
+    """The records beside a session file, oldest first."""
+    try:
+        data = sidecar(path, "quarantine").read_bytes()
+    except OSError:
+        return []
+    found: list[dict[str, Any]] = []
+    for line in data.split(b"\n"):
+        try:
+            record = decode_json(line)
+        except msgspec.DecodeError:
+            continue
+        if isinstance(record, dict):
+            found.append(record)
+    return found
+
+
+def quarantined_bytes(record: dict[str, Any]) -> bytes | None:
+    """The line as it stood in the file; None when only its place was noted."""
+    if isinstance(record.get("base64"), str):
+        return base64.b64decode(record["base64"])
+    text = record.get("text")
+    return text.encode("utf-8") if isinstance(text, str) else None

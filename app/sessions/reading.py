@@ -1,0 +1,228 @@
+"""Reads a session file: header, entries, and what could not be read. Changes nothing on disk.
+
+Lines end at `\n` only: other separators of Unicode are part of the text. Versions 1 and 2 are brought to the
+present form in memory (`migrate`); writing that back is the business of `log`.
+"""
+
+import gc
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from app.sessions.errors import NotASession, SessionNotFound, SessionTooNew, SessionUnreadable, reason
+from app.sessions.migrate import migrate_lines
+from app.values.codec import decode, decode_json
+from app.values.entries import SESSION_VERSION, Entry, MessageEntry, SessionHeader, UnknownEntry
+from app.values.wire import from_wire
+
+HEADER_LIMIT = 1024 * 1024
+"""A file whose first mebibyte holds no header is not a session."""
+
+_BOM = b"\xef\xbb\xbf"
+_LINK = re.compile(rb'"id":"([^"\\]{1,64})","parentId":(null|"[^"\\]{1,64}")')
+
+
+class BadLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line that is no entry."""
+
+    offset: int
+    data: bytes
+
+
+class Reading(msgspec.Struct, kw_only=True):
+    """What a file holds."""
+
+    header: SessionHeader
+    entries: list[Entry]
+    bad: list[BadLine] = []
+    links: dict[str, str | None] = {}
+    """Places of unreadable entries, where their ids could still be made out."""
+    torn: BadLine | None = None
+    """What stands behind the last line feed and is no entry."""
+    ends_with_feed: bool = True
+    size: int = 0
+    version: int = SESSION_VERSION
+    has_mark: bool = False
+    """A byte order mark stands before the first line; pi refuses such files."""
+
+
+def read_session(path: Path, *, allow_newer: bool = False) -> Reading:
+    """Raises `SessionNotFound`, `SessionUnreadable`, `NotASession`, `SessionTooNew`. An empty file is no session."""
+    check_regular(path)
+    try:
+        with path.open("rb", buffering=1 << 20) as file, _without_collector():
+            return _read(file, path, allow_newer)
+    except OSError as problem:
+        raise SessionUnreadable(
+            path, f"cannot be read: {reason(problem)}", "Check its permissions."
+        ) from None
+
+
+def check_regular(path: Path) -> int:
+    """The size of a regular file. Raises what `read_session` raises for anything else."""
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise SessionNotFound(path, "there is no such session file", "See the list with --resume.") from None
+    except OSError as problem:
+        raise SessionUnreadable(
+            path, f"cannot be read: {reason(problem)}", "Check its permissions."
+        ) from None
+    except ValueError:
+        raise SessionNotFound(None, "that is not a file name", "See the list with --resume.") from None
+    if stat.S_ISDIR(found.st_mode):
+        raise NotASession(path, "is a folder, not a session file", "Name a .jsonl file in it.")
+    if not stat.S_ISREG(found.st_mode):
+        raise NotASession(path, "is not a regular file", "Name a .jsonl session file.")
+    return found.st_size
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Thousands of young objects, all of which live: the collector would only look at them again and again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _read(file: BinaryIO, path: Path, allow_newer: bool) -> Reading:
+    header_data, before, has_mark = _find_header(file, path)
+    version = header_data.get("version", 1)
+    if not isinstance(version, int) or version > SESSION_VERSION:
+        if not allow_newer:
+            raise SessionTooNew(
+                path,
+                f"is written in version {version} of the session format, this program knows {SESSION_VERSION}",
+                "Update bayou, or open it read-only.",
+            )
+        version = SESSION_VERSION
+    header_data["version"] = SESSION_VERSION
+    try:
+        header: SessionHeader = from_wire(header_data, SessionHeader)
+    except msgspec.ValidationError as problem:
+        raise NotASession(path, f"has a damaged first line ({problem})", _REPAIR) from None
+    reading = Reading(header=header, entries=[], bad=before, version=version, has_mark=has_mark)
+    reading.size = file.tell()
+    if version < SESSION_VERSION:
+        _read_old(file, reading, header_data)
+    else:
+        _read_lines(file, reading)
+    return reading
+
+
+_REPAIR = "The file was left as it is; a copy of it may open after its first line is mended."
+
+
+def _find_header(file: BinaryIO, path: Path) -> tuple[dict[str, Any], list[BadLine], bool]:
+    """The first line that is JSON has to be the header, as in pi."""
+    bad: list[BadLine] = []
+    has_mark = False
+    while file.tell() < HEADER_LIMIT:
+        offset = file.tell()
+        line = file.readline(HEADER_LIMIT)
+        if not line:
+            break
+        if offset == 0 and line.startswith(_BOM):
+            line, has_mark = line[len(_BOM) :], True
+        text = line.strip(b"\0 \t\r\n")
+        if not text:
+            continue
+        try:
+            data = decode_json(text)
+        except msgspec.DecodeError:
+            bad.append(BadLine(offset=offset, data=line))
+            continue
+        if isinstance(data, dict) and data.get("type") == "session" and isinstance(data.get("id"), str):
+            return data, bad, has_mark
+        break
+    raise NotASession(path, "is not a session file, or its first line is damaged", _REPAIR)
+
+
+def _read_lines(file: BinaryIO, reading: Reading) -> None:
+    entries = reading.entries
+    offset = reading.size
+    line = b""
+    for line in file:
+        entry = read_entry(line)
+        if entry is not None:
+            entries.append(entry)
+        elif not is_blank(line) and not is_header(line):
+            _keep_bad(reading, BadLine(offset=offset, data=line))
+        offset += len(line)
+    reading.size = offset
+    reading.ends_with_feed = not line or line.endswith(b"\n")
+
+
+def _keep_bad(reading: Reading, bad: BadLine) -> None:
+    if not bad.data.endswith(b"\n"):
+        reading.torn = bad
+        return
+    reading.bad.append(bad)
+    found = _LINK.search(bad.data[:1024])
+    if found:
+        parent = found[2].decode("utf-8", "replace")
+        reading.links[found[1].decode("utf-8", "replace")] = None if parent == "null" else parent.strip('"')
+
+
+def read_entry(line: bytes) -> Entry | None:
+    """The entry of one line; None when the line is blank, damaged, or a header."""
+    try:
+        entry = decode(line, Entry)
+    except msgspec.DecodeError:
+        if b"\0" not in line:
+            return None
+        text = line.strip(b"\0 \t\r\n")  # a power cut leaves zeros where a block was never written
+        return read_entry(text) if text and b"\0" not in text else None
+    return settled(entry)
+
+
+def settled(entry: Entry) -> Entry | None:
+    """A message carries the id of its entry. None: not an entry at all."""
+    if isinstance(entry, MessageEntry):
+        msgspec.structs.force_setattr(entry.message, "id", entry.id)
+    elif isinstance(entry, UnknownEntry) and (entry.raw.get("type") == "session" or "type" not in entry.raw):
+        return None
+    return entry
+
+
+def is_blank(line: bytes) -> bool:
+    return not line.strip(b"\0 \t\r\n")
+
+
+def is_header(line: bytes) -> bool:
+    """A second header: two programs created the file at once. It says nothing that the first does not."""
+    if b'"session"' not in line[:4096]:
+        return False
+    try:
+        data = decode_json(line)
+    except msgspec.DecodeError:
+        return False
+    return isinstance(data, dict) and data.get("type") == "session"
+
+
+def _read_old(file: BinaryIO, reading: Reading, header: dict[str, Any]) -> None:
+    """Versions 1 and 2 are small and rare: plain data first, then their migration, then values."""
+    lines: list[dict[str, Any]] = []
+    raw = b""
+    for raw in file:
+        try:
+            data = decode_json(raw)
+        except msgspec.DecodeError:
+            data = None
+        if isinstance(data, dict):
+            lines.append(data)
+        elif not is_blank(raw):
+            _keep_bad(reading, BadLine(offset=reading.size, data=raw))
+        reading.size += len(raw)
+    reading.ends_with_feed = not raw or raw.endswith(b"\n")
+    found = (settled(from_wire(data, Entry)) for data in migrate_lines(lines, header, reading.version))
+    reading.entries.extend(entry for entry in found if entry is not None)

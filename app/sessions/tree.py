@@ -1,0 +1,233 @@
+"""The tree that a session's entries form, in memory. Files are the business of `file` and `reading`.
+
+Entries are addressed by position inside and by id outside: a damaged or hand-made file may hold an id twice, and
+a parent is then the last entry of that id *before* its child, so that no order of lines makes a cycle.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from app.values.content import Text, UserContent, text_of
+from app.values.entries import (
+    BranchSummaryEntry,
+    CompactionEntry,
+    CustomEntry,
+    CustomMessageEntry,
+    Entry,
+    LabelEntry,
+    MessageEntry,
+    SessionInfoEntry,
+    UsageEntry,
+)
+from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
+
+LEAF_TYPE = "bayou.leaf"
+"""Custom entry whose parent is the place that the person went to; written so that resuming returns there."""
+
+NOWHERE = -1
+"""The position above every root."""
+
+
+class SubtreeStats(msgspec.Struct, frozen=True, kw_only=True):
+    entries: int = 0
+    messages: int = 0
+    user_messages: int = 0
+    tool_results: int = 0
+    branches: int = 0
+    """Ends: entries without children."""
+    cost: float = 0.0
+    last_timestamp: str = ""
+
+
+class Navigation(msgspec.Struct, frozen=True, kw_only=True):
+    """Where going to an entry leads: the new leaf, and the text that returns to the editor."""
+
+    leaf_id: str | None
+    text: str | None = None
+    content: str | tuple[UserContent, ...] | None = None
+
+
+class Tree:
+    def __init__(self, entries: Iterable[Entry] = (), links: Mapping[str, str | None] | None = None) -> None:
+        """`links`: id → parent id of entries that were lost but whose place is known."""
+        self.entries: list[Entry] = []
+        self.labels: dict[str, str] = {}
+        self.name: str | None = None
+        self.duplicates: list[str] = []
+        self._index: dict[str, int] = {}
+        self._parents: list[int] = []
+        self._children: dict[int, list[int]] | None = None
+        self._links = dict(links or {})
+        orphans = [position for position in map(self._file, entries) if self._is_orphan(position)]
+        self._adopt(orphans)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __contains__(self, entry_id: str) -> bool:
+        return entry_id in self._index
+
+    def add(self, entry: Entry) -> int:
+        """Files an entry behind all others and returns its position."""
+        position = self._file(entry)
+        if self._children is not None:
+            self._children.setdefault(self._parents[position], []).append(position)
+        return position
+
+    def _file(self, entry: Entry) -> int:
+        position = len(self.entries)
+        self._parents.append(self._position_of_parent(entry))
+        self.entries.append(entry)
+        if entry.id:
+            if entry.id in self._index:
+                self.duplicates.append(entry.id)
+            self._index[entry.id] = position
+        match entry:
+            case LabelEntry():
+                if entry.label:
+                    self.labels[entry.target_id] = entry.label
+                else:
+                    self.labels.pop(entry.target_id, None)
+            case SessionInfoEntry():
+                self.name = one_line(entry.name or "") or None
+            case _:
+                pass
+        return position
+
+    def _position_of_parent(self, entry: Entry) -> int:
+        wanted = entry.parent_id
+        seen: set[str] = set()
+        while wanted is not None:
+            found = self._index.get(wanted)
+            if found is not None:
+                return found
+            if wanted in seen or wanted not in self._links:
+                return NOWHERE
+            seen.add(wanted)
+            wanted = self._links[wanted]
+        return NOWHERE
+
+    def _is_orphan(self, position: int) -> bool:
+        return self._parents[position] == NOWHERE and self.entries[position].parent_id is not None
+
+    def _adopt(self, orphans: list[int]) -> None:
+        """A parent that stands behind its child is only found now."""
+        for position in orphans:
+            found = self._position_of_parent(self.entries[position])
+            if found != NOWHERE and position not in self._upwards(found):
+                self._parents[position] = found
+
+    def _upwards(self, position: int) -> Iterator[int]:
+        while position != NOWHERE:
+            yield position
+            position = self._parents[position]
+
+    def position(self, entry_id: str) -> int | None:
+        return self._index.get(entry_id)
+
+    def parent(self, position: int) -> int:
+        return self._parents[position]
+
+    def path(self, position: int) -> list[Entry]:
+        """From the root to this position."""
+        found = [self.entries[place] for place in self._upwards(position)]
+        found.reverse()
+        return found
+
+    def children(self, position: int) -> list[int]:
+        """In file order; marks of where the leaf was are left out unless something hangs below them."""
+        below = self._below()
+        return [
+            child
+            for child in below.get(position, ())
+            if child in below or not is_leaf_mark(self.entries[child])
+        ]
+
+    def _below(self) -> dict[int, list[int]]:
+        if self._children is None:
+            self._children = {}
+            for position, parent in enumerate(self._parents):
+                self._children.setdefault(parent, []).append(position)
+        return self._children
+
+    def common_ancestor(self, one: int, other: int) -> int:
+        """The lowest position that is above or at both; `NOWHERE` when they hang on different roots."""
+        above = set(self._upwards(one))
+        for position in self._upwards(other):
+            if position in above:
+                return position
+        return NOWHERE
+
+    def subtree(self, position: int) -> Iterator[Entry]:
+        """The entry and everything below it, parents first."""
+        waiting = [position] if position != NOWHERE else list(reversed(self.children(NOWHERE)))
+        while waiting:
+            place = waiting.pop()
+            yield self.entries[place]
+            waiting.extend(reversed(self.children(place)))
+
+    def stats(self, position: int) -> SubtreeStats:
+        """What hangs at and below a position."""
+        ends = sum(
+            1 for entry in self.subtree(position) if not self.children(self._index.get(entry.id, NOWHERE))
+        )
+        return msgspec.structs.replace(stats_of(self.subtree(position)), branches=ends)
+
+    def navigation(self, position: int) -> Navigation:
+        """Going to a message of the person means standing before it, its text back in the editor."""
+        entry = self.entries[position]
+        above = self._parents[position]
+        leaf_id = None if above == NOWHERE else self.entries[above].id
+        match entry:
+            case MessageEntry(message=UserMessage(content=content)) | CustomMessageEntry(content=content):
+                return Navigation(leaf_id=leaf_id, text=_plain(content), content=content)
+            case _:
+                return Navigation(leaf_id=entry.id)
+
+
+def is_leaf_mark(entry: Entry) -> bool:
+    return isinstance(entry, CustomEntry) and entry.custom_type == LEAF_TYPE
+
+
+def stats_of(entries: Iterable[Entry]) -> SubtreeStats:
+    """Counts and cost of any run of entries."""
+    count = messages = users = results = 0
+    cost = 0.0
+    last = ""
+    for entry in entries:
+        count += 1
+        last = max(last, entry.timestamp)
+        match entry:
+            case MessageEntry(message=message):
+                messages += 1
+                users += isinstance(message, UserMessage)
+                results += isinstance(message, ToolResultMessage)
+                if isinstance(message, AssistantMessage | ToolResultMessage) and message.usage:
+                    cost += message.usage.cost.total
+            case UsageEntry() | CompactionEntry() | BranchSummaryEntry():
+                cost += entry.usage.cost.total if entry.usage else 0.0
+            case _:
+                pass
+    return SubtreeStats(
+        entries=count,
+        messages=messages,
+        user_messages=users,
+        tool_results=results,
+        cost=cost,
+        last_timestamp=last,
+    )
+
+
+def one_line(name: str) -> str:
+    """A session's name as it is kept: line feeds become spaces."""
+    return re.sub(r"[\r\n]+", " ", name).strip()
+
+
+def _plain(content: str | tuple[UserContent, ...]) -> str:
+    if isinstance(content, str):
+        return content
+    if len(content) == 1 and isinstance(content[0], Text):
+        return content[0].text
+    return text_of(content)

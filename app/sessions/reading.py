@@ -23,6 +23,8 @@ from app.values.wire import from_wire
 HEADER_LIMIT = 1024 * 1024
 """A file whose first mebibyte holds no header is not a session."""
 
+_decoder = msgspec.json.Decoder(Entry)
+_share_id = msgspec.structs.force_setattr
 _BOM = b"\xef\xbb\xbf"
 _LINK = re.compile(rb'"id":"([^"\\]{1,64})","parentId":(null|"[^"\\]{1,64}")')
 
@@ -148,15 +150,20 @@ def _find_header(file: BinaryIO, path: Path) -> tuple[dict[str, Any], list[BadLi
 
 
 def _read_lines(file: BinaryIO, reading: Reading) -> None:
-    entries = reading.entries
+    add, decode_fast = reading.entries.append, _decoder.decode
     offset = reading.size
     line = b""
     for line in file:
-        entry = read_entry(line)
+        try:
+            entry = decode_fast(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            entry = read_entry(line)
+            if entry is None and not is_blank(line) and not is_header(line):
+                _keep_bad(reading, BadLine(offset=offset, data=line))
         if entry is not None:
-            entries.append(entry)
-        elif not is_blank(line) and not is_header(line):
-            _keep_bad(reading, BadLine(offset=offset, data=line))
+            if type(entry) is MessageEntry:
+                _share_id(entry.message, "id", entry.id)
+            add(entry)
         offset += len(line)
     reading.size = offset
     reading.ends_with_feed = not line or line.endswith(b"\n")
@@ -188,7 +195,7 @@ def read_entry(line: bytes) -> Entry | None:
 def settled(entry: Entry) -> Entry | None:
     """A message carries the id of its entry. None: not an entry at all."""
     if isinstance(entry, MessageEntry):
-        msgspec.structs.force_setattr(entry.message, "id", entry.id)
+        _share_id(entry.message, "id", entry.id)
     elif isinstance(entry, UnknownEntry) and (entry.raw.get("type") == "session" or "type" not in entry.raw):
         return None
     return entry

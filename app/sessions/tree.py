@@ -60,8 +60,9 @@ class Tree:
         self._parents: list[int] = []
         self._children: dict[int, list[int]] | None = None
         self._links = dict(links or {})
-        orphans = [position for position in map(self._file, entries) if self._is_orphan(position)]
-        self._adopt(orphans)
+        for entry in entries:
+            self._file(entry)
+        self._adopt([position for position in range(len(self.entries)) if self._is_orphan(position)])
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -84,20 +85,33 @@ class Tree:
             if entry.id in self._index:
                 self.duplicates.append(entry.id)
             self._index[entry.id] = position
+        kind = type(entry)
+        if kind is LabelEntry or kind is SessionInfoEntry:
+            self._note(entry)
+        return position
+
+    def _note(self, entry: Entry) -> None:
+        """What the newest entry of its kind decides, wherever in the tree it stands."""
         match entry:
+            case LabelEntry(label=str() as label) if label:
+                self.labels[entry.target_id] = label
             case LabelEntry():
-                if entry.label:
-                    self.labels[entry.target_id] = entry.label
-                else:
-                    self.labels.pop(entry.target_id, None)
+                self.labels.pop(entry.target_id, None)
             case SessionInfoEntry():
                 self.name = one_line(entry.name or "") or None
             case _:
                 pass
-        return position
 
     def _position_of_parent(self, entry: Entry) -> int:
         wanted = entry.parent_id
+        if wanted is None:
+            return NOWHERE
+        found = self._index.get(wanted)
+        if found is not None or not self._links:
+            return NOWHERE if found is None else found
+        return self._position_by_links(wanted)
+
+    def _position_by_links(self, wanted: str | None) -> int:
         seen: set[str] = set()
         while wanted is not None:
             found = self._index.get(wanted)

@@ -1,7 +1,6 @@
 """Values ↔ JSON bytes, one object a line. Nothing else in the program turns values into JSON text."""
 
 import json
-import re
 from typing import Any
 
 import msgspec
@@ -10,9 +9,6 @@ from app.values.wire import from_wire, to_wire
 
 _decoder = msgspec.json.Decoder()
 _typed: dict[Any, msgspec.json.Decoder[Any]] = {}
-
-# A key or type that only means something inside this program (see `wire`), met in foreign text.
-_PRIVATE_WORD = re.compile(rb'"(?:\*|\\u002[aA])(?:\\u[0-9a-fA-F]{4}|[^"\\])*"')
 
 
 def encode_json(data: Any) -> bytes:
@@ -41,13 +37,10 @@ def encode(value: Any) -> bytes:
 def decode(line: bytes | str, kind: Any) -> Any:
     """One line of JSON as a value of `kind`. Raises `msgspec.DecodeError` (or its child `ValidationError`)."""
     data = line.encode("utf-8", "surrogatepass") if isinstance(line, str) else line
-    is_plain = not (b'"*' in data or b"u002" in data) or _PRIVATE_WORD.search(data) is None
-    if is_plain:
-        try:
-            return _typed_decoder(kind).decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            pass  # unknown fields or types, lone surrogates, broken text: told apart below
-    return from_wire(decode_json(line), kind, is_trusted=is_plain)
+    try:
+        return _typed_decoder(kind).decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return from_wire(decode_json(line), kind)  # unknown fields or types, lone surrogates, broken text
 
 
 def _typed_decoder(kind: Any) -> msgspec.json.Decoder[Any]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from app.values.wire import Wire
+from app.values.wire import PRIVATE, Wire
 
 
 class Text(Wire, frozen=True, kw_only=True, tag_field="type", tag="text"):
@@ -38,7 +38,7 @@ class ToolCall(Wire, frozen=True, kw_only=True, tag_field="type", tag="toolCall"
 class UnknownContent(Wire, frozen=True, kw_only=True, tag_field="type", tag="*unknown"):
     """A block of a type that this version does not know; kept and written back."""
 
-    raw: dict[str, Any] = msgspec.field(name="*raw")
+    raw: dict[str, Any] = msgspec.field(name=PRIVATE + "raw")
 
 
 Content = Text | Image | Thinking | ToolCall | UnknownContent

@@ -8,7 +8,7 @@ import msgspec
 from app.values.content import UserContent
 from app.values.messages import Message, SystemMessage
 from app.values.usage import Usage
-from app.values.wire import Wire, new_id
+from app.values.wire import PRIVATE, Wire, new_id
 
 SESSION_VERSION = 3
 
@@ -114,10 +114,10 @@ class SessionInfoEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag=
 class UnknownEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="*unknown"):
     """An entry of a type that this version does not know, or a known one that cannot be read; kept as it is."""
 
-    id: str = msgspec.field(name="*id", default="")
-    parent_id: str | None = msgspec.field(name="*parentId", default=None)
-    timestamp: str = msgspec.field(name="*timestamp", default="")
-    raw: dict[str, Any] = msgspec.field(name="*raw")
+    id: str = msgspec.field(name=PRIVATE + "id", default="")
+    parent_id: str | None = msgspec.field(name=PRIVATE + "parentId", default=None)
+    timestamp: str = msgspec.field(name=PRIVATE + "timestamp", default="")
+    raw: dict[str, Any] = msgspec.field(name=PRIVATE + "raw")
 
     def __post_init__(self) -> None:
         for attribute, key in (("id", "id"), ("parent_id", "parentId"), ("timestamp", "timestamp")):

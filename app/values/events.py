@@ -17,7 +17,7 @@ from app.values.messages import AssistantMessage, Message, ToolResultMessage
 from app.values.models import Model
 from app.values.stream import BlockEvent
 from app.values.usage import Usage
-from app.values.wire import Wire
+from app.values.wire import PRIVATE, Wire
 
 
 class ToolOutcome(Wire, frozen=True, kw_only=True):
@@ -106,7 +106,7 @@ class ToolExecutionEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="t
     duration_ms: int | None = None
     """Absent when the tool never ran."""
     parent_tool_call_id: str | None = None
-    message: ToolResultMessage | None = msgspec.field(name="*message", default=None)
+    message: ToolResultMessage | None = msgspec.field(name=PRIVATE + "message", default=None)
     """The result as the model will read it; recorded with this event."""
 
 
@@ -293,7 +293,7 @@ class QuestionAsked(Wire, frozen=True, kw_only=True, tag_field="type", tag="exte
     placeholder: str | None = None
     prefill: str | None = None
     timeout: int | None = None
-    answer: Any = msgspec.field(name="*answer", default=None)
+    answer: Any = msgspec.field(name=PRIVATE + "answer", default=None)
     """An `asyncio.Future`, or None where nobody waits."""
 
 

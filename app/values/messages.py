@@ -10,7 +10,7 @@ import msgspec
 
 from app.values.content import AssistantContent, Image, Text, Thinking, ToolCall, UserContent
 from app.values.usage import Usage
-from app.values.wire import Wire, new_id
+from app.values.wire import PRIVATE, Wire, new_id
 
 StopReason = Literal["pending", "stop", "length", "toolUse", "error", "aborted", "deferred"]
 
@@ -20,7 +20,7 @@ def now_ms() -> int:
 
 
 class _Message(Wire, frozen=True, kw_only=True, tag_field="role", tag="*message"):
-    id: str = msgspec.field(name="*id", default_factory=new_id)
+    id: str = msgspec.field(name=PRIVATE + "id", default_factory=new_id)
     timestamp: int | float = msgspec.field(default_factory=now_ms)
     """Unix time in milliseconds."""
 
@@ -129,7 +129,7 @@ class CompactionSummaryMessage(
 class UnknownMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="*unknown"):
     """A message with a role that this version does not know; kept in the file, never sent."""
 
-    raw: dict[str, Any] = msgspec.field(name="*raw")
+    raw: dict[str, Any] = msgspec.field(name=PRIVATE + "raw")
 
 
 Message = (

@@ -6,19 +6,24 @@ the modules beside this one; bytes and lines are the business of `codec`.
 """
 
 import os
+import random
 import types
 from typing import Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-# Fields whose encoded name starts with this never reach the wire.
-_PRIVATE = "*"
+PRIVATE = f"*{os.urandom(8).hex()}."
+"""Fields whose encoded name starts with this never reach the wire, and no text from outside can name one."""
+
+_random = random.Random()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_random.seed)
 
 
 class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """A frozen value with a JSON form in pi's spelling."""
 
-    extra: dict[str, Any] = msgspec.field(name="*extra", default_factory=dict)
+    extra: dict[str, Any] = msgspec.field(name=PRIVATE + "extra", default_factory=dict)
     """Fields that a newer or other writer added; written back as they came."""
 
 
@@ -27,7 +32,7 @@ W = TypeVar("W", bound=msgspec.Struct)
 
 def new_id() -> str:
     """An entry or message id: eight hexadecimal digits. Whoever files it checks for a collision."""
-    return os.urandom(4).hex()
+    return f"{_random.getrandbits(32):08x}"
 
 
 def to_wire(value: Any) -> Any:
@@ -41,14 +46,11 @@ def to_wire(value: Any) -> Any:
     return value
 
 
-def from_wire(data: Any, kind: Any, *, is_trusted: bool = True) -> Any:
+def from_wire(data: Any, kind: Any) -> Any:
     """Plain JSON data as a value of `kind`, keeping unknown fields and unknown members of open unions.
 
-    `is_trusted`: no key of `data` can be taken for one of our private names. Raises `msgspec.ValidationError`
-    when `data` cannot be a `kind`.
+    Raises `msgspec.ValidationError` when `data` cannot be one.
     """
-    if not is_trusted:
-        return _decode(data, kind)
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError:
@@ -93,7 +95,7 @@ def _make_plan(cls: type[msgspec.Struct]) -> _Plan:
             or info.default_factory is not msgspec.NODEFAULT,
         )
         for info in infos
-        if not info.encode_name.startswith(_PRIVATE)
+        if not info.encode_name.startswith(PRIVATE)
     )
     config = cls.__struct_config__
     keys = {field.key for field in fields}
@@ -104,7 +106,7 @@ def _make_plan(cls: type[msgspec.Struct]) -> _Plan:
         tag=config.tag,
         fields=fields,
         keys=frozenset(keys),
-        is_unknown=any(info.name == "raw" and info.encode_name.startswith(_PRIVATE) for info in infos),
+        is_unknown=any(info.name == "raw" and info.encode_name.startswith(PRIVATE) for info in infos),
     )
 
 

@@ -1,0 +1,114 @@
+"""What a transcript is made of: frozen values that say what to show. How they look is in `drawing`."""
+
+from enum import StrEnum
+
+import msgspec
+
+from tools.results import Card, ImageBlock
+
+
+class CardState(StrEnum):
+    PENDING = "pending"
+    """Its arguments are still arriving, or it waits for its turn."""
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    ABORTED = "aborted"
+    SKIPPED = "skipped"
+
+
+class ReplyState(StrEnum):
+    STREAMING = "streaming"
+    DONE = "done"
+    ABORTED = "aborted"
+    ERROR = "error"
+    TRUNCATED = "truncated"
+
+
+class NoteKind(StrEnum):
+    INFO = "info"
+    SUCCESS = "success"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class CustomKind(StrEnum):
+    FILE_MAP = "file map"
+    READ_RECOVERY = "read recovery"
+    JOB = "job"
+    COMMAND = "command"
+    COMPACTION = "compaction"
+    BRANCH_SUMMARY = "branch summary"
+    EXTENSION = "extension"
+
+
+class _Value(msgspec.Struct, frozen=True, kw_only=True):
+    pass
+
+
+class Failure(_Value, frozen=True, kw_only=True):
+    """Why something did not work, and what can be done."""
+
+    message: str
+    next_step: str = ""
+    can_retry: bool = False
+
+
+class Thinking(_Value, frozen=True, kw_only=True):
+    text: str
+    seconds: float | None = None
+
+
+class Prose(_Value, frozen=True, kw_only=True):
+    """Markdown."""
+
+    text: str
+
+
+class UserBlock(_Value, frozen=True, kw_only=True):
+    id: str
+    text: str
+    images: tuple[ImageBlock, ...] = ()
+    note: str = ""
+    """A word about how it was sent: `steering`, `follow-up`."""
+
+
+class ReplyBlock(_Value, frozen=True, kw_only=True):
+    id: str
+    parts: tuple[Thinking | Prose, ...] = ()
+    state: ReplyState = ReplyState.DONE
+    failure: Failure | None = None
+
+
+class CardBlock(_Value, frozen=True, kw_only=True):
+    """A tool call and its result. The id is the call's."""
+
+    id: str
+    card: Card
+    state: CardState = CardState.DONE
+    timing: str = ""
+    """How long it took or has been running, in words."""
+    arguments: str = ""
+    """As far as they have arrived, while they do."""
+    failure: Failure | None = None
+
+
+class CustomBlock(_Value, frozen=True, kw_only=True):
+    id: str
+    kind: CustomKind
+    card: Card
+    state: CardState | None = None
+    timing: str = ""
+    label: str = ""
+    """Instead of the state's word: `delivered`."""
+
+
+class NoteBlock(_Value, frozen=True, kw_only=True):
+    id: str
+    text: str
+    kind: NoteKind = NoteKind.INFO
+    next_step: str = ""
+    can_retry: bool = False
+
+
+Block = UserBlock | ReplyBlock | CardBlock | CustomBlock | NoteBlock

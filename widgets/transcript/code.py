@@ -1,0 +1,98 @@
+"""Fenced code and other highlighted text: coloured when first painted, in windows when large."""
+
+import re
+from bisect import bisect_right
+
+from widgets.transcript.highlight import Checkpoint, highlight, resume
+from widgets.transcript.leaf import Leaf, Run
+
+WINDOW_LINES = 200
+WINDOW_FROM = 12_000
+"""Characters from which a closed block is coloured window by window."""
+
+
+class CodeLeaf(Leaf):
+    """Code that may still be growing."""
+
+    __slots__ = ("_checkpoint", "_coloured", "_final", "_window_runs", "_windows", "is_open", "language")
+
+    def __init__(
+        self,
+        plain: str,
+        language: str,
+        *,
+        first: str = "",
+        rest: str = "",
+        blank: int = 0,
+        key: str = "code",
+        fill: str = "code",
+        is_open: bool = False,
+    ) -> None:
+        super().__init__(plain, key=key, fill=fill, first=first, rest=rest, blank=blank)
+        self.language = language
+        self.is_open = is_open
+        self._coloured = -1
+        """Length of the text that `runs` are for."""
+        self._final: list[Run] = []
+        self._checkpoint = Checkpoint(0)
+        self._windows: list[int] = []
+        self._window_runs: dict[int, list[Run]] = {}
+
+    def extend(self, text: str) -> None:
+        """More code. Rows above the last two lines keep what was painted."""
+        at = len(self.plain)
+        settled = min(self._checkpoint.position, at)
+        strips = self.strips
+        self.replace_end(at, text, self.runs)
+        rows = self._rows
+        kept = range(len(rows))
+        self.strips = {row: strips[row] for row in strips if row in kept and rows[row][1] < settled}
+        self._coloured = -1
+
+    def close(self) -> None:
+        """The fence is complete: colour it once more as a whole."""
+        if self._checkpoint.position:
+            self.strips = {}
+        self.is_open = False
+        self._coloured = -1
+        self._final = []
+        self._checkpoint = Checkpoint(0)
+
+    def runs_for(self, start: int, end: int) -> list[Run]:
+        del end
+        if not self.is_open and len(self.plain) > WINDOW_FROM:
+            return self._window_at(start)
+        if self._coloured != len(self.plain):
+            self._colour()
+        return self.runs
+
+    def _colour(self) -> None:
+        self._coloured = len(self.plain)
+        if not self.is_open:
+            self.runs = highlight(self.plain, self.language)
+            return
+        live, final, self._checkpoint = resume(self.plain, self.language, self._checkpoint)
+        self.runs = self._final + live
+        self._final = self._final + live[:final] if final else self._final
+
+    def _window_at(self, start: int) -> list[Run]:
+        if not self._windows or self._windows[-1] != len(self.plain):
+            self._windows = windows(self.plain)
+            self._window_runs = {}
+        index = max(0, min(len(self._windows) - 2, bisect_right(self._windows, start) - 1))
+        runs = self._window_runs.get(index)
+        if runs is None:
+            first, last = self._windows[index : index + 2]
+            runs = self._window_runs[index] = highlight(self.plain[first:last], self.language, first)
+        return runs
+
+
+def windows(plain: str) -> list[int]:
+    """Where each window of lines starts, and the end of the text."""
+    starts = [0]
+    for count, match in enumerate(re.finditer("\n", plain), 1):
+        if count % WINDOW_LINES == 0:
+            starts.append(match.end())
+    if starts[-1] != len(plain):
+        starts.append(len(plain))
+    return starts if len(starts) > 1 else [0, len(plain)]

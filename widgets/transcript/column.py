@@ -1,0 +1,202 @@
+"""The blocks one below the other: which rows a viewport shows, and how the view stays put when heights change.
+
+Works with numbers and leaves only; `view` draws what this says.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from widgets.transcript.drawing import Expansion
+from widgets.transcript.heights import Heights
+from widgets.transcript.item import Item
+from widgets.transcript.leaf import Leaf
+
+KEPT = 60
+"""Blocks whose leaves and strips stay in memory."""
+
+
+class Row(NamedTuple):
+    item: Item
+    leaf: Leaf | None
+    row: int
+
+
+class Anchor(NamedTuple):
+    """A row of a block that is to stay where it is on the screen."""
+
+    item: Item
+    row: int
+    rows: int
+    """The block's height then."""
+    leaf: Leaf | None
+    offset: int
+    """The character of the leaf at the row's start."""
+
+
+class Column:
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self.heights = Heights()
+        self.width = -1
+        self.expansion = Expansion()
+        self._index: dict[str, int] = {}
+        self._recent: OrderedDict[int, Item] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def total(self) -> int:
+        return self.heights.total
+
+    def index_of(self, block_id: str) -> int | None:
+        return self._index.get(block_id)
+
+    def find(self, block_id: str) -> Item | None:
+        index = self._index.get(block_id)
+        return None if index is None else self.items[index]
+
+    def replace(self, items: Iterable[Item]) -> None:
+        self.items = list(items)
+        self._index = {item.block.id: index for index, item in enumerate(self.items)}
+        self._recent.clear()
+        above = None
+        for item in self.items:
+            item.follows(above)
+            above = item
+        self.estimate()
+
+    def append(self, item: Item) -> None:
+        item.follows(self.items[-1] if self.items else None)
+        self._index[item.block.id] = len(self.items)
+        self.items.append(item)
+        self.heights.append(item.estimate(max(1, self.width), self.expansion) if item.live is None else 0)
+
+    def remove(self, index: int) -> None:
+        item = self.items.pop(index)
+        self.heights.remove(index)
+        self._recent.pop(id(item), None)
+        self._index = {item.block.id: at for at, item in enumerate(self.items)}
+        if index < len(self.items):
+            below = self.items[index]
+            below.follows(self.items[index - 1] if index else None)
+            below.is_exact = False
+            self.measure(index)
+
+    def estimate(self) -> None:
+        """Guess all heights: the width or what is open has changed. Nothing is drawn."""
+        width, expansion = max(1, self.width), self.expansion
+        heights = []
+        self._recent.clear()
+        for item in self.items:
+            if item.live is not None:
+                heights.append(item.measure(width, expansion) if self.width > 0 else 0)
+            else:
+                if item.leaves is not None:
+                    item.drop()
+                heights.append(item.estimate(width, expansion))
+        self.heights.replace(heights)
+
+    def measure(self, index: int) -> int:
+        """Make a block's height exact."""
+        item = self.items[index]
+        if self.width > 0 and (item.live is not None or not item.is_exact or item.width != self.width):
+            item.measure(self.width, self.expansion)
+            self.heights.set(index, item.height)
+        self._recent[id(item)] = item
+        self._recent.move_to_end(id(item))
+        return item.height
+
+    def trim(self) -> None:
+        """Let go of what was drawn longest ago."""
+        while len(self._recent) > KEPT:
+            _, item = self._recent.popitem(last=False)
+            height = item.height
+            item.drop()
+            item.height = height
+
+    def settle(self, y: int, height: int) -> int:
+        """Make exact what the viewport shows from `y` on; the place where its first row then is."""
+        if not self.items:
+            return 0
+        index = self.heights.find(y)
+        row = y - self.heights.top(index)
+        before = self.items[index].height
+        now = self.measure(index)
+        if now != before:
+            row = row * now // max(1, before)
+        shown = now - row
+        below = index + 1
+        while shown < height and below < len(self.items):
+            shown += self.measure(below)
+            below += 1
+        if shown < height:
+            return self.settle_end(height)
+        return self.heights.top(index) + row
+
+    def settle_end(self, height: int) -> int:
+        """Make exact what the viewport shows at the very end; the place of its first row."""
+        index = len(self.items)
+        shown = 0
+        while index > 0 and shown < height:
+            index -= 1
+            shown += self.measure(index)
+        self.trim()
+        return max(0, self.total - height)
+
+    def rows(self, y: int, height: int) -> list[Row]:
+        """What each row of the viewport shows; fewer rows than asked for at the end."""
+        rows: list[Row] = []
+        if not self.items or self.width <= 0:
+            return rows
+        index = self.heights.find(y)
+        offset = y - self.heights.top(index)
+        while len(rows) < height and index < len(self.items):
+            item = self.items[index]
+            if item.leaves is None:
+                self.measure(index)
+            while offset < item.height and len(rows) < height:
+                leaf, row = item.at(offset)
+                rows.append(Row(item, leaf, row))
+                offset += 1
+            index += 1
+            offset = 0
+        self.trim()
+        return rows
+
+    def anchor(self, y: int) -> Anchor | None:
+        """Remember what stands at a row."""
+        if not self.items or self.width <= 0:
+            return None
+        index = self.heights.find(y)
+        item = self.items[index]
+        row = y - self.heights.top(index)
+        leaf, leaf_row = item.at(row) if item.leaves is not None else (None, 0)
+        offset = leaf.layout(self.width)[leaf_row][0] if leaf is not None else 0
+        return Anchor(item, row, item.height, leaf, offset)
+
+    def place_of(self, anchor: Anchor) -> int:
+        """Where the remembered row is now."""
+        index = self._index.get(anchor.item.block.id)
+        if index is None:
+            return 0
+        self.measure(index)
+        item = anchor.item
+        row = min(anchor.row, item.height - 1)
+        leaf = self._same_leaf(item, anchor)
+        if leaf is not None:
+            row = item.top_of(leaf) + leaf.row_at(anchor.offset)
+        elif item.height != anchor.rows and anchor.row >= item.gap:
+            row = min(anchor.row * item.height // max(1, anchor.rows), item.height - 1)
+        return self.heights.top(index) + max(0, row)
+
+    @staticmethod
+    def _same_leaf(item: Item, anchor: Anchor) -> Leaf | None:
+        if anchor.leaf is None:
+            return None
+        for leaf in item.leaves or ():
+            if leaf is anchor.leaf:
+                return leaf
+        same = [leaf for leaf in item.leaves or () if leaf.plain == anchor.leaf.plain]
+        return same[0] if len(same) == 1 else None

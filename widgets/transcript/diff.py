@@ -1,0 +1,279 @@
+"""A unified diff as numbered lines: changed words stand out, and old and new stand side by side where there is room.
+
+Reading the diff and pairing its lines is pure; words and syntax are looked at when a line is painted.
+"""
+
+import re
+from difflib import SequenceMatcher
+from itertools import pairwise
+from typing import NamedTuple
+
+from widgets.transcript.code import windows
+from widgets.transcript.highlight import highlight
+from widgets.transcript.leaf import Leaf, Piece, Run
+from widgets.transcript.text import cells, wrap
+
+SIDE_BY_SIDE_FROM = 116
+_HUNK = re.compile(r"@@+ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_WORD = re.compile(r"\w+|\s+|[^\w\s]")
+_LONGEST_FOR_WORDS = 600
+_ALIKE = 0.35
+
+
+class DiffLine(NamedTuple):
+    kind: str
+    """`+`, `-`, a blank for context, `@` for what is left out."""
+    old: int
+    new: int
+    start: int
+    """Where its text is in the leaf's plain text."""
+    end: int
+    partner: int = -1
+    """The line it replaces or is replaced by."""
+
+
+def read(diff: str) -> tuple[str, list[DiffLine]]:
+    """The code in a unified diff, without signs, and what each line of it is."""
+    old = new = 0
+    in_hunk = False
+    texts: list[str] = []
+    lines: list[DiffLine] = []
+    at = 0
+
+    def add(kind: str, text: str) -> None:
+        nonlocal at
+        texts.append(text)
+        lines.append(DiffLine(kind, old, new, at, at + len(text)))
+        at += len(text) + 1
+
+    for line in diff.split("\n"):
+        if match := _HUNK.match(line):
+            if in_hunk:
+                add("@", "⋯")
+            old, new, in_hunk = int(match[1]), int(match[2]), True
+        elif not in_hunk or line.startswith("\\"):
+            continue
+        elif line.startswith("+"):
+            add("+", line[1:])
+            new += 1
+        elif line.startswith("-"):
+            add("-", line[1:])
+            old += 1
+        elif line.startswith(" "):
+            add(" ", line[1:])
+            old += 1
+            new += 1
+    return "\n".join(texts), _paired(lines)
+
+
+def _paired(lines: list[DiffLine]) -> list[DiffLine]:
+    out = list(lines)
+    index = 0
+    while index < len(out):
+        first = index
+        while index < len(out) and out[index].kind == "-":
+            index += 1
+        middle = index
+        while index < len(out) and out[index].kind == "+":
+            index += 1
+        for offset in range(min(middle - first, index - middle)):
+            removed, added = first + offset, middle + offset
+            out[removed] = out[removed]._replace(partner=added)
+            out[added] = out[added]._replace(partner=removed)
+        if index == first:
+            index += 1
+    return out
+
+
+def changed_words(old: str, new: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """What differs between two versions of a line; nothing when they have too little in common."""
+    if max(len(old), len(new)) > _LONGEST_FOR_WORDS:
+        return [], []
+    before, after = _WORD.findall(old), _WORD.findall(new)
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    if matcher.ratio() < _ALIKE:
+        return [], []
+    removed, added = [], []
+    for tag, a, b, c, d in matcher.get_opcodes():
+        if tag != "equal":
+            removed.append((sum(map(len, before[:a])), sum(map(len, before[:b]))))
+            added.append((sum(map(len, after[:c])), sum(map(len, after[:d]))))
+    return [span for span in removed if span[0] < span[1]], [span for span in added if span[0] < span[1]]
+
+
+class DiffLeaf(Leaf):
+    __slots__ = (
+        "_drawn",
+        "_is_split",
+        "_numbers",
+        "_window_runs",
+        "_windows",
+        "_word_spans",
+        "_wraps",
+        "language",
+        "lines",
+    )
+
+    def __init__(self, diff: str, language: str, *, first: str = "", rest: str = "", blank: int = 0) -> None:
+        plain, self.lines = read(diff)
+        super().__init__(plain, key="output", first=first, rest=rest, blank=blank)
+        self.language = language
+        self._numbers = len(str(max((max(line.old, line.new) for line in self.lines), default=1)))
+        self._is_split = False
+        self._drawn: list[tuple[int, int, int, int]] = []
+        """For each row: line on the left (or the only one), its wrapped row, line on the right, its wrapped row."""
+        self._wraps: dict[int, list[tuple[int, int]]] = {}
+        self._word_spans: dict[int, list[tuple[int, int]]] = {}
+        self._windows = windows(plain)
+        self._window_runs: dict[int, list[Run]] = {}
+
+    def _lay_out(self, width: int) -> list[tuple[int, int]]:
+        self._is_split = width >= SIDE_BY_SIDE_FROM and any(line.kind == "-" for line in self.lines)
+        self._drawn = []
+        self._wraps = {}
+        room = self._text_room(width)
+        for left, right in self._pairs():
+            count = max(len(self._wrapped(index, room)) for index in (left, right) if index >= 0)
+            self._drawn.extend((left, row, right, row) for row in range(count))
+        rows = []
+        for left, row, right, _ in self._drawn:
+            index = left if left >= 0 else right
+            spans = self._wrapped(index, room)
+            start, end = spans[min(row, len(spans) - 1)]
+            rows.append((self.lines[index].start + start, self.lines[index].start + end))
+        return rows
+
+    def _text_room(self, width: int) -> int:
+        room = self._room(width)
+        if self._is_split:
+            return max(1, (room - 3) // 2 - self._numbers - 3)
+        return max(1, room - self._numbers - 3)
+
+    def _pairs(self) -> list[tuple[int, int]]:
+        if not self._is_split:
+            return [(index, -1) for index in range(len(self.lines))]
+        pairs = []
+        for index, line in enumerate(self.lines):
+            match line.kind:
+                case "-":
+                    pairs.append((index, line.partner))
+                case "+" if line.partner < 0:
+                    pairs.append((-1, index))
+                case "+":
+                    pass
+                case _:
+                    pairs.append((index, index))
+        return pairs
+
+    def _wrapped(self, index: int, room: int) -> list[tuple[int, int]]:
+        spans = self._wraps.get(index)
+        if spans is None:
+            line = self.lines[index]
+            spans = self._wraps[index] = wrap(self.plain[line.start : line.end], room)
+        return spans
+
+    def fill_key(self, row: int) -> str:
+        if self._is_split:
+            return ""
+        return _background("text", self.lines[self._drawn[row][0]].kind)
+
+    def pieces(self, row: int) -> list[Piece]:
+        left, left_row, right, right_row = self._drawn[row]
+        prefix = self._prefix(row, self._width)
+        out = [Piece(prefix, self.prefix_key)] if prefix else []
+        room = self._text_room(self._width)
+        if not self._is_split:
+            out.extend(self._side(left, left_row, room, is_old=self.lines[left].kind == "-"))
+            return out
+        side = room + self._numbers + 3
+        for index, line_row, is_old in ((left, left_row, True), (right, right_row, False)):
+            pieces = self._side(index, line_row, room, is_old=is_old) if index >= 0 else []
+            pad = side - sum(cells(piece.text) for piece in pieces)
+            kind = self.lines[index].kind if index >= 0 else " "
+            out.extend(pieces)
+            if pad > 0:
+                out.append(Piece(" " * pad, _background("text", kind)))
+            if is_old:
+                out.append(Piece(" │ ", "rule"))
+        return out
+
+    def _side(self, index: int, row: int, room: int, *, is_old: bool) -> list[Piece]:
+        line = self.lines[index]
+        spans = self._wrapped(index, room)
+        if row >= len(spans):
+            return []
+        number = "" if row or line.kind == "@" else str(line.old if is_old else line.new)
+        sign = line.kind if line.kind in "+-" and not row else " "
+        text = Piece(f"{number:>{self._numbers}} {sign} ", _background("dim", line.kind))
+        start, end = line.start + spans[row][0], line.start + spans[row][1]
+        return [text, *self._text_pieces(start, end)]
+
+    def runs_for(self, start: int, end: int) -> list[Run]:
+        line = self._line_at(start)
+        kind = self.lines[line].kind
+        if kind == "@":
+            return [(start, end, "dim")]
+        runs = [
+            (max(a, start), min(b, end), key)
+            for a, b, key in self._syntax(start, end)
+            if b > start and a < end
+        ]
+        return _coloured(start, end, runs, self._words(line), kind)
+
+    def _line_at(self, offset: int) -> int:
+        low, high = 0, len(self.lines) - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.lines[middle].start <= offset:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def _syntax(self, start: int, end: int) -> list[Run]:
+        out: list[Run] = []
+        for index in range(len(self._windows) - 1):
+            first, last = self._windows[index : index + 2]
+            if first < end and last > start:
+                if index not in self._window_runs:
+                    self._window_runs[index] = highlight(self.plain[first:last], self.language, first)
+                out.extend(self._window_runs[index])
+        return out
+
+    def _words(self, index: int) -> list[tuple[int, int]]:
+        line = self.lines[index]
+        if line.partner < 0:
+            return []
+        if index not in self._word_spans:
+            old, new = (index, line.partner) if line.kind == "-" else (line.partner, index)
+            texts = [self.plain[self.lines[at].start : self.lines[at].end] for at in (old, new)]
+            for at, spans in zip((old, new), changed_words(*texts), strict=True):
+                base = self.lines[at].start
+                self._word_spans[at] = [(base + a, base + b) for a, b in spans]
+        return self._word_spans[index]
+
+
+def _background(key: str, kind: str) -> str:
+    return key + {"+": "|add", "-": "|remove"}.get(kind, "")
+
+
+def _coloured(start: int, end: int, runs: list[Run], words: list[tuple[int, int]], kind: str) -> list[Run]:
+    """Syntax runs with the background of the line, and a stronger one for the words that changed."""
+    edges = {
+        start,
+        end,
+        *(edge for run in runs for edge in run[:2]),
+        *(edge for word in words for edge in word),
+    }
+    out: list[Run] = []
+    marks = sorted(edge for edge in edges if start <= edge <= end)
+    at = 0
+    for first, last in pairwise(marks):
+        while at < len(runs) and runs[at][1] <= first:
+            at += 1
+        key = runs[at][2] if at < len(runs) and runs[at][0] <= first else "text"
+        key = _background(key, kind)
+        if any(a <= first and last <= b for a, b in words):
+            key += "-word"
+        out.append((first, last, key))
+    return out

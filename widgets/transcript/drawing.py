@@ -1,0 +1,335 @@
+"""Blocks as leaves: what each kind of block looks like in each of its states, opened or not.
+
+Also the two cheap questions that a block must answer without being drawn: how high it may be, and what its text is.
+"""
+
+from typing import NamedTuple, assert_never
+
+from tools.results import (
+    Block as CardPart,
+)
+from tools.results import (
+    Card,
+    CommandBlock,
+    DiffBlock,
+    FileBlock,
+    ListBlock,
+    MapBlock,
+    MarkdownBlock,
+    TableBlock,
+    TextBlock,
+    TreeBlock,
+)
+from widgets.transcript import cards
+from widgets.transcript.blocks import (
+    Block,
+    CardBlock,
+    CardState,
+    CustomBlock,
+    CustomKind,
+    Failure,
+    NoteBlock,
+    NoteKind,
+    Prose,
+    ReplyBlock,
+    ReplyState,
+    Thinking,
+    UserBlock,
+)
+from widgets.transcript.leaf import Leaf, OneLine
+from widgets.transcript.stream import parse_bounded
+from widgets.transcript.text import clean
+
+GUTTER = "  "
+STATE_GLYPHS = {
+    CardState.PENDING: "○",
+    CardState.RUNNING: "●",
+    CardState.DONE: "✓",
+    CardState.FAILED: "✗",
+    CardState.ABORTED: "⊘",
+    CardState.SKIPPED: "–",
+}
+CUSTOM_GLYPHS = {
+    CustomKind.FILE_MAP: "≡",
+    CustomKind.READ_RECOVERY: "↻",
+    CustomKind.JOB: "◆",
+    CustomKind.COMMAND: "!",
+    CustomKind.COMPACTION: "⊟",
+    CustomKind.BRANCH_SUMMARY: "⑂",
+    CustomKind.EXTENSION: "▪",
+}
+NOTE_GLYPHS = {NoteKind.INFO: "·", NoteKind.SUCCESS: "✓", NoteKind.WARNING: "!", NoteKind.ERROR: "✗"}
+
+
+class Expansion(NamedTuple):
+    """What is open: an answer for one block stands over the answer for all."""
+
+    tools: bool = False
+    thinking: bool = False
+
+    def of(self, block: Block, own: bool | None) -> bool:
+        if own is not None:
+            return own
+        return self.thinking if isinstance(block, ReplyBlock) else self.tools
+
+
+def can_expand(block: Block) -> bool:
+    match block:
+        case ReplyBlock():
+            return any(isinstance(part, Thinking) for part in block.parts)
+        case CardBlock():
+            return bool(block.card.blocks or block.arguments or block.failure)
+        case CustomBlock():
+            return bool(block.card.blocks)
+        case _:
+            return False
+
+
+def draw(block: Block, *, is_open: bool) -> list[Leaf]:
+    match block:
+        case UserBlock():
+            return draw_user(block)
+        case ReplyBlock():
+            return draw_reply(block, is_open=is_open)
+        case CardBlock():
+            return draw_card(block, is_open=is_open)
+        case CustomBlock():
+            return draw_custom(block, is_open=is_open)
+        case NoteBlock():
+            return draw_note(block)
+        case _:
+            assert_never(block)
+
+
+def indent(leaves: list[Leaf], prefix: str = GUTTER) -> list[Leaf]:
+    for leaf in leaves:
+        leaf.first = prefix + leaf.first
+        leaf.rest = prefix + leaf.rest
+    return leaves
+
+
+def draw_user(block: UserBlock) -> list[Leaf]:
+    text = clean(block.text).rstrip("\n")
+    leaves: list[Leaf] = []
+    for part in _pieces_of(text):
+        leaves.append(Leaf(part, key="user", first=GUTTER, rest=GUTTER, prefix_key="user-mark", fill="user"))
+    for image in block.images:
+        leaves.append(
+            Leaf(
+                cards.image_label(image),
+                key="user",
+                first=GUTTER,
+                rest=GUTTER,
+                prefix_key="user-mark",
+                fill="user",
+            )
+        )
+    if block.note:
+        leaves.append(Leaf(clean(block.note), key="hint", first=GUTTER, rest=GUTTER))
+    leaves[0].first = "› "
+    return leaves
+
+
+def _pieces_of(text: str, size: int = 20_000) -> list[str]:
+    """A long text in parts of bounded size, cut at line ends where there are some."""
+    parts = []
+    while len(text) > size:
+        cut = text.find("\n", size, 3 * size)
+        cut = cut if cut >= 0 else size
+        parts.append(text[:cut])
+        text = text[cut:].removeprefix("\n")
+    return [*parts, text]
+
+
+def thinking_label(seconds: float | None, *, is_live: bool, is_open: bool) -> Leaf:
+    if is_live:
+        words = "Thinking…"
+    elif seconds is None:
+        words = "Thinking"
+    else:
+        words = f"Thought for {duration(seconds)}"
+    sign = "▾ " if is_open else "▸ "
+    return OneLine([(sign, "thinking-label"), (words, "thinking-label")], flexible=1, link="toggle")
+
+
+def duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+
+
+def draw_reply(block: ReplyBlock, *, is_open: bool) -> list[Leaf]:
+    leaves: list[Leaf] = []
+    for part in block.parts:
+        if not part.text.strip():
+            continue
+        if isinstance(part, Prose):
+            drawn = parse_bounded(clean(part.text), gutter=GUTTER)
+        else:
+            drawn = [thinking_label(part.seconds, is_live=False, is_open=is_open)]
+            if is_open:
+                drawn += parse_bounded(clean(part.text), "thinking", GUTTER)
+        if leaves and drawn:
+            drawn[0].blank = 1
+        leaves.extend(drawn)
+    return leaves + reply_end(block.state, block.failure, has_text=bool(leaves))
+
+
+def reply_end(state: ReplyState, failure: Failure | None, *, has_text: bool) -> list[Leaf]:
+    """What is said below a reply that did not end well."""
+    blank = int(has_text)
+    match state:
+        case ReplyState.ABORTED:
+            return [Leaf("⊘ aborted", key="state-aborted", blank=blank), *_failure(failure)]
+        case ReplyState.TRUNCATED:
+            words = "✂ cut off: the answer reached the output limit" if failure is None else ""
+            leaves = [Leaf(words, key="note-warning")] if words else _failure(failure, key="note-warning")
+        case ReplyState.ERROR:
+            leaves = _failure(failure or Failure(message="The request failed."))
+        case _:
+            return []
+    leaves[0].blank = blank
+    return leaves
+
+
+def _failure(failure: Failure | None, key: str = "note-error") -> list[Leaf]:
+    if failure is None:
+        return []
+    leaves = [Leaf(clean(failure.message), key=key, first="✗ ", rest=GUTTER, prefix_key=key)]
+    if failure.next_step:
+        leaves.append(Leaf(clean(failure.next_step), key="hint", first="  → ", rest="    "))
+    if failure.can_retry:
+        leaves.append(_retry())
+    return leaves
+
+
+def _retry() -> Leaf:
+    return Leaf("↻ Shift+R tries again", key="hint", first=GUTTER, rest=GUTTER, link="retry")
+
+
+def header(
+    glyph: str, glyph_key: str, card: Card, *, word: str = "", timing: str = "", word_key: str = "summary"
+) -> Leaf:
+    """The one line of a card."""
+    parts = [(f"{glyph} ", glyph_key), (_one_line(card.title), "title")]
+    parts.append((f" {_one_line(card.subject)}" if card.subject else "", "subject"))
+    if word:
+        parts.append((f" · {word}", word_key))
+    for text in (card.summary, timing):
+        if text:
+            parts.append((f" · {_one_line(text)}", "summary"))
+    return OneLine(parts, flexible=2, link="toggle")
+
+
+def _one_line(text: str) -> str:
+    return clean(" ".join(text[:2_000].split()))
+
+
+def draw_card(block: CardBlock, *, is_open: bool) -> list[Leaf]:
+    state = block.state
+    key = f"state-{state}"
+    word = "" if state is CardState.DONE else str(state)
+    leaves = [header(STATE_GLYPHS[state], key, block.card, word=word, timing=block.timing, word_key=key)]
+    if not is_open:
+        return leaves
+    if block.arguments:
+        leaves += indent(cards.output(block.arguments, tail=True, most=cards.LIVE_ROWS))
+    leaves += indent(cards.body(block.card, is_running=state is CardState.RUNNING))
+    return leaves + _failure(block.failure)
+
+
+def draw_custom(block: CustomBlock, *, is_open: bool) -> list[Leaf]:
+    key = f"state-{block.state}" if block.state else "accent"
+    word = block.label or (str(block.state) if block.state and block.state is not CardState.DONE else "")
+    top = header(CUSTOM_GLYPHS[block.kind], key, block.card, word=word, timing=block.timing, word_key=key)
+    if not is_open:
+        return [top]
+    return [top, *indent(cards.body(block.card, is_running=block.state is CardState.RUNNING))]
+
+
+def draw_note(block: NoteBlock) -> list[Leaf]:
+    key = f"note-{block.kind}"
+    leaves = [
+        Leaf(clean(block.text), key=key, first=f"{NOTE_GLYPHS[block.kind]} ", rest=GUTTER, prefix_key=key)
+    ]
+    if block.next_step:
+        leaves.append(Leaf(clean(block.next_step), key="hint", first="  → ", rest="    "))
+    if block.can_retry:
+        leaves.append(_retry())
+    return leaves
+
+
+def raw_text(block: Block) -> str:
+    """What was written, as it was written: Markdown source, output, a diff with its signs."""
+    match block:
+        case UserBlock() | NoteBlock():
+            return block.text
+        case ReplyBlock():
+            return "\n\n".join(part.text for part in block.parts if isinstance(part, Prose))
+        case CardBlock() | CustomBlock():
+            return "\n".join(filter(None, map(_raw_part, block.card.blocks)))
+        case _:
+            assert_never(block)
+
+
+def search_text(block: Block) -> str:
+    """Everything in a block that a person may look for, drawn or not."""
+    match block:
+        case UserBlock() | NoteBlock():
+            return block.text
+        case ReplyBlock():
+            return "\n".join(part.text for part in block.parts)
+        case CardBlock() | CustomBlock():
+            card = block.card
+            head = f"{card.title} {card.subject} {card.summary}"
+            return "\n".join([head, *filter(None, map(_raw_part, card.blocks))])
+        case _:
+            assert_never(block)
+
+
+def _raw_part(part: CardPart) -> str:
+    match part:
+        case TextBlock() | MarkdownBlock() | FileBlock() | MapBlock():
+            return part.text
+        case DiffBlock():
+            return part.diff
+        case CommandBlock():
+            return f"$ {part.command}\n{part.output}"
+        case ListBlock():
+            return "\n".join(part.items)
+        case TreeBlock():
+            return "\n".join(line for root in part.roots for line in cards._tree(root))
+        case TableBlock():
+            return "\n".join("\t".join(row) for row in (part.header, *part.rows))
+        case _:
+            return ""
+
+
+def estimate(block: Block, width: int, *, is_open: bool) -> int:
+    """About how many rows a block takes, without drawing it; the blank row above it is not counted."""
+    room = max(10, width - len(GUTTER))
+    match block:
+        case UserBlock() | NoteBlock():
+            return _rows(block.text, room) + (len(block.images) if isinstance(block, UserBlock) else 0)
+        case ReplyBlock():
+            rows = 0
+            for part in block.parts:
+                rows += _rows(part.text, room) + 1 if is_open or isinstance(part, Prose) else 2
+            return max(1, rows - 1)
+        case CardBlock() | CustomBlock():
+            if not is_open:
+                return 1
+            return 1 + sum(_rows(_raw_part(part)[:MOST_ESTIMATED], room) + 1 for part in block.card.blocks)
+        case _:
+            assert_never(block)
+
+
+MOST_ESTIMATED = 400_000
+
+
+def _rows(text: str, room: int) -> int:
+    lines = text.count("\n") + 1
+    if lines > 4 and len(text) // lines < room * 0.7:
+        return lines
+    return lines + len(text) // room

@@ -1,0 +1,63 @@
+"""Where each block begins: prefix sums over block heights, cheap at the tail and in C in the middle."""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import accumulate
+
+
+class Heights:
+    def __init__(self) -> None:
+        self._heights: list[int] = []
+        self._tops: list[int] = [0]
+        self._valid = 0
+        """Tops are right up to and including this index."""
+
+    def __len__(self) -> int:
+        return len(self._heights)
+
+    def __getitem__(self, index: int) -> int:
+        return self._heights[index]
+
+    def replace(self, heights: Iterable[int]) -> None:
+        self._heights = list(heights)
+        self._tops = [0]
+        self._valid = 0
+
+    def append(self, height: int) -> None:
+        self._heights.append(height)
+
+    def insert(self, index: int, height: int) -> None:
+        self._heights.insert(index, height)
+        self._valid = min(self._valid, index)
+
+    def remove(self, index: int) -> None:
+        del self._heights[index]
+        self._valid = min(self._valid, index)
+
+    def set(self, index: int, height: int) -> None:
+        if self._heights[index] != height:
+            self._heights[index] = height
+            self._valid = min(self._valid, index)
+
+    @property
+    def total(self) -> int:
+        self._sync()
+        return self._tops[-1]
+
+    def top(self, index: int) -> int:
+        self._sync()
+        return self._tops[index]
+
+    def find(self, y: int) -> int:
+        """The block that covers a line; the last one for lines below everything, -1 when there is none."""
+        self._sync()
+        return min(len(self._heights) - 1, bisect_right(self._tops, max(0, y)) - 1)
+
+    def _sync(self) -> None:
+        count = len(self._heights)
+        if self._valid == count and len(self._tops) == count + 1:
+            return
+        del self._tops[self._valid + 1 :]
+        base = self._tops[self._valid]
+        self._tops.extend(base + height for height in accumulate(self._heights[self._valid :]))
+        self._valid = count

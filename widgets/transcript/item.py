@@ -1,0 +1,176 @@
+"""A block with everything that is known of its drawing: open or not, leaves, height."""
+
+from bisect import bisect_right
+from itertools import accumulate
+
+from widgets.transcript import drawing
+from widgets.transcript.blocks import Block, CardBlock, CustomBlock, Failure, ReplyBlock, ReplyState
+from widgets.transcript.drawing import Expansion
+from widgets.transcript.leaf import Leaf
+from widgets.transcript.live import LiveReply
+
+
+class Item:
+    __slots__ = (
+        "_bases",
+        "_epoch",
+        "_tops",
+        "block",
+        "expanded",
+        "gap",
+        "height",
+        "is_exact",
+        "leaves",
+        "live",
+        "width",
+    )
+
+    def __init__(self, block: Block, *, live: bool = False) -> None:
+        self.block = block
+        self.expanded: bool | None = None
+        """None: as the answer for all is."""
+        self.gap = 1
+        """Blank rows above."""
+        self.height = 1
+        self.is_exact = False
+        self.width = -1
+        self.leaves: list[Leaf] | None = None
+        self.live: LiveReply | None = LiveReply(block.id) if live else None
+        self._tops: list[int] = []
+        self._bases: list[int] = []
+        self._epoch = -1
+
+    def is_open(self, expansion: Expansion) -> bool:
+        return expansion.of(self.block, self.expanded)
+
+    def follows(self, above: "Item | None") -> None:
+        """Say what stands above: cards stick together."""
+        if above is None:
+            self.gap = 0
+        else:
+            are_cards = isinstance(self.block, CardBlock | CustomBlock) and isinstance(
+                above.block, CardBlock | CustomBlock
+            )
+            self.gap = 0 if are_cards else 1
+
+    def estimate(self, width: int, expansion: Expansion) -> int:
+        self.height = self.gap + drawing.estimate(self.block, width, is_open=self.is_open(expansion))
+        self.is_exact = False
+        return self.height
+
+    def measure(self, width: int, expansion: Expansion) -> int:
+        """Lay the block out; leaves that have this width already are not touched."""
+        if self.live is not None:
+            return self._measure_live(width, expansion)
+        if self.leaves is None:
+            self.leaves = drawing.draw(self.block, is_open=self.is_open(expansion))
+        self._tops = list(accumulate((leaf.height(width) for leaf in self.leaves), initial=self.gap))
+        self._bases = []
+        self.height = self._tops[-1]
+        self.is_exact = True
+        self.width = width
+        return self.height
+
+    def _measure_live(self, width: int, expansion: Expansion) -> int:
+        assert self.live is not None
+        leaves, stable = self.live.collect(is_open=self.is_open(expansion))
+        if self.width != width or self.live.epoch != self._epoch or not self._tops:
+            stable = 0
+            self._tops = [self.gap]
+        self._epoch = self.live.epoch
+        tops = self._tops
+        del tops[stable + 1 :]
+        for leaf in leaves[len(tops) - 1 :]:
+            tops.append(tops[-1] + leaf.height(width))
+        self.leaves = leaves
+        self._bases = []
+        self.height = tops[-1] if leaves else 0
+        self.is_exact = True
+        self.width = width
+        return self.height
+
+    def stable_height(self) -> int:
+        """Rows at the top of a live reply that the last measuring left alone."""
+        return self._tops[-2] if len(self._tops) > 1 else 0
+
+    def finish(self, state: ReplyState, failure: Failure | None, now: float, expansion: Expansion) -> None:
+        """The reply is complete; what was frozen stays as it was drawn."""
+        assert self.live is not None
+        self.live.finish(now)
+        self.leaves = self.live.final_leaves(state, failure, is_open=self.is_open(expansion))
+        self.block = self.live.block(state, failure)
+        self.live = None
+        self.is_exact = False
+
+    def show(self, block: Block) -> None:
+        """Another value of the same block."""
+        if block != self.block:
+            self.block = block
+            self.drop()
+
+    def drop(self) -> None:
+        """Forget everything but the height."""
+        if self.live is None:
+            self.leaves = None
+            self._tops = []
+            self._bases = []
+            self.is_exact = False
+
+    def forget_colours(self) -> None:
+        for leaf in self.leaves or ():
+            leaf.forget()
+
+    def at(self, offset: int) -> tuple[Leaf | None, int]:
+        """The leaf and its row at a row of the block; no leaf for blank rows."""
+        assert self.leaves is not None
+        index = bisect_right(self._tops, offset) - 1
+        if index < 0 or index >= len(self.leaves):
+            return None, 0
+        leaf = self.leaves[index]
+        row = offset - self._tops[index] - leaf.blank
+        return (leaf, row) if row >= 0 else (None, 0)
+
+    def top_of(self, leaf: Leaf) -> int:
+        """The first row of a leaf, counted from the block's."""
+        assert self.leaves is not None
+        return self._tops[self.leaves.index(leaf)] + leaf.blank
+
+    @property
+    def bases(self) -> list[int]:
+        """Where the text of each leaf starts in the text of the block."""
+        if not self._bases and self.leaves:
+            at = 0
+            for index, leaf in enumerate(self.leaves):
+                at += (1 + min(1, leaf.blank)) if index else 0
+                self._bases.append(at)
+                at += len(leaf.plain)
+        return self._bases
+
+    def base_of(self, leaf: Leaf) -> int:
+        assert self.leaves is not None
+        return self.bases[self.leaves.index(leaf)]
+
+    def text(self, expansion: Expansion) -> str:
+        """The drawn text without wrapping, indents and borders."""
+        leaves = self.leaves
+        if leaves is None:
+            leaves = drawing.draw(self.block, is_open=self.is_open(expansion))
+        parts = []
+        for index, leaf in enumerate(leaves):
+            if index:
+                parts.append("\n\n" if leaf.blank else "\n")
+            parts.append(leaf.plain)
+        return "".join(parts)
+
+    def search_text(self) -> str:
+        return self.live.text if self.live is not None else drawing.search_text(self.block)
+
+    @property
+    def can_expand(self) -> bool:
+        if self.live is not None:
+            return any(leaf.link == "toggle" for leaf in self.leaves or ())
+        return drawing.can_expand(self.block)
+
+
+def reply_placeholder(block_id: str) -> ReplyBlock:
+    return ReplyBlock(id=block_id, state=ReplyState.STREAMING)

@@ -1,0 +1,169 @@
+"""From style keys to terminal styles, by way of the widget's component classes.
+
+A key is `name`, with flags behind `+` (`b`old, `i`talic, `s`truck, `l`ink) and the name of a background behind `|`;
+`@address`, a zero byte and a key make a link. A new look is made whenever the theme changes.
+"""
+
+from typing import TYPE_CHECKING
+
+from rich.color import ColorSystem
+from rich.style import Style as RichStyle
+from textual.strip import Strip
+from textual.style import Style
+
+from widgets.transcript.sgr import compact
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+PREFIX = "transcript--"
+_PLAIN = (
+    "dim",
+    "rule",
+    "marker",
+    "accent",
+    "user",
+    "user-mark",
+    "thinking",
+    "thinking-label",
+    "quote",
+    "code",
+    "code-inline",
+    "math",
+    "html",
+    "link",
+    "table-header",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "title",
+    "subject",
+    "summary",
+    "output",
+    "path",
+    "note-info",
+    "note-success",
+    "note-warning",
+    "note-error",
+    "state-pending",
+    "state-running",
+    "state-done",
+    "state-failed",
+    "state-aborted",
+    "state-skipped",
+    "add",
+    "remove",
+    "add-word",
+    "remove-word",
+    "match",
+    "current-match",
+    "focus",
+    "new-below",
+    "hint",
+)
+_SYNTAX = (
+    "preprocessor",
+    "comment",
+    "type",
+    "constant",
+    "keyword",
+    "builtin",
+    "function",
+    "decorator",
+    "attribute",
+    "string",
+    "number",
+    "operator",
+    "deleted",
+    "inserted",
+)
+_ANSI = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+COMPONENTS = frozenset(
+    PREFIX + name
+    for name in (
+        *_PLAIN,
+        *(f"syntax-{name}" for name in _SYNTAX),
+        *(f"ansi-{name}" for name in _ANSI),
+        *(f"ansi-bright-{name}" for name in _ANSI),
+    )
+)
+
+
+class Look:
+    def __init__(self, widget: "Widget") -> None:
+        self._widget = widget
+        self._styles: dict[str, RichStyle] = {}
+        self._blanks: dict[int, Strip] = {}
+        self._system = _color_system(widget)
+        self._filters = widget.get_line_filters()
+        self._background = widget.background_colors[1]
+
+    def style(self, key: str) -> RichStyle:
+        found = self._styles.get(key)
+        if found is None:
+            if len(self._styles) > 5_000:  # links make keys without bound
+                self._styles.clear()
+            found = self._styles[key] = self._make(key)
+        return found
+
+    def finish(self, strip: Strip) -> Strip:
+        """Apply what the terminal asks for (no colour, dimming) and encode the strip once for all."""
+        for line_filter in self._filters:
+            strip = strip.apply_filter(line_filter, self._background)
+        if strip._render_cache is None:
+            strip._render_cache = compact(strip, self._system)
+        return strip
+
+    def blank(self, width: int) -> Strip:
+        found = self._blanks.get(width)
+        if found is None:
+            found = self._blanks[width] = self.finish(Strip.blank(width, self.style("text")))
+        return found
+
+    def selection(self) -> RichStyle:
+        return self._widget.screen.get_component_rich_style("screen--selection")
+
+    def _make(self, key: str) -> RichStyle:
+        if key.startswith("@"):
+            href, _, inner = key[1:].partition("\0")
+            return self.style(inner) + RichStyle(link=href)
+        key, _, background = key.partition("|")
+        name, _, flags = key.partition("+")
+        style = self._component(name)
+        if "l" in flags:
+            style += self._partial("link")
+        if flags:
+            style += Style(
+                bold=True if "b" in flags else None,
+                italic=True if "i" in flags else None,
+                strike=True if "s" in flags else None,
+            )
+        for part in filter(None, background.split("|")):
+            style += Style(background=self._component(part).background)
+        return style.rich_style
+
+    def _component(self, name: str) -> Style:
+        if name.startswith("syntax-"):
+            return self._component("code") + self._partial(name)
+        if name == "text" or PREFIX + name not in COMPONENTS:
+            return self._widget.get_visual_style()
+        return self._widget.get_visual_style(PREFIX + name)
+
+    def _partial(self, name: str) -> Style:
+        """Only what the component class itself says."""
+        styles = self._widget.get_component_styles(PREFIX + name)
+        text = styles.text_style
+        return Style(
+            foreground=styles.color if styles.has_rule("color") else None,
+            background=styles.background if styles.has_rule("background") else None,
+            bold=text.bold,
+            italic=text.italic,
+            underline=text.underline,
+        )
+
+
+def _color_system(widget: "Widget") -> ColorSystem:
+    return widget.app.console._color_system or ColorSystem.TRUECOLOR

@@ -1,0 +1,75 @@
+"""What a transcript tells whoever shows it. It never calls an application."""
+
+from textual.message import Message
+
+
+class CopyRequested(Message, namespace="transcript"):
+    """Put the text on the clipboard; `what` says what it is, for the confirmation."""
+
+    def __init__(self, text: str, what: str = "selection") -> None:
+        super().__init__()
+        self.text = text
+        self.what = what
+
+
+class BranchRequested(Message, namespace="transcript"):
+    """Edit this message, or go on from it, in a new branch."""
+
+    def __init__(self, block_id: str) -> None:
+        super().__init__()
+        self.block_id = block_id
+
+
+class FullScreenRequested(Message, namespace="transcript"):
+    """Show the whole of a block on a screen of its own; `text` is all of it."""
+
+    def __init__(self, block_id: str, text: str) -> None:
+        super().__init__()
+        self.block_id = block_id
+        self.text = text
+
+
+class SymbolChosen(Message, namespace="transcript"):
+    """A line of a file map was clicked."""
+
+    def __init__(self, path: str, first_line: int, last_line: int) -> None:
+        super().__init__()
+        self.path = path
+        self.first_line = first_line
+        self.last_line = last_line
+
+
+class RetryRequested(Message, namespace="transcript"):
+    def __init__(self, block_id: str) -> None:
+        super().__init__()
+        self.block_id = block_id
+
+
+class LinkChosen(Message, namespace="transcript"):
+    def __init__(self, href: str) -> None:
+        super().__init__()
+        self.href = href
+
+
+class FocusModeChanged(Message, namespace="transcript"):
+    """The keyboard went to the blocks, or wants to go back to where it came from."""
+
+    def __init__(self, *, is_on: bool) -> None:
+        super().__init__()
+        self.is_on = is_on
+
+
+class FollowChanged(Message, namespace="transcript"):
+    def __init__(self, *, is_following: bool) -> None:
+        super().__init__()
+        self.is_following = is_following
+
+
+class SearchChanged(Message, namespace="transcript"):
+    """How many matches there are and which one is shown, counted from one; `problem` for a bad pattern."""
+
+    def __init__(self, count: int, current: int, problem: str = "") -> None:
+        super().__init__()
+        self.count = count
+        self.current = current
+        self.problem = problem

@@ -1,0 +1,59 @@
+"""The terminal encoding of a strip, with only the changes between its segments.
+
+The stock encoding resets the style behind every segment and says the background again each time.
+"""
+
+from functools import lru_cache
+
+from rich.color import ColorSystem
+from rich.style import Style
+from textual.strip import SGR_STYLES, Strip
+
+_SHOWS_ON_BLANKS = frozenset(["4", "7", "9", "21", "53"])
+
+
+@lru_cache(8192)
+def _codes(style: Style, system: ColorSystem) -> tuple[str, str, str]:
+    """Attributes, foreground and background as parameters of a style sequence."""
+    bits = style._attributes & style._set_attributes
+    attributes = ";".join(SGR_STYLES[bit] for bit in range(bits.bit_length()) if bits & (1 << bit))
+    foreground = ";".join(style._color.downgrade(system).get_ansi_codes()) if style._color else ""
+    background = (
+        ";".join(style._bgcolor.downgrade(system).get_ansi_codes(foreground=False)) if style._bgcolor else ""
+    )
+    return attributes, foreground, background
+
+
+def compact(strip: Strip, system: ColorSystem) -> str:
+    """The strip as it is sent to a terminal: it begins by resetting the style and ends with a reset."""
+    out: list[str] = []
+    now = ("", "", "")
+    link = None
+    for index, (text, style, _) in enumerate(strip):
+        codes = _codes(style, system) if style is not None else ("", "", "")
+        is_invisible = not text.strip(" ") and _SHOWS_ON_BLANKS.isdisjoint(codes[0].split(";"))
+        if is_invisible and index and codes[0] == now[0] and codes[2] == now[2]:
+            codes = now  # a blank has no foreground
+        if not index or _needs_reset(now, codes):
+            out.append(f"\x1b[{';'.join(filter(None, ('0', *codes)))}m")
+        elif codes != now:
+            changed = (new for new, old in zip(codes[1:], now[1:], strict=True) if new != old)
+            out.append(f"\x1b[{';'.join(changed)}m")
+        now = codes
+        address = style.link if style is not None else None
+        if address != link:
+            out.append(_link(style, address))
+            link = address
+        out.append(text)
+    if link:
+        out.append(_link(None, None))
+    out.append("\x1b[0m")
+    return "".join(out)
+
+
+def _needs_reset(old: tuple[str, str, str], new: tuple[str, str, str]) -> bool:
+    return old[0] != new[0] or bool(old[1] and not new[1]) or bool(old[2] and not new[2])
+
+
+def _link(style: Style | None, address: str | None) -> str:
+    return f"\x1b]8;id={style.link_id};{address}\x1b\\" if style is not None and address else "\x1b]8;;\x1b\\"

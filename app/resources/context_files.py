@@ -1,0 +1,101 @@
+"""Context files: what a person tells every session about a folder, from the top of the disk down to here."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from app.resources.files import FileFault, read_text
+from app.resources.paths import Paths
+
+NAMES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
+"""The first that exists in a folder counts there."""
+
+
+class ContextFile(msgspec.Struct, frozen=True, kw_only=True):
+    path: Path
+    text: str
+
+
+class ContextFiles(msgspec.Struct, frozen=True, kw_only=True):
+    files: tuple[ContextFile, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def find_context_files(paths: Paths) -> ContextFiles:
+    """The agent folder's file first, then one per folder from the root down to `cwd`. Reading runs nothing, so
+    no trust is needed."""
+    found: list[ContextFile] = []
+    problems: list[str] = []
+    seen: set[Path] = set()
+    for folder in (paths.agent_dir, *_folders(paths.cwd)):
+        path = _first(folder)
+        if path is None:
+            continue
+        real = path.resolve()
+        if real in seen:
+            continue
+        seen.add(real)
+        try:
+            text = read_text(path)
+        except FileFault as problem:
+            problems.append(str(problem))
+            continue
+        if text and text.strip():
+            found.append(ContextFile(path=path, text=text.strip()))
+    return ContextFiles(files=tuple(found), problems=tuple(problems))
+
+
+def _first(folder: Path) -> Path | None:
+    for name in NAMES:
+        path = folder / name
+        try:
+            if path.is_file():
+                return path
+        except OSError:
+            continue
+    return None
+
+
+def _folders(cwd: Path) -> Iterator[Path]:
+    """Root first. A worktree that lies inside its own main checkout has a copy of the same files: where it has
+    one, the main checkout's is passed over."""
+    worktree, main = _nested_worktree(cwd)
+    for folder in (*reversed(cwd.parents), cwd):
+        if worktree and main and folder.is_relative_to(main) and not folder.is_relative_to(worktree):
+            copy = worktree / folder.relative_to(main)
+            own, other = _first(folder), _first(copy)
+            if own and other and own.name == other.name:
+                continue
+        yield folder
+
+
+def _nested_worktree(cwd: Path) -> tuple[Path | None, Path | None]:
+    """The worktree that `cwd` is in and its main checkout, if the one lies inside the other."""
+    for folder in (cwd, *cwd.parents):
+        link = folder / ".git"
+        if link.is_dir():
+            break
+        if link.is_file():
+            main = _main_checkout(link)
+            if main is not None and folder != main and folder.is_relative_to(main):
+                return folder, main
+            break
+    return None, None
+
+
+def _main_checkout(link: Path) -> Path | None:
+    """A worktree's `.git` file names `<main>/.git/worktrees/<name>`; a submodule's names another place."""
+    try:
+        line = link.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return None
+    if not line.startswith("gitdir:"):
+        return None
+    folder = Path(line.removeprefix("gitdir:").strip())
+    if not folder.is_absolute():
+        folder = link.parent / folder
+    folder = folder.resolve()
+    if folder.parent.name == "worktrees" and folder.parent.parent.name == ".git":
+        return folder.parent.parent.parent
+    return None

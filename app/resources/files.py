@@ -1,0 +1,77 @@
+"""Small text files that people edit: read with every fault in plain words, replaced whole or not at all."""
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+LIMIT = 4 * 1024 * 1024
+"""No file that a person writes for bayou is larger; what is, is not one."""
+
+
+class FileFault(Exception):
+    """The file could not be read or written. `str` of it says what and why."""
+
+
+def read_text(path: Path) -> str | None:
+    """The text of a file, None when there is none. Raises `FileFault`."""
+    try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # opening a pipe would wait for a writer
+            raise FileFault(f"{path} is not a regular file")
+        with path.open("rb") as file:
+            data = file.read(LIMIT + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except IsADirectoryError:
+        raise FileFault(f"{path} is a folder, a file is needed there") from None
+    except OSError as problem:
+        raise FileFault(f"{path} cannot be read: {problem.strerror or problem}") from None
+    if len(data) > LIMIT:
+        raise FileFault(f"{path} is larger than {LIMIT // (1024 * 1024)} MB and was not read")
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        raise FileFault(f"{path} line {line}: not UTF-8 text; save the file as UTF-8") from None
+
+
+def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
+    """Replaces the file in one step: a reader sees the old or the new text, also after a crash.
+
+    A symbolic link stays one, and the file keeps its mode unless `mode` is given. Raises `FileFault`.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        keep = mode if mode is not None else _mode_of(target)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+        draft = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(text.encode("utf-8", "surrogatepass"))
+                file.flush()
+                os.fsync(file.fileno())
+            draft.chmod(keep)
+            draft.replace(target)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+    except OSError as problem:
+        raise FileFault(f"{path} cannot be written: {problem.strerror or problem}") from None
+
+
+def _mode_of(path: Path) -> int:
+    try:
+        return path.stat().st_mode & 0o777
+    except OSError:
+        return 0o644
+
+
+def stamp(path: Path) -> tuple[int, int] | None:
+    """Changes whenever the file does: modification time and size; None when there is no file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size

@@ -1,0 +1,62 @@
+"""The block between two `---` lines that a Markdown file may begin with."""
+
+from typing import Any
+
+import msgspec
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    fields: dict[str, Any] = {}
+    body: str = ""
+    problem: str = ""
+    """What was wrong with the block, in plain words; what could be read of it is in `fields` all the same."""
+
+
+def split_frontmatter(text: str) -> Document:
+    """Fields and body. Without a leading `---` line, or without its end, everything is body."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    first, _, rest = text.partition("\n")
+    if first.rstrip() != "---":
+        return Document(body=text.strip())
+    lines = rest.split("\n")
+    end = next((number for number, line in enumerate(lines) if line.startswith("---")), None)
+    if end is None:
+        return Document(
+            body=text.strip(), problem="the block that begins with --- is never closed by another ---"
+        )
+    block, body = "\n".join(lines[:end]), "\n".join(lines[end + 1 :]).strip()
+    fields, problem = _fields(block)
+    return Document(fields=fields, body=body, problem=problem)
+
+
+def _fields(block: str) -> tuple[dict[str, Any], str]:
+    if not block.strip():
+        return {}, ""
+    import yaml  # noqa: PLC0415  (only files with such a block pay for it)
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        data = yaml.load(block, Loader=loader)  # a safe loader: plain data only
+    except (yaml.YAMLError, ValueError, RecursionError) as problem:
+        mark = getattr(problem, "problem_mark", None)
+        where = f"line {mark.line + 2}: " if mark else ""
+        return _line_by_line(block), f"{where}{getattr(problem, 'problem', None) or problem}"
+    if not isinstance(data, dict):
+        return {}, "the block between the --- lines is not made of `key: value` lines"
+    return {str(key): value for key, value in data.items()}, ""
+
+
+def _line_by_line(block: str) -> dict[str, Any]:
+    """What a person meant, read one `key: value` at a time, when the whole is not YAML."""
+    import yaml  # noqa: PLC0415  (already loaded by the caller)
+
+    found: dict[str, Any] = {}
+    for line in block.split("\n"):
+        key, colon, value = line.partition(":")
+        if not colon or not key.replace("-", "").replace("_", "").isalnum():
+            continue
+        try:
+            found[key] = yaml.safe_load(value.strip())
+        except (yaml.YAMLError, ValueError):
+            found[key] = value.strip()
+    return found

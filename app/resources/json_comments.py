@@ -1,0 +1,275 @@
+"""JSON as people write it: `//` and `/* */` comments and trailing commas accepted, faults told with their place.
+
+Used for every JSON file that a person edits. `parse` reads, `places` tells where each value stands, `with_value`
+and `without_key` change one value and leave every other byte of the text alone. Which keys mean what is the
+business of the readers.
+"""
+
+import json
+import re
+from typing import Any
+
+import msgspec
+
+Path = tuple[str | int, ...]
+"""Keys and indices from the top of the document down to a value."""
+
+_SKIPPED = re.compile(
+    r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])', re.DOTALL
+)
+_SPACE = re.compile(r"\s*")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_SCALAR = re.compile(r'[^\s,\[\]{}:"]+')
+
+
+class JsonFault(ValueError):
+    """The text is not JSON. `str` of it names line and column."""
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        super().__init__(f"line {line}, column {column}: {message}")
+        self.message = message
+        self.line = line
+        self.column = column
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a value stands in its text; offsets count characters."""
+
+    line: int
+    column: int
+    start: int
+    end: int
+    key_start: int | None = None
+    """Where its key begins, for a member of an object."""
+
+
+def parse(text: str) -> Any:
+    """The document as plain Python data. Raises `JsonFault`."""
+    plain = without_comments(text)
+    try:
+        return json.loads(plain, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as problem:
+        raise JsonFault(_in_plain_words(problem.msg), problem.lineno, problem.colno) from None
+    except _BadConstant as problem:
+        line, column = line_and_column(plain, max(plain.find(str(problem)), 0))
+        raise JsonFault(f"{problem} is not a JSON value", line, column) from None
+    except RecursionError:
+        raise JsonFault("nested too deeply", 1, 1) from None
+
+
+def without_comments(text: str) -> str:
+    """The text with comments and trailing commas blanked out; every other character keeps its offset."""
+
+    def blank(match: re.Match[str]) -> str:
+        found = match.group()
+        if found[0] == '"':
+            return found
+        return "".join("\n" if character == "\n" else " " for character in found)
+
+    if text.startswith("\ufeff"):
+        text = " " + text[1:]
+    return _SKIPPED.sub(blank, text)
+
+
+def places(text: str) -> dict[Path, Place]:
+    """Where each value stands, by its path; `()` is the whole document. The text must be one that `parse` accepts."""
+    return _Walk(without_comments(text)).run()
+
+
+def line_and_column(text: str, offset: int) -> tuple[int, int]:
+    """Both counted from 1."""
+    before = text.rfind("\n", 0, offset)
+    return text.count("\n", 0, offset) + 1, offset - before
+
+
+def with_value(text: str, path: tuple[str, ...], value: Any) -> str:
+    """The text with the value at `path` set, objects on the way created. Nothing else moves. Raises `JsonFault`."""
+    if not text.strip().lstrip("\ufeff"):
+        text = "{}\n"
+    if not isinstance(parse(text), dict):
+        raise JsonFault("the document is not an object", 1, 1)
+    found = places(text)
+    depth = len(path)
+    while depth and path[:depth] not in found:
+        depth -= 1
+    if depth == len(path):
+        place = found[path]
+        indent = _indent_at(text, place.key_start or place.start)
+        return text[: place.start] + _json(value, indent) + text[place.end :]
+    place = found[path[:depth]]
+    if text[place.start] != "{":  # something else stands where an object is needed: it gives way
+        return with_value(text[: place.start] + "{}" + text[place.end :], path, value)
+    for key in reversed(path[depth + 1 :]):
+        value = {key: value}
+    return _with_member(text, place, path[:depth], path[depth], value, found)
+
+
+def without_key(text: str, path: tuple[str, ...]) -> str:
+    """The text without the member at `path`; unchanged when there is none. Raises `JsonFault`."""
+    parse(text)
+    found = places(text)
+    place = found.get(path)
+    if place is None or place.key_start is None:
+        return text
+    plain = without_comments(text)
+    start, end = place.key_start, place.end
+    after = _SPACE.match(plain, end)
+    assert after is not None
+    if text[after.end() : after.end() + 1] == ",":
+        end = after.end() + 1
+    else:
+        before = len(plain[:start].rstrip())
+        if plain[before - 1] == ",":
+            text = text[: before - 1] + " " + text[before:]
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", end)
+    if not text[line_start:start].strip() and line_end >= 0 and not text[end:line_end].strip():
+        start, end = line_start, line_end + 1
+    return text[:start] + text[end:]
+
+
+class _BadConstant(ValueError):
+    pass
+
+
+def _refuse_constant(name: str) -> Any:
+    raise _BadConstant(name)
+
+
+_PLAIN_WORDS = {
+    "Expecting value": "a value is missing here",
+    "Expecting property name enclosed in double quotes": "a key in double quotes is missing here",
+    "Expecting ':' delimiter": "a ':' is missing here",
+    "Expecting ',' delimiter": "a ',' is missing here",
+    "Extra data": "the document ended before this",
+    "Unterminated string starting at": "this text is never closed with a '\"'",
+    "Invalid control character at": "a line break or control character stands inside a text",
+}
+
+
+def _in_plain_words(message: str) -> str:
+    return _PLAIN_WORDS.get(message, message)
+
+
+class _Walk:
+    """Notes where each value of a valid document begins and ends, without recursion."""
+
+    def __init__(self, plain: str) -> None:
+        self._text = plain
+        self._at = 0
+        self._line = 1
+        self._line_start = 0
+        self._counted = 0
+        self._places: dict[Path, Place] = {}
+        self._open: list[tuple[Path, int, int, int, int | None]] = []
+
+    def run(self) -> dict[Path, Place]:
+        path: Path = ()
+        key_start: int | None = None
+        index: list[int] = []
+        while True:
+            self._skip_space()
+            if self._at >= len(self._text):
+                return self._places
+            character = self._text[self._at]
+            if character in "}]":
+                self._at += 1
+                self._close()
+                if index:
+                    index.pop()
+            elif character == ",":
+                self._at += 1
+                if index and index[-1] >= 0:
+                    index[-1] += 1
+            else:
+                parent = self._open[-1][0] if self._open else ()
+                if index and index[-1] >= 0:
+                    path, key_start = (*parent, index[-1]), None
+                elif self._open:
+                    key_start = self._at
+                    path = (*parent, self._key())
+                self._value(path, key_start, index)
+            if not self._open:
+                return self._places
+
+    def _value(self, path: Path, key_start: int | None, index: list[int]) -> None:
+        line, column = self._line_and_column()
+        start = self._at
+        character = self._text[start]
+        if character in "{[":
+            self._at += 1
+            self._open.append((path, start, line, column, key_start))
+            index.append(-1 if character == "{" else 0)
+            return
+        match = (_STRING if character == '"' else _SCALAR).match(self._text, start)
+        self._at = match.end() if match else len(self._text)
+        self._places[path] = Place(line=line, column=column, start=start, end=self._at, key_start=key_start)
+
+    def _close(self) -> None:
+        path, start, line, column, key_start = self._open.pop()
+        self._places[path] = Place(line=line, column=column, start=start, end=self._at, key_start=key_start)
+
+    def _key(self) -> str:
+        match = _STRING.match(self._text, self._at)
+        assert match is not None  # the document has been parsed
+        self._at = match.end()
+        self._skip_space()
+        self._at += 1  # the colon
+        self._skip_space()
+        return json.loads(match.group(), strict=False)
+
+    def _skip_space(self) -> None:
+        match = _SPACE.match(self._text, self._at)
+        assert match is not None
+        self._at = match.end()
+
+    def _line_and_column(self) -> tuple[int, int]:
+        newlines = self._text.count("\n", self._counted, self._at)
+        if newlines:
+            self._line += newlines
+            self._line_start = self._text.rfind("\n", self._counted, self._at) + 1
+        self._counted = self._at
+        return self._line, self._at - self._line_start + 1
+
+
+def _with_member(
+    text: str, place: Place, parent: tuple[str, ...], key: str, value: Any, found: dict[Path, Place]
+) -> str:
+    """Adds a member behind the last one of the object at `place`."""
+    members = [
+        spot for path, spot in found.items() if len(path) == len(parent) + 1 and path[: len(parent)] == parent
+    ]
+    outer = _indent_at(text, place.key_start if place.key_start is not None else place.start)
+    if not members:
+        indent = outer + "  "
+        tail = text[place.start + 1 : place.end - 1].rstrip()
+        member = f"{json.dumps(key, ensure_ascii=False)}: {_json(value, indent)}"
+        return f"{text[: place.start + 1]}{tail}\n{indent}{member}\n{outer}{text[place.end - 1 :]}"
+    last = max(members, key=lambda spot: spot.end)
+    assert last.key_start is not None
+    indent = _indent_at(text, last.key_start)
+    if text[place.start : last.key_start].count("\n") == 0:  # everything on one line: stay there
+        member = f"{json.dumps(key, ensure_ascii=False)}: {json.dumps(value, ensure_ascii=False)}"
+        return f"{text[: last.end]}, {member}{text[_after_comma(text, last.end) :]}"
+    member = f"{json.dumps(key, ensure_ascii=False)}: {_json(value, indent)}"
+    rest = text[_after_comma(text, last.end) :]
+    line_end = rest.find("\n")
+    comment = rest[:line_end] if line_end >= 0 else ""
+    if comment.strip().startswith(("//", "/*")) and "}" not in without_comments(comment):
+        return f"{text[: last.end]},{comment}\n{indent}{member}{rest[line_end:]}"
+    return f"{text[: last.end]},\n{indent}{member}{rest}"
+
+
+def _after_comma(text: str, offset: int) -> int:
+    match = re.compile(r"\s*,").match(text, offset)
+    return match.end() if match else offset
+
+
+def _indent_at(text: str, offset: int) -> str:
+    line_start = text.rfind("\n", 0, offset) + 1
+    match = re.compile(r"[ \t]*").match(text, line_start)
+    return match.group() if match else ""
+
+
+def _json(value: Any, indent: str) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2).replace("\n", "\n" + indent)

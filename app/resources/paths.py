@@ -1,0 +1,108 @@
+"""Where things lie: bayou's own folder, the project's, sessions, caches, crash reports, shipped styles."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+PROJECT_FOLDER = ".bayou"
+
+
+class Paths(msgspec.Struct, frozen=True, kw_only=True):
+    """All places of one process. Nothing here is created or read; whoever writes makes the folder."""
+
+    home: Path
+    cwd: Path
+    agent_dir: Path
+    """`~/.bayou/agent`, or `BAYOU_AGENT_DIR`."""
+    sessions_dir: Path
+    """Root of all sessions, one folder per working directory below: `BAYOU_SESSION_DIR`, or in the agent folder."""
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str], cwd: Path) -> "Paths":
+        home = Path(env.get("HOME") or env.get("USERPROFILE") or Path.home())
+        agent_dir = _folder(env.get("BAYOU_AGENT_DIR"), home, cwd) or home / ".bayou" / "agent"
+        sessions = _folder(env.get("BAYOU_SESSION_DIR"), home, cwd) or agent_dir / "sessions"
+        return cls(home=home, cwd=_absolute(cwd), agent_dir=agent_dir, sessions_dir=sessions)
+
+    @property
+    def project_dir(self) -> Path:
+        """The project's own folder; what lies in it counts once the project is trusted."""
+        return self.cwd / PROJECT_FOLDER
+
+    @property
+    def settings_file(self) -> Path:
+        return self.agent_dir / "settings.json"
+
+    @property
+    def project_settings_file(self) -> Path:
+        return self.project_dir / "settings.json"
+
+    @property
+    def keybindings_file(self) -> Path:
+        return self.agent_dir / "keybindings.json"
+
+    @property
+    def models_file(self) -> Path:
+        return self.agent_dir / "models.json"
+
+    @property
+    def auth_file(self) -> Path:
+        return self.agent_dir / "auth.json"
+
+    @property
+    def trust_file(self) -> Path:
+        return self.agent_dir / "trust.json"
+
+    @property
+    def cache_dir(self) -> Path:
+        """Everything in it can be deleted at any time."""
+        return self.agent_dir / "cache"
+
+    @property
+    def crash_dir(self) -> Path:
+        return self.agent_dir / "crashes"
+
+    @property
+    def packages_dir(self) -> Path:
+        return self.agent_dir / "packages"
+
+    @property
+    def themes_dir(self) -> Path:
+        return self.agent_dir / "themes"
+
+    def shown(self, path: Path) -> str:
+        """A path as people read it: relative to here, or with `~`."""
+        for base, prefix in ((self.cwd, ""), (self.home, "~/")):
+            if path != base and path.is_relative_to(base):
+                return prefix + path.relative_to(base).as_posix()
+        return str(path)
+
+
+def _folder(value: str | None, home: Path, cwd: Path) -> Path | None:
+    if not value:
+        return None
+    if value == "~" or value.startswith("~/"):
+        return home / value[2:]
+    return _absolute(cwd / value)
+
+
+def _absolute(path: Path) -> Path:
+    """Without resolving symbolic links: people know a folder by the name they went through."""
+    return Path(os.path.normpath(path if path.is_absolute() else Path.cwd() / path))
+
+
+def styles_dir() -> Path:
+    """The shipped styles: `styles/` of a checkout, `app/_styles` of an installed wheel."""
+    app = Path(__file__).resolve().parent.parent
+    installed = app / "_styles"
+    return installed if installed.is_dir() else app.parent / "styles"
+
+
+def project_root(cwd: Path) -> Path | None:
+    """The nearest folder at or above `cwd` that holds a `.git`; None outside any repository."""
+    for folder in (cwd, *cwd.parents):
+        if (folder / ".git").exists():
+            return folder
+    return None

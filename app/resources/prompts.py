@@ -1,0 +1,152 @@
+"""Prompt templates: Markdown files that a person calls as `/name arguments`."""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from app.resources.files import FileFault, read_text
+from app.resources.frontmatter import split_frontmatter
+from app.resources.paths import Paths
+
+
+class PromptTemplate(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    """The file's name without `.md`."""
+    path: Path
+    body: str
+    description: str = ""
+    argument_hint: str = ""
+
+    def expand(self, arguments: str) -> str:
+        return substitute(self.body, split_arguments(arguments))
+
+
+class Prompts(msgspec.Struct, frozen=True, kw_only=True):
+    templates: tuple[PromptTemplate, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def named(self, name: str) -> PromptTemplate | None:
+        return next((template for template in self.templates if template.name == name), None)
+
+    def expand(self, text: str) -> str | None:
+        """The prompt that `/name arguments` stands for, None when no template has that name."""
+        name, arguments = _command(text)
+        template = self.named(name) if name else None
+        return template.expand(arguments) if template else None
+
+
+def find_prompts(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) -> Prompts:
+    """Of the trusted project, then of the agent folder, then from settings, packages and flags; the first of a
+    name counts."""
+    places = [paths.project_dir / "prompts"] if is_trusted else []
+    places += [paths.agent_dir / "prompts", *more]
+    found: dict[str, PromptTemplate] = {}
+    problems: list[str] = []
+    for place in places:
+        for path in _files(place, problems):
+            template = _read(path, problems)
+            if template is None:
+                continue
+            if template.name in found:
+                first = found[template.name].path
+                problems.append(f"{path}: /{template.name} is already defined by {first}, which counts")
+                continue
+            found[template.name] = template
+    return Prompts(templates=tuple(found.values()), problems=tuple(problems))
+
+
+def _files(place: Path, problems: list[str]) -> list[Path]:
+    if place.is_file():
+        return [place]
+    try:
+        return sorted(path for path in place.iterdir() if path.suffix == ".md" and path.is_file())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as problem:
+        problems.append(f"{place} cannot be listed: {problem.strerror}")
+        return []
+
+
+def _read(path: Path, problems: list[str]) -> PromptTemplate | None:
+    try:
+        document = split_frontmatter(read_text(path) or "")
+    except FileFault as problem:
+        problems.append(str(problem))
+        return None
+    if document.problem:
+        problems.append(f"{path}: {document.problem}")
+    description = document.fields.get("description")
+    hint = document.fields.get("argument-hint")
+    return PromptTemplate(
+        name=path.stem,
+        path=path,
+        body=document.body,
+        description=str(description) if description else _first_line(document.body),
+        argument_hint=str(hint) if isinstance(hint, str | list) and hint else "",
+    )
+
+
+def _first_line(body: str) -> str:
+    line = next((line.strip() for line in body.splitlines() if line.strip()), "").lstrip("# ")
+    return line if len(line) <= 60 else line[:59] + "…"
+
+
+def _command(text: str) -> tuple[str, str]:
+    match = re.match(r"/(\S+)\s*(.*)\Z", text.strip(), re.DOTALL)
+    return (match[1], match[2]) if match else ("", "")
+
+
+def split_arguments(text: str) -> tuple[str, ...]:
+    """Words; a quote counts only where an argument begins, so that `don't` stays one word."""
+    words: list[str] = []
+    at = 0
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
+        if text[at] in "\"'":
+            end = text.find(text[at], at + 1)
+            if end > 0:
+                words.append(text[at + 1 : end])
+                at = end + 1
+                continue
+        match = re.compile(r"\S+").match(text, at)
+        assert match is not None  # it does not begin with white space
+        words.append(match.group())
+        at = match.end()
+    return tuple(words)
+
+
+_PLACEHOLDER = re.compile(
+    r"\$(?:"
+    r"(?P<number>\d+)|(?P<all>@|ARGUMENTS\b)"
+    r"|\{(?P<from>@|ARGUMENTS):(?P<start>-?\d+)(?::(?P<count>\d+))?\}"
+    r"|\{(?P<name>\d+|@|ARGUMENTS)(?::-(?P<default>[^}]*))?\}"
+    r")"
+)
+
+
+def substitute(body: str, arguments: Sequence[str]) -> str:
+    """`$1`, `$@`, `$ARGUMENTS`, `${1:-default}`, `${@:-default}`, `${@:N}`, `${@:N:L}`. One pass: what an argument
+    contains is never looked at again."""
+
+    def value(match: re.Match[str]) -> str:
+        if match["from"]:
+            return _slice(arguments, int(match["start"]), match["count"])
+        name = match["number"] or match["name"] or "@"
+        if name.isdigit():
+            index = int(name)
+            found = arguments[index - 1] if 0 < index <= len(arguments) else ""
+        else:
+            found = " ".join(arguments)
+        return found or match["default"] or ""
+
+    return _PLACEHOLDER.sub(value, body)
+
+
+def _slice(arguments: Sequence[str], start: int, count: str | None) -> str:
+    first = max(start - 1, 0)
+    last = None if count is None else first + int(count)
+    return " ".join(arguments[first:last])

@@ -1,0 +1,101 @@
+"""Rules that interrupt: looks at an answer while it streams and says when it breaks one.
+
+It only looks and counts. Stopping the stream, dropping the partial answer and going on is the engine's business,
+with the text that `interruption` makes.
+"""
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from app.resources.rule_scopes import DEFAULT_SCOPES, Part
+from app.resources.rules import Rule
+
+_REACH = 4000
+"""How far before new text a match may begin. Looking at the whole answer again for each piece would cost its square."""
+
+
+class Hit(msgspec.Struct, frozen=True, kw_only=True):
+    rule: Rule
+    matched: str
+    interrupts: bool
+    """False: the call may run, and its result says which rule it broke."""
+
+
+class RuleWatch:
+    """The conditional rules of one session."""
+
+    def __init__(self, rules: Iterable[Rule], *, repeat_gap_turns: int = 0) -> None:
+        self._rules = [
+            (rule, [re.compile(condition, re.MULTILINE) for condition in rule.conditions])
+            for rule in rules
+            if rule.bucket == "conditional"
+        ]
+        self._gap = repeat_gap_turns
+        self._turn = 0
+        self._last_hit: dict[str, int] = {}
+        self._tails: dict[int, str] = {}
+
+    @property
+    def is_idle(self) -> bool:
+        """There is nothing to look for."""
+        return not self._rules
+
+    def begin_turn(self) -> None:
+        """A new answer begins."""
+        self._turn += 1
+        self._tails.clear()
+
+    def look(self, index: int, part: Part, delta: str, *, tool: str = "", path: str = "") -> Hit | None:
+        """More of content block `index`. The first rule that it breaks, at most once per gap."""
+        if not self._rules:
+            return None
+        tail = self._tails.get(index, "")
+        text = tail + delta
+        self._tails[index] = text[-_REACH:]
+        for rule, patterns in self._rules:
+            if not self._may_hit(rule) or not self._covers(rule, part, tool, path):
+                continue
+            for pattern in patterns:
+                match = pattern.search(text)
+                if match is not None:
+                    self._last_hit[rule.name] = self._turn
+                    return Hit(rule=rule, matched=match.group()[:200], interrupts=_interrupts(rule, part))
+        return None
+
+    def _may_hit(self, rule: Rule) -> bool:
+        last = self._last_hit.get(rule.name)
+        return last is None or (self._gap > 0 and self._turn - last >= self._gap)
+
+    @staticmethod
+    def _covers(rule: Rule, part: Part, tool: str, path: str) -> bool:
+        return any(scope.covers(part, tool, path) for scope in rule.scopes or DEFAULT_SCOPES)
+
+
+def _interrupts(rule: Rule, part: Part) -> bool:
+    match rule.interrupt_mode:
+        case "always":
+            return True
+        case "never":
+            return False
+        case "prose-only":
+            return part != "tool"
+        case "tool-only":
+            return part == "tool"
+
+
+def interruption(hit: Hit) -> str:
+    """What the model is told when its answer was stopped."""
+    rule = hit.rule
+    return (
+        f"Your answer was stopped because it breaks the rule {rule.name} ({rule.path.as_posix()}). "
+        "Nothing of it was kept. Begin again and keep to the rule:\n\n"
+        f'<rule name="{rule.name}">\n{rule.content}\n</rule>'
+    )
+
+
+def reminder(hit: Hit) -> str:
+    """What is put before a tool's result when the call broke a rule that does not interrupt."""
+    rule = hit.rule
+    return f'<reminder rule="{rule.name}">\nThis call touches a rule of the project:\n{rule.content}\n</reminder>'

@@ -1,0 +1,208 @@
+"""Rules for the agent: bayou's own and those that people have written for Cursor, Windsurf and Cline.
+
+Finding and reading them, and sorting them into buckets: always in the prompt, in the rulebook that the model
+reads on demand (`rule://name`), or waiting for their condition in a stream. Matching a stream is `rule_watch`'s.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from app.resources.files import FileFault, read_text
+from app.resources.frontmatter import split_frontmatter
+from app.resources.paths import Paths
+from app.resources.rule_scopes import Scope, compile_condition, parse_scopes, scopes_of_glob
+
+Source = Literal["native", "cursor", "windsurf", "cline"]
+SOURCES: tuple[Source, ...] = ("native", "cursor", "windsurf", "cline")
+"""In order of rank: of two rules with one name, the one found first counts."""
+Bucket = Literal["conditional", "always", "rulebook", "unreachable"]
+InterruptMode = Literal["never", "prose-only", "tool-only", "always"]
+_INTERRUPT_MODES = ("never", "prose-only", "tool-only", "always")
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    path: Path
+    source: Source
+    content: str
+    """Without its frontmatter."""
+    description: str = ""
+    globs: tuple[str, ...] = ()
+    always_apply: bool = False
+    conditions: tuple[str, ...] = ()
+    """Regular expressions, each of which compiles."""
+    scopes: tuple[Scope, ...] = ()
+    """Where the conditions are looked for."""
+    interrupt_mode: InterruptMode = "always"
+
+    @property
+    def bucket(self) -> Bucket:
+        if self.conditions:
+            return "conditional"
+        if self.always_apply:
+            return "always"
+        return "rulebook" if self.description else "unreachable"
+
+
+class UnknownRule(LookupError):
+    """`str` names the rules that there are."""
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    rules: tuple[Rule, ...] = ()
+    shadowed: tuple[Rule, ...] = ()
+    """Rules whose name an earlier one has."""
+    problems: tuple[str, ...] = ()
+
+    def of(self, bucket: Bucket) -> tuple[Rule, ...]:
+        return tuple(rule for rule in self.rules if rule.bucket == bucket)
+
+    def read(self, name: str) -> str:
+        """The text behind `rule://name`. Raises `UnknownRule`."""
+        readable = [rule for rule in self.rules if rule.bucket != "unreachable"]
+        for rule in readable:
+            if rule.name == name:
+                return rule.content
+        available = ", ".join(rule.name for rule in readable) or "none"
+        raise UnknownRule(f"Unknown rule: {name}\nAvailable: {available}")
+
+
+def find_rules(paths: Paths, *, is_trusted: bool, sources: Iterable[str] = SOURCES) -> Rules:
+    """All rules, those of the first source first. `.bayou/rules` counts once the project is trusted; the others are
+    texts like context files."""
+    wanted = set(sources)
+    problems: list[str] = []
+    counted: dict[str, Rule] = {}
+    shadowed: list[Rule] = []
+    for source in SOURCES:
+        if source not in wanted:
+            continue
+        for path, name in _files(source, paths, is_trusted, problems):
+            rule = read_rule(path, name=name, source=source, problems=problems)
+            if rule is None:
+                continue
+            if rule.name in counted:
+                shadowed.append(rule)
+            else:
+                counted[rule.name] = rule
+    return Rules(rules=tuple(counted.values()), shadowed=tuple(shadowed), problems=tuple(problems))
+
+
+def _files(source: Source, paths: Paths, is_trusted: bool, problems: list[str]) -> Iterator[tuple[Path, str]]:
+    match source:
+        case "native":
+            if is_trusted:
+                yield from _in_folder(paths.project_dir / "rules", (".md", ".mdc"), problems)
+            yield from _in_folder(paths.agent_dir / "rules", (".md", ".mdc"), problems)
+        case "cursor":
+            yield from _in_folder(paths.home / ".cursor" / "rules", (".mdc", ".md"), problems)
+            yield from _in_folder(paths.cwd / ".cursor" / "rules", (".mdc", ".md"), problems)
+        case "windsurf":
+            shared = paths.home / ".codeium" / "windsurf" / "memories" / "global_rules.md"
+            if shared.is_file():
+                yield shared, "global_rules"
+            yield from _in_folder(paths.cwd / ".windsurf" / "rules", (".md",), problems)
+        case "cline":
+            yield from _cline(paths.cwd, problems)
+
+
+def _in_folder(folder: Path, suffixes: tuple[str, ...], problems: list[str]) -> Iterator[tuple[Path, str]]:
+    try:
+        files = sorted(path for path in folder.iterdir() if path.suffix in suffixes and path.is_file())
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as problem:
+        problems.append(f"{folder} cannot be listed: {problem.strerror}")
+        return
+    for path in files:
+        yield path, path.stem
+
+
+def _cline(cwd: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
+    """The nearest `.clinerules` at or above here: one rule, or a folder of them."""
+    for folder in (cwd, *cwd.parents):
+        place = folder / ".clinerules"
+        if place.is_dir():
+            yield from _in_folder(place, (".md",), problems)
+            return
+        if place.is_file():
+            yield place, "clinerules"
+            return
+
+
+def read_rule(path: Path, *, name: str, source: Source, problems: list[str]) -> Rule | None:
+    """One file as a rule; what is wrong with it is added to `problems`."""
+    try:
+        text = read_text(path)
+    except FileFault as problem:
+        problems.append(str(problem))
+        return None
+    if text is None:
+        return None
+    document = split_frontmatter(text)
+    if document.problem:
+        problems.append(f"{path}: {document.problem}")
+    fields = document.fields
+    conditions, scopes = _conditions(path, fields, problems)
+    mode = fields.get("interruptMode", "always")
+    if mode not in _INTERRUPT_MODES:
+        problems.append(
+            f"{path}: interruptMode {mode!r} is none of {', '.join(_INTERRUPT_MODES)}; `always` counts"
+        )
+        mode = "always"
+    description = fields.get("description")
+    return Rule(
+        name=name,
+        path=path,
+        source=source,
+        content=document.body,
+        description=" ".join(description.split()) if isinstance(description, str) else "",
+        globs=_texts(fields.get("globs")),
+        always_apply=_always_applies(fields, source),
+        conditions=conditions,
+        scopes=scopes,
+        interrupt_mode=mode,
+    )
+
+
+def _always_applies(fields: dict[str, Any], source: Source) -> bool:
+    """Cline's and Windsurf's rules apply by themselves unless they say otherwise: so they do in their own tools."""
+    if fields.get("alwaysApply") is True or fields.get("trigger") == "always_on":
+        return True
+    says_nothing = not fields.keys() & {"alwaysApply", "trigger", "description", "globs", "condition"}
+    return says_nothing and source in ("cline", "windsurf")
+
+
+def _conditions(
+    path: Path, fields: dict[str, Any], problems: list[str]
+) -> tuple[tuple[str, ...], tuple[Scope, ...]]:
+    """What to look for and where. A condition that is a file glob means: any edit or write of such a file."""
+    given = next(
+        (fields[key] for key in ("condition", "ttsr_trigger", "ttsrTrigger") if fields.get(key) is not None),
+        None,
+    )
+    scopes = list(parse_scopes(",".join(_texts(fields.get("scope")))))
+    conditions: list[str] = []
+    for text in _texts(given, split=False):
+        from_glob = scopes_of_glob(text)
+        if from_glob:
+            scopes += from_glob
+            conditions.append(".*")
+        elif problem := compile_condition(text):
+            problems.append(f"{path}: the condition {text!r} is not a regular expression: {problem}")
+        else:
+            conditions.append(text)
+    return tuple(dict.fromkeys(conditions)), tuple(dict.fromkeys(scopes))
+
+
+def _texts(value: Any, *, split: bool = True) -> tuple[str, ...]:
+    """A list's texts, or a text, split at commas where those separate."""
+    if isinstance(value, str):
+        parts = value.split(",") if split and "{" not in value and "(" not in value else [value]
+        return tuple(part.strip() for part in parts if part.strip())
+    if isinstance(value, list):
+        return tuple(item.strip() for item in value if isinstance(item, str) and item.strip())
+    return ()

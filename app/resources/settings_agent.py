@@ -1,0 +1,338 @@
+"""The settings of the agent's side: model, conversation, tools, sessions, compaction, network, resources.
+
+Each group says what its keys mean; `app.resources.settings` composes them. How a group's keys are spelled in the
+file: `flat` groups stand at the top of the document, the others under the group's own key.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from app.values.models import ThinkingLevel
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One feature's settings."""
+
+
+class ThinkingBudgets(Group, frozen=True, kw_only=True):
+    """Thinking tokens a level may spend, for providers that count them."""
+
+    minimal: Annotated[int, Meta(ge=0, description="Tokens for the level minimal.")] = 1024
+    low: Annotated[int, Meta(ge=0, description="Tokens for the level low.")] = 2048
+    medium: Annotated[int, Meta(ge=0, description="Tokens for the level medium.")] = 8192
+    high: Annotated[int, Meta(ge=0, description="Tokens for the level high and above.")] = 16384
+
+
+class ModelSettings(Group, frozen=True, kw_only=True):
+    """Which model answers, and how hard it thinks."""
+
+    default_provider: Annotated[
+        str | None,
+        Meta(description="Provider of the model a new session starts with; null chooses by credentials."),
+    ] = None
+    default_model: Annotated[
+        str | None, Meta(description="Model a new session starts with, by id or pattern; null chooses.")
+    ] = None
+    default_thinking_level: Annotated[
+        ThinkingLevel, Meta(description="Thinking level of a new session, lowered where the model has less.")
+    ] = "medium"
+    model_thinking_levels: Annotated[
+        dict[str, ThinkingLevel], Meta(description="Thinking level by `provider/model`, before the default.")
+    ] = {}
+    thinking_budgets: ThinkingBudgets = ThinkingBudgets()
+    enabled_models: Annotated[
+        tuple[str, ...] | None,
+        Meta(description="Patterns of the models that the cycle keys go through; null: all."),
+    ] = None
+    cache_retention: Annotated[
+        Literal["short", "long"], Meta(description="How long the provider is asked to keep the prompt cache.")
+    ] = "short"
+    show_cache_miss_notices: Annotated[
+        bool, Meta(description="Tell when a request that should have hit the prompt cache did not.")
+    ] = False
+
+
+class InteractionSettings(Group, frozen=True, kw_only=True):
+    """How people and agent take turns."""
+
+    steering_mode: Annotated[
+        Literal["one-at-a-time", "all"],
+        Meta(description="How many waiting steering messages are delivered at once."),
+    ] = "one-at-a-time"
+    follow_up_mode: Annotated[
+        Literal["one-at-a-time", "all"],
+        Meta(description="How many waiting follow-up messages are delivered at once."),
+    ] = "one-at-a-time"
+    interrupt_mode: Annotated[
+        Literal["wait", "immediate"],
+        Meta(
+            description="Steering waits for the running tools, or skips those of the batch that have not ended."
+        ),
+    ] = "wait"
+    external_editor: Annotated[
+        str | None, Meta(description="Command of the external editor; null takes VISUAL, then EDITOR.")
+    ] = None
+    double_escape_action: Annotated[
+        Literal["tree", "fork", "none"], Meta(description="What Escape twice opens on an empty editor.")
+    ] = "tree"
+    tree_filter_mode: Annotated[
+        Literal["default", "no-tools", "user-only", "labeled-only", "all"],
+        Meta(description="What the session tree shows when it opens."),
+    ] = "default"
+    default_project_trust: Annotated[
+        Literal["ask", "always", "never"],
+        Meta(
+            description="Whether a project's own settings, extensions and commands are used when nothing is "
+            "decided yet. `ask` means no where nobody can be asked.",
+            extra={"global_only": True},
+        ),
+    ] = "ask"
+
+
+class ToolSettings(Group, frozen=True, kw_only=True):
+    """Which tools a session starts with."""
+
+    default_tools: Annotated[
+        tuple[str, ...] | None,
+        Meta(
+            description="Active tools of a new session. Plain names replace the built-in choice; a list with only "
+            "`+name` and `-name` changes it; null keeps it."
+        ),
+    ] = None
+
+
+class AutoBackground(Group, frozen=True, kw_only=True):
+    """Long commands that go to the background by themselves."""
+
+    threshold_ms: Annotated[
+        int, Meta(ge=0, description="A command that runs longer becomes a background job; 0 never.")
+    ] = 0
+
+
+class Interceptor(Group, frozen=True, kw_only=True):
+    """Pointing shell commands to the better tool."""
+
+    enabled: Annotated[
+        bool,
+        Meta(
+            description="Answer `cat`, `grep`, `find`, `sed -i` and redirections with the tool to use instead."
+        ),
+    ] = False
+
+
+class BashSettings(Group, frozen=True, kw_only=True):
+    """The bash tool."""
+
+    auto_background: AutoBackground = AutoBackground()
+    interceptor: Interceptor = Interceptor()
+    default_timeout_seconds: Annotated[
+        int, Meta(ge=0, le=3600, description="Time limit of a command that names none; 0 means none.")
+    ] = 0
+    persistent_shell: Annotated[
+        bool,
+        Meta(description="One shell per session, so that `cd`, exports and functions last between calls."),
+    ] = False
+
+
+class BackgroundSettings(Group, frozen=True, kw_only=True):
+    """Background jobs."""
+
+    result_delivery: Annotated[
+        Literal["steer", "followUp"],
+        Meta(
+            description="When a finished job's result reaches a working agent: before its next request, or at its end."
+        ),
+    ] = "steer"
+
+
+class EditSettings(Group, frozen=True, kw_only=True):
+    """The edit tool."""
+
+    mode: Annotated[
+        Literal["replace", "hashline"],
+        Meta(description="How the model names what it edits: by old text, or by anchored lines."),
+    ] = "replace"
+
+
+class FileMapSettings(Group, frozen=True, kw_only=True):
+    """Outlines of large files."""
+
+    enabled: Annotated[bool, Meta(description="Send an outline behind a read that was cut.")] = True
+    time_limit_ms: Annotated[
+        int, Meta(ge=50, le=60_000, description="Parsing time, after which a plainer outline is used.")
+    ] = 2000
+    max_bytes: Annotated[int, Meta(ge=1024, le=102_400, description="Longest outline that is sent.")] = (
+        102_400
+    )
+
+
+class SessionSettings(Group, frozen=True, kw_only=True):
+    """Session files."""
+
+    session_dir: Annotated[
+        str | None, Meta(description="Root folder of session files; null: in bayou's own folder.")
+    ] = None
+    session_sync: Annotated[
+        Literal["off", "turn", "entry"],
+        Meta(
+            description="When session files are forced onto the disk: left to the system, at a turn's end, or at once."
+        ),
+    ] = "turn"
+
+
+class ModelCompaction(Group, frozen=True, kw_only=True):
+    """Compaction of one model's sessions; what is null falls back to the general value."""
+
+    reserve_tokens: Annotated[int, Meta(ge=0)] | None = None
+    keep_recent_tokens: Annotated[int, Meta(ge=0)] | None = None
+
+
+class CompactionSettings(Group, frozen=True, kw_only=True):
+    """What happens when the context window fills."""
+
+    mode: Annotated[
+        Literal["off", "remind", "auto"],
+        Meta(
+            description="`off`: never, not even on overflow; `remind`: a notice; `auto`: summarise by itself."
+        ),
+    ] = "auto"
+    reserve_tokens: Annotated[
+        int, Meta(ge=0, description="Room kept free for the answer; compaction starts when it is touched.")
+    ] = 16384
+    keep_recent_tokens: Annotated[int, Meta(ge=0, description="Latest tokens that stay word for word.")] = (
+        20000
+    )
+    model: Annotated[
+        str | None, Meta(description="`provider/model` that writes summaries; null: the session's own.")
+    ] = None
+    model_overrides: Annotated[
+        dict[str, ModelCompaction], Meta(description="Other token limits by `provider/model`.")
+    ] = {}
+
+
+class BranchSummarySettings(Group, frozen=True, kw_only=True):
+    """Summaries of branches that are left."""
+
+    reserve_tokens: Annotated[int, Meta(ge=0, description="Room kept free when a branch is summarised.")] = (
+        16384
+    )
+    skip_prompt: Annotated[bool, Meta(description="Leave a branch without being asked for a summary.")] = (
+        False
+    )
+
+
+class NetworkSettings(Group, frozen=True, kw_only=True):
+    """Requests to providers."""
+
+    http_proxy: Annotated[
+        str | None,
+        Meta(
+            description="Proxy for all requests; null takes HTTPS_PROXY and HTTP_PROXY.",
+            extra={"global_only": True},
+        ),
+    ] = None
+    first_event_timeout_ms: Annotated[
+        int,
+        Meta(
+            ge=0, description="Watchdog: a response that has not begun by then is given up; 0 waits for ever."
+        ),
+    ] = 300_000
+    http_idle_timeout_ms: Annotated[
+        int, Meta(ge=0, description="Watchdog: a response that pauses longer is given up; 0 waits for ever.")
+    ] = 300_000
+    offline: Annotated[
+        bool, Meta(description="Make no request that nobody asked for (discovery, updates).")
+    ] = False
+
+
+class ProviderRetry(Group, frozen=True, kw_only=True):
+    """Retries of one request, before the agent's own."""
+
+    max_retries: Annotated[int, Meta(ge=0, le=20, description="Retries inside one request.")] = 0
+    max_retry_delay_ms: Annotated[
+        int, Meta(ge=0, description="Longest wait that a provider may ask for; a longer one is an error.")
+    ] = 60_000
+
+
+class RetrySettings(Group, frozen=True, kw_only=True):
+    """What happens after a failed request."""
+
+    enabled: Annotated[bool, Meta(description="Try again after an error that may pass.")] = True
+    max_retries: Annotated[int, Meta(ge=0, le=100, description="How often, at most.")] = 3
+    base_delay_ms: Annotated[
+        int, Meta(ge=0, description="First wait; each further one is twice as long.")
+    ] = 2000
+    max_agent_delay_ms: Annotated[int, Meta(ge=0, description="Longest wait.")] = 60_000
+    provider: ProviderRetry = ProviderRetry()
+
+
+class ShellSettings(Group, frozen=True, kw_only=True):
+    """The shell that commands run in."""
+
+    shell_path: Annotated[
+        str | None,
+        Meta(description="Shell program; null takes SHELL, then bash, then sh.", extra={"runs": True}),
+    ] = None
+    shell_command_prefix: Annotated[
+        str | None,
+        Meta(description="Put before every command, such as `source ~/.profile;`.", extra={"runs": True}),
+    ] = None
+
+
+class ResourceSettings(Group, frozen=True, kw_only=True):
+    """Where more extensions, skills, prompts, themes and rules come from. Global and project lists add up."""
+
+    packages: Annotated[
+        tuple[str | dict[str, Any], ...],
+        Meta(
+            description="Installed packages; `bayou install` writes them.",
+            extra={"adds_up": True, "runs": True},
+        ),
+    ] = ()
+    extensions: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="More extension files or folders. `-builtin:file-maps` or `-NAME` switches one off.",
+            extra={"adds_up": True, "runs": True},
+        ),
+    ] = ()
+    skills: Annotated[
+        tuple[str, ...], Meta(description="More folders with skills.", extra={"adds_up": True})
+    ] = ()
+    prompts: Annotated[
+        tuple[str, ...],
+        Meta(description="More prompt templates or folders of them.", extra={"adds_up": True}),
+    ] = ()
+    themes: Annotated[
+        tuple[str, ...], Meta(description="More theme files or folders of them.", extra={"adds_up": True})
+    ] = ()
+    enable_skill_commands: Annotated[bool, Meta(description="Offer every skill as `/skill:name`.")] = True
+
+
+class RuleSettings(Group, frozen=True, kw_only=True):
+    """Rules for the agent."""
+
+    enabled: Annotated[
+        bool, Meta(description="Read rules from `.bayou/rules` and other tools' rule folders.")
+    ] = True
+    sources: Annotated[
+        tuple[Literal["native", "cursor", "windsurf", "cline"], ...],
+        Meta(description="Whose rule folders are read."),
+    ] = ("native", "cursor", "windsurf", "cline")
+    interrupt: Annotated[
+        bool, Meta(description="Let a rule with a condition stop an answer that breaks it.")
+    ] = True
+    repeat_gap_turns: Annotated[
+        int, Meta(ge=0, description="Turns before the same rule may interrupt again; 0: only once a session.")
+    ] = 10
+
+
+class ExtensionSettings(Group, frozen=True, kw_only=True):
+    """Limits that keep an extension from holding up the agent."""
+
+    hook_timeout_ms: Annotated[int, Meta(ge=10, description="Time one hook has to answer.")] = 10_000
+    load_timeout_ms: Annotated[int, Meta(ge=10, description="Time an extension has to register itself.")] = (
+        10_000
+    )

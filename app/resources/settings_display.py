@@ -1,0 +1,156 @@
+"""The settings of what people see and hear: theme, transcript, editor, header and footer, terminal, notifications."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from app.resources.settings_agent import Group
+
+FooterSegment = Literal[
+    "path",
+    "git",
+    "session",
+    "tokens",
+    "cacheRead",
+    "cacheWrite",
+    "cacheHit",
+    "cost",
+    "context",
+    "model",
+    "thinking",
+    "queue",
+    "jobs",
+    "time",
+    "retry",
+    "watchdog",
+]
+
+
+class DisplaySettings(Group, frozen=True, kw_only=True):
+    """The transcript and what stands around it."""
+
+    theme: Annotated[
+        str,
+        Meta(
+            description="Theme name, or a `light/dark` pair; `system` asks the terminal which of bayou's own fits."
+        ),
+    ] = "system"
+    quiet_startup: Annotated[
+        bool | Literal["header"], Meta(description="Hide the start-up lists; `header` hides the header too.")
+    ] = False
+    hide_thinking_block: Annotated[bool, Meta(description="Show thinking as one line.")] = False
+    animations: Annotated[
+        Literal["on", "reduced", "off"],
+        Meta(description="Spinners and smooth scrolling; state is always told by words too."),
+    ] = "on"
+    cursor_blink: Annotated[
+        bool, Meta(description="A blinking cursor; it costs wake-ups while nothing happens.")
+    ] = False
+    fullscreen_exit_output: Annotated[
+        Literal["transcript", "resume-hint", "last-answer"],
+        Meta(description="What is left on the terminal after quitting."),
+    ] = "last-answer"
+    fullscreen_scrollbar: Annotated[
+        Literal["auto", "always", "hidden"], Meta(description="When the scroll bar shows.")
+    ] = "auto"
+    fullscreen_copy_on_select: Annotated[bool, Meta(description="Copy what the mouse selects.")] = True
+    fullscreen_wheel_scroll_lines: Annotated[
+        int, Meta(ge=1, le=100, description="Lines per step of the wheel.")
+    ] = 3
+    output_pad: Annotated[int, Meta(ge=0, le=4, description="Columns left free beside the transcript.")] = 1
+    expand_tools: Annotated[
+        Literal["never", "errors", "edits", "always"],
+        Meta(description="Which tool cards open by themselves."),
+    ] = "edits"
+
+
+class MarkdownSettings(Group, frozen=True, kw_only=True):
+    """How answers are drawn."""
+
+    code_block_indent: Annotated[
+        str, Meta(max_length=8, description="Put before each line of a code block.")
+    ] = "  "
+    mermaid: Annotated[
+        Literal["streaming", "final", "off"],
+        Meta(description="Draw Mermaid diagrams as text: at once, when complete, never."),
+    ] = "final"
+
+
+class ImageSettings(Group, frozen=True, kw_only=True):
+    """Images on their way to the model."""
+
+    auto_resize: Annotated[bool, Meta(description="Scale images down to what providers accept.")] = True
+    block_images: Annotated[bool, Meta(description="Never send an image.")] = False
+
+
+class EditorSettings(Group, frozen=True, kw_only=True):
+    """Where prompts are written."""
+
+    editor_padding_x: Annotated[int, Meta(ge=0, le=3, description="Columns left free inside the editor.")] = 0
+    autocomplete_max_visible: Annotated[
+        int, Meta(ge=3, le=20, description="Rows of the completion list.")
+    ] = 8
+    paste_chip_lines: Annotated[
+        int, Meta(ge=2, description="A paste with more lines becomes a chip that can be opened.")
+    ] = 10
+    history_size: Annotated[int, Meta(ge=0, le=100_000, description="Prompts kept per project.")] = 1000
+
+
+class FooterSettings(Group, frozen=True, kw_only=True):
+    """Header and footer."""
+
+    segments: Annotated[
+        tuple[FooterSegment, ...],
+        Meta(
+            description="What the footer shows, in this order; what does not fit is left out from the least important."
+        ),
+    ] = (
+        "path",
+        "git",
+        "session",
+        "tokens",
+        "cacheRead",
+        "cacheWrite",
+        "cacheHit",
+        "cost",
+        "context",
+        "queue",
+        "jobs",
+        "retry",
+        "watchdog",
+        "model",
+        "thinking",
+    )
+    header: Annotated[bool, Meta(description="Show the header line.")] = True
+
+
+class TerminalSettings(Group, frozen=True, kw_only=True):
+    """What bayou may ask of the terminal."""
+
+    show_images: Annotated[bool, Meta(description="Draw images where the terminal can.")] = True
+    image_width_cells: Annotated[int, Meta(ge=8, le=400, description="Widest image, in columns.")] = 60
+    hyperlinks: Annotated[
+        Literal["auto", "on", "off"], Meta(description="Write links that the terminal can open.")
+    ] = "auto"
+    true_color: Annotated[Literal["auto", "on", "off"], Meta(description="Use 24-bit colours.")] = "auto"
+    title: Annotated[bool, Meta(description="Put session and state into the window title.")] = True
+    progress: Annotated[bool, Meta(description="Tell the terminal that work is going on (OSC 9;4).")] = False
+    scroll_regions: Annotated[
+        bool, Meta(description="Send only what changed when the page scrolls; off repaints whole lines.")
+    ] = True
+    mouse: Annotated[bool, Meta(description="Take mouse events; off leaves selection to the terminal.")] = (
+        True
+    )
+
+
+class NotificationSettings(Group, frozen=True, kw_only=True):
+    """Telling a person who looks elsewhere."""
+
+    method: Annotated[
+        Literal["off", "bell", "osc9", "osc99", "osc777", "auto"],
+        Meta(description="How to notify; `auto` chooses by terminal."),
+    ] = "off"
+    on_done: Annotated[bool, Meta(description="When the agent has finished.")] = True
+    on_question: Annotated[bool, Meta(description="When something has to be decided.")] = True
+    only_unfocused: Annotated[bool, Meta(description="Only while the terminal is not in front.")] = True
+    min_seconds: Annotated[int, Meta(ge=0, description="Not for work that took less.")] = 10

@@ -1,0 +1,128 @@
+"""The settings' reference page and JSON Schema, made from the settings themselves.
+
+python -m app.resources.settings_docs          write docs/settings.md and docs/settings.schema.json
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.resources.files import write_text
+from app.resources.settings import Key, Settings, keys
+
+PAGE = "docs/settings.md"
+SCHEMA = "docs/settings.schema.json"
+
+_WORDS = {"boolean": "true or false", "integer": "whole number", "string": "text"}
+_INTRODUCTION = """# Settings
+
+Generated from `app/resources/settings*.py` by `python -m app.resources.settings_docs`; a test compares the two.
+
+bayou reads `~/.bayou/agent/settings.json` (or `settings.json` in `BAYOU_AGENT_DIR`), then `.bayou/settings.json` of
+the project once the project is trusted. A project's value counts over the global one; lists marked *adds up* are
+joined; keys marked *global only* are ignored in a project. Both files are JSON in which `//` and `/* */` comments and
+trailing commas are accepted. A wrong value is named with its line and the default stays in force; an unknown key is
+reported and kept. bayou notices a change of the files by itself. What `/settings` changes is written key by key: the
+rest of the file, comments included, stays as it is.
+
+```json
+{
+  // a short file
+  "theme": "bayou-dark",
+  "defaultThinkingLevel": "high",
+  "bash": { "autoBackground": { "thresholdMs": 20000 } }
+}
+```
+"""
+
+
+def page() -> str:
+    """docs/settings.md."""
+    lines = [_INTRODUCTION]
+    table = keys()
+    for field in msgspec.structs.fields(Settings):
+        lines.append(f"## {_heading(field.name)}\n")
+        lines.append(f"{(field.type.__doc__ or '').strip()}\n")
+        lines.append("| Key | Values | Default | Meaning |\n|---|---|---|---|")
+        lines += [_row(key) for key in table if key.attributes[0] == field.name]
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def schema() -> str:
+    """docs/settings.schema.json."""
+    root: dict[str, Any] = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "bayou settings",
+        "type": "object",
+        "properties": {"$schema": {"type": "string"}},
+    }
+    definitions: dict[str, Any] = {}
+    for key in keys():
+        described, more = msgspec.json.schema_components([key.type], ref_template="#/$defs/{name}")
+        definitions.update(more)
+        here = root
+        for part in key.path[:-1]:
+            here = here["properties"].setdefault(part, {"type": "object", "properties": {}})
+        here["properties"][key.path[-1]] = {**described[0], "default": key.default}
+    if definitions:
+        root["$defs"] = definitions
+    return json.dumps(root, indent=2, ensure_ascii=False) + "\n"
+
+
+def _heading(name: str) -> str:
+    words = name.replace("_", " ")
+    return words[:1].upper() + words[1:]
+
+
+def _row(key: Key) -> str:
+    marks = [
+        text
+        for is_set, text in (
+            (key.is_global_only, "*global only*"),
+            (key.adds_up, "*adds up*"),
+            (key.runs, "*needs trust*"),
+        )
+        if is_set
+    ]
+    meaning = " ".join([key.description, *marks]).replace("|", "\\|")
+    default = json.dumps(key.default, ensure_ascii=False)
+    return f"| `{key.name}` | {_values(key)} | `{default}` | {meaning} |"
+
+
+def _values(key: Key) -> str:
+    described = msgspec.json.schema_components([key.type])[0][0]
+    return _in_words(described).replace("|", "\\|")
+
+
+def _in_words(described: dict[str, Any]) -> str:
+    if "anyOf" in described:
+        return " or ".join(_in_words(part) for part in described["anyOf"])
+    if "enum" in described:
+        return ", ".join("null" if value is None else f"`{value}`" for value in described["enum"])
+    kind = described.get("type", "object")
+    if kind == "array":
+        items = described.get("items")
+        return f"list of {_in_words(items)}" if isinstance(items, dict) else "list"
+    if kind == "object":
+        inner = described.get("additionalProperties")
+        return (
+            f"object of {_in_words(inner)}" if isinstance(inner, dict) and "$ref" not in inner else "object"
+        )
+    words = _WORDS.get(str(kind), str(kind))
+    low, high = described.get("minimum"), described.get("maximum")
+    if low is not None and high is not None:
+        return f"{words} {low} to {high}"
+    return f"{words} from {low}" if low is not None else words
+
+
+def main() -> None:
+    home = Path(__file__).resolve().parent.parent.parent
+    write_text(home / PAGE, page())
+    write_text(home / SCHEMA, schema())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""The system prompt: ordered sections with stable bytes. The same parts give the same text; no clock, no machine.
+
+What the parts are (which tools, files, skills) is collected by the caller; how a change reaches a running
+conversation is the engine's business.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from app.resources.context_files import ContextFile
+from app.resources.files import FileFault, read_text
+from app.resources.paths import Paths
+
+SECTION_NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
+
+ROLE = (
+    "You are bayou's agent: you work on the project in the current folder together with the person at the "
+    "terminal. Look before you change things, change what was asked for, and check what you did. Your tools "
+    "act on the real files and the real shell."
+)
+_SHELL_RULE = "Use bash for looking at files too: ls, rg, find."
+_CLOSING_RULES = (
+    "Be brief: say what you did and what is left, without repeating what the tools have shown.",
+    "Name files by their paths, with line numbers where they help.",
+)
+_MORE_TOOLS = "Further tools may be described beside this list."
+
+
+class ToolLine(msgspec.Struct, frozen=True, kw_only=True):
+    """What the prompt tells of one active tool."""
+
+    name: str
+    snippet: str = ""
+    guidelines: tuple[str, ...] = ()
+
+
+class SkillLine(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    description: str
+    location: str
+
+
+class RuleLine(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    description: str
+    globs: tuple[str, ...] = ()
+
+
+class PromptParts(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything the prompt is made from. Values only."""
+
+    cwd: Path
+    tools: tuple[ToolLine, ...] = ()
+    guidelines: tuple[str, ...] = ()
+    """Further rules, of extensions."""
+    custom: str | None = None
+    """Replaces role, tools, rules and docs."""
+    appended: tuple[str, ...] = ()
+    context_files: tuple[ContextFile, ...] = ()
+    always_rules: tuple[tuple[str, str], ...] = ()
+    """Name and text of the rules that always apply."""
+    rulebook: tuple[RuleLine, ...] = ()
+    skills: tuple[SkillLine, ...] = ()
+    docs_dir: str = ""
+    """Where bayou's own documentation lies; empty leaves the section out."""
+    sections: Mapping[str, str] = {}
+    """Of extensions, after all others and in this order."""
+
+
+class PromptSections(msgspec.Struct, frozen=True, kw_only=True):
+    """The prompt, section by section. Only `preamble` is written without its name around it."""
+
+    sections: tuple[tuple[str, str], ...]
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(
+            body if name == "preamble" else f"<{name}>\n{body}\n</{name}>" for name, body in self.sections
+        )
+
+    def as_dict(self) -> dict[str, str]:
+        return dict(self.sections)
+
+
+def build_prompt(parts: PromptParts) -> PromptSections:
+    """Pure: the same parts give the same bytes."""
+    sections: list[tuple[str, str]] = [("preamble", (parts.custom or "").strip() or ROLE)]
+    if not (parts.custom and parts.custom.strip()):
+        sections.append(("tools", _tools(parts.tools)))
+        sections.append(("rules", _rules(parts)))
+        if parts.docs_dir:
+            sections.append(("docs", _docs(parts.docs_dir)))
+    sections.append(("addendum", "\n\n".join(text.strip() for text in parts.appended if text.strip())))
+    sections.append(("project_context", _project_context(parts.context_files)))
+    sections.append(("project_rules", _project_rules(parts)))
+    sections.append(("skills", _skills(parts)))
+    sections.append(("cwd", parts.cwd.as_posix()))
+    taken = {name for name, _ in sections}
+    for name, body in parts.sections.items():
+        if SECTION_NAME.match(name) and name not in taken:
+            sections.append((name, body.strip()))
+    return PromptSections(sections=tuple((name, body) for name, body in sections if body))
+
+
+def _tools(tools: Sequence[ToolLine]) -> str:
+    lines = [f"- {tool.name}: {tool.snippet}" for tool in tools if tool.snippet]
+    return "\n".join([*(lines or ["(none)"]), "", _MORE_TOOLS])
+
+
+def _rules(parts: PromptParts) -> str:
+    names = {tool.name for tool in parts.tools}
+    rules: list[str] = []
+    if names & {"bash", "powershell"} and not names & {"grep", "find", "ls"}:
+        rules.append(_SHELL_RULE)
+    for tool in parts.tools:
+        rules += tool.guidelines
+    rules += parts.guidelines
+    rules += _CLOSING_RULES
+    return "\n".join(f"- {rule}" for rule in dict.fromkeys(rule.strip() for rule in rules) if rule)
+
+
+def _docs(folder: str) -> str:
+    return (
+        f"bayou's own documentation lies in {folder}: README.md, settings.md, extensions.md with examples/, "
+        "skills.md, context-files.md. Read it there when you are asked about bayou or to extend it; otherwise leave it."
+    )
+
+
+def _project_context(files: Sequence[ContextFile]) -> str:
+    if not files:
+        return ""
+    blocks = [
+        f'<project_instructions path="{file.path.as_posix()}">\n{file.text}\n</project_instructions>'
+        for file in files
+    ]
+    intro = "Instructions of this machine's user and of the project, from the general to the particular:"
+    return "\n\n".join([intro, *blocks])
+
+
+def _project_rules(parts: PromptParts) -> str:
+    blocks = [f'<rule name="{_attribute(name)}">\n{text}\n</rule>' for name, text in parts.always_rules]
+    if parts.rulebook:
+        lines = [
+            "Further rules. When one bears on what you do, read its text first, with read at rule://NAME:"
+        ]
+        for rule in parts.rulebook:
+            where = f" (files: {', '.join(rule.globs)})" if rule.globs else ""
+            lines.append(f"- {rule.name}: {rule.description}{where}")
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def _skills(parts: PromptParts) -> str:
+    if not parts.skills or not {tool.name for tool in parts.tools} & {"read", "bash"}:
+        return ""
+    lines = [
+        "Know-how for particular tasks. When a task matches a description, read the file before you begin:"
+    ]
+    for skill in parts.skills:
+        lines.append(
+            f"<skill>\n<name>{_text(skill.name)}</name>\n<description>{_text(skill.description)}</description>\n"
+            f"<location>{_text(skill.location)}</location>\n</skill>"
+        )
+    return "\n".join(lines)
+
+
+def _text(value: str) -> str:
+    return value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _attribute(value: str) -> str:
+    return _text(value).replace('"', "&quot;")
+
+
+class PromptFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """What SYSTEM.md and APPEND_SYSTEM.md say."""
+
+    system: str | None = None
+    append: str | None = None
+    problems: tuple[str, ...] = ()
+
+
+def read_prompt_files(paths: Paths, *, is_trusted: bool) -> PromptFiles:
+    """The trusted project's files count over the agent folder's. Flags count over both; the caller knows them."""
+    problems: list[str] = []
+
+    def first(name: str) -> str | None:
+        for folder in (paths.project_dir, paths.agent_dir) if is_trusted else (paths.agent_dir,):
+            try:
+                text = read_text(folder / name)
+            except FileFault as problem:
+                problems.append(str(problem))
+                continue
+            if text is not None and text.strip():
+                return text.strip()
+        return None
+
+    return PromptFiles(system=first("SYSTEM.md"), append=first("APPEND_SYSTEM.md"), problems=tuple(problems))

@@ -1,0 +1,72 @@
+"""Finding themes: those that ship in `styles/themes`, the person's, the trusted project's, and settings' own.
+
+A theme is a JSON or a TCSS file; its name is the file's. What is inside is read by those who draw.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from app.resources.files import stamp
+from app.resources.paths import Paths, styles_dir
+
+Source = Literal["built-in", "user", "project", "settings"]
+SUFFIXES = (".json", ".tcss")
+
+
+class ThemeFile(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    path: Path
+    source: Source
+
+    def stamp(self) -> tuple[int, int] | None:
+        """Changes whenever the file does, for hot reload."""
+        return stamp(self.path)
+
+
+class Themes(msgspec.Struct, frozen=True, kw_only=True):
+    files: tuple[ThemeFile, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def named(self, name: str) -> ThemeFile | None:
+        return next((theme for theme in self.files if theme.name == name), None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(theme.name for theme in self.files)
+
+
+def find_themes(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) -> Themes:
+    """The last of a name counts, so that one's own theme can replace a shipped one."""
+    places: list[tuple[Path, Source]] = [
+        (styles_dir() / "themes", "built-in"),
+        (paths.themes_dir, "user"),
+    ]
+    if is_trusted:
+        places.append((paths.project_dir / "themes", "project"))
+    for place in more:
+        places.append((place, "settings"))
+    found: dict[str, ThemeFile] = {}
+    problems: list[str] = []
+    for place, source in places:
+        if source == "settings" and not place.exists():
+            problems.append(f"{place}: there is no such theme file or folder")
+        for path in _files(place):
+            if path.stem == "system":
+                problems.append(
+                    f"{path}: `system` is the name of the automatic choice; call the theme something else"
+                )
+                continue
+            found[path.stem] = ThemeFile(name=path.stem, path=path, source=source)
+    return Themes(files=tuple(sorted(found.values(), key=lambda theme: theme.name)), problems=tuple(problems))
+
+
+def _files(place: Path) -> list[Path]:
+    if place.is_file():
+        return [place] if place.suffix in SUFFIXES else []
+    try:
+        return sorted(path for path in place.iterdir() if path.suffix in SUFFIXES and path.is_file())
+    except OSError:
+        return []

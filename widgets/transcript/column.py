@@ -135,6 +135,19 @@ class Column:
             return self.settle_end(height)
         return self.heights.top(index) + row
 
+    def shift(self, y: int, delta: int, height: int) -> int:
+        """Scroll by some rows: exact even where heights above were only guessed."""
+        if not self.items:
+            return 0
+        index = self.heights.find(y)
+        row = y - self.heights.top(index) + delta
+        above = index - 1
+        missing = -row
+        while missing > 0 and above >= 0:
+            missing -= self.measure(above)
+            above -= 1
+        return self.settle(max(0, self.heights.top(index) + row), height)
+
     def settle_end(self, height: int) -> int:
         """Make exact what the viewport shows at the very end; the place of its first row."""
         index = len(self.items)

@@ -102,6 +102,10 @@ class Item:
         self.live = None
         self.is_exact = False
 
+    def toggle(self, expansion: Expansion) -> None:
+        self.expanded = not self.is_open(expansion)
+        self.drop()
+
     def show(self, block: Block) -> None:
         """Another value of the same block."""
         if block != self.block:
@@ -125,7 +129,7 @@ class Item:
         assert self.leaves is not None
         index = bisect_right(self._tops, offset) - 1
         if index < 0 or index >= len(self.leaves):
-            return None, 0
+            return None, -1
         leaf = self.leaves[index]
         row = offset - self._tops[index] - leaf.blank
         return (leaf, row) if row >= 0 else (None, 0)

@@ -108,12 +108,28 @@ class Leaf:
             hang = 0
         return rows
 
+    @property
+    def width(self) -> int:
+        """The width that it is laid out for."""
+        return self._width
+
     def height(self, width: int) -> int:
         return self.blank + len(self.layout(width))
 
     def forget(self) -> None:
         """Drop what was painted: the colours changed."""
         self.strips = {}
+
+    def scroll_sideways(self, cells_right: int) -> None:
+        """Move a leaf that is wider than the view; others stay."""
+        shift = max(0, min(self.shift + cells_right, self.natural_width() - self._width))
+        if shift != self.shift:
+            self.shift = shift
+            self.strips = {}
+
+    def natural_width(self) -> int:
+        """What the widest row takes; only leaves that do not wrap have more than the view."""
+        return 0
 
     def relayout(self) -> None:
         self._width = -1

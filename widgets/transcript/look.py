@@ -123,6 +123,11 @@ class Look:
             found = self._blanks[width] = self.finish(Strip.blank(width, self.style("text")))
         return found
 
+    def foreground(self, key: str) -> RichStyle:
+        """Only the colour of a style."""
+        style = self.style(key)
+        return RichStyle(color=style.bgcolor if key == "current-match" else style.color)
+
     def selection(self) -> RichStyle:
         return self._widget.screen.get_component_rich_style("screen--selection")
 

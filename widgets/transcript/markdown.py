@@ -23,7 +23,7 @@ _MARKS = ("• ", "◦ ", "▪ ")
 _URL = re.compile(r"https?://[^\s<>\"'`\x00-\x1f]{1,1900}[^\s<>\"'`.,;:!?)\]}\x00-\x1f]")
 _LINKABLE = re.compile(r"(?:https?|ftp|mailto|file):", re.IGNORECASE)
 _BLOCK = frozenset(
-    [
+    (
         "paragraph_open",
         "heading_open",
         "fence",
@@ -35,7 +35,7 @@ _BLOCK = frozenset(
         "ordered_list_open",
         "blockquote_open",
         "list_item_open",
-    ]
+    )
 )
 
 

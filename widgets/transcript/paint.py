@@ -98,3 +98,16 @@ def with_end(strip: Strip, text: str, style: Style, width: int) -> Strip:
     """The strip with a label over its right end."""
     size = cells(text)
     return Strip([*strip.crop(0, max(0, width - size)), Segment(text, style)], width)
+
+
+def with_places(strip: Strip, places: list[tuple[int, int]]) -> Strip:
+    """The strip with a text offset behind each of its cells."""
+    segments: list[Segment] = []
+    column = 0
+    for text, style, _ in strip:
+        for char in text:
+            place = places[min(column, len(places) - 1)]
+            meta = Style.from_meta({"offset": place})
+            segments.append(Segment(char, (style or Style()) + meta))
+            column += cells(char)
+    return Strip(segments, strip.cell_length)

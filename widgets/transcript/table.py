@@ -108,6 +108,9 @@ class TableLeaf(Leaf):
                 out.append(wrap(plain, width))
         return out or [[(0, 0)]]
 
+    def natural_width(self) -> int:
+        return cells(self._prefix(1, self._width)) + sum(self._widths) + 3 * max(0, len(self._widths) - 1)
+
     def pieces(self, row: int) -> list[Piece]:
         index, line = self._lines[row]
         prefix = self._prefix(row, self._width)

@@ -1,0 +1,121 @@
+"""From cells to characters and back: what is under the pointer, what a selection covers, what it copies."""
+
+import re
+from typing import NamedTuple
+
+from textual.geometry import Offset
+from textual.selection import Selection
+
+from widgets.transcript.column import Column, Row
+from widgets.transcript.leaf import Leaf, Piece
+from widgets.transcript.text import cells
+
+_WORD = re.compile(r"[\w./~@:+-]+|\s+|[^\w\s]+")
+
+
+class Place(NamedTuple):
+    """A character of a block's text."""
+
+    index: int
+    """The block's."""
+    offset: int
+
+
+def offset_in(leaf: Leaf, row: int, x: int) -> int:
+    """The character of the leaf's text at a cell of a row; decoration counts for what follows it."""
+    x += leaf.shift
+    column = 0
+    last = leaf.layout(leaf.width)[row][0]
+    for piece in leaf.pieces(row):
+        size = cells(piece.text)
+        if piece.start >= 0:
+            if x < column:
+                return piece.start
+            if x < column + size:
+                return _within(piece, x - column)
+            last = piece.end
+        column += size
+    return last
+
+
+def _within(piece: Piece, x: int) -> int:
+    if len(piece.text) != piece.end - piece.start:
+        return piece.start
+    if piece.text.isascii():
+        return piece.start + x
+    column = 0
+    for index, char in enumerate(piece.text):
+        column += cells(char)
+        if column > x:
+            return piece.start + index
+    return piece.end
+
+
+def piece_at(leaf: Leaf, row: int, x: int) -> Piece | None:
+    """What stands at a cell of a row."""
+    x += leaf.shift
+    column = 0
+    for piece in leaf.pieces(row):
+        column += cells(piece.text)
+        if x < column:
+            return piece
+    return None
+
+
+def place_at(column: Column, rows: list[Row], x: int, y: int) -> Place:
+    """The character under a cell of the viewport; blank rows count for what is below them."""
+    y = max(0, y)
+    below = next((row for row in rows[y:] if row.leaf is not None), None)
+    if below is not None and below.leaf is not None:
+        index = column.index_of(below.item.block.id) or 0
+        is_there = y < len(rows) and rows[y].leaf is not None
+        offset = offset_in(below.leaf, below.row, x if is_there else 0)
+        return Place(index, below.item.base_of(below.leaf) + offset)
+    return Place(max(0, len(column) - 1), 1 << 40)
+
+
+def word_at(text: str, offset: int) -> tuple[int, int]:
+    """The word around a character."""
+    start = text.rfind("\n", 0, offset) + 1
+    end = text.find("\n", offset)
+    line = text[start : end if end >= 0 else len(text)]
+    for match in _WORD.finditer(line):
+        if match.end() > offset - start:
+            return start + match.start(), start + match.end()
+    return offset, offset
+
+
+def range_in(selection: Selection, index: int, size: int) -> tuple[int, int]:
+    """The part of a block's text that a selection covers."""
+    start, end = selection
+    first = 0
+    last = size
+    if start is not None:
+        if start.y > index:
+            return 0, 0
+        first = start.x if start.y == index else 0
+    if end is not None:
+        if end.y < index:
+            return 0, 0
+        last = end.x if end.y == index else size
+    return max(0, first), min(size, last)
+
+
+def selected_text(column: Column, selection: Selection) -> str:
+    """What a selection copies: the texts of its blocks, without wraps, indents and borders."""
+    count = len(column)
+    first = min(max(0, selection.start.y), count) if selection.start else 0
+    last = min(selection.end.y, count - 1) if selection.end else count - 1
+    parts: list[str] = []
+    for index in range(first, last + 1):
+        text = column.items[index].text(column.expansion)
+        start, end = range_in(selection, index, len(text))
+        if parts:
+            parts.append("\n\n" if column.items[index].gap else "\n")
+        parts.append(text[start:end])
+    return "".join(parts)
+
+
+def span(index: int, start: int, end: int) -> Selection:
+    """A selection within one block."""
+    return Selection(Offset(start, index), Offset(end, index))

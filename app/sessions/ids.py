@@ -1,11 +1,15 @@
 """Ids and names of sessions and their files."""
 
+import hashlib
 import os
 import re
 import time
 from pathlib import Path
 
 SESSION_ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+
+_LONGEST = 240
+"""Bytes of a folder's name; most file systems end at 255."""
 
 
 def new_session_id() -> str:
@@ -32,6 +36,8 @@ def folder_name(cwd: Path) -> str:
         text = text[1:]
     for mark in "/\\:":
         text = text.replace(mark, "-")
+    if len(text.encode("utf-8", "replace")) > _LONGEST:
+        text = f"{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:16]}-{text[-60:]}"
     return f"--{text}--"
 
 
@@ -41,3 +47,4 @@ def sidecar(path: Path, kind: str) -> Path:
 
 
 SIDECARS = ("quarantine", "partial", "draft", "v1", "v2")
+"""What may lie beside a session file."""

@@ -61,6 +61,7 @@ class SessionLog:
         """Sentences to show: what was repaired, set aside, or is not as it should be."""
         self._tree = tree if tree is not None else Tree()
         self._file = file
+        self._is_stored = file is not None or is_read_only
         self._sync: Sync = sync
         self._needs_feed = needs_feed
         self._leaf = self._leaf_of_file()
@@ -95,6 +96,17 @@ class SessionLog:
     def in_memory(cls, cwd: Path) -> "SessionLog":
         """A session that no file is ever written for."""
         return cls(SessionHeader(id=new_session_id(), cwd=str(cwd)), None)
+
+    @classmethod
+    def started_from(
+        cls, header: SessionHeader, path: Path | None, entries: list[Entry], *, fsync: Sync = "turn"
+    ) -> "SessionLog":
+        """A new session that begins with these entries; on disk at once when something was said in them."""
+        log = cls(header, path, tree=Tree(entries), sync=fsync)
+        if path is not None and any(map(_is_said, entries)):
+            log._file = SessionFile.create(path, log._all_lines(), fsync)
+            log._is_stored = True
+        return log
 
     @classmethod
     def open(
@@ -147,7 +159,7 @@ class SessionLog:
 
     @property
     def is_on_disk(self) -> bool:
-        return self._file is not None or (self.is_read_only and self.path is not None)
+        return self._is_stored
 
     @property
     def labels(self) -> dict[str, str]:
@@ -299,6 +311,7 @@ class SessionLog:
             self._needs_feed = False
         elif self.path is not None and _is_said(entry):
             self._file = SessionFile.create(self.path, self._all_lines() + line, self._sync)
+            self._is_stored = True
 
     def _all_lines(self) -> bytes:
         return b"".join(encode(value) + b"\n" for value in (self.header, *self._tree.entries))

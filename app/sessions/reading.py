@@ -65,6 +65,19 @@ def read_session(path: Path, *, allow_newer: bool = False) -> Reading:
         ) from None
 
 
+def read_header(path: Path) -> tuple[SessionHeader, int]:
+    """The header, in today's form, and where the line behind it begins. Raises as `read_session`."""
+    check_regular(path)
+    try:
+        with path.open("rb") as file:
+            data = _find_header(file, path)[0]
+            return _header_value(data, path), file.tell()
+    except OSError as problem:
+        raise SessionUnreadable(
+            path, f"cannot be read: {reason(problem)}", "Check its permissions."
+        ) from None
+
+
 def check_regular(path: Path) -> int:
     """The size of a regular file. Raises what `read_session` raises for anything else."""
     try:
@@ -107,11 +120,7 @@ def _read(file: BinaryIO, path: Path, allow_newer: bool) -> Reading:
                 "Update bayou, or open it read-only.",
             )
         version = SESSION_VERSION
-    header_data["version"] = SESSION_VERSION
-    try:
-        header: SessionHeader = from_wire(header_data, SessionHeader)
-    except msgspec.ValidationError as problem:
-        raise NotASession(path, f"has a damaged first line ({problem})", _REPAIR) from None
+    header = _header_value(header_data, path)
     reading = Reading(header=header, entries=[], bad=before, version=version, has_mark=has_mark)
     reading.size = file.tell()
     if version < SESSION_VERSION:
@@ -119,6 +128,13 @@ def _read(file: BinaryIO, path: Path, allow_newer: bool) -> Reading:
     else:
         _read_lines(file, reading)
     return reading
+
+
+def _header_value(data: dict[str, Any], path: Path) -> SessionHeader:
+    try:
+        return from_wire({**data, "version": SESSION_VERSION}, SessionHeader)
+    except msgspec.ValidationError as problem:
+        raise NotASession(path, f"has a damaged first line ({problem})", _REPAIR) from None
 
 
 _REPAIR = "The file was left as it is; a copy of it may open after its first line is mended."

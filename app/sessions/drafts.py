@@ -1,0 +1,93 @@
+"""What a person has written but not sent: the editor's text, attachments, messages that wait in the queue.
+
+Kept beside the session file from the first key on, also before the session itself has a file.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+from app.sessions.atomic import replace_file
+from app.sessions.ids import sidecar
+from app.values.codec import decode, encode
+from app.values.content import Image
+from app.values.messages import now_ms
+from app.values.wire import Wire
+
+
+class Attachment(Wire, frozen=True, kw_only=True):
+    """A file by its path, or an image that was pasted."""
+
+    name: str
+    path: str | None = None
+    image: Image | None = None
+
+
+class Waiting(Wire, frozen=True, kw_only=True):
+    """A queued message."""
+
+    text: str
+    images: tuple[Image, ...] = ()
+    deliver_as: str = "steer"
+
+
+class Draft(Wire, frozen=True, kw_only=True):
+    text: str = ""
+    attachments: tuple[Attachment, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+    cwd: str = ""
+    saved: int = 0
+    """Unix milliseconds."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.text or self.attachments or self.waiting)
+
+
+class DraftFile:
+    """The draft of one session. `path` None (a session in memory): nothing is kept."""
+
+    def __init__(self, session: Path | None) -> None:
+        self.path = sidecar(session, "draft") if session is not None else None
+        self._saved: Draft | None = None
+
+    def save(self, draft: Draft) -> None:
+        """Call it on every change; equal drafts cost nothing. Raises `SessionWriteError`."""
+        plain = msgspec.structs.replace(draft, saved=0)
+        if self.path is None or plain == self._saved:
+            return
+        if draft.is_empty:
+            self.discard()
+        else:
+            replace_file(self.path, encode(msgspec.structs.replace(draft, saved=now_ms())))
+        self._saved = plain
+
+    def load(self) -> Draft | None:
+        """What was there when bayou ended; None when there was nothing, or it cannot be read."""
+        return read_draft(self.path) if self.path is not None else None
+
+    def discard(self) -> None:
+        """Everything was sent or thrown away."""
+        self._saved = None
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+
+def read_draft(path: Path) -> Draft | None:
+    try:
+        draft: Draft = decode(path.read_bytes(), Draft)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return None if draft.is_empty else draft
+
+
+def abandoned_drafts(folder: Path) -> list[tuple[Path, Draft]]:
+    """Drafts of sessions that never got a file, newest first: offered when bayou starts in their folder."""
+    found: list[tuple[Path, Draft]] = []
+    for path in folder.glob("*.jsonl.draft"):
+        if path.with_suffix("").exists():
+            continue
+        draft = read_draft(path)
+        if draft is not None:
+            found.append((path, draft))
+    return sorted(found, key=lambda pair: pair[1].saved, reverse=True)

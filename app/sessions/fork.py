@@ -1,0 +1,126 @@
+"""New sessions from old ones: a fork before a message, a clone of the active path, a copy for another project."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from app.sessions.errors import SessionError
+from app.sessions.file import SessionFile, Sync
+from app.sessions.ids import file_name, is_session_id, new_session_id
+from app.sessions.log import SessionLog
+from app.sessions.reading import read_session
+from app.sessions.tree import is_leaf_mark
+from app.values.codec import encode
+from app.values.entries import (
+    CompactionEntry,
+    Entry,
+    LabelEntry,
+    SessionHeader,
+    UnknownEntry,
+    now_iso,
+)
+from app.values.wire import new_id
+
+
+def fork_before(
+    log: SessionLog, entry_id: str, folder: Path, *, cwd: Path | None = None, fsync: Sync = "turn"
+) -> SessionLog:
+    """A new session with everything above an entry; its text is what `log.navigation` says."""
+    above = log.parent(entry_id)
+    return _branch(log, [] if above is None else log.path_to(above), folder, cwd or log.cwd, fsync)
+
+
+def clone(
+    log: SessionLog,
+    folder: Path,
+    *,
+    leaf_id: str | None = None,
+    cwd: Path | None = None,
+    fsync: Sync = "turn",
+) -> SessionLog:
+    """A new session with the path to the leaf, or to another entry."""
+    return _branch(log, log.path_to(leaf_id), folder, cwd or log.cwd, fsync)
+
+
+def _branch(log: SessionLog, path: list[Entry], folder: Path, cwd: Path, fsync: Sync) -> SessionLog:
+    header = SessionHeader(
+        id=new_session_id(),
+        cwd=str(cwd),
+        parent_session=str(log.path)
+        if log.path is not None and log.is_on_disk
+        else log.header.parent_session,
+    )
+    place = folder / file_name(header.timestamp, header.id)
+    entries = chained(path)
+    entries += _labels_of(entries, log.entries)
+    return SessionLog.started_from(header, place if log.path is not None else None, entries, fsync=fsync)
+
+
+def chained(path: Sequence[Entry]) -> list[Entry]:
+    """A path without labels and marks, each entry below the one before it; ids and times stay."""
+    kept: list[Entry] = []
+    moved: dict[str, str] = {}
+    dropped: list[str] = []
+    for entry in path:
+        if isinstance(entry, LabelEntry) or is_leaf_mark(entry):
+            dropped.append(entry.id)
+            continue
+        moved.update(dict.fromkeys(dropped, entry.id))
+        dropped.clear()
+        if isinstance(entry, CompactionEntry) and entry.first_kept_entry_id in moved:
+            entry = msgspec.structs.replace(entry, first_kept_entry_id=moved[entry.first_kept_entry_id])
+        kept.append(below(entry, kept[-1].id if kept else None))
+    return kept
+
+
+def below(entry: Entry, parent_id: str | None) -> Entry:
+    """The same entry below another parent."""
+    if isinstance(entry, UnknownEntry):
+        return (
+            entry
+            if entry.raw.get("parentId") == parent_id
+            else UnknownEntry(raw={**entry.raw, "parentId": parent_id})
+        )
+    return entry if entry.parent_id == parent_id else msgspec.structs.replace(entry, parent_id=parent_id)
+
+
+def _labels_of(kept: list[Entry], everything: Sequence[Entry]) -> list[Entry]:
+    """The labels that kept entries have, as entries at the end."""
+    ids = {entry.id for entry in kept}
+    last: dict[str, LabelEntry] = {}
+    for entry in everything:
+        if isinstance(entry, LabelEntry) and entry.target_id in ids:
+            last.pop(entry.target_id, None)
+            if entry.label:
+                last[entry.target_id] = entry
+    labels: list[Entry] = []
+    for label in last.values():
+        parent = labels[-1].id if labels else kept[-1].id
+        fresh = new_id()
+        while fresh in ids:
+            fresh = new_id()
+        ids.add(fresh)
+        labels.append(msgspec.structs.replace(label, id=fresh, parent_id=parent))
+    return labels
+
+
+def copy_session(source: Path, folder: Path, cwd: Path, *, session_id: str | None = None) -> Path:
+    """All of a session, every branch, as a new one of `cwd`: how a session moves to another project.
+
+    Older versions are migrated on the way; the source is only read.
+    """
+    if session_id is not None and not is_session_id(session_id):
+        raise SessionError(
+            None, f"{session_id!r} cannot be a session id", "Use letters, digits, dots and dashes."
+        )
+    source = Path(os.path.realpath(source))
+    reading = read_session(source)
+    header = SessionHeader(
+        id=session_id or new_session_id(), timestamp=now_iso(), cwd=str(cwd), parent_session=str(source)
+    )
+    path = folder / file_name(header.timestamp, header.id)
+    lines = b"".join(encode(value) + b"\n" for value in (header, *reading.entries))
+    SessionFile.create(path, lines, "turn").close()
+    return path

@@ -1,0 +1,346 @@
+"""The index over all session files of one root: a SQLite database that can be thrown away at any time.
+
+It is brought up to date before every question: new and changed files are read, grown ones from where they
+were left, vanished ones forgotten. A damaged or foreign database is replaced, a read-only disk gets one in memory.
+"""
+
+import os
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from app.sessions.errors import SessionError
+from app.sessions.projection import milliseconds
+from app.sessions.reading import read_header
+from app.sessions.summary import Digest
+from app.values.entries import SessionHeader
+
+INDEX_NAME = ".index.sqlite"
+_VERSION = 1
+_SCHEMA = """
+create table if not exists sessions(
+    key integer primary key, path text unique not null, inode integer, size integer, mtime integer, read integer,
+    id text, cwd text, parent text, created integer, header blob, digest blob);
+create table if not exists texts(key integer primary key, session integer, entry text, role text, time text);
+create index if not exists texts_of_session on texts(session);
+"""
+_SEARCHABLE = (
+    "create virtual table if not exists words using fts5(text, tokenize='unicode61 remove_diacritics 2')",
+    "create table if not exists words(rowid integer primary key, text text)",  # a SQLite without its search module
+)
+
+# Scripts without spaces between words: every character is made a word of its own.
+_UNSPACED = re.compile(
+    r"(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"
+)
+_SEAM = "\u200b"
+_LIKE_MARKS = re.compile(r"[%_!]")
+_WORDS = re.compile(r'"([^"]*)"?|(\S+)')
+
+
+class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What a list shows of one session."""
+
+    path: Path
+    id: str
+    cwd: str
+    name: str | None
+    first_prompt: str | None
+    parent_session: str | None
+    created: int
+    modified: int
+    """Unix milliseconds: the newest message, else the header's time, else the file's."""
+    message_count: int
+    entry_count: int
+    cost: float
+    size: int
+
+    @property
+    def title(self) -> str:
+        return self.name or self.first_prompt or "(no messages)"
+
+
+class Hit(msgspec.Struct, frozen=True, kw_only=True):
+    """A text that matches; `excerpt` has the matches between \\x01 and \\x02."""
+
+    session: SessionSummary
+    entry_id: str
+    role: str
+    timestamp: str
+    excerpt: str
+
+
+class SessionIndex:
+    """Over the files of `root` and of the folders directly in it."""
+
+    def __init__(self, root: Path, database: Path | None = None) -> None:
+        self.root = root
+        self._place = database or root / INDEX_NAME
+        self._has_search = True
+        self._db = self._connect()
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        for attempt in range(2):
+            try:
+                return self._prepared(sqlite3.connect(self._place, timeout=2.0))
+            except sqlite3.OperationalError:
+                break  # locked, or nowhere to write
+            except sqlite3.DatabaseError:
+                if attempt:
+                    break
+                self._remove()
+        return self._prepared(sqlite3.connect(":memory:"))
+
+    def _remove(self) -> None:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            self._place.with_name(self._place.name + suffix).unlink(missing_ok=True)
+
+    def _prepared(self, db: sqlite3.Connection) -> sqlite3.Connection:
+        try:
+            db.execute("pragma journal_mode=wal")
+            db.execute("pragma synchronous=off")  # it can be rebuilt from the files
+            if db.execute("pragma user_version").fetchone()[0] != _VERSION:
+                db.executescript("drop table if exists sessions; drop table if exists texts;")
+                db.execute("drop table if exists words")
+                db.execute(f"pragma user_version={_VERSION}")
+            db.executescript(_SCHEMA)
+            self._has_search = _make_searchable(db)
+            db.execute("select count(*) from sessions").fetchone()
+            db.commit()
+        except sqlite3.Error:
+            db.close()
+            raise
+        return db
+
+    def refresh(self) -> None:
+        """Brings the index in step with the files. Another process that is doing so just now is left to it."""
+        try:
+            self._refresh()
+            self._db.commit()
+        except sqlite3.OperationalError:
+            self._db.rollback()
+        except sqlite3.DatabaseError:
+            self._db.close()
+            self._remove()
+            self._db = self._connect()
+            self._refresh()
+            self._db.commit()
+
+    def _refresh(self) -> None:
+        known = {
+            row[1]: row
+            for row in self._db.execute("select key, path, inode, size, mtime, read from sessions")
+        }
+        files = [(entry.stat(), entry) for entry in session_files(self.root)]
+        files.sort(key=lambda pair: pair[0].st_mtime_ns)  # the order of rows is the order of answers
+        for found, entry in files:
+            row = known.pop(entry.path, None)
+            if row is None:
+                self._read_whole(entry.path, found)
+            elif row[3] != found.st_size or row[4] != found.st_mtime_ns or row[2] != found.st_ino:
+                self._read_again(row, found)
+        for row in known.values():
+            self._forget(row[0])
+
+    def _read_whole(self, path: str, found: os.stat_result) -> None:
+        try:
+            header, offset = read_header(Path(path))
+            digest = Digest(texts=[])
+            read = _take(Path(path), offset, digest)
+        except (SessionError, OSError):
+            header, digest, read = None, Digest(texts=[]), 0
+        cursor = self._db.execute(
+            "insert into sessions(path, inode, size, mtime, read, id, cwd, parent, created, digest)"
+            " values(?,?,?,?,?,?,?,?,?,?)",
+            (
+                path,
+                found.st_ino,
+                found.st_size,
+                found.st_mtime_ns,
+                read,
+                header.id if header else None,
+                header.cwd if header else None,
+                header.parent_session if header else None,
+                milliseconds(header.timestamp) if header else 0,
+                _packed(digest),
+            ),
+        )
+        self._add_texts(cursor.lastrowid or 0, digest)
+
+    def _read_again(self, row: tuple[int, str, int, int, int, int], found: os.stat_result) -> None:
+        key, path, inode, size, _, read = row
+        stored = self._db.execute("select digest, id from sessions where key=?", (key,)).fetchone()
+        if inode != found.st_ino or found.st_size < size or not read or stored[1] is None:
+            self._forget(key)
+            self._read_whole(path, found)
+            return
+        digest: Digest = msgspec.msgpack.decode(stored[0], type=Digest)
+        try:
+            read = _take(Path(path), read, digest)
+        except OSError:
+            return
+        self._db.execute(
+            "update sessions set size=?, mtime=?, read=?, digest=? where key=?",
+            (found.st_size, found.st_mtime_ns, read, _packed(digest), key),
+        )
+        self._add_texts(key, digest)
+
+    def _add_texts(self, key: int, digest: Digest) -> None:
+        for text in digest.texts:
+            cursor = self._db.execute(
+                "insert into texts(session, entry, role, time) values(?,?,?,?)",
+                (key, text.entry, text.role, text.time),
+            )
+            self._db.execute(
+                "insert into words(rowid, text) values(?,?)",
+                (cursor.lastrowid, _UNSPACED.sub(_SEAM, text.text)),
+            )
+
+    def _forget(self, key: int) -> None:
+        self._db.execute("delete from words where rowid in (select key from texts where session=?)", (key,))
+        self._db.execute("delete from texts where session=?", (key,))
+        self._db.execute("delete from sessions where key=?", (key,))
+
+    def sessions(self) -> list[SessionSummary]:
+        """All of them, newest first."""
+        self.refresh()
+        found = list(self._summaries().values())
+        found.sort(key=lambda summary: summary.modified, reverse=True)
+        return found
+
+    def _summaries(self, keys: Iterable[int] | None = None) -> dict[int, SessionSummary]:
+        which = "" if keys is None else f" and key in ({','.join(str(int(key)) for key in keys)})"
+        rows = self._db.execute(
+            "select key, path, id, cwd, parent, created, mtime, size, digest from sessions"
+            f" where id is not null{which}"
+        )
+        return {row[0]: _summary(row) for row in rows}
+
+    def search(self, query: str, *, limit: int = 50) -> list[Hit]:
+        """Texts with all words of the query (each may be the beginning of a word), newest first; "…" is a phrase."""
+        self.refresh()
+        words = [(phrase or word, bool(phrase)) for phrase, word in _WORDS.findall(query)]
+        words = [(word, is_phrase) for word, is_phrase in words if any(map(str.isalnum, word))]
+        if not words:
+            return []
+        rows = sorted(self._matching(words, limit), key=lambda row: row[3], reverse=True)
+        summaries = self._summaries({row[0] for row in rows})
+        return [
+            Hit(
+                session=summaries[row[0]],
+                entry_id=row[1],
+                role=row[2],
+                timestamp=row[3],
+                excerpt=row[4].replace(_SEAM, ""),
+            )
+            for row in rows
+            if row[0] in summaries
+        ]
+
+    def _matching(self, words: list[tuple[str, bool]], limit: int) -> list[tuple[int, str, str, str, str]]:
+        select = "select session, entry, role, time, "
+        source = " from words join texts on texts.key = words.rowid where "
+        if self._has_search:
+            select += "snippet(words, 0, char(1), char(2), '…', 16)"
+            terms = " ".join(_term(word, is_phrase) for word, is_phrase in words)
+            sql = f"{select}{source}words match ? order by words.rowid desc limit ?"
+            return self._db.execute(sql, (terms, limit)).fetchall()
+        select += "substr(text, 1, 160)"
+        wanted = " and ".join("text like ? escape '!'" for _ in words)
+        likes = [f"%{_escaped(word)}%" for word, _ in words]
+        return self._db.execute(
+            f"{select}{source}{wanted} order by words.rowid desc limit ?", (*likes, limit)
+        ).fetchall()
+
+
+def _make_searchable(db: sqlite3.Connection) -> bool:
+    try:
+        db.execute(_SEARCHABLE[0])
+        return True
+    except sqlite3.OperationalError as problem:
+        if "no such module" not in str(problem):
+            raise
+        db.execute(_SEARCHABLE[1])
+        return False
+
+
+def _escaped(word: str) -> str:
+    return _LIKE_MARKS.sub(r"!\g<0>", _UNSPACED.sub(_SEAM, word))
+
+
+def _term(word: str, is_phrase: bool) -> str:
+    quoted = '"' + _UNSPACED.sub(_SEAM, word).replace('"', " ") + '"'
+    return quoted if is_phrase else quoted + "*"
+
+
+def _packed(digest: Digest) -> bytes:
+    return msgspec.msgpack.encode(msgspec.structs.replace(digest, texts=[]))
+
+
+def _take(path: Path, offset: int, digest: Digest) -> int:
+    """Reads whole lines from `offset` on and returns where the next one will begin."""
+    with path.open("rb", buffering=1 << 18) as file:
+        file.seek(offset)
+        lines: list[bytes] = []
+        for line in file:
+            if not line.endswith(b"\n"):
+                break
+            lines.append(line)
+            offset += len(line)
+        digest.take(lines)
+    return offset
+
+
+def _summary(row: tuple[int, str, str, str, str | None, int, int, int, bytes]) -> SessionSummary:
+    _, path, session_id, cwd, parent, created, mtime, size, packed = row
+    digest: Digest = _unpacker.decode(packed)
+    return SessionSummary(
+        path=Path(path),
+        id=session_id,
+        cwd=cwd,
+        name=digest.name,
+        first_prompt=digest.title,
+        parent_session=parent,
+        created=created,
+        modified=digest.modified or created or mtime // 1_000_000,
+        message_count=digest.messages,
+        entry_count=digest.entries,
+        cost=digest.cost,
+        size=size,
+    )
+
+
+_unpacker = msgspec.msgpack.Decoder(Digest)
+
+
+def session_files(root: Path) -> Iterator[os.DirEntry[str]]:
+    """Every `.jsonl` file in a root and in the folders directly below it."""
+    try:
+        entries = list(os.scandir(root))
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if entry.name.endswith(".jsonl") and entry.is_file():
+            yield entry
+        elif entry.is_dir():
+            try:
+                inside = list(os.scandir(entry.path))
+            except OSError:
+                continue
+            yield from (found for found in inside if found.name.endswith(".jsonl") and found.is_file())
+
+
+def header_of(path: Path) -> SessionHeader | None:
+    """The header of a session file; None when it is not one."""
+    try:
+        return read_header(path)[0]
+    except SessionError:
+        return None

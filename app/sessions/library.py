@@ -1,0 +1,181 @@
+"""All sessions of a person: where they lie, which one is meant, lists, search, names, deletion with a way back.
+
+One session is `log`; the database behind list and search is `index`.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from app.sessions.errors import NotASession, SessionError, SessionNotFound
+from app.sessions.ids import folder_name, is_session_id
+from app.sessions.index import Hit, SessionIndex, SessionSummary, header_of, session_files
+from app.sessions.log import SessionLog
+from app.sessions.trash import Trashed, delete_session, empty_trash, in_trash, undo_delete
+
+Answer = TypeVar("Answer")
+
+__all__ = [
+    "Hit",
+    "SessionSummary",
+    "Thread",
+    "Trashed",
+    "delete_session",
+    "empty_trash",
+    "find",
+    "in_trash",
+    "latest",
+    "list_sessions",
+    "rename_session",
+    "search_sessions",
+    "session_folder",
+    "threads",
+    "undo_delete",
+]
+
+
+def session_folder(root: Path, cwd: Path) -> Path:
+    """Where the sessions of a working directory lie."""
+    return root / folder_name(cwd)
+
+
+def latest(folder: Path, cwd: Path | None = None) -> Path | None:
+    """The session of a folder that was written last; with `cwd`, only those begun there."""
+    found = [(entry.stat().st_mtime_ns, Path(entry.path)) for entry in session_files(folder)]
+    for _, path in sorted(found, reverse=True):
+        header = header_of(path)
+        if header is not None and (cwd is None or _is_same(header.cwd, cwd)):
+            return path
+    return None
+
+
+def _is_same(text: str, cwd: Path) -> bool:
+    return text == str(cwd) or os.path.realpath(text) == os.path.realpath(cwd)
+
+
+def find(id_or_path: str, root: Path, cwd: Path) -> Path:
+    """The file that a person means: a path, an id, or the beginning of one; this folder's sessions come first.
+
+    Raises `SessionNotFound`, or `SessionError` when several fit.
+    """
+    text = id_or_path.strip()
+    named = Path(text).expanduser()
+    named = named if named.is_absolute() else cwd / named
+    is_path = text.endswith(".jsonl") or os.sep in text or "/" in text
+    if is_path or (text and named.is_file()):
+        if not named.exists():
+            raise SessionNotFound(named, "there is no such session file", "See the list with --resume.")
+        return named
+    if not text or not is_session_id(text):
+        raise SessionNotFound(None, f"{id_or_path!r} is no session id", "See the list with --resume.")
+    return _by_id(text, root, cwd)
+
+
+def _by_id(text: str, root: Path, cwd: Path) -> Path:
+    files = [Path(entry.path) for entry in session_files(root)]
+    ids = {path: path.stem.partition("_")[2] for path in files}
+    if not any(found.startswith(text) for found in ids.values()):
+        # Renamed and imported files: their header knows.
+        headers = ((path, header_of(path)) for path in files)
+        ids = {path: header.id for path, header in headers if header is not None}
+    exact = [path for path, found in ids.items() if found == text]
+    fitting = exact or [path for path, found in ids.items() if found.startswith(text)]
+    here = [path for path in fitting if path.parent == session_folder(root, cwd)]
+    fitting = here or fitting
+    if not fitting:
+        raise SessionNotFound(None, f"no session has the id {text!r}", "See the list with --resume.")
+    if len(fitting) > 1:
+        some = ", ".join(sorted(ids[path] for path in fitting)[:5])
+        raise SessionError(None, f"{len(fitting)} sessions fit {text!r}: {some}", "Give more of the id.")
+    return fitting[0]
+
+
+def list_sessions(
+    root: Path, cwd: Path | None = None, *, only_here: bool = False, index: SessionIndex | None = None
+) -> list[SessionSummary]:
+    """Newest first; with `cwd`, those begun there before all others, or only those."""
+    summaries = _with_index(root, index, lambda opened: opened.sessions())
+    if cwd is None:
+        return summaries
+    real = os.path.realpath(cwd)
+    here = {
+        text for text in {one.cwd for one in summaries} if text == str(cwd) or os.path.realpath(text) == real
+    }
+    mine = [summary for summary in summaries if summary.cwd in here]
+    return mine if only_here else [*mine, *(one for one in summaries if one.cwd not in here)]
+
+
+def search_sessions(
+    root: Path, query: str, *, limit: int = 50, index: SessionIndex | None = None
+) -> list[Hit]:
+    """Full text over all sessions, newest first."""
+    return _with_index(root, index, lambda opened: opened.search(query, limit=limit))
+
+
+def _with_index(root: Path, index: SessionIndex | None, ask: Callable[[SessionIndex], Answer]) -> Answer:
+    if index is not None:
+        return ask(index)
+    opened = SessionIndex(root)
+    try:
+        return ask(opened)
+    finally:
+        opened.close()
+
+
+class Thread(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the list: a session, and how deep below the one it was forked from."""
+
+    summary: SessionSummary
+    depth: int
+
+
+def threads(summaries: list[SessionSummary]) -> list[Thread]:
+    """Forks under their parents; a thread stands where its newest session would."""
+    by_path = {str(summary.path): summary for summary in summaries}
+    below: dict[str, list[SessionSummary]] = {}
+    tops: list[SessionSummary] = []
+    for summary in summaries:
+        parent = summary.parent_session
+        if parent in by_path and parent is not None and not _is_above(summary, by_path[parent], by_path):
+            below.setdefault(parent, []).append(summary)
+        else:
+            tops.append(summary)
+    order = {str(summary.path): place for place, summary in enumerate(summaries)}
+    tops.sort(key=lambda top: min(order[str(one.summary.path)] for one in _thread(top, below, 0)))
+    return [row for top in tops for row in _thread(top, below, 0)]
+
+
+def _is_above(one: SessionSummary, other: SessionSummary, by_path: dict[str, SessionSummary]) -> bool:
+    """Whether `one` is `other` or one of its ancestors: hand-made headers may go in circles."""
+    seen: set[str] = set()
+    walk: SessionSummary | None = other
+    while walk is not None and str(walk.path) not in seen:
+        if walk is one:
+            return True
+        seen.add(str(walk.path))
+        walk = by_path.get(walk.parent_session or "")
+    return False
+
+
+def _thread(top: SessionSummary, below: dict[str, list[SessionSummary]], depth: int) -> list[Thread]:
+    rows: list[Thread] = []
+    waiting = [(top, depth)]
+    while waiting:
+        summary, level = waiting.pop()
+        rows.append(Thread(summary=summary, depth=level))
+        waiting.extend((child, level + 1) for child in reversed(below.get(str(summary.path), [])))
+    return rows
+
+
+def rename_session(path: Path, name: str | None) -> None:
+    """For a session that is not open here. Raises a `SessionError`, among them `SessionLocked`."""
+    log = SessionLog.open(path)
+    try:
+        if log.is_read_only:
+            raise NotASession(path, "cannot be written", "Fork it and name the copy.")
+        log.rename(name)
+    finally:
+        log.close()

@@ -1,0 +1,111 @@
+"""Deleted sessions lie in `.trash` below the root, with all that belongs to them, until the trash is emptied."""
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import msgspec
+
+from app.sessions.errors import SessionError, SessionLocked, SessionWriteError, reason
+from app.sessions.file import SessionFile
+from app.sessions.ids import SIDECARS, sidecar
+from app.values.codec import decode, encode_json
+from app.values.wire import new_id
+
+TRASH_NAME = ".trash"
+_NOTE = "deleted.json"
+
+
+class Trashed(msgspec.Struct, frozen=True, kw_only=True):
+    """A session in the trash: what is needed to bring it back."""
+
+    original: str
+    folder: str
+    """Its own folder in the trash."""
+    deleted: int
+    """Unix milliseconds."""
+
+    @property
+    def name(self) -> str:
+        return Path(self.original).name
+
+
+def delete_session(path: Path, root: Path) -> Trashed:
+    """Moves a session and its sidecars to the trash. Raises `SessionLocked` while someone writes it."""
+    path = Path(os.path.realpath(path))
+    _refuse_if_written(path)
+    now = time.time_ns() // 1_000_000
+    folder = root / TRASH_NAME / f"{now}-{new_id()}"
+    trashed = Trashed(original=str(path), folder=str(folder), deleted=now)
+    try:
+        folder.mkdir(parents=True)
+        (folder / _NOTE).write_bytes(encode_json(msgspec.to_builtins(trashed)))
+        for kind in SIDECARS:
+            if sidecar(path, kind).exists():
+                shutil.move(sidecar(path, kind), folder / sidecar(path, kind).name)
+        shutil.move(path, folder / path.name)
+    except OSError as problem:
+        _put_back(folder, path)
+        raise SessionWriteError(
+            path, f"cannot be deleted: {reason(problem)}", "Nothing was changed."
+        ) from None
+    return trashed
+
+
+def _refuse_if_written(path: Path) -> None:
+    try:
+        SessionFile.open(path, "off").close()
+    except SessionLocked:
+        raise
+    except OSError as problem:
+        raise SessionWriteError(
+            path, f"cannot be deleted: {reason(problem)}", "Check its permissions."
+        ) from None
+
+
+def _put_back(folder: Path, path: Path) -> None:
+    """Everything of a trash folder beside `path` again."""
+    if not folder.is_dir():
+        return
+    for found in folder.iterdir():
+        if found.name != _NOTE:
+            shutil.move(found, path.parent / found.name)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def undo_delete(trashed: Trashed) -> Path:
+    """Brings a session back to where it was. Raises `SessionError` when it is gone or its place is taken."""
+    path, folder = Path(trashed.original), Path(trashed.folder)
+    if not (folder / path.name).exists():
+        raise SessionError(path, "is not in the trash any more", "Look for another copy of it.")
+    if path.exists():
+        raise SessionError(path, "another file has this name now", f"The deleted one is in {folder}.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _put_back(folder, path)
+    except OSError as problem:
+        raise SessionWriteError(
+            path, f"cannot be brought back: {reason(problem)}", f"It is in {folder}."
+        ) from None
+    return path
+
+
+def in_trash(root: Path) -> list[Trashed]:
+    """Newest first."""
+    found: list[Trashed] = []
+    for note in (root / TRASH_NAME).glob(f"*/{_NOTE}"):
+        try:
+            found.append(decode(note.read_bytes(), Trashed))
+        except (OSError, msgspec.DecodeError):
+            continue
+    return sorted(found, key=lambda one: one.deleted, reverse=True)
+
+
+def empty_trash(root: Path, *, older_than_days: float = 0.0) -> int:
+    """Deletes for good what has been in the trash that long; returns how many sessions."""
+    limit = time.time_ns() // 1_000_000 - int(older_than_days * 86_400_000)
+    gone = [trashed for trashed in in_trash(root) if trashed.deleted <= limit]
+    for trashed in gone:
+        shutil.rmtree(trashed.folder, ignore_errors=True)
+    return len(gone)

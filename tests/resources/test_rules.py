@@ -1,0 +1,160 @@
+"""Rules: found in order of rank, sorted into buckets, read on demand, matched while an answer streams."""
+
+import pytest
+
+from app.resources.paths import Paths
+from app.resources.rule_scopes import Scope, matches_glob, parse_scopes, scopes_of_glob
+from app.resources.rule_watch import RuleWatch, interruption
+from app.resources.rules import Rule, Rules, UnknownRule, find_rules
+
+
+def rule(fields: str = "", body: str = "Be good.") -> str:
+    return f"---\n{fields}\n---\n{body}\n"
+
+
+def by_name(rules: Rules) -> dict[str, Rule]:
+    return {one.name: one for one in rules.rules}
+
+
+def test_sources_have_a_rank_and_later_ones_of_a_name_are_kept_as_shadowed(paths: Paths, put):
+    put(paths.project_dir / "rules" / "style.md", rule("description: native"))
+    put(paths.agent_dir / "rules" / "mine.mdc", rule("description: mine"))
+    put(paths.home / ".cursor" / "rules" / "style.mdc", rule("description: cursor at home"))
+    put(paths.cwd / ".cursor" / "rules" / "c.mdc", rule("alwaysApply: true"))
+    put(paths.home / ".codeium" / "windsurf" / "memories" / "global_rules.md", "Everywhere.")
+    put(paths.cwd / ".windsurf" / "rules" / "w.md", rule("description: w"))
+    put(paths.cwd.parent / ".clinerules", "From Cline.")
+    rules = find_rules(paths, is_trusted=True)
+    assert list(by_name(rules)) == ["style", "mine", "c", "global_rules", "w", "clinerules"]
+    assert by_name(rules)["style"].description == "native"
+    assert [one.description for one in rules.shadowed] == ["cursor at home"]
+    assert "style" in by_name(find_rules(paths, is_trusted=False))
+    assert by_name(find_rules(paths, is_trusted=False))["style"].source == "cursor"
+    assert list(by_name(find_rules(paths, is_trusted=True, sources=("cline",)))) == ["clinerules"]
+
+
+def test_the_nearest_clinerules_counts_and_may_be_a_folder(paths: Paths, put):
+    put(paths.cwd.parent / ".clinerules", "above")
+    put(paths.cwd / ".clinerules" / "one.md", "first")
+    put(paths.cwd / ".clinerules" / "two.md", "second")
+    assert [one.name for one in find_rules(paths, is_trusted=False).rules] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "bucket"),
+    [
+        ("condition: TODO\nalwaysApply: true\ndescription: d", "conditional"),
+        ("alwaysApply: true\ndescription: d", "always"),
+        ("alwaysApply: 'true'\ndescription: d", "rulebook"),
+        ("description: d", "rulebook"),
+        ("globs: '*.py'", "unreachable"),
+        ("condition: '['\ndescription: d", "rulebook"),
+        ("ttsr_trigger: X", "conditional"),
+        ("ttsrTrigger: X", "conditional"),
+    ],
+)
+def test_buckets(paths: Paths, put, fields: str, bucket: str):
+    put(paths.agent_dir / "rules" / "r.md", rule(fields))
+    assert find_rules(paths, is_trusted=False).rules[0].bucket == bucket
+
+
+def test_globs_are_a_list_or_a_text(paths: Paths, put):
+    put(paths.cwd / ".cursor" / "rules" / "a.mdc", rule("globs: [ '*.py', 3, 'x/*.ts' ]\ndescription: d"))
+    put(paths.cwd / ".cursor" / "rules" / "b.mdc", rule("globs: '*.py, *.ts'\ndescription: d"))
+    rules = by_name(find_rules(paths, is_trusted=False))
+    assert rules["a"].globs == ("*.py", "x/*.ts")
+    assert rules["b"].globs == ("*.py", "*.ts")
+
+
+def test_a_rule_is_read_by_its_name_without_its_frontmatter(paths: Paths, put):
+    put(paths.agent_dir / "rules" / "api.md", rule("description: d", "Use nouns."))
+    put(paths.agent_dir / "rules" / "lost.md", rule("globs: x"))
+    rules = find_rules(paths, is_trusted=False)
+    assert rules.read("api") == "Use nouns."
+    with pytest.raises(UnknownRule, match="Unknown rule: lost\nAvailable: api"):
+        rules.read("lost")
+    with pytest.raises(UnknownRule, match="Available: none"):
+        Rules().read("x")
+
+
+def test_broken_frontmatter_and_conditions_are_told(paths: Paths, put):
+    put(paths.agent_dir / "rules" / "a.md", "---\ndescription: x\nbad: [\n---\nbody")
+    put(paths.agent_dir / "rules" / "b.md", rule("condition: '('"))
+    rules = find_rules(paths, is_trusted=False)
+    assert by_name(rules)["a"].description == "x"
+    assert len(rules.problems) == 2
+    assert "not a regular expression" in rules.problems[1]
+
+
+def test_a_condition_that_is_a_glob_means_edits_and_writes_of_such_files():
+    assert scopes_of_glob("src/**/*.py") == (
+        Scope(part="tool", tool="edit", glob="src/**/*.py"),
+        Scope(part="tool", tool="write", glob="src/**/*.py"),
+    )
+    for regex in (r"\bTODO\b", "a.*b", "foo|bar", "plain", "x?"):
+        assert scopes_of_glob(regex) == ()
+
+
+def test_scope_tokens():
+    assert parse_scopes('text, toolcall, tool:edit("*.{ts,tsx}"), nonsense') == (
+        Scope(part="text"),
+        Scope(part="tool"),
+        Scope(part="tool", tool="edit", glob="*.{ts,tsx}"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "glob", "fits"),
+    [
+        ("a/b/c.py", "*.py", True),
+        ("src/x/y.py", "src/**/*.py", True),
+        ("src/y.py", "src/**/*.py", True),
+        ("/home/ann/p/src/y.py", "src/**/*.py", True),
+        ("lib/y.py", "src/**/*.py", False),
+        ("a/b.ts", "a/*.{ts,tsx}", True),
+        ("a/b/c.ts", "a/*.ts", False),
+        ("f1.c", "f[0-9].c", True),
+    ],
+)
+def test_globs(path: str, glob: str, fits: bool):
+    assert matches_glob(path, glob) is fits
+
+
+def conditional(paths: Paths, put, fields: str) -> Rule:
+    put(paths.agent_dir / "rules" / "no-todo.md", rule(fields, "Leave no notes behind."))
+    return find_rules(paths, is_trusted=False).rules[0]
+
+
+def test_a_stream_that_breaks_a_rule_is_noticed_across_its_pieces(paths: Paths, put):
+    watch = RuleWatch([conditional(paths, put, "condition: 'FIX' ")])
+    watch.begin_turn()
+    assert watch.look(0, "thinking", "FIX") is None  # not looked at unless asked for
+    assert watch.look(1, "text", "Now F") is None
+    hit = watch.look(1, "text", "IX it")
+    assert hit and hit.interrupts and hit.matched == "FIX"
+    assert "Leave no notes behind." in interruption(hit)
+
+
+def test_a_rule_interrupts_once_per_gap(paths: Paths, put):
+    watch = RuleWatch([conditional(paths, put, "condition: BAD")], repeat_gap_turns=2)
+    hits = []
+    for _ in range(5):
+        watch.begin_turn()
+        hits.append(watch.look(0, "text", "BAD BAD") is not None)
+    assert hits == [True, False, True, False, True]
+    once = RuleWatch([conditional(paths, put, "condition: BAD")])
+    hits = []
+    for _ in range(3):
+        once.begin_turn()
+        hits.append(once.look(0, "text", "BAD") is not None)
+    assert hits == [True, False, False]
+
+
+def test_scopes_and_interrupt_modes_hold(paths: Paths, put):
+    fields = "condition: 'src/*.py'\ninterruptMode: prose-only"
+    watch = RuleWatch([conditional(paths, put, fields)])
+    watch.begin_turn()
+    assert watch.look(0, "text", "anything") is None
+    assert watch.look(1, "tool", "x", tool="bash", path="src/a.py") is None
+    hit = watch.look(2, "tool", "x", tool="edit", path="src/a.py")
+    assert hit and not hit.interrupts

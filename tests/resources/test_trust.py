@@ -1,0 +1,87 @@
+"""Trusting a project: what is asked, in which order it is decided, and when the question comes back."""
+
+import pytest
+
+from app.resources.paths import Paths
+from app.resources.trust import decide, forget, question_for, remember
+
+
+@pytest.fixture
+def risky(paths: Paths, put) -> Paths:
+    """A project that would run something."""
+    put(paths.project_dir / "extensions" / "gate.py", "def extension(api): ...")
+    return paths
+
+
+def test_a_project_without_anything_that_runs_needs_no_answer(paths: Paths):
+    decision = decide(paths, can_ask=True)
+    assert decision.is_trusted
+    assert decision.reason == "nothing-to-trust"
+
+
+def test_the_question_lists_exactly_what_would_run(risky: Paths, put):
+    put(
+        risky.project_settings_file,
+        '{"shellCommandPrefix": "source evil.sh;", "packages": ["git:host/x"], "theme": "x"}',
+    )
+    put(risky.project_dir / "models.json", '{"providers": {"p": {"apiKey": "!pass show key"}}} // mine')
+    put(risky.project_dir / "mcp.json", '{"servers": {"s": {"command": "npx", "args": ["-y", "thing"]}}}')
+    put(risky.project_dir / "APPEND_SYSTEM.md", "be kind")
+    items = {(item.kind, item.path): item.detail for item in question_for(risky.cwd).items}
+    assert items["extension", ".bayou/extensions/gate.py"] == "Python code"
+    assert items["command", ".bayou/settings.json"] == 'shellCommandPrefix = "source evil.sh;"'
+    assert items["package", ".bayou/settings.json"] == 'packages = ["git:host/x"]'
+    assert items["models", ".bayou/models.json"] == "!pass show key"
+    assert items["server", ".bayou/mcp.json"] == "npx -y thing"
+    assert ("prompt", ".bayou/APPEND_SYSTEM.md") in items
+
+
+def test_without_anyone_to_ask_the_answer_is_no(risky: Paths):
+    decision = decide(risky)
+    assert not decision.is_trusted
+    assert not decision.needs_answer
+    assert decide(risky, can_ask=True).needs_answer
+
+
+def test_flag_counts_before_extension_before_saved_before_setting(risky: Paths):
+    remember(risky, question_for(risky.cwd), is_trusted=True)
+    assert decide(risky, flag=False, extension_answer="yes").reason == "flag"
+    assert not decide(risky, extension_answer="no", default="always").is_trusted
+    assert decide(risky, default="never").reason == "saved"
+    forget(risky, risky.cwd)
+    assert decide(risky, default="always").reason == "setting"
+    assert not decide(risky, default="never", can_ask=True).needs_answer
+
+
+def test_the_question_comes_back_when_what_runs_has_changed(risky: Paths):
+    remember(risky, question_for(risky.cwd), is_trusted=True)
+    assert decide(risky).is_trusted
+    (risky.project_dir / "extensions" / "gate.py").write_text("def extension(api): import os")
+    decision = decide(risky, can_ask=True)
+    assert not decision.is_trusted
+    assert decision.needs_answer
+    assert decision.question.changed_since
+
+
+def test_a_no_stays_a_no(risky: Paths):
+    remember(risky, question_for(risky.cwd), is_trusted=False)
+    (risky.project_dir / "extensions" / "more.py").write_text("x = 1")
+    decision = decide(risky, can_ask=True, default="always")
+    assert not decision.is_trusted
+    assert not decision.needs_answer
+
+
+def test_an_answer_for_a_folder_above_covers_those_below(risky: Paths, put):
+    put(risky.trust_file, f'{{"{risky.cwd.parent}": true}}')
+    assert decide(risky).reason == "saved"
+    assert decide(risky).is_trusted
+
+
+def test_a_broken_file_of_answers_trusts_nobody(risky: Paths, put):
+    put(risky.trust_file, "{")
+    assert not decide(risky).is_trusted
+
+
+def test_the_answers_are_for_their_owner_only(risky: Paths):
+    remember(risky, question_for(risky.cwd), is_trusted=True)
+    assert risky.trust_file.stat().st_mode & 0o777 == 0o600

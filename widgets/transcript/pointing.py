@@ -16,8 +16,8 @@ _WORD = re.compile(r"[\w./~@:+-]+|\s+|[^\w\s]+")
 class Place(NamedTuple):
     """A character of a block's text."""
 
-    index: int
-    """The block's."""
+    block: int
+    """The block's index."""
     offset: int
 
 

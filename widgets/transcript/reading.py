@@ -357,13 +357,13 @@ class Reading(Viewport):
     def _select(self, event: events.Click) -> None:
         """Two clicks select a word, three the paragraph or line of code."""
         place = place_at(self.column, self.visible_rows(), event.x, event.y)
-        if place.index >= len(self.column):
+        if place.block >= len(self.column):
             return
-        text = self.column.items[place.index].text(self.column.expansion)
+        text = self.column.items[place.block].text(self.column.expansion)
         if event.chain == 2:
             start, end = word_at(text, min(place.offset, len(text)))
         else:
             start = text.rfind("\n", 0, place.offset) + 1
             end = text.find("\n", place.offset)
             end = end if end >= 0 else len(text)
-        self.screen.selections = {self: span(place.index, start, end)}
+        self.screen.selections = {self: span(place.block, start, end)}

@@ -70,7 +70,7 @@ class Search:
         """Look again: blocks came or changed."""
         here = self.hits[self.current] if 0 <= self.current < len(self.hits) else None
         self.hits = [hit for item in items for hit in self._hits(item)]
-        self.current = self.hits.index(here) if here in self.hits else -1
+        self.current = self.hits.index(here) if here is not None and here in self.hits else -1
 
     def _hits(self, item: Item) -> list[Hit]:
         pattern = self._pattern

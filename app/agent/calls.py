@@ -5,11 +5,10 @@ Whatever a tool does, each call ends with exactly one `ToolExecutionEnd` that ca
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import msgspec
-from tools.schema import decode_arguments
 
 from app.agent.outcomes import (
     ABORTED,
@@ -27,6 +26,7 @@ from app.values.events import Event, ToolExecutionEnd, ToolExecutionStart, ToolE
 from app.values.messages import AssistantMessage
 from tools.base import Tool, ToolError
 from tools.results import ToolResult
+from tools.schema import validate_arguments
 
 
 class _Work(msgspec.Struct, kw_only=True):
@@ -55,7 +55,7 @@ class Batch:
         self._inbox: asyncio.Queue[_Work] = asyncio.Queue()
         """Calls that have something to tell: progress, or their end."""
 
-    async def events(self) -> AsyncIterator[Event]:
+    async def events(self) -> AsyncGenerator[Event, None]:
         stop_watching = self._watch()
         try:
             for work in self._works:
@@ -97,8 +97,8 @@ class Batch:
             work.result = not_found(work.call.name, tuple(self._ports.tools()))
             return
         try:
-            raw = self._raw_arguments(tool, work.call)
-            work.arguments = decode_arguments(tool, raw)
+            raw = _readable(work.call)
+            work.arguments = validate_arguments(tool, raw)
             work.shown_arguments = raw
             verdict = await self._ports.before_tool(work.call, raw)
         except ToolError as problem:
@@ -114,23 +114,14 @@ class Batch:
             return
         if verdict.arguments is not None:
             work.shown_arguments = verdict.arguments
-            work.arguments = decode_arguments(tool, verdict.arguments)
+            work.arguments = validate_arguments(tool, verdict.arguments)
         work.tool = tool
         work.result = self._refusal()
 
     def _refusal(self) -> ToolResult | None:
         return failure(ABORTED) if self._ports.abort.is_set else self._skip
 
-    @staticmethod
-    def _raw_arguments(tool: Tool, call: ToolCall) -> dict[str, Any]:
-        if call.arguments_error is not None:
-            raise ToolError(
-                f"The arguments of {call.name} are not valid JSON: {call.arguments_error} "
-                "Send the call again with complete, valid arguments."
-            )
-        return tool.prepare(call.arguments) if tool.prepare else call.arguments
-
-    async def _run(self, works: list[_Work]) -> AsyncIterator[Event]:
+    async def _run(self, works: list[_Work]) -> AsyncGenerator[Event, None]:
         refusal = self._refusal()
         for work in works:
             if refusal is not None:  # an earlier group of a sequential batch was stopped
@@ -229,3 +220,12 @@ class Batch:
             duration_ms=duration,
             message=as_message(work.call, work.result, duration),
         )
+
+
+def _readable(call: ToolCall) -> dict[str, Any]:
+    if call.arguments_error is not None:
+        raise ToolError(
+            f"The arguments of {call.name} are not valid JSON: {call.arguments_error} "
+            "Send the call again with complete, valid arguments."
+        )
+    return call.arguments

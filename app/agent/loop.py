@@ -4,7 +4,7 @@
 one; so what the loop asks for (`ports.ask`) always stands on what was recorded.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from app.agent.calls import Batch
@@ -27,7 +27,7 @@ class CannotContinue(Exception):
     """There is nothing that the model could answer."""
 
 
-async def run(prompts: Sequence[Message], ports: Ports) -> AsyncIterator[Event]:
+async def run(prompts: Sequence[Message], ports: Ports) -> AsyncGenerator[Event, None]:
     """Delivers `prompts` and lets the agent work until it has no more to do."""
     if not prompts:
         raise CannotContinue("Nothing to say: a run needs at least one message.")
@@ -36,7 +36,7 @@ async def run(prompts: Sequence[Message], ports: Ports) -> AsyncIterator[Event]:
             yield event
 
 
-async def resume(history: Sequence[Message], ports: Ports) -> AsyncIterator[Event]:
+async def resume(history: Sequence[Message], ports: Ports) -> AsyncGenerator[Event, None]:
     """Lets the agent go on from the conversation as it stands, whose last message is not the model's own."""
     if not history:
         raise CannotContinue("Cannot continue: no messages in context")
@@ -47,7 +47,7 @@ async def resume(history: Sequence[Message], ports: Ports) -> AsyncIterator[Even
             yield event
 
 
-async def _run(pending: list[Message], ports: Ports) -> AsyncIterator[Event]:
+async def _run(pending: list[Message], ports: Ports) -> AsyncGenerator[Event, None]:
     produced: list[Message] = []
     last: AssistantMessage | None = None
     is_first = True
@@ -101,7 +101,7 @@ class _Turn:
         """The model asked for nothing more, or every result of its batch says to end."""
         return not self._wants_end or all(self._wants_end.values())
 
-    async def events(self) -> AsyncIterator[Event]:
+    async def events(self) -> AsyncGenerator[Event, None]:
         yield TurnStart()
         system = self._ports.system_update()
         arrived = [*self._pending, *self._ports.queues.take_asides()]
@@ -121,7 +121,7 @@ class _Turn:
                 yield event
         yield TurnEnd(message=self.message, tool_results=self.results)
 
-    async def _answer_calls(self, message: AssistantMessage) -> AsyncIterator[Event]:
+    async def _answer_calls(self, message: AssistantMessage) -> AsyncGenerator[Event, None]:
         async with aclosing(Batch(message, self._ports).events()) as events:
             async for event in events:
                 if isinstance(event, ToolExecutionEnd) and event.message is not None:

@@ -1,7 +1,7 @@
 """One model response as events: started, updated, ended. What is in it is the provider's business."""
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 
 import msgspec
 
@@ -16,7 +16,7 @@ from app.values.wire import new_id
 Seal = Callable[[AssistantMessage], Awaitable[AssistantMessage]]
 
 
-async def receive(stream: AssistantStream, abort: Abort, seal: Seal) -> AsyncIterator[Event]:
+async def receive(stream: AssistantStream, abort: Abort, seal: Seal) -> AsyncGenerator[Event, None]:
     """Yields one `MessageStart`, updates, and one `MessageEnd`, however the response ends."""
     started = time.monotonic()
     forget = abort.on_set(stream.cancel)

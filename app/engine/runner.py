@@ -4,7 +4,7 @@ Between runs it retries, compacts where it is told to, delivers what was queued 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Literal
 
@@ -17,7 +17,7 @@ from app.agent.queues import Queues
 from app.engine.conversation import Conversation
 from app.engine.requests import Requests
 from app.engine.retry import Countdown, RetryPolicy
-from app.sessions.log import SessionWriteError
+from app.sessions.errors import SessionWriteError
 from app.values.events import (
     AgentEnd,
     AgentSettled,
@@ -138,8 +138,8 @@ class Runner:
             if not pending:
                 return
 
-    async def _consume(self, events: AsyncIterator[Event]) -> None:
-        async with aclosing(events) as stream:  # pyright: ignore[reportArgumentType]  (an async generator)
+    async def _consume(self, events: AsyncGenerator[Event, None]) -> None:
+        async with aclosing(events) as stream:
             async for event in stream:
                 await self._take(event)
 

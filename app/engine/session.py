@@ -18,6 +18,7 @@ from app.engine.choice import ModelChoice, restore
 from app.engine.conversation import Conversation
 from app.engine.delivery import Deliveries, Receipt
 from app.engine.jobs import RESULT_MESSAGE, Job, JobTable
+from app.engine.places import Places
 from app.engine.publisher import Listener, Publisher
 from app.engine.requests import Requests
 from app.engine.runner import Failure, Runner, Steps
@@ -65,6 +66,7 @@ class Parts(msgspec.Struct, kw_only=True):
     """What a session is made of."""
 
     log: SessionLog
+    places: Places
     registry: Registry
     choice: ModelChoice
     toolbox: Toolbox
@@ -79,6 +81,7 @@ class Session:
 
     def __init__(self, parts: Parts) -> None:
         self.options = parts.options
+        self.places = parts.places
         self.choice = parts.choice
         self.toolbox = parts.toolbox
         self.conversation = Conversation(parts.log)
@@ -97,7 +100,7 @@ class Session:
             sections=parts.sections,
         )
         self.jobs = JobTable(self._tell_of_job, self.publish_now)
-        self.shell = UserShell(parts.toolbox.workspace, self.publish)
+        self.shell = UserShell(parts.toolbox.workspace, self.publish_now)
         self._held_back: list[BashExecutionMessage] = []
         self.steps = Steps(
             make_ports=self._ports,
@@ -108,7 +111,7 @@ class Session:
         self.runner = self._new_runner()
         parts.toolbox.jobs = self.jobs
         parts.toolbox.model_reads_images = lambda: self.choice.model is None or self.choice.model.reads_images
-        parts.toolbox.workspace.on_change = self._file_changed
+        parts.toolbox.workspace.mutations.subscribe(self._file_changed)
 
     # What it is
 
@@ -123,6 +126,10 @@ class Session:
     @property
     def is_running(self) -> bool:
         return self.runner.is_running
+
+    @property
+    def is_compacting(self) -> bool:
+        return False
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -277,11 +284,19 @@ class Session:
         self.conversation.rename(cleaned)
         await self.publish(SessionInfoChanged(name=cleaned or None))
 
-    async def go_to(self, entry_id: str | None) -> None:
-        """Moves to a point of the tree; `None` is before everything."""
+    async def go_to(self, entry_id: str | None) -> str | None:
+        """Moves to a point of the tree; None is before everything.
+
+        Going to a prompt means going before it: its text is returned, for the editor.
+        """
         self._require_idle("Going to another point of the session")
+        text = None
+        if entry_id is not None:
+            target = self.log.navigation(entry_id)
+            entry_id, text = target.leaf_id, target.text
         self.log.move_leaf(entry_id)
         await self._replaced("tree")
+        return text
 
     async def open(self, log: SessionLog, reason: SwitchReason) -> None:
         """Goes on with another log; the present one is closed."""

@@ -1,12 +1,11 @@
 """Commands that the person runs (`!cmd`, `!!cmd`): one at a time, with the model's own executor."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-
-from tools.user_command import run_user_command
+from collections.abc import Callable
 
 from app.values.events import BashExecutionUpdate, Event
 from app.values.messages import BashExecutionMessage
+from tools.usershell import run_user_command
 from tools.workspace import Workspace
 
 
@@ -17,9 +16,9 @@ class ShellBusy(Exception):
 class UserShell:
     """Runs a command and says what to record."""
 
-    def __init__(self, workspace: Workspace, publish: Callable[[Event], Awaitable[None]]) -> None:
+    def __init__(self, workspace: Workspace, publish_now: Callable[[Event], None]) -> None:
         self._workspace = workspace
-        self._publish = publish
+        self._publish = publish_now
         self._task: asyncio.Task[BashExecutionMessage] | None = None
 
     @property
@@ -39,8 +38,8 @@ class UserShell:
             self._task.cancel()
 
     async def _execute(self, command: str, exclude: bool, update_id: str | None) -> BashExecutionMessage:
-        async def on_output(text: str) -> None:
-            await self._publish(BashExecutionUpdate(id=update_id, delta=text))
+        def on_output(text: str) -> None:
+            self._publish(BashExecutionUpdate(id=update_id, delta=text))
 
         result = await run_user_command(command, self._workspace, on_output)
         return BashExecutionMessage(

@@ -59,6 +59,7 @@ class SessionOptions(msgspec.Struct, kw_only=True):
     interrupt_mode: InterruptMode = "wait"
     retry: RetryPolicy = RetryPolicy()
     background_delivery: str = "follow_up"
+    auto_compaction: bool = True
     stream: StreamOptions = StreamOptions()
     """Time limits, proxy, cache and budgets of requests."""
 

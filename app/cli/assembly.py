@@ -1,0 +1,248 @@
+"""Puts a session together: settings, trust, model, tools, prompt, log. Every face begins here."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from tools.registry import builtin_tools
+
+from app.cli.flags import UsageError
+from app.cli.options import Options
+from app.engine.choice import ModelChoice
+from app.engine.jobs_tool import jobs_tool
+from app.engine.places import Places
+from app.engine.prompting import PromptChoice, PromptSource
+from app.engine.retry import RetryPolicy
+from app.engine.runner import Failure
+from app.engine.session import Parts, Session
+from app.engine.toolbox import Toolbox, ToolChoice
+from app.engine.turns import SessionOptions
+from app.providers.catalogue import Catalogue
+from app.providers.classify import classify
+from app.providers.contract import StreamOptions
+from app.providers.credentials import Credentials
+from app.providers.offline.guide import offline_model
+from app.providers.registry import Registry
+from app.providers.select import ModelNotFound, select_model, select_scope
+from app.resources.paths import Paths
+from app.resources.settings import LoadedSettings, Settings, load_settings
+from app.resources.trust import Decision, decide
+from app.sessions.log import SessionLog
+from app.values.messages import AssistantMessage
+from app.values.models import Model, ThinkingLevel, thinking_level
+from tools.shell import ShellSettings
+from tools.workspace import ReadSettings, Workspace
+
+
+class Assembled(msgspec.Struct, kw_only=True):
+    """A session with what the face that shows it needs to know."""
+
+    session: Session
+    settings: Settings
+    prompt: PromptSource
+    places: Places
+    trust: Decision
+    problems: tuple[str, ...] = ()
+    """What a person should be told at the start."""
+
+
+def assemble(
+    options: Options, paths: Paths, env: Mapping[str, str] = os.environ, *, log: SessionLog | None = None
+) -> Assembled:
+    """Raises `UsageError` or `SessionError` when what was asked for cannot be had."""
+    loaded, trust = _settings(options, paths)
+    settings = loaded.settings
+    places = _places(options, settings, paths)
+    catalogue = Catalogue.load(paths.agent_dir, env=env)
+    credentials = Credentials(paths.agent_dir, env)
+    registry = Registry()
+    log = log or open_log(options, places, paths.cwd)
+    choice = _choice(options, settings, catalogue, credentials, log)
+    workspace = _workspace(paths, settings, log)
+    toolbox = Toolbox(() if options.no_builtin_tools else builtin_tools(), workspace, paths.cwd)
+    prompt = PromptSource(paths, toolbox, _prompt_choice(options, trust, paths))
+    session = Session(
+        Parts(
+            log=log,
+            places=places,
+            registry=registry,
+            choice=choice,
+            toolbox=toolbox,
+            sections=prompt,
+            classify=_classify,
+            options=_session_options(settings),
+        )
+    )
+    session.queues.steering_mode = settings.interaction.steering_mode
+    session.queues.follow_up_mode = settings.interaction.follow_up_mode
+    if not options.no_builtin_tools:
+        toolbox.register(jobs_tool(session.jobs), owner="built-in")
+    toolbox.choose(_tool_choice(options, settings))
+    _restore(session, options)
+    problems = (
+        *(str(problem) for problem in loaded.problems),
+        *(str(problem) for problem in catalogue.problems),
+        *credentials.problems,
+        *prompt.problems,
+        *log.problems,
+    )
+    return Assembled(
+        session=session, settings=settings, prompt=prompt, places=places, trust=trust, problems=problems
+    )
+
+
+def _settings(options: Options, paths: Paths) -> tuple[LoadedSettings, Decision]:
+    own = load_settings(paths, is_trusted=False)
+    flag = True if options.approve else False if options.no_approve else None
+    trust = decide(paths, flag=flag, default=own.settings.interaction.default_project_trust)
+    return (load_settings(paths, is_trusted=True), trust) if trust.is_trusted else (own, trust)
+
+
+def _places(options: Options, settings: Settings, paths: Paths) -> Places:
+    chosen = options.session_dir or settings.sessions.session_dir
+    root = Path(chosen).expanduser() if chosen else paths.sessions_dir
+    return Places(root=root, cwd=paths.cwd, is_custom=bool(chosen), sync=settings.sessions.session_sync)
+
+
+def open_log(options: Options, places: Places, cwd: Path) -> SessionLog:
+    """The log that the command line asks for. A session that cannot be opened is an error, never a new one."""
+    if options.no_session:
+        return SessionLog.in_memory(cwd)
+    if options.fork is not None:
+        return places.fork(options.fork, session_id=options.session_id)
+    if options.session is not None:
+        return places.find(options.session)
+    if options.session_id is not None:
+        return places.with_id(options.session_id)
+    if options.continue_:
+        return places.latest() or places.new()
+    return places.new()
+
+
+def _choice(
+    options: Options,
+    settings: Settings,
+    catalogue: Catalogue,
+    credentials: Credentials,
+    log: SessionLog,
+) -> ModelChoice:
+    level = thinking_level(options.thinking) or settings.model.default_thinking_level
+    model: Model | None = None
+    try:
+        patterns = options.models.split(",") if options.models else settings.model.enabled_models or ()
+        scope = select_scope(patterns, catalogue, credentials)
+        if options.model is not None:
+            selection = select_model(options.model, catalogue, credentials, options.provider)
+            model, level = selection.model, _level(options, selection.thinking, level)
+        elif settings.model.default_model is not None and not options.models:
+            selection = select_model(
+                settings.model.default_model, catalogue, credentials, settings.model.default_provider
+            )
+            model, level = selection.model, _level(options, selection.thinking, level)
+    except ModelNotFound as problem:
+        raise UsageError(str(problem)) from None
+    if options.api_key is not None and model is not None:
+        credentials.use_for_this_run(model.provider, options.api_key)
+    choice = ModelChoice(catalogue, credentials, model=model, thinking=level, scope=scope)
+    if choice.model is None:
+        choice.set(scope[0] if scope else _default_model(choice))
+    return choice
+
+
+def _level(options: Options, of_pattern: ThinkingLevel | None, otherwise: ThinkingLevel) -> ThinkingLevel:
+    return thinking_level(options.thinking) or of_pattern or otherwise
+
+
+def _default_model(choice: ModelChoice) -> Model:
+    """The default of the first provider that has credentials; with none, the offline guide."""
+    for model in choice.catalogue.defaults():
+        if choice.credentials.has(model.provider):
+            return model
+    return offline_model()
+
+
+def _workspace(paths: Paths, settings: Settings, log: SessionLog) -> Workspace:
+    folder = log.path.with_suffix(".artifacts") if log.path else None
+    return Workspace(
+        paths.cwd,
+        artifacts_folder=folder,
+        shell=ShellSettings(
+            path=settings.shell.shell_path,
+            prefix=settings.shell.shell_command_prefix or "",
+        ),
+        read=ReadSettings(resizes_images=settings.images.auto_resize),
+    )
+
+
+def _tool_choice(options: Options, settings: Settings) -> ToolChoice:
+    if options.no_tools:
+        return ToolChoice(only=())
+    names = options.tools.split(",") if options.tools else settings.tools.default_tools or ()
+    try:
+        choice = ToolChoice.parse([name.strip() for name in names if name.strip()])
+    except ValueError as problem:
+        raise UsageError(f"--tools: {problem}") from None
+    excluded = tuple(name.strip() for name in (options.exclude_tools or "").split(",") if name.strip())
+    return msgspec.structs.replace(choice, remove=(*choice.remove, *excluded))
+
+
+def _prompt_choice(options: Options, trust: Decision, paths: Paths) -> PromptChoice:
+    return PromptChoice(
+        is_trusted=trust.is_trusted,
+        system=_text_or_file(options.system_prompt),
+        appended=tuple(text for given in options.append_system_prompt if (text := _text_or_file(given))),
+        use_context_files=not options.no_context_files,
+        use_skills=not options.no_skills,
+        skills=tuple(Path(path).expanduser().resolve() for path in options.skill),
+    )
+
+
+def _text_or_file(given: str | None) -> str | None:
+    if given is None:
+        return None
+    try:
+        path = Path(given).expanduser()
+        return path.read_text(encoding="utf-8") if path.is_file() else given
+    except (OSError, ValueError):
+        return given
+
+
+def _session_options(settings: Settings) -> SessionOptions:
+    network, retry = settings.network, settings.retry
+    return SessionOptions(
+        interrupt_mode=settings.interaction.interrupt_mode,
+        retry=RetryPolicy(
+            is_enabled=retry.enabled,
+            max_attempts=retry.max_retries,
+            base_delay_ms=retry.base_delay_ms,
+            max_delay_ms=retry.max_agent_delay_ms,
+            jitter=0.1,
+        ),
+        background_delivery="steer" if settings.background.result_delivery == "steer" else "follow_up",
+        auto_compaction=settings.compaction.mode == "auto",
+        stream=StreamOptions(
+            proxy=network.http_proxy,
+            first_event_seconds=network.first_event_timeout_ms / 1000,
+            idle_seconds=network.http_idle_timeout_ms / 1000,
+            is_long_cache=settings.model.cache_retention == "long",
+            thinking_budgets=msgspec.to_builtins(settings.model.thinking_budgets),
+        ),
+    )
+
+
+def _classify(message: AssistantMessage, model: Model | None) -> Failure:
+    verdict = classify(message, model)
+    return Failure(
+        is_retryable=verdict.is_retryable,
+        retry_after_ms=verdict.retry_after_ms,
+        is_overflow=verdict.is_overflow,
+    )
+
+
+def _restore(session: Session, options: Options) -> None:
+    """A resumed session keeps its own model, unless the command line names one."""
+    if session.log.entries and options.model is None:
+        session.restore_choice()
+    if options.name:
+        session.conversation.rename(" ".join(options.name.split()))

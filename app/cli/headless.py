@@ -1,0 +1,79 @@
+"""Print, JSON and RPC: what they share before and after the face itself: input, signals, a clean end."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+from app.cli.assembly import Assembled, assemble
+from app.cli.inputs import Input, read_input
+from app.cli.options import Options
+from app.engine.session import Session
+from app.modes.json_lines import run_json
+from app.modes.printing import run_print
+from app.modes.rpc.serve import run_rpc
+from app.resources.paths import Paths
+from app.sessions.errors import SessionError
+
+
+async def run_headless(options: Options, paths: Paths, face: str) -> int:
+    try:
+        assembled = assemble(options, paths)
+        given = Input() if face == "rpc" else read_input(options, paths.cwd)
+    except SessionError as problem:
+        sys.stderr.write(f"bayou: {problem}\n")
+        return 1
+    for problem in assembled.problems:
+        sys.stderr.write(f"bayou: {problem}\n")
+    stopped = _stop_on_signals()
+    work = asyncio.ensure_future(_work(options, assembled, face, given))
+    await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    if work.done():
+        stopped.cancel()
+        code = work.result()
+    else:
+        work.cancel()
+        code = 128 + stopped.result()
+    await close_quietly(assembled.session)
+    return code
+
+
+async def _work(options: Options, assembled: Assembled, face: str, given: Input) -> int:
+    session = assembled.session
+    if face == "rpc":
+        return await run_rpc(
+            assembled.session, merge=not options.no_merge_deltas, says_ready=options.rpc_ready
+        )
+    if not given.prompts:
+        sys.stderr.write("bayou: There is no prompt. Give one as an argument or on standard input.\n")
+        return 2
+    if face == "json":
+        return await run_json(session, given.prompts, given.images, merge=not options.no_merge_deltas)
+    return await run_print(session, given.prompts, given.images)
+
+
+def _stop_on_signals() -> "asyncio.Future[int]":
+    loop = asyncio.get_running_loop()
+    stopped: asyncio.Future[int] = loop.create_future()
+
+    def stop(number: int) -> None:
+        if stopped.done():
+            os._exit(128 + number)  # a second signal means now
+        stopped.set_result(number)
+
+    for number in _signals():
+        loop.add_signal_handler(number, stop, number)
+    return stopped
+
+
+def _signals() -> Sequence[int]:
+    return (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+
+async def close_quietly(session: Session) -> None:
+    """The partial answer is recorded as aborted and every child is gone; a hanging tool does not keep us."""
+    try:
+        await asyncio.wait_for(session.close(), timeout=1.5)
+    except TimeoutError:
+        sys.stderr.write("bayou: something did not end in time and was left behind\n")

@@ -1,0 +1,60 @@
+"""The first prompt of a command line: standard input, `@file`s and words, put together as pi does."""
+
+import base64
+import sys
+from pathlib import Path
+
+import msgspec
+
+from app.cli.flags import UsageError
+from app.cli.options import Options
+from app.values.content import Image
+
+_IMAGE_STARTS = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
+
+
+class Input(msgspec.Struct, frozen=True, kw_only=True):
+    prompts: tuple[str, ...] = ()
+    images: tuple[Image, ...] = ()
+
+
+def read_input(options: Options, cwd: Path) -> Input:
+    """Standard input (unless it is a terminal), then the files' texts, then the first message, in one prompt."""
+    piped = "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "replace")
+    files = files_input(options.files, cwd)
+    first, *others = options.messages or ("",)
+    opening = piped + files.prompts[0] + first
+    prompts = (*([opening] if opening.strip() or files.images else []), *others)
+    return Input(prompts=tuple(prompts), images=files.images)
+
+
+def files_input(names: tuple[str, ...], cwd: Path) -> Input:
+    """What `@name` words stand for: one text, and the images. Raises `UsageError` for a file that is not there."""
+    texts: list[str] = []
+    images: list[Image] = []
+    for name in names:
+        path = (cwd / Path(name).expanduser()).resolve()
+        try:
+            data = path.read_bytes()
+        except OSError as problem:
+            raise UsageError(f"@{name}: {problem.strerror or problem}.") from None
+        mime_type = image_type(data)
+        if mime_type is not None:
+            images.append(Image(data=base64.b64encode(data).decode("ascii"), mime_type=mime_type))
+            texts.append(f'<file name="{path}"></file>\n')
+        else:
+            texts.append(f'<file name="{path}">\n{data.decode("utf-8", "replace")}\n</file>\n')
+    return Input(prompts=("".join(texts),), images=tuple(images))
+
+
+def image_type(data: bytes) -> str | None:
+    """By content, not by name."""
+    for start, mime_type in _IMAGE_STARTS.items():
+        if data.startswith(start):
+            return mime_type
+    return "image/webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else None

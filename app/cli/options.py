@@ -1,0 +1,118 @@
+"""What the command line asks for, as one frozen value; contradictions are found here."""
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from app.cli.flags import Parsed, UsageError, parse
+
+_SESSION_ID = re.compile(r"^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$")
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """Every flag (see `flags.GROUPS` for what they mean), and the words that are not flags."""
+
+    model: str | None = None
+    provider: str | None = None
+    api_key: str | None = None
+    thinking: str | None = None
+    models: str | None = None
+    list_models: bool = False
+    continue_: bool = False
+    resume: bool = False
+    session: str | None = None
+    session_id: str | None = None
+    fork: str | None = None
+    session_dir: str | None = None
+    no_session: bool = False
+    name: str | None = None
+    export: str | None = None
+    print: bool = False
+    mode: str | None = None
+    no_merge_deltas: bool = False
+    rpc_ready: bool = False
+    verbose: bool = False
+    system_prompt: str | None = None
+    append_system_prompt: tuple[str, ...] = ()
+    tools: str | None = None
+    exclude_tools: str | None = None
+    no_tools: bool = False
+    no_builtin_tools: bool = False
+    no_context_files: bool = False
+    extension: tuple[str, ...] = ()
+    no_extensions: bool = False
+    safe: bool = False
+    skill: tuple[str, ...] = ()
+    no_skills: bool = False
+    prompt_template: tuple[str, ...] = ()
+    no_prompt_templates: bool = False
+    theme: tuple[str, ...] = ()
+    use_theme: str | None = None
+    no_themes: bool = False
+    approve: bool = False
+    no_approve: bool = False
+    cwd: str | None = None
+    offline: bool = False
+    help: bool = False
+    version: bool = False
+    files: tuple[str, ...] = ()
+    """`@file` words, without the @."""
+    messages: tuple[str, ...] = ()
+    extension_flags: dict[str, str | bool] = {}
+
+
+def options_from(arguments: list[str]) -> Options:
+    """Reads the command line. Raises `UsageError`."""
+    parsed = parse(arguments)
+    options = msgspec.convert(_fields(parsed), Options)
+    _refuse_contradictions(options)
+    return options
+
+
+def _fields(parsed: Parsed) -> dict[str, object]:
+    fields: dict[str, object] = dict(parsed.values)
+    if "continue" in fields:
+        fields["continue_"] = fields.pop("continue")
+    fields["files"] = [word[1:] for word in parsed.words if word.startswith("@") and len(word) > 1]
+    fields["messages"] = [word for word in parsed.words if not (word.startswith("@") and len(word) > 1)]
+    fields["extension_flags"] = dict(parsed.unknown)
+    return fields
+
+
+def _refuse_contradictions(options: Options) -> None:
+    places = {
+        "--session": options.session,
+        "--continue": options.continue_,
+        "--resume": options.resume,
+        "--no-session": options.no_session,
+    }
+    if options.fork is not None:
+        _refuse("--fork", places)
+    if options.session_id is not None:
+        del places["--no-session"]
+        _refuse("--session-id", places)
+        if not _SESSION_ID.match(options.session_id):
+            raise UsageError(
+                f"--session-id {options.session_id}: use letters, digits, dots, dashes and underscores, "
+                "beginning and ending with a letter or digit."
+            )
+    chosen = [name for name, value in places.items() if value]
+    if len(chosen) > 1:
+        raise UsageError(f"{chosen[0]} and {chosen[1]} exclude each other.")
+    if options.provider and not options.model:
+        raise UsageError("--provider needs --model: it says where to look for the model.")
+    if options.api_key and not (options.model or options.models):
+        raise UsageError("--api-key needs --model (or --models): a key belongs to a provider.")
+    if options.approve and options.no_approve:
+        raise UsageError("--approve and --no-approve exclude each other.")
+    if options.mode == "rpc" and options.files:
+        raise UsageError("@file arguments are not read in RPC mode; send them with a prompt command.")
+    if options.cwd is not None and not Path(options.cwd).is_dir():
+        raise UsageError(f"--cwd {options.cwd}: there is no such folder.")
+
+
+def _refuse(flag: str, places: dict[str, object]) -> None:
+    for other, value in places.items():
+        if value:
+            raise UsageError(f"{flag} and {other} exclude each other.")

@@ -1,0 +1,56 @@
+"""From options to a running face: the folder, the settings, trust, the session, and which face shows it."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Literal
+
+from app.cli.flags import UsageError
+from app.cli.options import Options
+from app.resources.paths import Paths
+
+Face = Literal["tui", "print", "json", "rpc"]
+
+
+def start(options: Options) -> int:
+    cwd = _folder(options)
+    paths = Paths.from_env(os.environ, cwd)
+    if options.list_models:
+        from app.cli.list_models import list_models  # noqa: PLC0415  (the catalogue is not needed elsewhere)
+
+        return list_models(paths, " ".join(options.messages))
+    if options.export is not None:
+        from app.cli.export import export  # noqa: PLC0415  (only this needs the page's parts)
+
+        return export(options.export, options.messages[0] if options.messages else None, paths)
+    face = face_of(options, stdin_is_tty=sys.stdin.isatty(), stdout_is_tty=sys.stdout.isatty())
+    if face == "tui":
+        from app.tui.run import run_tui  # noqa: PLC0415  (Textual is the largest import of all)
+
+        return run_tui(options, paths)
+    from app.cli.headless import run_headless  # noqa: PLC0415  (what the other faces share)
+
+    return asyncio.run(run_headless(options, paths, face))
+
+
+def face_of(options: Options, *, stdin_is_tty: bool, stdout_is_tty: bool) -> Face:
+    """RPC and JSON when asked for; print when asked for or when there is no terminal to draw on."""
+    if options.mode == "rpc":
+        return "rpc"
+    if options.mode == "json":
+        return "json"
+    if options.print or not stdin_is_tty or not stdout_is_tty:
+        return "print"
+    return "tui"
+
+
+def _folder(options: Options) -> Path:
+    if options.cwd is not None:
+        os.chdir(options.cwd)
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise UsageError(
+            "The current folder does not exist any more. Change to one that does, or use --cwd DIR."
+        ) from None

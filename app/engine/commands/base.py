@@ -1,0 +1,42 @@
+"""What a session command is: a name, typed parameters, and what it does. Every face calls sessions through these.
+
+The tables are in the modules beside this one; `table` puts them together.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from app.engine.session import Session
+
+
+class CommandError(Exception):
+    """The command cannot be carried out; the text is for whoever sent it."""
+
+
+class Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Fields of a command beside `id` and `type`. Fields that it does not know are passed over."""
+
+
+class NoParams(Params, frozen=True, kw_only=True):
+    pass
+
+
+P = TypeVar("P", bound=Params)
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    help: str
+    params: type[Params]
+    run: Callable[[Session, Any], Awaitable[Any]]
+    """Returns the response's data, as plain JSON data or wire structs; None: no data."""
+    data: str = ""
+    """What the data holds, for the reference page."""
+
+
+def command(
+    name: str, params: type[P], run: Callable[[Session, P], Awaitable[Any]], help: str, data: str = ""
+) -> Command:
+    return Command(name=name, help=help, params=params, run=run, data=data)

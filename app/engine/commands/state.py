@@ -1,0 +1,180 @@
+"""Commands that read or change what the session is set to: model, thinking, name, counts, jobs."""
+
+from typing import Any
+
+from app.engine.commands.base import Command, CommandError, NoParams, Params, command
+from app.engine.session import Session
+from app.values.messages import AssistantMessage
+from app.values.models import ThinkingLevel
+
+
+class SetModel(Params, frozen=True, kw_only=True):
+    provider: str
+    model_id: str
+
+
+class SetLevel(Params, frozen=True, kw_only=True):
+    level: ThinkingLevel
+
+
+class SetName(Params, frozen=True, kw_only=True):
+    name: str
+
+
+class JobParams(Params, frozen=True, kw_only=True):
+    job_id: str
+
+
+async def get_state(session: Session, params: NoParams) -> dict[str, Any]:
+    log = session.log
+    state: dict[str, Any] = {
+        "model": session.choice.model,
+        "thinkingLevel": session.choice.thinking,
+        "isStreaming": session.is_running,
+        "isCompacting": session.is_compacting,
+        "steeringMode": session.queues.steering_mode,
+        "followUpMode": session.queues.follow_up_mode,
+        "interruptMode": session.options.interrupt_mode,
+        "sessionFile": str(log.path) if log.path else None,
+        "sessionId": log.session_id,
+        "sessionName": log.name,
+        "autoCompactionEnabled": session.options.auto_compaction,
+        "messageCount": len(session.messages),
+        "pendingMessageCount": len(session.queues),
+    }
+    return {key: value for key, value in state.items() if value is not None}
+
+
+async def set_model(session: Session, params: SetModel) -> Any:
+    model = session.choice.find(params.provider, params.model_id)
+    await session.set_model(model)
+    return model
+
+
+async def cycle_model(session: Session, params: NoParams) -> Any:
+    model = await session.cycle_model()
+    if model is None:
+        return Null
+    return {
+        "model": model,
+        "thinkingLevel": session.choice.thinking,
+        "isScoped": bool(session.choice.scope),
+    }
+
+
+class Null:
+    """Data that is JSON's null, where no data means something else."""
+
+
+async def get_available_models(session: Session, params: NoParams) -> dict[str, Any]:
+    return {"models": session.choice.available()}
+
+
+async def set_thinking_level(session: Session, params: SetLevel) -> None:
+    await session.set_thinking(params.level)
+
+
+async def cycle_thinking_level(session: Session, params: NoParams) -> Any:
+    level = await session.cycle_thinking()
+    return Null if level is None else {"level": level}
+
+
+async def get_available_thinking_levels(session: Session, params: NoParams) -> dict[str, Any]:
+    return {"levels": session.choice.levels}
+
+
+async def set_session_name(session: Session, params: SetName) -> None:
+    if not params.name.strip():
+        raise CommandError("Session name cannot be empty")
+    await session.rename(params.name)
+
+
+async def get_session_stats(session: Session, params: NoParams) -> dict[str, Any]:
+    stats, usage, log = session.stats, session.stats.usage, session.log
+    data: dict[str, Any] = {
+        "sessionFile": str(log.path) if log.path else None,
+        "sessionId": log.session_id,
+        "userMessages": stats.user_messages,
+        "assistantMessages": stats.assistant_messages,
+        "toolCalls": stats.tool_calls,
+        "toolResults": stats.tool_results,
+        "totalMessages": stats.total_messages,
+        "tokens": {
+            "input": usage.input,
+            "output": usage.output,
+            "cacheRead": usage.cache_read,
+            "cacheWrite": usage.cache_write,
+            "total": usage.input + usage.output + usage.cache_read + usage.cache_write,
+        },
+        "cost": usage.cost.total,
+        "contextUsage": session.context_usage(),
+    }
+    return {key: value for key, value in data.items() if value is not None}
+
+
+async def get_context_usage(session: Session, params: NoParams) -> Any:
+    return session.context_usage() or Null
+
+
+async def get_messages(session: Session, params: NoParams) -> dict[str, Any]:
+    return {"messages": session.messages}
+
+
+async def get_last_assistant_text(session: Session, params: NoParams) -> dict[str, Any]:
+    for message in reversed(session.messages):
+        if isinstance(message, AssistantMessage) and message.text:
+            return {"text": message.text}
+    return {}
+
+
+async def list_jobs(session: Session, params: NoParams) -> dict[str, Any]:
+    return {
+        "jobs": [
+            {
+                "id": job.id,
+                "title": job.title,
+                "state": job.state,
+                "seconds": round(job.seconds, 1),
+                "toolCallId": job.call_id,
+                "tail": job.tail(),
+            }
+            for job in session.jobs.all()
+        ]
+    }
+
+
+async def kill_job(session: Session, params: JobParams) -> None:
+    try:
+        session.jobs.kill(params.job_id)
+    except KeyError as problem:
+        raise CommandError(str(problem.args[0])) from None
+
+
+STATE: tuple[Command, ...] = (
+    command("get_state", NoParams, get_state, "What the session is set to and doing."),
+    command("set_model", SetModel, set_model, "Switch the model from the next request on.", "Model"),
+    command(
+        "cycle_model", NoParams, cycle_model, "The next model.", "{model, thinkingLevel, isScoped} or null"
+    ),
+    command(
+        "get_available_models", NoParams, get_available_models, "Models that can be used now.", "{models}"
+    ),
+    command("set_thinking_level", SetLevel, set_thinking_level, "Clamped to what the model can do."),
+    command("cycle_thinking_level", NoParams, cycle_thinking_level, "The next level.", "{level} or null"),
+    command(
+        "get_available_thinking_levels",
+        NoParams,
+        get_available_thinking_levels,
+        "The model's levels.",
+        "{levels}",
+    ),
+    command("set_session_name", SetName, set_session_name, "Name the session."),
+    command("get_session_stats", NoParams, get_session_stats, "Counts, tokens and cost of the whole file."),
+    command(
+        "get_context_usage", NoParams, get_context_usage, "How full the window is.", "ContextUsage or null"
+    ),
+    command("get_messages", NoParams, get_messages, "The context's messages.", "{messages}"),
+    command("get_last_assistant_text", NoParams, get_last_assistant_text, "The last answer.", "{text} or {}"),
+    command("list_jobs", NoParams, list_jobs, "Background jobs.", "{jobs}"),
+    command("kill_job", JobParams, kill_job, "End a background job."),
+)

@@ -1,0 +1,134 @@
+"""Commands that talk: prompts, queues, aborting, the user's shell."""
+
+from typing import Literal
+
+import msgspec
+
+from app.agent.ports import InterruptMode
+from app.agent.queues import QueueMode
+from app.engine.commands.base import Command, NoParams, Params, command
+from app.engine.session import Session
+from app.values.content import Image
+
+
+class Say(Params, frozen=True, kw_only=True):
+    message: str
+    images: tuple[Image, ...] = ()
+
+
+class Prompt(Say, frozen=True, kw_only=True):
+    streaming_behavior: Literal["steer", "followUp"] | None = None
+
+
+class Mode(Params, frozen=True, kw_only=True):
+    mode: QueueMode
+
+
+class Interrupt(Params, frozen=True, kw_only=True):
+    mode: InterruptMode
+
+
+class Switch(Params, frozen=True, kw_only=True):
+    enabled: bool
+
+
+class Bash(Params, frozen=True, kw_only=True):
+    command: str
+    exclude_from_context: bool = False
+    id: str | None = None
+
+
+async def prompt(session: Session, params: Prompt) -> dict[str, str]:
+    behavior = {"steer": "steer", "followUp": "follow_up", None: None}[params.streaming_behavior]
+    disposition = await session.prompt(params.message, params.images, while_running=behavior)  # pyright: ignore[reportArgumentType]  (the table's values are the literal's)
+    return {"disposition": disposition}
+
+
+async def steer(session: Session, params: Say) -> dict[str, str]:
+    session.queue("steering", params.message, params.images)
+    return {"disposition": "queued"}
+
+
+async def follow_up(session: Session, params: Say) -> dict[str, str]:
+    session.queue("follow_up", params.message, params.images)
+    return {"disposition": "queued"}
+
+
+async def abort(session: Session, params: NoParams) -> None:
+    await session.abort()
+
+
+async def abort_and_prompt(session: Session, params: Say) -> dict[str, str]:
+    await session.abort()
+    return {"disposition": await session.prompt(params.message, params.images)}
+
+
+async def clear_queue(session: Session, params: NoParams) -> dict[str, tuple[str, ...]]:
+    steering, follow_ups = session.queues.clear()
+    return {"steering": steering, "followUp": follow_ups}
+
+
+async def set_steering_mode(session: Session, params: Mode) -> None:
+    session.queues.steering_mode = params.mode
+
+
+async def set_follow_up_mode(session: Session, params: Mode) -> None:
+    session.queues.follow_up_mode = params.mode
+
+
+async def set_interrupt_mode(session: Session, params: Interrupt) -> None:
+    session.options.interrupt_mode = params.mode
+
+
+async def set_auto_retry(session: Session, params: Switch) -> None:
+    session.options.retry = msgspec.structs.replace(session.options.retry, is_enabled=params.enabled)
+
+
+async def abort_retry(session: Session, params: NoParams) -> None:
+    session.runner.countdown.cancel()
+
+
+async def retry_now(session: Session, params: NoParams) -> None:
+    session.runner.countdown.retry_now()
+
+
+async def bash(session: Session, params: Bash) -> dict[str, object]:
+    done = await session.run_shell(params.command, exclude=params.exclude_from_context, update_id=params.id)
+    data: dict[str, object] = {
+        "output": done.output,
+        "cancelled": done.cancelled,
+        "truncated": done.truncated,
+    }
+    if done.exit_code is not None:
+        data["exitCode"] = done.exit_code
+    if done.full_output_path is not None:
+        data["fullOutputPath"] = done.full_output_path
+    return data
+
+
+async def abort_bash(session: Session, params: NoParams) -> None:
+    session.shell.abort()
+
+
+TALKING: tuple[Command, ...] = (
+    command("prompt", Prompt, prompt, "Send a prompt.", "{disposition: started|queued|handled}"),
+    command("steer", Say, steer, "Queue a message for before the next request.", "{disposition}"),
+    command("follow_up", Say, follow_up, "Queue a message for when the agent would stop.", "{disposition}"),
+    command("abort", NoParams, abort, "Stop what is under way; answers once it has settled."),
+    command("abort_and_prompt", Say, abort_and_prompt, "Abort, then send a prompt.", "{disposition}"),
+    command("clear_queue", NoParams, clear_queue, "Take the queued messages back.", "{steering, followUp}"),
+    command("set_steering_mode", Mode, set_steering_mode, "How many steering messages go at once."),
+    command("set_follow_up_mode", Mode, set_follow_up_mode, "How many follow-ups go at once."),
+    command("set_interrupt_mode", Interrupt, set_interrupt_mode, "Whether steering waits for running tools."),
+    command("set_auto_retry", Switch, set_auto_retry, "Switch retries after errors on or off."),
+    command("abort_retry", NoParams, abort_retry, "Give up a retry that is waiting."),
+    command("retry_now", NoParams, retry_now, "Do not wait for the retry's delay."),
+    command(
+        "bash",
+        Bash,
+        bash,
+        "Run a command as the person.",
+        "{output, exitCode?, cancelled, truncated, fullOutputPath?}",
+    ),
+    command("abort_bash", NoParams, abort_bash, "Stop the person's command."),
+)

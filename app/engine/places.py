@@ -1,0 +1,67 @@
+"""Where sessions begin and continue: which log belongs to what the person asked for."""
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from app.sessions.fork import copy_session
+from app.sessions.library import find, latest, session_folder
+from app.sessions.log import SessionLog
+
+Sync = Literal["off", "turn", "entry"]
+
+
+class Places(msgspec.Struct, frozen=True, kw_only=True):
+    """The folder of one project's sessions."""
+
+    root: Path
+    cwd: Path
+    is_custom: bool = False
+    """The root was named by the person: files lie directly in it."""
+    sync: Sync = "turn"
+
+    @property
+    def folder(self) -> Path:
+        return self.root if self.is_custom else session_folder(self.root, self.cwd)
+
+    def new(self, *, session_id: str | None = None, parent: Path | None = None) -> SessionLog:
+        return SessionLog.create(
+            self.folder,
+            self.cwd,
+            session_id=session_id,
+            parent_session=str(parent) if parent else None,
+            fsync=self.sync,
+        )
+
+    def open(self, path: Path) -> SessionLog:
+        return SessionLog.open(path, fsync=self.sync, cwd=self.cwd)
+
+    def open_or_begin(self, name: str) -> SessionLog:
+        """An existing file, or a new session that will be written to this path."""
+        path = Path(name).expanduser()
+        if path.exists():
+            return self.open(path)
+        log = self.new()
+        log.path = path
+        return log
+
+    def latest(self) -> SessionLog | None:
+        """This project's most recent session."""
+        path = latest(self.folder, self.cwd)
+        return self.open(path) if path else None
+
+    def find(self, id_or_path: str) -> SessionLog:
+        """By file or by (part of an) id. Raises a `SessionError` when there is none."""
+        return self.open(find(id_or_path, self.root, self.cwd))
+
+    def with_id(self, session_id: str) -> SessionLog:
+        """The session of this id in this project, or a new one."""
+        for path in self.folder.glob(f"*_{session_id}.jsonl"):
+            return self.open(path)
+        return self.new(session_id=session_id)
+
+    def fork(self, id_or_path: str, *, session_id: str | None = None) -> SessionLog:
+        """A copy of a session, whatever project it is from, to go on with here."""
+        source = find(id_or_path, self.root, self.cwd)
+        return self.open(copy_session(source, self.folder, self.cwd, session_id=session_id))

@@ -1,0 +1,97 @@
+"""What the system prompt is made from in this session: read once, and again on request."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from app.engine.toolbox import Toolbox
+from app.resources.context_files import ContextFiles, find_context_files
+from app.resources.paths import Paths
+from app.resources.skills import Skill, Skills, find_skills
+from app.resources.system_prompt import (
+    PromptFiles,
+    PromptParts,
+    SkillLine,
+    ToolLine,
+    build_prompt,
+    read_prompt_files,
+)
+
+
+class PromptChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """What command line and trust decide of the prompt."""
+
+    is_trusted: bool = False
+    system: str | None = None
+    appended: tuple[str, ...] = ()
+    use_context_files: bool = True
+    use_skills: bool = True
+    skills: tuple[Path, ...] = ()
+    docs_dir: str = ""
+
+
+class PromptSource:
+    """Called before every request; answers from memory unless the active tools have changed."""
+
+    def __init__(self, paths: Paths, toolbox: Toolbox, choice: PromptChoice) -> None:
+        self.paths = paths
+        self.choice = choice
+        self.extra_sections: dict[str, str] = {}
+        self.guidelines: tuple[str, ...] = ()
+        self.context_files = ContextFiles()
+        self.skills = Skills()
+        self._toolbox = toolbox
+        self._files = PromptFiles()
+        self._known: tuple[object, dict[str, str]] | None = None
+        self.reload()
+
+    def reload(self) -> None:
+        """Reads context files, skills and prompt files from disk."""
+        choice = self.choice
+        if choice.use_context_files:
+            self.context_files = find_context_files(self.paths)
+        self.skills = find_skills(self.paths, is_trusted=choice.is_trusted, more=choice.skills)
+        if not choice.use_skills:
+            named = tuple(skill for skill in self.skills.skills if _is_named(skill, choice.skills))
+            self.skills = msgspec.structs.replace(self.skills, skills=named)
+        self._files = read_prompt_files(self.paths, is_trusted=choice.is_trusted)
+        self._known = None
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        return (*self.context_files.problems, *self.skills.problems, *self._files.problems)
+
+    def __call__(self) -> Mapping[str, str]:
+        active = self._toolbox.active()
+        key = (tuple(active), tuple(self.extra_sections.items()), self.guidelines)
+        if self._known is None or self._known[0] != key:
+            self._known = (key, self._build())
+        return self._known[1]
+
+    def _build(self) -> dict[str, str]:
+        choice, files = self.choice, self._files
+        appended = choice.appended or ((files.append,) if files.append else ())
+        tools = sorted(self._toolbox.active().values(), key=lambda tool: tool.name)
+        parts = PromptParts(
+            cwd=self.paths.cwd,
+            tools=tuple(
+                ToolLine(name=tool.name, snippet=tool.snippet, guidelines=tool.guidelines) for tool in tools
+            ),
+            guidelines=self.guidelines,
+            custom=choice.system or files.system,
+            appended=appended,
+            context_files=self.context_files.files,
+            skills=tuple(
+                SkillLine(name=skill.name, description=skill.description, location=str(skill.path))
+                for skill in self.skills.skills
+                if skill.is_for_model
+            ),
+            docs_dir=choice.docs_dir,
+            sections=self.extra_sections,
+        )
+        return build_prompt(parts).as_dict()
+
+
+def _is_named(skill: Skill, places: tuple[Path, ...]) -> bool:
+    return any(skill.path == place or place in skill.path.parents for place in places)

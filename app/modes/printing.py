@@ -1,0 +1,60 @@
+"""Print mode: the prompts one after the other, the last answer's text on standard output.
+
+Fails (exit 1) with the reason on standard error when an answer ended in an error, was aborted or was cut off.
+"""
+
+import sys
+from collections.abc import Sequence
+
+from app.engine.session import Refused, Session
+from app.values.content import Image
+from app.values.events import AutoRetryStart, Event, Notice
+from app.values.messages import AssistantMessage
+
+
+async def run_print(session: Session, prompts: Sequence[str], images: Sequence[Image] = ()) -> int:
+    session.subscribe(_tell_stderr)
+    try:
+        for index, prompt in enumerate(prompts):
+            await session.prompt(prompt, images if index == 0 else ())
+            await session.wait_until_idle()
+            problem = problem_of(session.conversation.last_assistant)
+            if problem is not None:
+                return _fail(problem)
+    except Refused as problem:
+        return _fail(str(problem))
+    message = session.conversation.last_assistant
+    if message is not None:
+        sys.stdout.write(message.text.rstrip("\n") + "\n")
+        sys.stdout.flush()
+    return 0
+
+
+def problem_of(message: AssistantMessage | None) -> str | None:
+    """Why an answer does not count as one."""
+    if message is None:
+        return "The model gave no answer."
+    match message.stop_reason:
+        case "error":
+            return message.error_message or "The request failed."
+        case "aborted":
+            return message.error_message or "The request was aborted."
+        case "length":
+            return "The answer was cut off: it reached the model's output limit."
+    return None
+
+
+def _fail(text: str) -> int:
+    sys.stderr.write(f"bayou: {text}\n")
+    return 1
+
+
+def _tell_stderr(event: Event) -> None:
+    match event:
+        case Notice(level="warning" | "error"):
+            sys.stderr.write(f"bayou: {event.text}\n")
+        case AutoRetryStart():
+            sys.stderr.write(
+                f"bayou: {event.error_message} Retrying in {event.delay_ms / 1000:.0f}s "
+                f"({event.attempt} of {event.max_attempts}).\n"
+            )

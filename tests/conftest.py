@@ -1,0 +1,86 @@
+"""What every test stands on: the same world on every machine, pictures in `snapshots/`, long tests on request."""
+
+import itertools
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from tests.support import snapshots
+
+snapshots.store_at_top_level()
+
+settings.register_profile("here", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+OUTSIDE = dict(os.environ)
+"""The environment that the run was started in, for the few tests that need the person's own (package index)."""
+
+_FOREIGN_PREFIXES = ("BAYOU_", "PI_", "TEXTUAL_", "XDG_", "GIT_")
+_FOREIGN_SUFFIXES = ("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_ACCESS_TOKEN", "_SECRET_ACCESS_KEY")
+_FOREIGN = {"NO_COLOR", "FORCE_COLOR", "COLORFGBG", "EDITOR", "VISUAL", "TMUX", "SSH_TTY", "SSH_CONNECTION"}
+_KEPT = {"TEXTUAL_SNAPSHOT_TEMPDIR", "TEXTUAL_SNAPSHOT_FILE_OPEN_PREFIX"}
+_FIXED = {"TZ": "UTC", "LC_ALL": "C.UTF-8", "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("homes")
+
+
+@pytest.fixture(autouse=True)
+def own_home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty home of its own for each test, and nothing of the person's: no settings, keys, colours, time zone."""
+    home = _homes / str(next(_numbers))
+    home.mkdir()
+    for name in list(os.environ):
+        if _is_foreign(name):
+            monkeypatch.delenv(name)
+    for name, value in _FIXED.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("BAYOU_AGENT_DIR", str(home / ".bayou" / "agent"))
+    monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "none")
+    time.tzset()
+    yield home
+    monkeypatch.undo()
+    time.tzset()
+
+
+def _is_foreign(name: str) -> bool:
+    if name in _KEPT:
+        return False
+    return name in _FOREIGN or name.startswith(_FOREIGN_PREFIXES) or name.endswith(_FOREIGN_SUFFIXES)
+
+
+@pytest.fixture(scope="session")
+def outside() -> dict[str, str]:
+    """The environment that the run was started in."""
+    return dict(OUTSIDE)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    report = config.getoption("--snapshot-report") or "build/snapshot_report.html"
+    config.option.snapshot_report = str(config.rootpath / report)  # the same place from whatever folder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if OUTSIDE.get("BAYOU_LONG"):
+        return
+    for item in items:
+        if item.get_closest_marker("long"):
+            item.add_marker(pytest.mark.skip(reason="many repetitions: set BAYOU_LONG=1 to run it"))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    report = getattr(config, "_textual_snapshot_html_report", None)
+    if report is not None:
+        terminalreporter.write_line(f"Snapshot report (expected and actual, side by side): {report}")
+        terminalreporter.write_line("To accept: pytest TEST --snapshot-update. See docs/testing.md.")

@@ -1,0 +1,52 @@
+"""A session as one self-contained page: tree at the side, all branches, search, light and dark.
+
+Nothing in it that comes from the session can run: text is escaped, Markdown allows no HTML and no images from
+elsewhere, and the page's policy admits only its own script and style by their hashes.
+"""
+
+import base64
+import hashlib
+from html import escape
+from pathlib import Path
+
+from app.sessions.export.html_body import HtmlBody
+from app.sessions.export.text import clean
+from app.sessions.log import SessionLog
+
+_HERE = Path(__file__).parent
+
+
+def export_html(log: SessionLog, *, theme: str | None = None) -> str:
+    """`theme`: `light` or `dark`; otherwise the reader's system decides."""
+    style = _own_file("page.css")
+    script = _own_file("page.js")
+    body = HtmlBody(log)
+    chosen = f' data-theme="{theme}"' if theme in ("light", "dark") else ""
+    title = escape(clean(log.name or f"Session {log.session_id}"))
+    policy = (
+        f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}';"
+        " base-uri 'none'; form-action 'none'"
+    )
+    return "\n".join(
+        (
+            f'<!DOCTYPE html>\n<html lang="en"{chosen}>\n<head>\n<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="referrer" content="no-referrer">',
+            f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>",
+            '<nav><input id="search" type="search" placeholder="Search (/)" aria-label="Search">',
+            '<button id="theme" type="button">Light or dark</button>'
+            '<button id="open" type="button">Open or close all</button> <span id="count"></span>',
+            body.tree(),
+            f"</nav>\n<main>\n{body.facts(title)}\n{body.articles()}\n</main>",
+            f"<script>{script}</script>\n</body>\n</html>\n",
+        )
+    )
+
+
+def _own_file(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

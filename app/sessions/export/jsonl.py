@@ -1,0 +1,14 @@
+"""The active branch as a session file of its own, to give away or to open elsewhere."""
+
+import msgspec
+
+from app.sessions.fork import chained
+from app.sessions.log import SessionLog
+from app.values.codec import encode
+from app.values.entries import now_iso
+
+
+def export_jsonl(log: SessionLog, leaf_id: str | None = None) -> bytes:
+    """Same id, new timestamp, no parent; the path to the leaf or to another entry, without other branches."""
+    header = msgspec.structs.replace(log.header, timestamp=now_iso(), parent_session=None)
+    return b"".join(encode(value) + b"\n" for value in (header, *chained(log.path_to(leaf_id))))

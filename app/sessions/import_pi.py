@@ -1,0 +1,255 @@
+"""Takes over what a pi user has: sessions, models, prompts, skills, and the settings that mean the same here.
+
+First a plan that lists everything, also what is not taken and why; then, when the person agrees, the copying.
+pi's own folder is only read. How a setting is written is the caller's business.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from app.sessions.errors import reason
+from app.sessions.ids import folder_name
+from app.sessions.index import header_of, session_files
+from app.values.codec import decode_json
+
+Kind = Literal["session", "models", "prompt", "skill", "setting", "other"]
+
+SAME_SETTINGS = frozenset(
+    [
+        "defaultProvider",
+        "defaultModel",
+        "defaultThinkingLevel",
+        "modelThinkingLevels",
+        "enabledModels",
+        "showCacheMissNotices",
+        "thinkingBudgets.minimal",
+        "thinkingBudgets.low",
+        "thinkingBudgets.medium",
+        "thinkingBudgets.high",
+        "steeringMode",
+        "followUpMode",
+        "externalEditor",
+        "doubleEscapeAction",
+        "treeFilterMode",
+        "defaultProjectTrust",
+        "defaultTools",
+        "compaction.reserveTokens",
+        "compaction.keepRecentTokens",
+        "compaction.modelOverrides",
+        "branchSummary.reserveTokens",
+        "branchSummary.skipPrompt",
+        "httpProxy",
+        "httpIdleTimeoutMs",
+        "retry.enabled",
+        "retry.maxRetries",
+        "retry.baseDelayMs",
+        "retry.maxAgentDelayMs",
+        "retry.provider.maxRetries",
+        "retry.provider.maxRetryDelayMs",
+        "shellPath",
+        "shellCommandPrefix",
+        "enableSkillCommands",
+        "hideThinkingBlock",
+        "quietStartup",
+        "outputPad",
+        "editorPaddingX",
+        "autocompleteMaxVisible",
+        "fullscreenExitOutput",
+        "fullscreenScrollbar",
+        "fullscreenCopyOnSelect",
+        "fullscreenWheelScrollLines",
+        "markdown.codeBlockIndent",
+        "markdown.mermaid",
+        "images.autoResize",
+        "images.blockImages",
+        "terminal.showImages",
+        "terminal.imageWidthCells",
+        "terminal.hyperlinks",
+    ]
+)
+"""Keys with one name and one meaning in both programs."""
+
+_NOT_TAKEN = {
+    "auth.json": "keys and logins stay where they are; sign in again with /login",
+    "trust.json": "which projects you trust is asked again",
+    "keybindings.json": "key names differ; see /hotkeys and docs/keys.md",
+    "mcp.json": "MCP servers are set up anew",
+    "extensions": "extensions are TypeScript there and Python here",
+    "themes": "themes have another form here",
+    "SYSTEM.md": "a system prompt is written for one program; copy it by hand if it suits",
+    "APPEND_SYSTEM.md": "a system prompt is written for one program; copy it by hand if it suits",
+}
+
+
+class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing of the plan."""
+
+    kind: Kind
+    name: str
+    source: Path
+    target: Path | None = None
+    value: Any = None
+    refused: str | None = None
+    """Why it is not taken; None: it will be."""
+
+    @property
+    def is_taken(self) -> bool:
+        return self.refused is None
+
+
+def plan_import(
+    pi_dir: Path, agent_dir: Path, sessions_root: Path, *, pi_sessions: Path | None = None
+) -> list[ImportItem]:
+    """What is in a pi user's agent folder. Nothing is written."""
+    items = [
+        *_sessions(pi_sessions or pi_dir / "sessions", sessions_root),
+        *_file("models", pi_dir / "models.json", agent_dir / "models.json"),
+        *_prompts(pi_dir / "prompts", agent_dir / "prompts"),
+        *_skills(pi_dir / "skills", agent_dir / "skills"),
+        *_settings(pi_dir / "settings.json", agent_dir / "settings.json"),
+    ]
+    for name, why in _NOT_TAKEN.items():
+        if (pi_dir / name).exists():
+            items.append(ImportItem(kind="other", name=name, source=pi_dir / name, refused=why))
+    return items
+
+
+def run_import(items: list[ImportItem], set_setting: Callable[[str, Any], None]) -> list[ImportItem]:
+    """Copies what the plan takes; returns the items as they turned out.
+
+    `set_setting(name, value)` raises `ValueError` with the reason when a value does not fit.
+    """
+    return [_run(item, set_setting) if item.is_taken else item for item in items]
+
+
+def _run(item: ImportItem, set_setting: Callable[[str, Any], None]) -> ImportItem:
+    try:
+        if item.kind == "setting":
+            set_setting(item.name, item.value)
+        elif item.target is not None:
+            _copy(item.source, item.target)
+    except ValueError as problem:
+        return msgspec.structs.replace(item, refused=str(problem))
+    except OSError as problem:
+        return msgspec.structs.replace(item, refused=f"could not be copied: {reason(problem)}")
+    return item
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Whole or not at all: what is half copied has another name."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        draft = target.with_name(f".{target.name}.{os.getpid()}.part")
+        shutil.rmtree(draft, ignore_errors=True)
+        shutil.copytree(source, draft, symlinks=True)
+    else:
+        draft = target.with_name(f".{target.name}.{os.getpid()}.part")
+        shutil.copy2(source, draft)
+    draft.rename(target)
+
+
+def _sessions(root: Path, target_root: Path) -> list[ImportItem]:
+    mine = {path.name for entry in session_files(target_root) for path in (Path(entry.path),)}
+    items: list[ImportItem] = []
+    for entry in session_files(root):
+        path = Path(entry.path)
+        header = header_of(path)
+        folder = path.parent.name if path.parent != root else folder_name(Path(header.cwd if header else ""))
+        refused = None
+        if header is None:
+            refused = "is not a session file, or its first line is damaged"
+        elif path.name in mine:
+            refused = "is here already"
+        items.append(
+            ImportItem(
+                kind="session",
+                name=path.name,
+                source=path,
+                target=target_root / folder / path.name,
+                refused=refused,
+            )
+        )
+    return sorted(items, key=lambda item: item.name)
+
+
+def _file(kind: Kind, source: Path, target: Path) -> list[ImportItem]:
+    if not source.is_file():
+        return []
+    refused = f"{target} exists already; merge the two by hand" if target.exists() else None
+    return [ImportItem(kind=kind, name=source.name, source=source, target=target, refused=refused)]
+
+
+def _prompts(source: Path, target: Path) -> list[ImportItem]:
+    return [
+        item
+        for path in _listed(source)
+        if path.suffix == ".md"
+        for item in _file("prompt", path, target / path.name)
+    ]
+
+
+def _skills(source: Path, target: Path) -> list[ImportItem]:
+    items: list[ImportItem] = []
+    for path in _listed(source):
+        if not (path / "SKILL.md").is_file() and path.suffix != ".md":
+            continue
+        refused = "a skill of that name is here already" if (target / path.name).exists() else None
+        items.append(
+            ImportItem(kind="skill", name=path.name, source=path, target=target / path.name, refused=refused)
+        )
+    return items
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
+def _settings(source: Path, target: Path) -> list[ImportItem]:
+    if not source.is_file():
+        return []
+    theirs, mine = _json(source), _json(target) if target.exists() else {}
+    if theirs is None:
+        return [ImportItem(kind="setting", name=source.name, source=source, refused="is not JSON")]
+    if mine is None:
+        why = f"{target} cannot be read as plain JSON; copy the settings by hand"
+        return [ImportItem(kind="setting", name=source.name, source=source, refused=why)]
+    items: list[ImportItem] = []
+    here = _flat(mine)
+    for name, value in sorted(_flat(theirs).items()):
+        if name == "compaction.enabled":
+            name, value = "compaction.mode", "auto" if value else "off"
+        elif name not in SAME_SETTINGS:
+            why = "has no counterpart with the same meaning"
+            items.append(ImportItem(kind="setting", name=name, source=source, value=value, refused=why))
+            continue
+        refused = "is set here already" if name in here else None
+        items.append(ImportItem(kind="setting", name=name, source=source, value=value, refused=refused))
+    return items
+
+
+def _json(path: Path) -> dict[str, Any] | None:
+    try:
+        data = decode_json(path.read_bytes())
+    except (OSError, msgspec.DecodeError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """`{"a": {"b": 1}}` as `{"a.b": 1}`; an object that is itself a known setting stays whole."""
+    found: dict[str, Any] = {}
+    for key, value in data.items():
+        name = prefix + key
+        if isinstance(value, dict) and name not in SAME_SETTINGS:
+            found.update(_flat(value, f"{name}."))
+        else:
+            found[name] = value
+    return found

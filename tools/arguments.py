@@ -1,0 +1,37 @@
+"""Reading the arguments of a call that may still be streaming in: any of them can be missing or of a wrong type."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tools.text import one_line
+
+
+def text_argument(arguments: Mapping[str, Any], *names: str) -> str:
+    """The first of `names` that is there, as one line for a heading."""
+    for name in names:
+        value = arguments.get(name)
+        if isinstance(value, str) and value:
+            return one_line(value.strip().split("\n", 1)[0])[:500]
+    return ""
+
+
+def number_argument(arguments: Mapping[str, Any], name: str) -> int | None:
+    value = arguments.get(name)
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str) and value.strip().isdigit():
+        return int(value)
+    return int(value) if isinstance(value, int | float) else None
+
+
+def number_detail(details: Mapping[str, Any] | None, *keys: str) -> int | None:
+    """A number somewhere inside stored details."""
+    node: Any = details
+    for key in keys:
+        node = node.get(key) if isinstance(node, Mapping) else None
+    return node if isinstance(node, int) and not isinstance(node, bool) else None
+
+
+def text_detail(details: Mapping[str, Any] | None, key: str) -> str:
+    value = details.get(key) if isinstance(details, Mapping) else None
+    return value if isinstance(value, str) else ""

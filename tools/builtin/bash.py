@@ -1,0 +1,310 @@
+"""The `bash` tool: how a command's arguments are read and its outcome told. Running it is in `tools.commands`."""
+
+import asyncio
+import functools
+import re
+import signal
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from tools.arguments import number_argument, text_argument, text_detail
+from tools.base import Tool, ToolContext, ToolError
+from tools.commands import UPDATE_SECONDS, CommandOutcome, RunningCommand, start_command
+from tools.interceptor import better_tool
+from tools.limits import format_size
+from tools.operations import FileOperations
+from tools.paths import absolute
+from tools.ptyrun import run_in_terminal
+from tools.results import Card, CommandBlock, TextPart, ToolResult, text_result
+from tools.rolling import OutputSnapshot
+from tools.schema import schema_of
+from tools.shell import SpawnPlan, check_names, child_environment, split_leading_cd
+from tools.text import visible
+from tools.workspace import Workspace, workspace_of
+
+_MIN_TIMEOUT: Final = 1
+_MAX_TIMEOUT: Final = 3600
+
+
+class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
+    command: Annotated[str, msgspec.Meta(description="Command to run")]
+    timeout: Annotated[
+        float | None, msgspec.Meta(description="Seconds until it is ended, 1 to 3600; none by default")
+    ] = None
+    env: Annotated[dict[str, str] | None, msgspec.Meta(description="Extra environment variables")] = None
+    pty: Annotated[
+        bool | None,
+        msgspec.Meta(
+            description="Run in a terminal that the user sees and can type into; only for programs that need one"
+        ),
+    ] = None
+    background: Annotated[
+        bool | None,
+        msgspec.Meta(
+            description="Return at once and run on as a job; its result arrives by itself when it ends"
+        ),
+    ] = None
+
+
+def bash_tool() -> Tool:
+    return Tool(
+        name="bash",
+        label="bash",
+        description=(
+            "Run a command in the shell, in the working directory. Returns stdout and stderr together, in order; "
+            "of long output the last 2000 lines or 50KB, the rest in a file. stdin is empty and prompts are off."
+        ),
+        schema=schema_of(BashArguments),
+        arguments=BashArguments,
+        run=_run,
+        show=_show,
+        snippet="Run shell commands (builds, tests, git, anything without a tool of its own)",
+        guidelines=(
+            "Commands cannot ask questions: pass flags such as -y; give long-running ones a timeout or background",
+        ),
+    )
+
+
+async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
+    workspace = workspace_of(context)
+    if not arguments.command.strip():
+        raise ToolError("The command is empty. Pass the command to run.")
+    if "\0" in arguments.command:
+        raise ToolError("The command holds a null byte, which no shell can get.")
+    check_names(arguments.env or {})
+    folder, command = (None, arguments.command)
+    if not workspace.shell.is_persistent:
+        folder, command = split_leading_cd(arguments.command)
+    if workspace.shell.is_intercepting:
+        refusal = better_tool(arguments.command, command, workspace.active_tools())
+        if refusal:
+            raise ToolError(refusal)
+    cwd = absolute(folder, context.cwd) if folder else str(context.cwd)
+    await asyncio.to_thread(_check_folder, workspace.files, cwd)
+    timeout, notices = _clamped(arguments.timeout)
+    extra = dict(arguments.env or {})
+    plan = SpawnPlan(
+        command=command,
+        cwd=cwd,
+        environment=child_environment(
+            workspace.shell, for_model=True, extra=extra, is_interactive=bool(arguments.pty)
+        ),
+    )
+    if arguments.pty:
+        if workspace.pty_host is None:
+            raise ToolError(
+                "There is no terminal to show this command in. Run it without pty, or ask the user to run it."
+            )
+        outcome = await run_in_terminal(
+            workspace, workspace.pty_host, plan, title=arguments.command, timeout=timeout
+        )
+        return _result(outcome, timeout, notices)
+    running = await start_command(workspace, plan, tool="bash", extra=extra)
+    finishing = asyncio.ensure_future(running.finish(timeout))
+    if arguments.background:
+        if context.jobs is None:
+            await _abort(finishing)
+            raise ToolError("Background jobs are not available here. Run the command without background.")
+        return _hand_over(arguments.command, context, running, finishing, timeout, notices)
+    return await _wait(arguments.command, context, workspace, running, finishing, timeout, notices)
+
+
+async def _wait(
+    command: str,
+    context: ToolContext,
+    workspace: Workspace,
+    running: RunningCommand,
+    finishing: "asyncio.Task[CommandOutcome]",
+    timeout: float | None,
+    notices: list[str],
+) -> ToolResult:
+    """Shows output as it comes, until the end or until the command goes to the background."""
+    threshold = workspace.shell.background_after_seconds
+    shown = -1
+    try:
+        while True:
+            done, _ = await asyncio.wait({finishing}, timeout=UPDATE_SECONDS)
+            if done:
+                return _result(finishing.result(), timeout, notices)
+            is_late = threshold is not None and running.seconds >= threshold
+            if context.jobs is not None and (is_late or context.background_requested()):
+                return _hand_over(command, context, running, finishing, timeout, notices)
+            if running.output.total_bytes != shown:
+                shown = running.output.total_bytes
+                context.progress(text_result(running.output.preview()))
+    except asyncio.CancelledError:
+        # Aborted: what was printed until then is worth more than the bare fact.
+        return _result(await _abort(finishing), timeout, notices)
+
+
+async def _abort(finishing: "asyncio.Task[CommandOutcome]") -> CommandOutcome:
+    finishing.cancel()
+    while not finishing.done():
+        try:
+            await asyncio.wait({finishing})
+        except asyncio.CancelledError:
+            continue
+    return finishing.result()
+
+
+def _hand_over(
+    command: str,
+    context: ToolContext,
+    running: RunningCommand,
+    finishing: "asyncio.Task[CommandOutcome]",
+    timeout: float | None,
+    notices: list[str],
+) -> ToolResult:
+    """Gives the running command to the job table; the call itself is over."""
+    assert context.jobs is not None
+    title = command.strip().split("\n", 1)[0][:120]
+
+    async def work() -> ToolResult:
+        try:
+            outcome = await asyncio.shield(finishing)
+        except asyncio.CancelledError:
+            outcome = await _abort(finishing)
+        return _result(outcome, timeout, notices)
+
+    job = context.jobs.adopt(
+        call_id=context.call_id,
+        title=title,
+        work=work(),
+        tail=functools.partial(running.output.preview, 4096),
+        kill=running.kill,
+    )
+    text = (
+        f"Background job {job} started: {visible(title)}\n"
+        "Its result arrives by itself when it ends; go on with other work."
+    )
+    return text_result(text, details={"jobId": job, "background": True})
+
+
+def _check_folder(files: FileOperations, cwd: str) -> None:
+    try:
+        kind = files.stat(cwd).kind
+    except OSError:
+        raise ToolError(f"Working directory does not exist: {visible(cwd)}") from None
+    if kind != "directory":
+        raise ToolError(f"Working directory is not a directory: {visible(cwd)}")
+
+
+def _clamped(timeout: float | None) -> tuple[float | None, list[str]]:
+    if timeout is None:
+        return None, []
+    kept = min(max(timeout, _MIN_TIMEOUT), _MAX_TIMEOUT)
+    if kept == timeout:
+        return timeout, []
+    notice = (
+        f"Timeout clamped to {kept:g}s (requested {timeout:g}s; allowed range {_MIN_TIMEOUT}-{_MAX_TIMEOUT})."
+    )
+    return kept, [notice]
+
+
+def _result(outcome: CommandOutcome, timeout: float | None, notices: list[str]) -> ToolResult:
+    text = outcome.output.text.rstrip("\n") or "(no output)"
+    lines = [*notices]
+    cut = cut_notice(outcome.output)
+    if cut:
+        lines.insert(0, cut)
+    if outcome.has_survivors:
+        lines.append("Processes started by this command still run; they end with the session.")
+    if lines:
+        text += "\n\n" + "\n".join(f"[{line}]" for line in lines)
+    ending = _ending(outcome, timeout)
+    if ending:
+        text += f"\n\n{ending}"
+    return ToolResult(
+        content=(TextPart(text=text),),
+        details=_details(outcome),
+        is_error=bool(ending),
+        structured_content={
+            "output": outcome.output.text,
+            "truncated": outcome.output.truncation.truncated,
+            "exit_code": outcome.exit_code,
+            "wall_time_seconds": round(outcome.seconds, 3),
+        },
+    )
+
+
+def _ending(outcome: CommandOutcome, timeout: float | None) -> str:
+    if outcome.is_aborted:
+        return "Command aborted"
+    if outcome.is_timed_out:
+        return f"Command timed out after {timeout:g} seconds"
+    code = outcome.exit_code
+    if code is not None and code < 0:
+        return f"Command exited with code {128 - code} (ended by {_signal_name(-code)})"
+    return f"Command exited with code {code}" if code else ""
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def cut_notice(output: OutputSnapshot) -> str:
+    """What of the output is shown and where the rest is, or nothing when all of it is shown."""
+    cut = output.truncation
+    if not cut.truncated:
+        return ""
+    if output.artifact:
+        rest = f"Full output: {output.artifact.path} (read {output.artifact.uri})"
+    else:
+        rest = "The full output could not be kept"
+    if output.artifact_problem:
+        rest += f": {output.artifact_problem}"
+    if cut.last_line_partial:
+        size, whole = format_size(cut.output_bytes), format_size(output.last_line_bytes)
+        return f"Showing last {size} of line {cut.total_lines} (line is {whole}). {rest}"
+    first = cut.total_lines - cut.output_lines + 1
+    limit = f" ({format_size(cut.max_bytes)} limit)" if cut.truncated_by == "bytes" else ""
+    return f"Showing lines {first}-{cut.total_lines} of {cut.total_lines}{limit}. {rest}"
+
+
+def _details(outcome: CommandOutcome) -> dict[str, Any]:
+    details: dict[str, Any] = {"exitCode": outcome.exit_code, "seconds": round(outcome.seconds, 3)}
+    if outcome.output.truncation.truncated:
+        details["truncation"] = outcome.output.truncation.details()
+    if outcome.output.artifact:
+        details["fullOutputPath"] = str(outcome.output.artifact.path)
+        details["artifact"] = outcome.output.artifact.uri
+    if outcome.is_timed_out:
+        details["timedOut"] = True
+    if outcome.is_aborted:
+        details["aborted"] = True
+    return details
+
+
+_EXIT_LINE = re.compile(r"\n\n(Command (?:exited with code (\d+).*|aborted|timed out after .*))\Z")
+
+
+def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    command = arguments.get("command")
+    command = visible(command) if isinstance(command, str) else ""
+    subject = text_argument(arguments, "command")
+    timeout = number_argument(arguments, "timeout")
+    if timeout is not None:
+        subject += f" (timeout {timeout}s)"
+    if result is None:
+        return Card(title="bash", subject=subject, blocks=(CommandBlock(command=command),))
+    output, note = result.text, ""
+    code: int | None = None
+    ending = _EXIT_LINE.search(output)
+    if ending:
+        output, note = output[: ending.start()], ending[1]
+        code = int(ending[2]) if ending[2] else None
+    elif not result.is_error and text_detail(result.details, "jobId") == "" and _is_finished(result):
+        code = 0
+    summary = f"exit {code}" if code else note.removeprefix("Command ")
+    block = CommandBlock(command=command, output=output, exit_code=code, note=note)
+    return Card(title="bash", subject=subject, summary=summary, blocks=(block,))
+
+
+def _is_finished(result: ToolResult) -> bool:
+    """A result so far has no details yet; sessions of pi have none for a finished command either."""
+    return result.details is not None

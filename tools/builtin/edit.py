@@ -1,0 +1,190 @@
+"""The `edit` tool: several replacements in one file, all or none. Matching is in `tools.matching`."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+
+from tools.arguments import number_detail, text_argument, text_detail
+from tools.base import Tool, ToolContext, ToolError
+from tools.diffs import diff_texts
+from tools.editing import Edit, Edited, apply_edits
+from tools.failures import file_error
+from tools.mutations import FileState, NewContent
+from tools.paths import display, resolve
+from tools.results import Card, DiffBlock, TextBlock, TextPart, ToolResult
+from tools.schema import schema_of
+from tools.text import visible
+from tools.workspace import Workspace, workspace_of
+
+
+class Replacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    old_text: Annotated[
+        str, msgspec.Meta(description="Text to replace, exactly as in the file and unique in it")
+    ]
+    new_text: Annotated[str, msgspec.Meta(description="Text to put in its place")]
+
+
+class EditArguments(msgspec.Struct, frozen=True, kw_only=True):
+    path: Annotated[str, msgspec.Meta(description="File to edit (relative or absolute)")]
+    edits: Annotated[
+        Annotated[tuple[Replacement, ...], msgspec.Meta(min_length=1)],
+        msgspec.Meta(
+            description="Replacements, each matched against the file as it is now; they must not overlap",
+        ),
+    ]
+
+
+def edit_tool() -> Tool:
+    return Tool(
+        name="edit",
+        label="edit",
+        description=(
+            "Replace text in one file. Every oldText must be in the file exactly once; all edits are matched against "
+            "the original and applied together, or none is. Put several changes of one file into one call."
+        ),
+        schema=schema_of(EditArguments),
+        arguments=EditArguments,
+        prepare=_prepare,
+        run=_run,
+        show=_show,
+        snippet="Make precise changes in a file",
+        guidelines=(
+            "Keep oldText as short as is unique, and merge changes that touch or are near each other into one edit",
+        ),
+    )
+
+
+def _prepare(raw: dict[str, Any]) -> dict[str, Any]:
+    """Older and common other spellings: one pair at the top level, edits as JSON text, snake case."""
+    out = {key: value for key, value in raw.items() if value is not None}
+    if "path" not in out:
+        for name in ("file_path", "filePath", "file"):
+            if name in out:
+                out["path"] = out.pop(name)
+                break
+    edits = out.get("edits")
+    if isinstance(edits, str):
+        try:
+            edits = json.loads(edits)
+        except ValueError:
+            return out
+    pairs = list(edits) if isinstance(edits, list) else [edits] if isinstance(edits, dict) else []
+    top = _pair({key: out.pop(key) for key in _PAIR_NAMES if key in out})
+    if len(top) == 2:
+        pairs.append(top)
+    out["edits"] = [_pair(pair) if isinstance(pair, dict) else pair for pair in pairs]
+    return out
+
+
+_PAIR_NAMES = {
+    "oldText": "oldText",
+    "old_text": "oldText",
+    "old_string": "oldText",
+    "oldString": "oldText",
+    "newText": "newText",
+    "new_text": "newText",
+    "new_string": "newText",
+    "newString": "newText",
+}
+
+
+def _pair(raw: dict[str, Any]) -> dict[str, Any]:
+    return {_PAIR_NAMES.get(key, key): value for key, value in raw.items()}
+
+
+async def _run(arguments: EditArguments, context: ToolContext) -> ToolResult:
+    workspace = workspace_of(context)
+    path = await asyncio.to_thread(_find, workspace, arguments.path, context)
+    shown = display(path, context.cwd)
+    edits = tuple(Edit(old_text=edit.old_text, new_text=edit.new_text) for edit in arguments.edits)
+    real = workspace.files.real_path(path)
+    seen = dict(workspace.read_cache.lines(real))
+
+    def compute(state: FileState | None) -> NewContent:
+        if state is None:
+            raise FileNotFoundError(2, "No such file", path)
+        edited = apply_edits(state.data, edits, shown, seen)
+        return NewContent(data=edited.data, added=edited.diff.added, removed=edited.diff.removed, info=edited)
+
+    try:
+        changed = await workspace.mutations.change(path, context.call_id, compute)
+    except OSError as problem:
+        raise file_error(problem, "edit", path, workspace.files) from None
+    edited = changed.info
+    assert isinstance(edited, Edited)
+    workspace.read_cache.record_whole(real, changed.stat.version, edited.text)
+    return _result(edited, len(edits), shown)
+
+
+def _find(workspace: Workspace, raw: str, context: ToolContext) -> str:
+    if not raw.strip():
+        raise ToolError("The path is empty. Pass the file to edit.")
+
+    def exists(path: str) -> bool:
+        try:
+            workspace.files.stat(path)
+        except (OSError, ValueError):
+            return False
+        return True
+
+    path = resolve(raw, context.cwd, exists)
+    if "\0" in path:
+        raise ToolError("The path holds a null byte, which no file name can have.")
+    return path
+
+
+def _result(edited: Edited, count: int, shown: str) -> ToolResult:
+    text = f"Successfully replaced {count} block(s) in {shown}."
+    loose = [
+        f"edit {number} ignoring {strategy.replace('-', ' ')}"
+        for number, strategy in enumerate(edited.strategies, 1)
+        if strategy not in ("exact", "line-endings")
+    ]
+    if loose:
+        text += f" Not matched exactly: {', '.join(loose)}."
+    details: dict[str, Any] = {
+        "diff": visible(edited.diff.display),
+        "patch": visible(edited.diff.patch),
+        "added": edited.diff.added,
+        "removed": edited.diff.removed,
+        "strategies": list(edited.strategies),
+    }
+    if edited.diff.first_changed_line is not None:
+        details["firstChangedLine"] = edited.diff.first_changed_line
+    return ToolResult(content=(TextPart(text=text),), details=details)
+
+
+def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    prepared = _prepare(dict(arguments))
+    path = text_argument(prepared, "path")
+    if result is not None and result.is_error:
+        return Card(title="edit", subject=path, summary="failed", blocks=(TextBlock(text=result.text),))
+    patch = text_detail(result.details, "patch") if result else ""
+    added = number_detail(result.details, "added") if result else None
+    removed = number_detail(result.details, "removed") if result else None
+    if result and not patch and result.details:
+        patch = text_detail(result.details, "diff")
+    if not patch:
+        patch = _preview(path, prepared.get("edits"))
+    if added is None:
+        added = sum(line.startswith("+") and not line.startswith("+++") for line in patch.split("\n"))
+        removed = sum(line.startswith("-") and not line.startswith("---") for line in patch.split("\n"))
+    summary = f"+{added} -{removed or 0}" if patch else ""
+    block = DiffBlock(path=path, diff=patch, added=added, removed=removed or 0)
+    return Card(title="edit", subject=path, summary=summary, blocks=(block,) if patch else ())
+
+
+def _preview(path: str, edits: Any) -> str:
+    """What the arguments alone tell, while they stream in or wait for approval."""
+    parts: list[str] = []
+    for edit in edits if isinstance(edits, list) else []:
+        if isinstance(edit, dict) and isinstance(edit.get("oldText"), str):
+            new = edit.get("newText")
+            new = new if isinstance(new, str) else ""
+            diff = diff_texts(path, visible(edit["oldText"]) + "\n", visible(new) + "\n")
+            # Where in the file it will be is not known yet.
+            parts.append("\n".join(line for line in diff.patch.split("\n")[2:] if line))
+    return "\n".join(parts)

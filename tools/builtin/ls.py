@@ -1,0 +1,94 @@
+"""The `ls` tool: the entries of one directory."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+
+from tools.arguments import text_argument
+from tools.base import Tool, ToolContext
+from tools.failures import file_error
+from tools.limits import count_lines
+from tools.listing import MAX_ENTRIES, Listing, list_directory
+from tools.places import locate
+from tools.results import Card, ListBlock, TextPart, ToolResult
+from tools.schema import schema_of
+from tools.workspace import Workspace, workspace_of
+
+
+class LsArguments(msgspec.Struct, frozen=True, kw_only=True):
+    path: Annotated[
+        str | None, msgspec.Meta(description="Directory to list; the working directory by default")
+    ] = None
+    limit: Annotated[
+        Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Most entries to list (500)")
+    ] = None
+
+
+def ls_tool() -> Tool:
+    return Tool(
+        name="ls",
+        label="ls",
+        description="List a directory: names sorted, directories with a slash, dotfiles included, at most 500.",
+        schema=schema_of(LsArguments),
+        arguments=LsArguments,
+        run=_run,
+        show=show_list,
+        snippet="List directory contents",
+        is_read_only=True,
+    )
+
+
+async def _run(arguments: LsArguments, context: ToolContext) -> ToolResult:
+    workspace = workspace_of(context)
+    listing = await asyncio.to_thread(
+        _list, workspace, arguments.path, context, arguments.limit or MAX_ENTRIES
+    )
+    return listing_result(listing)
+
+
+def _list(workspace: Workspace, raw: str | None, context: ToolContext, limit: int) -> Listing:
+    path = locate(workspace, raw, context)
+    try:
+        return list_directory(workspace.files, path, limit)
+    except NotADirectoryError:
+        return Listing(text=f"{raw} is a file, not a directory. Use read to see it.", shown=0, total=0)
+    except OSError as problem:
+        raise file_error(problem, "list", path, workspace.files) from None
+
+
+def listing_result(listing: Listing) -> ToolResult:
+    details: dict[str, Any] = {}
+    if listing.limit_reached:
+        details["entryLimitReached"] = listing.limit_reached
+    if listing.truncation:
+        details["truncation"] = listing.truncation.details()
+    return ToolResult(content=(TextPart(text=listing.text),), details=details or None)
+
+
+def show_list(
+    arguments: Mapping[str, Any], result: ToolResult | None, title: str = "ls", noun: str = "entries"
+) -> Card:
+    """Cards of tools whose result is one item a line with a notice in brackets."""
+    subject = text_argument(arguments, "path") or "."
+    return list_card(title, subject, result, noun)
+
+
+def list_card(title: str, subject: str, result: ToolResult | None, noun: str) -> Card:
+    if result is None:
+        return Card(title=title, subject=subject)
+    text, _, note = result.text.partition("\n\n[")
+    if result.is_error:
+        return Card(
+            title=title, subject=subject, summary="failed", blocks=(ListBlock(items=tuple(text.split("\n"))),)
+        )
+    items: tuple[str, ...] = tuple(text.split("\n")) if text else ()
+    is_message = "\n" not in text and text.startswith(("(", "No "))
+    summary = text.strip("()") if is_message else f"{count_lines(text)} {noun}{' (limited)' if note else ''}"
+    return Card(
+        title=title,
+        subject=subject,
+        summary=summary,
+        blocks=(ListBlock(items=items, note=note.removesuffix("]")),),
+    )

@@ -1,0 +1,338 @@
+"""The `read` tool: text by pages, images, notebooks, directories, artifacts, and outlines on request."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+
+from tools.arguments import number_argument, number_detail, text_argument
+from tools.artifacts import SCHEME
+from tools.base import Tool, ToolContext, ToolError
+from tools.failures import file_error
+from tools.images import identify, prepare
+from tools.limits import MAX_BYTES, format_size, truncate_head
+from tools.lines import FileShrank
+from tools.listing import list_directory
+from tools.notebooks import notebook_text
+from tools.operations import FileStat
+from tools.outlines import outline_result, symbol_range
+from tools.pages import NotText, Page, Request, load_page, notice
+from tools.paths import absolute, display
+from tools.places import exists, locate
+from tools.results import Card, FileBlock, ImageBlock, ImagePart, TextBlock, TextPart, ToolResult, text_result
+from tools.schema import schema_of
+from tools.text import one_line, visible
+from tools.threads import Stop, in_thread
+from tools.workspace import Workspace, workspace_of
+
+_RANGE = re.compile(r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?", re.DOTALL)
+_MAX_NOTEBOOK_BYTES = 20_000_000
+
+
+class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
+    path: Annotated[
+        str,
+        msgspec.Meta(description="File to read (relative, absolute or artifact://ID), or directory to list"),
+    ]
+    offset: Annotated[int | None, msgspec.Meta(description="Line to start at, from 1")] = None
+    limit: Annotated[
+        Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Most lines to read")
+    ] = None
+    map: Annotated[bool | None, msgspec.Meta(description="Outline of the file instead of its text")] = None
+    symbol: Annotated[
+        str | None, msgspec.Meta(description="Read just the lines of this function, class, heading or key")
+    ] = None
+
+
+def read_tool() -> Tool:
+    return Tool(
+        name="read",
+        label="read",
+        description=(
+            "Read a file. Text comes in pages of at most 2000 lines or 50KB; go on with offset. Of a long file you "
+            "get an outline with line numbers as well. Also reads images (jpg, png, gif, webp), notebooks and "
+            "artifact://ID outputs, and lists directories."
+        ),
+        schema=schema_of(ReadArguments),
+        arguments=ReadArguments,
+        prepare=_prepare,
+        run=_run,
+        show=_show,
+        snippet="Read files",
+        guidelines=("Use read to look into files, not cat or sed",),
+        is_read_only=True,
+    )
+
+
+def _prepare(raw: dict[str, Any]) -> dict[str, Any]:
+    out = dict(raw)
+    for name in ("file_path", "filePath", "file"):
+        if "path" not in out and name in out:
+            out["path"] = out.pop(name)
+    return out
+
+
+class _Target(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    shown: str
+    stat: FileStat
+    request: Request
+
+
+async def _run(arguments: ReadArguments, context: ToolContext) -> ToolResult:
+    workspace = workspace_of(context)
+    if not arguments.path.strip():
+        raise ToolError("The path is empty. Pass the file to read.")
+    return await in_thread(lambda stop: _read(arguments, context, workspace, stop))
+
+
+def _read(arguments: ReadArguments, context: ToolContext, workspace: Workspace, stop: Stop) -> ToolResult:
+    target = _target(arguments, context, workspace)
+    if target.stat.kind == "directory":
+        return _directory(workspace, target)
+    if target.stat.kind == "other":
+        raise ToolError(f"{target.shown} is a device, a socket or a FIFO. Only regular files can be read.")
+    try:
+        return _file(arguments, context, workspace, target, stop)
+    except OSError as problem:
+        raise file_error(problem, "read", target.path, workspace.files) from None
+    except FileShrank:
+        raise ToolError(f"{target.shown} became shorter while it was read. Read it again.") from None
+
+
+def _target(arguments: ReadArguments, context: ToolContext, workspace: Workspace) -> _Target:
+    offset, limit = arguments.offset, arguments.limit
+    raw = arguments.path
+    if raw.strip().startswith(SCHEME):
+        path, offset, limit = _artifact(workspace, raw.strip(), offset, limit)
+        request = Request(offset=offset, limit=limit, is_output=True)
+        return _Target(path=path, shown=raw.strip(), stat=workspace.files.stat(path), request=request)
+    path = locate(workspace, raw, context)
+    match = _RANGE.fullmatch(raw.strip())
+    if match and not exists(workspace, path) and exists(workspace, absolute(match["path"], context.cwd)):
+        path = absolute(match["path"], context.cwd)
+        offset, limit = _range(match, offset, limit)
+    try:
+        stat = workspace.files.stat(path)
+    except OSError as problem:
+        raise file_error(problem, "read", path, workspace.files) from None
+    request = Request(offset=offset, limit=limit, context=workspace.read.context_lines)
+    return _Target(path=path, shown=display(path, context.cwd), stat=stat, request=request)
+
+
+def _range(match: "re.Match[str]", offset: int | None, limit: int | None) -> tuple[int | None, int | None]:
+    if offset is None:
+        offset = int(match["first"])
+        if match["last"] and limit is None:
+            limit = max(1, int(match["last"]) - offset + 1)
+    return offset, limit
+
+
+def _artifact(
+    workspace: Workspace, uri: str, offset: int | None, limit: int | None
+) -> tuple[str, int | None, int | None]:
+    body = uri.removeprefix(SCHEME)
+    match = _RANGE.fullmatch(body)
+    if match:
+        offset, limit = _range(match, offset, limit)
+        body = match["path"]
+    path = workspace.artifacts.find(int(body)) if body.isascii() and body.isdigit() else None
+    if path is None:
+        raise ToolError(f"There is no {visible(uri)[:100]} in this session.")
+    return str(path), offset, limit
+
+
+def _directory(workspace: Workspace, target: _Target) -> ToolResult:
+    try:
+        listing = list_directory(workspace.files, target.path)
+    except OSError as problem:
+        raise file_error(problem, "list", target.path, workspace.files) from None
+    hint = "[Read one of them by its path, or search with find or grep.]"
+    text = f"{target.shown} is a directory. Its entries:\n{listing.text}\n\n{hint}"
+    return text_result(text, details={"directory": True, "entries": listing.total})
+
+
+def _file(
+    arguments: ReadArguments, context: ToolContext, workspace: Workspace, target: _Target, stop: Stop
+) -> ToolResult:
+    with workspace.files.open(target.path) as file:
+        head = file.read(64 * 1024)
+        info = identify(head)
+        if info is not None:
+            file.seek(0)
+            return _image(file.read(), context, workspace, target)
+        if target.path.endswith(".ipynb") and target.stat.size <= _MAX_NOTEBOOK_BYTES:
+            file.seek(0)
+            cells = notebook_text(file.read())
+            if cells is not None:
+                return _notebook(cells, target)
+        request = target.request
+        if arguments.map:
+            return outline_result(target.path, target.shown, stop)
+        if arguments.symbol:
+            found = symbol_range(target.path, target.shown, arguments.symbol, stop)
+            if isinstance(found, ToolResult):
+                return found
+            request = Request(offset=found[0], limit=found[1] - found[0] + 1)
+        file.seek(0)
+        real = target.path if request.is_output else workspace.files.real_path(target.path)
+        try:
+            page = load_page(
+                file,
+                real,
+                target.stat.version,
+                request,
+                workspace.line_indexes,
+                workspace.read_cache,
+                stop,
+            )
+        except NotText as kind:
+            size = format_size(target.stat.size)
+            raise ToolError(
+                f"{target.shown} is a binary file ({kind}, {size}) and cannot be shown as text. "
+                "Use bash with file, strings, xxd or a tool for its kind."
+            ) from None
+    return _page_result(arguments, workspace, target, request, page, real)
+
+
+def _page_result(
+    arguments: ReadArguments, workspace: Workspace, target: _Target, request: Request, page: Page, real: str
+) -> ToolResult:
+    if page.total_lines == 0:
+        return text_result(f"{target.shown} is empty.", details={"totalLines": 0})
+    if page.asked_first > page.total_lines:
+        text = (
+            f"Line {page.asked_first} is beyond end of file ({page.total_lines} lines total). "
+            f"Use offset=1 to read from the start, or offset={page.total_lines} to read the last line."
+        )
+        return text_result(text, details={"totalLines": page.total_lines})
+    if not page.clipped_bytes and not request.is_output:
+        workspace.read_cache.record(real, target.stat.version, enumerate(page.lines, page.first_line))
+    notes = [notice(page, request, target.path)]
+    if not page.encoding.is_utf8 or page.encoding.mark:
+        notes.append(f"Encoding: {page.encoding.label}")
+    elif "\ufffd" in page.text:
+        notes.append("Some bytes are not valid UTF-8 and are shown as \ufffd; edits keep them")
+    notes = [note for note in notes if note]
+    text = page.text + (f"\n\n[{'. '.join(note.rstrip('.') for note in notes)}.]" if notes else "")
+    details: dict[str, Any] = {
+        "firstLine": page.first_line,
+        "lastLine": page.last_line,
+        "totalLines": page.total_lines,
+    }
+    truncation = page.truncation()
+    if truncation:
+        details["truncation"] = truncation.details()
+        is_plain = arguments.offset is None and arguments.limit is None and request.offset is None
+        if is_plain and not arguments.symbol and not request.is_output:
+            details["map"] = {"wanted": True, "path": target.path}
+    if not page.encoding.is_utf8 or page.encoding.mark:
+        details["encoding"] = page.encoding.label
+    return text_result(text, details=details)
+
+
+def _image(data: bytes, context: ToolContext, workspace: Workspace, target: _Target) -> ToolResult:
+    info = identify(data[: 64 * 1024]) or identify(data)
+    assert info is not None
+    ready = prepare(data, info, resizes=workspace.read.resizes_images)
+    if ready.problem:
+        raise ToolError(f"{target.shown} is an image ({info.mime_type}) but {ready.problem}.")
+    details = {
+        "image": {
+            "mimeType": ready.info.mime_type,
+            "width": ready.info.width,
+            "height": ready.info.height,
+            "bytes": len(data),
+        }
+    }
+    text = f"Read image file [{ready.info.mime_type}]"
+    if ready.note:
+        text += f"\n[Image: {ready.note}.]"
+    if not context.model_reads_images:
+        text += "\n[This model cannot see images. Ask the user about it, or inspect it with bash.]"
+        return text_result(text, details=details)
+    return ToolResult(
+        content=(TextPart(text=text), ImagePart(data=ready.data, mime_type=ready.info.mime_type)),
+        details=details,
+    )
+
+
+def _notebook(cells: str, target: _Target) -> ToolResult:
+    lines = cells.split("\n")
+    first = max(1, target.request.offset or 1)
+    if first > len(lines):
+        return text_result(f"Line {first} is beyond end of the notebook's text ({len(lines)} lines total).")
+    wanted = lines[first - 1 :][: target.request.limit]
+    cut = truncate_head(visible("\n".join(wanted)))
+    last = first + cut.output_lines - 1
+    text = cut.content
+    if last < len(lines) and (cut.truncated or target.request.limit):
+        limit = f" ({format_size(MAX_BYTES)} limit)" if cut.truncated_by == "bytes" else ""
+        text += (
+            f"\n\n[Showing lines {first}-{last} of {len(lines)}{limit}. Use offset={last + 1} to continue.]"
+        )
+    details: dict[str, Any] = {
+        "notebook": True,
+        "firstLine": first,
+        "lastLine": last,
+        "totalLines": len(lines),
+    }
+    if cut.truncated:
+        details["truncation"] = cut.details()
+    return text_result(text, details=details)
+
+
+def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    arguments = _prepare(dict(arguments))
+    path = text_argument(arguments, "path")
+    subject = path + _asked_for(arguments)
+    if result is None:
+        return Card(title="read", subject=subject)
+    if result.is_error:
+        return Card(title="read", subject=subject, summary="failed", blocks=(TextBlock(text=result.text),))
+    image = next((part for part in result.content if isinstance(part, ImagePart)), None)
+    if image is not None:
+        width = number_detail(result.details, "image", "width") or 0
+        height = number_detail(result.details, "image", "height") or 0
+        count = number_detail(result.details, "image", "bytes") or len(image.data) * 3 // 4
+        summary = f"{width}x{height}" if width else image.mime_type
+        block = ImageBlock(
+            mime_type=image.mime_type, byte_count=count, data=image.data, width=width, height=height
+        )
+        return Card(title="read", subject=subject, summary=summary, blocks=(block,))
+    first = number_detail(result.details, "firstLine") or number_argument(arguments, "offset") or 1
+    last = number_detail(result.details, "lastLine")
+    total = number_detail(result.details, "totalLines")
+    text, note = _split_note(result.text)
+    summary = ""
+    if last is not None and total is not None:
+        shown = last - first + 1
+        summary = f"{total:,} lines" if shown >= total else f"{shown:,} of {total:,} lines"
+    return Card(
+        title="read",
+        subject=subject,
+        summary=summary,
+        blocks=(FileBlock(path=path, text=text, first_line=first, note=note),),
+    )
+
+
+def _asked_for(arguments: Mapping[str, Any]) -> str:
+    symbol = text_argument(arguments, "symbol")
+    if symbol:
+        return f" {one_line(symbol)}"
+    if arguments.get("map"):
+        return " (map)"
+    offset, limit = number_argument(arguments, "offset"), number_argument(arguments, "limit")
+    if offset is None and limit is None:
+        return ""
+    first = offset or 1
+    return f":{first}-{first + limit - 1}" if limit else f":{first}"
+
+
+def _split_note(text: str) -> tuple[str, str]:
+    """The notice in brackets at the end apart from the lines."""
+    start = text.rfind("\n\n[")
+    if start >= 0 and text.endswith("]") and "\n" not in text[start + 2 :]:
+        return text[:start], text[start + 3 : -1]
+    return text, ""

@@ -1,0 +1,169 @@
+"""The `write` tool: a whole file, new or replaced."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from tools.arguments import number_detail, text_argument, text_detail
+from tools.base import Tool, ToolContext, ToolError
+from tools.diffs import Diff, diff_texts
+from tools.editing import FileText, read_text
+from tools.encoding import UTF8, Encoding
+from tools.failures import file_error
+from tools.limits import count_lines
+from tools.mutations import FileState, NewContent
+from tools.paths import absolute, display
+from tools.results import Card, DiffBlock, FileBlock, TextBlock, TextPart, ToolResult
+from tools.schema import schema_of
+from tools.text import visible
+from tools.workspace import Workspace, workspace_of
+
+_SHOWN_LINES = 5
+
+
+class WriteArguments(msgspec.Struct, frozen=True, kw_only=True):
+    path: Annotated[str, msgspec.Meta(description="File to write (relative or absolute); parents are made")]
+    content: Annotated[str, msgspec.Meta(description="Its whole content")]
+
+
+class _Written(msgspec.Struct, frozen=True, kw_only=True):
+    is_new: bool
+    diff: Diff | None
+    changed_lines: list[int]
+    lines: int
+
+
+def write_tool() -> Tool:
+    return Tool(
+        name="write",
+        label="write",
+        description="Create a file or replace all of it. Makes parent directories. To change parts, use edit.",
+        schema=schema_of(WriteArguments),
+        arguments=WriteArguments,
+        prepare=_prepare,
+        run=_run,
+        show=_show,
+        snippet="Create or completely replace files",
+        guidelines=("Use write for new files and complete rewrites only",),
+    )
+
+
+def _prepare(raw: dict[str, Any]) -> dict[str, Any]:
+    out = dict(raw)
+    for name in ("file_path", "filePath", "file"):
+        if "path" not in out and name in out:
+            out["path"] = out.pop(name)
+    return out
+
+
+async def _run(arguments: WriteArguments, context: ToolContext) -> ToolResult:
+    workspace = workspace_of(context)
+    if not arguments.path.strip() or "\0" in arguments.path:
+        raise ToolError("The path is empty or holds a null byte. Pass the file to write.")
+    path = absolute(arguments.path, context.cwd)
+    real = await asyncio.to_thread(workspace.files.real_path, path)
+    shown = display(path, context.cwd)
+
+    def compute(state: FileState | None) -> NewContent:
+        return _new_content(workspace, path, real, shown, state, arguments.content)
+
+    try:
+        changed = await workspace.mutations.change(path, context.call_id, compute)
+    except OSError as problem:
+        raise file_error(problem, "write", path, workspace.files) from None
+    written = changed.info
+    assert isinstance(written, _Written)
+    workspace.read_cache.record_whole(real, changed.stat.version, arguments.content)
+    return _result(written, shown, len(arguments.content))
+
+
+def _new_content(
+    workspace: Workspace, path: str, real: str, shown: str, state: FileState | None, content: str
+) -> NewContent:
+    if state is None:
+        workspace.files.make_directory(str(Path(path).parent))
+        data = _encoded(UTF8, content, shown)
+        lines = count_lines(content)
+        info = _Written(is_new=True, diff=None, changed_lines=[], lines=lines)
+        return NewContent(data=data, added=lines, info=info)
+    old = _old_text(state.data, shown)
+    keeps = old is not None and (old.encoding.mark or not old.encoding.has_single_byte_line_feeds)
+    encoding = old.encoding if old is not None and keeps else UTF8
+    diff = diff_texts(shown, old.text, content.replace("\r\n", "\n")) if old is not None else None
+    stale: list[int] = []
+    seen = workspace.read_cache.seen(real)
+    if seen is not None and seen.version != state.stat.version and old is not None:
+        stale = workspace.read_cache.changed_lines(real, old.text.split("\n"))
+    info = _Written(is_new=False, diff=diff, changed_lines=stale, lines=count_lines(content))
+    return NewContent(
+        data=_encoded(encoding, content.removeprefix("\ufeff") if encoding.mark else content, shown),
+        added=diff.added if diff else info.lines,
+        removed=diff.removed if diff else 0,
+        info=info,
+    )
+
+
+def _old_text(data: bytes, shown: str) -> FileText | None:
+    try:
+        return read_text(data, shown)
+    except ToolError:
+        return None  # It was binary: nothing to compare.
+
+
+def _encoded(encoding: Encoding, content: str, shown: str) -> bytes:
+    try:
+        return encoding.encode(content)
+    except UnicodeEncodeError as problem:
+        raise ToolError(
+            f"Could not write {shown}: {problem.object[problem.start]!r} cannot be encoded as {encoding.name}. "
+            "The file is as it was before."
+        ) from None
+
+
+def _result(written: _Written, shown: str, characters: int) -> ToolResult:
+    diff = written.diff
+    if written.is_new:
+        text = f"Successfully wrote to {shown} (created, {written.lines} lines)."
+    elif diff is not None:
+        text = f"Successfully wrote to {shown} (overwritten, +{diff.added} -{diff.removed} lines)."
+    else:
+        text = f"Successfully wrote to {shown} (overwrote a binary file, {written.lines} lines)."
+    if written.changed_lines:
+        lines = ", ".join(map(str, written.changed_lines[:_SHOWN_LINES]))
+        more = ", …" if len(written.changed_lines) > _SHOWN_LINES else ""
+        text += (
+            f"\n\n[Warning: the file had changed on disk since you last read it (lines {lines}{more}); "
+            "those changes are overwritten. Make sure that nothing was lost.]"
+        )
+    details: dict[str, Any] = {
+        "created": written.is_new,
+        "added": diff.added if diff else written.lines,
+        "removed": diff.removed if diff else 0,
+    }
+    if diff is not None:
+        details["patch"] = visible(diff.patch)
+    return ToolResult(content=(TextPart(text=text),), details=details)
+
+
+def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    arguments = _prepare(dict(arguments))
+    path = text_argument(arguments, "path")
+    content = arguments.get("content")
+    content = visible(content) if isinstance(content, str) else ""
+    if result is not None and result.is_error:
+        return Card(title="write", subject=path, summary="failed", blocks=(TextBlock(text=result.text),))
+    patch = text_detail(result.details, "patch") if result else ""
+    added, removed = 0, 0
+    if result is not None:
+        added = number_detail(result.details, "added") or 0
+        removed = number_detail(result.details, "removed") or 0
+    if patch:
+        block = DiffBlock(path=path, diff=patch, added=added, removed=removed)
+        return Card(title="write", subject=path, summary=f"+{added} -{removed}", blocks=(block,))
+    lines = count_lines(content)
+    summary = f"{lines} line{'' if lines == 1 else 's'}" if content else ""
+    blocks = (FileBlock(path=path, text=content),) if content else ()
+    return Card(title="write", subject=path, summary=summary, blocks=blocks)

@@ -1,0 +1,151 @@
+"""Running one command to its end: output, time limit, abort, what it leaves behind. How its result is worded is the
+business of the tool or of the person's shell."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+import msgspec
+
+from tools.operations import Command, RunningProcess
+from tools.process import pipe
+from tools.rolling import OutputSnapshot, RollingOutput
+from tools.shell import SpawnPlan, prefixed, shell_argv
+from tools.shellsession import ShellSession
+from tools.workspace import Workspace
+
+R = TypeVar("R")
+
+UPDATE_SECONDS: Final = 0.1
+_QUIET_SECONDS: Final = 0.1
+"""After the shell has ended: output of a background child is waited for as long as it keeps coming."""
+
+
+class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    exit_code: int | None
+    is_timed_out: bool = False
+    is_aborted: bool = False
+    output: OutputSnapshot
+    seconds: float
+    has_survivors: bool = False
+
+
+class RunningCommand:
+    """A started command whose output is being taken in."""
+
+    def __init__(self, workspace: Workspace, process: RunningProcess, output: RollingOutput) -> None:
+        self.output = output
+        self._workspace = workspace
+        self._process = process
+        self._drained: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._started = time.monotonic()
+        workspace.running.add(process)
+
+    def drain(self, descriptor: int, on_data: Callable[[bytes], None] | None = None) -> None:
+        loop = asyncio.get_running_loop()
+
+        def ended() -> None:
+            try:
+                loop.call_soon_threadsafe(self._set_drained)
+            except RuntimeError:
+                pass  # The loop is closed: nobody waits any longer.
+
+        self.output.drain(descriptor, on_data=on_data, on_end=ended)
+
+    def _set_drained(self) -> None:
+        if not self._drained.done():
+            self._drained.set_result(None)
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._started
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    async def finish(self, timeout: float | None) -> CommandOutcome:
+        """Waits for the end. Cancelling ends the command with everything it started, and answers that outcome."""
+        exiting = asyncio.ensure_future(self._process.wait())
+        is_timed_out = is_aborted = False
+        try:
+            done, _ = await asyncio.wait({exiting}, timeout=timeout)
+            is_timed_out = not done
+        except asyncio.CancelledError:
+            is_aborted = True
+        if is_timed_out or is_aborted:
+            await self._end_surely()
+        code = await _surely(exiting)
+        has_survivors = await _surely(asyncio.ensure_future(self._settle()))
+        output = await _surely(
+            asyncio.ensure_future(asyncio.to_thread(self.output.finish, keep_all=has_survivors))
+        )
+        if not has_survivors:
+            self._workspace.running.discard(self._process)
+        return CommandOutcome(
+            exit_code=None if is_timed_out or is_aborted else code,
+            is_timed_out=is_timed_out,
+            is_aborted=is_aborted,
+            output=output,
+            seconds=self.seconds,
+            has_survivors=has_survivors,
+        )
+
+    async def _end_surely(self) -> None:
+        await _surely(asyncio.ensure_future(self._process.end()))
+
+    async def _settle(self) -> bool:
+        """Takes in what is still in the pipe. True if a child lives on with the pipe open."""
+        while True:
+            before = self.output.total_bytes
+            done, _ = await asyncio.wait({self._drained}, timeout=_QUIET_SECONDS)
+            if done:
+                return await asyncio.to_thread(self._process.has_survivors)
+            if self.output.total_bytes == before:
+                return await asyncio.to_thread(self._process.has_survivors)
+
+
+async def _surely(running: "asyncio.Future[R]") -> R:
+    """The result, however often the waiter is cancelled meanwhile: what ends a command is never given up."""
+    while not running.done():
+        try:
+            await asyncio.wait({running})
+        except asyncio.CancelledError:
+            continue
+    return running.result()
+
+
+async def start_command(
+    workspace: Workspace, plan: SpawnPlan, *, tool: str, extra: dict[str, str] | None = None
+) -> RunningCommand:
+    """Starts a command in the session's way: settings, hook and prefix applied, output being taken in."""
+    settings = workspace.shell
+    if settings.spawn_hook:
+        plan = settings.spawn_hook(plan)
+    argv = shell_argv(settings, workspace.processes.find_program)
+    command = prefixed(settings, plan.command)
+    output = RollingOutput(workspace.artifacts, tool)
+    if settings.is_persistent:
+        if workspace.shell_session is None:
+            workspace.shell_session = ShellSession(workspace.processes)
+        process, reading = await workspace.shell_session.start(
+            argv[0], command, plan.cwd, plan.environment, extra or {}
+        )
+        os.set_blocking(reading, True)
+        running = RunningCommand(workspace, process, output)
+        running.drain(reading)
+        return running
+    reading, writing = pipe()
+    try:
+        process = await workspace.processes.start(
+            Command(argv=(*argv, command), cwd=plan.cwd, environment=plan.environment), writing
+        )
+    except BaseException:
+        os.close(reading)
+        raise
+    finally:
+        os.close(writing)
+    running = RunningCommand(workspace, process, output)
+    running.drain(reading)
+    return running

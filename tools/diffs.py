@@ -1,0 +1,240 @@
+"""Changes of a text as hunks: for people (with line numbers), for programs (unified), and counted.
+
+Works from the changed spans, so that the cost is that of the change and not of the file.
+"""
+
+import difflib
+from typing import Final
+
+import msgspec
+
+_CONTEXT: Final = 3
+_DISPLAY_CONTEXT: Final = 4
+_MAX_ALIGNED_CELLS: Final = 4_000_000
+_MAX_DIFF_CHARS: Final = 400_000
+
+
+class Region(msgspec.Struct, frozen=True, kw_only=True):
+    """Lines of the old text that became others. Lines keep their line feeds."""
+
+    old_first: int
+    """From 0."""
+    new_first: int
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+
+
+class Diff(msgspec.Struct, frozen=True, kw_only=True):
+    patch: str
+    """Unified."""
+    display: str
+    """Numbered lines, as pi stores them."""
+    added: int
+    removed: int
+    first_changed_line: int | None
+    """In the new text, from 1."""
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines with their line feeds, split at nothing else."""
+    parts = text.split("\n")
+    lines = [f"{part}\n" for part in parts[:-1]]
+    return [*lines, parts[-1]] if parts[-1] else lines
+
+
+def diff_spans(path: str, old: str, spans: list[tuple[int, int, str]]) -> Diff:
+    """The diff of replacing `old[start:end]` by a text, for each span; spans in order, not overlapping."""
+    regions: list[Region] = []
+    line, position, shift = 0, 0, 0
+    for start, end, new in _joined_by_line(old, spans):
+        line += old.count("\n", position, start)
+        position = start
+        for region in _aligned(split_lines(old[start:end]), split_lines(new), line, line + shift):
+            regions.append(region)
+            shift += len(region.new) - len(region.old)
+    return _render(path, old, regions)
+
+
+def diff_texts(path: str, old: str, new: str) -> Diff:
+    """The diff of two whole texts."""
+    head = _common_head(old, new)
+    tail = _common_tail(old, new, head)
+    return diff_spans(path, old, [(head, len(old) - tail, new[head : len(new) - tail])])
+
+
+def _common_head(old: str, new: str) -> int:
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[low:middle] == new[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _common_tail(old: str, new: str, head: int) -> int:
+    low, high = 0, min(len(old), len(new)) - head
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[len(old) - middle : len(old) - low] == new[len(new) - middle : len(new) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _joined_by_line(old: str, spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Spans widened to whole lines; those that share a line become one."""
+    out: list[tuple[int, int, str]] = []
+    for start, end, new in spans:
+        if old[start:end] == new:
+            continue
+        line_start = old.rfind("\n", 0, start) + 1
+        line_end = end
+        is_whole = (
+            end > line_start
+            and old[end - 1] == "\n"
+            and (new.endswith("\n") or (not new and start == line_start))
+        )
+        if not is_whole:
+            found = old.find("\n", end)
+            line_end = len(old) if found < 0 else found + 1
+        text = old[line_start:start] + new + old[end:line_end]
+        if out and line_start < out[-1][1]:
+            before_start, before_end, before = out.pop()
+            # The earlier one ends with the rest of its line, in which this one is.
+            kept = before[: len(before) - (before_end - start)]
+            out.append((before_start, line_end, kept + new + old[end:line_end]))
+        else:
+            out.append((line_start, line_end, text))
+    return out
+
+
+def _aligned(old: list[str], new: list[str], old_line: int, new_line: int) -> list[Region]:
+    head = 0
+    while head < min(len(old), len(new)) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    old_middle, new_middle = old[head : len(old) - tail], new[head : len(new) - tail]
+    if not old_middle and not new_middle:
+        return []
+    if len(old_middle) * len(new_middle) > _MAX_ALIGNED_CELLS:
+        return [
+            Region(
+                old_first=old_line + head,
+                new_first=new_line + head,
+                old=tuple(old_middle),
+                new=tuple(new_middle),
+            )
+        ]
+    opcodes = difflib.SequenceMatcher(None, old_middle, new_middle, autojunk=False).get_opcodes()
+    return [
+        Region(
+            old_first=old_line + head + first,
+            new_first=new_line + head + new_first,
+            old=tuple(old_middle[first:last]),
+            new=tuple(new_middle[new_first:new_last]),
+        )
+        for tag, first, last, new_first, new_last in opcodes
+        if tag != "equal"
+    ]
+
+
+def _render(path: str, old: str, regions: list[Region]) -> Diff:
+    lines = split_lines(old) if regions else []
+    return Diff(
+        patch=_patch(path, lines, regions),
+        display=_display(lines, regions),
+        added=sum(len(region.new) for region in regions),
+        removed=sum(len(region.old) for region in regions),
+        first_changed_line=regions[0].new_first + 1 if regions else None,
+    )
+
+
+def _groups(regions: list[Region], context: int) -> list[list[Region]]:
+    groups: list[list[Region]] = []
+    for region in regions:
+        last = groups[-1][-1] if groups else None
+        if last and region.old_first - (last.old_first + len(last.old)) <= 2 * context:
+            groups[-1].append(region)
+        else:
+            groups.append([region])
+    return groups
+
+
+def _patch(path: str, lines: list[str], regions: list[Region]) -> str:
+    if not regions:
+        return ""
+    out = [f"--- a/{path}\n+++ b/{path}\n"]
+    size = 0
+    for group in _groups(regions, _CONTEXT):
+        hunk = _hunk(lines, group)
+        size += len(hunk)
+        if size > _MAX_DIFF_CHARS:
+            out.append("\\ The rest of the diff is too long to keep\n")
+            break
+        out.append(hunk)
+    return "".join(out)
+
+
+def _hunk(lines: list[str], group: list[Region]) -> str:
+    first, last = group[0], group[-1]
+    start = max(0, first.old_first - _CONTEXT)
+    end = min(len(lines), last.old_first + len(last.old) + _CONTEXT)
+    body: list[str] = []
+    position = start
+    for region in group:
+        body.extend(" " + line for line in lines[position : region.old_first])
+        body.extend("-" + line for line in region.old)
+        body.extend("+" + line for line in region.new)
+        position = region.old_first + len(region.old)
+    body.extend(" " + line for line in lines[position:end])
+    old_count = end - start
+    new_count = old_count + sum(len(region.new) - len(region.old) for region in group)
+    new_start = start + first.new_first - first.old_first
+    header = f"@@ -{_range(start, old_count)} +{_range(new_start, new_count)} @@\n"
+    return header + "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in body
+    )
+
+
+def _range(start: int, count: int) -> str:
+    return f"{start + 1 if count else start},{count}"
+
+
+def _display(lines: list[str], regions: list[Region]) -> str:
+    if not regions:
+        return ""
+    width = len(str(len(lines) + sum(len(region.new) for region in regions)))
+    out: list[str] = []
+    size = position = 0
+    for group in _groups(regions, _DISPLAY_CONTEXT):
+        first = group[0]
+        position = max(0, first.old_first - _DISPLAY_CONTEXT)
+        if position:
+            out.append(f" {'':>{width}} ...")
+        shift = first.new_first - first.old_first
+        for region in group:
+            out.extend(_numbered(" ", lines[position : region.old_first], position + shift, width))
+            out.extend(_numbered("-", region.old, region.old_first, width))
+            out.extend(_numbered("+", region.new, region.new_first, width))
+            position = region.old_first + len(region.old)
+            shift = region.new_first + len(region.new) - position
+        end = min(len(lines), position + _DISPLAY_CONTEXT)
+        out.extend(_numbered(" ", lines[position:end], position + shift, width))
+        size += sum(len(line) for line in out[-200:])
+        if size > _MAX_DIFF_CHARS:
+            break
+        position = end
+    if position < len(lines):
+        out.append(f" {'':>{width}} ...")
+    return "\n".join(out)
+
+
+def _numbered(sign: str, lines: "list[str] | tuple[str, ...]", first: int, width: int) -> list[str]:
+    return [
+        f"{sign}{first + offset + 1:>{width}} {line.rstrip(chr(10))}" for offset, line in enumerate(lines)
+    ]

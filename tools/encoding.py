@@ -1,0 +1,170 @@
+"""What encoding a file's bytes have, and how to read and write it without losing any of them.
+
+Byte order marks first, then UTF-8, then what is plausible. No dependency: the candidates are the encodings that
+source files are still found in.
+"""
+
+import codecs
+from typing import Final
+
+import msgspec
+
+SAMPLE_BYTES: Final = 64 * 1024
+
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# Code points that text in an encoding is made of, besides ASCII; a wrong guess strays far from them.
+_ASIAN: Final = {
+    "euc_jp": ((0x3040, 0x30FF), (0x4E00, 0x9FFF), (0x3000, 0x303F), (0xFF00, 0xFF65)),
+    "shift_jis": ((0x3040, 0x30FF), (0x4E00, 0x9FFF), (0x3000, 0x303F), (0xFF00, 0xFF65)),
+    "euc_kr": ((0xAC00, 0xD7A3), (0x3000, 0x303F)),
+    "gb18030": ((0x4E00, 0x9FFF), (0x3000, 0x303F), (0xFF00, 0xFF65)),
+    "big5": ((0x4E00, 0x9FFF), (0x3000, 0x303F), (0xFF00, 0xFF65)),
+}
+_CYRILLIC: Final = ("cp1251", "koi8_r")
+_PLAUSIBLE: Final = 0.9
+
+
+class Encoding(msgspec.Struct, frozen=True, kw_only=True):
+    """How a file's bytes are text."""
+
+    name: str
+    mark: bytes = b""
+    is_exact: bool = True
+    """False: UTF-8 with bytes in it that are not; they survive an edit untouched."""
+
+    @property
+    def is_utf8(self) -> bool:
+        return self.name == "utf-8"
+
+    @property
+    def has_single_byte_line_feeds(self) -> bool:
+        """Whether a line feed is one byte 0x0A that is nothing else, so that lines can be found in bytes."""
+        return not self.name.startswith(("utf-16", "utf-32"))
+
+    @property
+    def label(self) -> str:
+        """How a result names it, where it is not plain UTF-8."""
+        return f"{self.name} with byte order mark" if self.mark else self.name
+
+    def decode(self, data: bytes) -> str:
+        """The text after the mark; odd bytes become lone surrogates, so that `encode` gives them back."""
+        body = data[len(self.mark) :]
+        return body.decode(self.name, "surrogateescape" if self.is_utf8 else "strict")
+
+    def decode_for_reading(self, data: bytes) -> str:
+        return data.decode(self.name, "replace")
+
+    def encode(self, text: str) -> bytes:
+        """Raises `UnicodeEncodeError` for a character that this encoding does not have."""
+        return self.mark + text.encode(self.name, "surrogateescape" if self.is_utf8 else "strict")
+
+
+UTF8: Final = Encoding(name="utf-8")
+
+
+def detect(sample: bytes, *, is_whole: bool = True) -> Encoding | None:
+    """The encoding of a file that begins with `sample`, or None when that is no text."""
+    for mark, name in _MARKS:
+        if sample.startswith(mark):
+            return Encoding(name=name, mark=mark)
+    if _is_utf8(sample, is_whole):
+        return None if _looks_binary(sample) else UTF8
+    wide = _wide(sample)
+    if wide:
+        return Encoding(name=wide)
+    if _looks_binary(sample):
+        return None
+    return _legacy(sample, is_whole)
+
+
+def _is_utf8(sample: bytes, is_whole: bool) -> bool:
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample, is_whole)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _looks_binary(sample: bytes) -> bool:
+    head = sample[:8192]
+    if b"\0" in head:
+        return True
+    odd = sum(head.count(code) for code in (*range(1, 8), *range(14, 27), 28, 29, 30, 31))
+    return odd * 10 > len(head)
+
+
+def _wide(sample: bytes) -> str:
+    """UTF-16 without a mark: the high halves of Latin text are zero."""
+    head = sample[: len(sample[:4096]) // 2 * 2]
+    if len(head) < 4:
+        return ""
+    even, odd = head[0::2].count(0), head[1::2].count(0)
+    half = len(head) // 2
+    if odd > half * 0.7 and even < half * 0.05:
+        return "utf-16-le"
+    if even > half * 0.7 and odd < half * 0.05:
+        return "utf-16-be"
+    return ""
+
+
+def _legacy(sample: bytes, is_whole: bool) -> Encoding:
+    invalid = _invalid_share(sample)
+    high = sum(byte >= 0x80 for byte in sample[:8192])
+    if high and invalid < 0.1:
+        return Encoding(name="utf-8", is_exact=False)
+    best, best_score = "", 0.0
+    for name, ranges in _ASIAN.items():
+        score = _score(sample, name, ranges, is_whole)
+        if score > best_score + 0.02:
+            best, best_score = name, score
+    if best_score >= _PLAUSIBLE:
+        return Encoding(name=best)
+    return Encoding(name=_single_byte(sample))
+
+
+def _invalid_share(sample: bytes) -> float:
+    """How much of the non-ASCII bytes is not UTF-8."""
+    high = sum(byte >= 0x80 for byte in sample)
+    if not high:
+        return 0.0
+    bad = sum(0xDC80 <= ord(char) <= 0xDCFF for char in sample.decode("utf-8", "surrogateescape"))
+    return bad / high
+
+
+def _score(sample: bytes, name: str, ranges: tuple[tuple[int, int], ...], is_whole: bool) -> float:
+    try:
+        text = codecs.getincrementaldecoder(name)().decode(sample, is_whole)
+    except (UnicodeDecodeError, LookupError):
+        return 0.0
+    codes = [ord(char) for char in text if char > "\x7f"]
+    if not codes:
+        return 0.0
+    inside = sum(any(low <= code <= high for low, high in ranges) for code in codes)
+    common = sum(0x3040 <= code <= 0x30FF or 0xAC00 <= code <= 0xD7A3 for code in codes)
+    return (inside + 0.05 * common) / len(codes)
+
+
+def _single_byte(sample: bytes) -> str:
+    """Cyrillic where most letters are, else Western; both read every byte."""
+    best, best_score = "", 0.0
+    for name in _CYRILLIC:
+        text = sample.decode(name, "replace")
+        high = [char for char in text if char > "\x7f"]
+        lower = sum("а" <= char <= "я" for char in high)
+        score = lower / max(1, len(high))
+        if score > best_score:
+            best, best_score = name, score
+    high_share = sum(byte >= 0x80 for byte in sample) / max(1, len(sample))
+    if best_score > 0.7 and high_share > 0.2:
+        return best
+    try:
+        sample.decode("cp1252")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "cp1252"

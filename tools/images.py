@@ -1,0 +1,133 @@
+"""Images by what their bytes say: kind and size, and made smaller for models where that is possible."""
+
+import base64
+import io
+import struct
+from typing import Final
+
+import msgspec
+
+MAX_SIDE: Final = 2000
+MAX_BYTES: Final = 4_500_000
+"""Of the base64 form; providers refuse more."""
+_MAX_UNSCALED_SIDE: Final = 8000
+"""Larger ones are refused by providers; up to that they scale down themselves."""
+
+
+class ImageInfo(msgspec.Struct, frozen=True, kw_only=True):
+    mime_type: str
+    width: int = 0
+    height: int = 0
+    """Zero where the header does not tell."""
+
+
+class ReadyImage(msgspec.Struct, frozen=True, kw_only=True):
+    """An image as it is sent."""
+
+    data: str
+    info: ImageInfo
+    note: str = ""
+    problem: str = ""
+    """Why it cannot be sent; `data` is empty then."""
+
+
+def identify(head: bytes) -> ImageInfo | None:
+    """What kind of image begins like this, or None."""
+    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+        if b"acTL" in head[:256]:
+            return ImageInfo(mime_type="image/png")
+        width, height = struct.unpack(">II", head[16:24]) if len(head) >= 24 else (0, 0)
+        return ImageInfo(mime_type="image/png", width=width, height=height)
+    if head[:6] in (b"GIF87a", b"GIF89a"):
+        width, height = struct.unpack("<HH", head[6:10]) if len(head) >= 10 else (0, 0)
+        return ImageInfo(mime_type="image/gif", width=width, height=height)
+    if head.startswith(b"\xff\xd8\xff"):
+        return _jpeg(head)
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return _webp(head)
+    if head[:2] == b"BM" and len(head) >= 26 and head[6:10] == b"\0\0\0\0":
+        width, height = struct.unpack("<ii", head[18:26])
+        return ImageInfo(mime_type="image/bmp", width=abs(width), height=abs(height))
+    return None
+
+
+def _jpeg(head: bytes) -> ImageInfo:
+    position = 2
+    while position + 9 < len(head) and head[position] == 0xFF:
+        marker = head[position + 1]
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            height, width = struct.unpack(">HH", head[position + 5 : position + 9])
+            return ImageInfo(mime_type="image/jpeg", width=width, height=height)
+        position += 2 + int.from_bytes(head[position + 2 : position + 4], "big")
+    return ImageInfo(mime_type="image/jpeg")
+
+
+def _webp(head: bytes) -> ImageInfo:
+    width = height = 0
+    if head[12:16] == b"VP8X" and len(head) >= 30:
+        width = int.from_bytes(head[24:27], "little") + 1
+        height = int.from_bytes(head[27:30], "little") + 1
+    elif head[12:16] == b"VP8L" and len(head) >= 25:
+        bits = int.from_bytes(head[21:25], "little")
+        width, height = (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    elif head[12:16] == b"VP8 " and len(head) >= 30:
+        width = int.from_bytes(head[26:28], "little") & 0x3FFF
+        height = int.from_bytes(head[28:30], "little") & 0x3FFF
+    return ImageInfo(mime_type="image/webp", width=width, height=height)
+
+
+def prepare(data: bytes, info: ImageInfo, *, resizes: bool) -> ReadyImage:
+    """The image for a model: as it is if it is small enough, else scaled down, else refused with a way out."""
+    fits = max(info.width, info.height) <= MAX_SIDE and _encoded_size(data) <= MAX_BYTES
+    if fits and info.mime_type != "image/bmp":
+        return ReadyImage(data=base64.b64encode(data).decode(), info=info)
+    smaller = _scaled(data, info) if resizes else None
+    if smaller is not None:
+        return smaller
+    if info.mime_type == "image/bmp":
+        return ReadyImage(data="", info=info, problem="models read no BMP; convert it to PNG with bash first")
+    if _encoded_size(data) > MAX_BYTES or max(info.width, info.height) > _MAX_UNSCALED_SIDE:
+        size = f"{info.width}x{info.height}, {len(data):,} bytes"
+        return ReadyImage(
+            data="", info=info, problem=f"too large for a model ({size}); scale it down with bash first"
+        )
+    return ReadyImage(data=base64.b64encode(data).decode(), info=info)
+
+
+def _encoded_size(data: bytes) -> int:
+    return (len(data) + 2) // 3 * 4
+
+
+def _scaled(data: bytes, info: ImageInfo) -> ReadyImage | None:
+    """With Pillow, where it is installed."""
+    try:
+        from PIL import Image  # noqa: PLC0415  # pyright: ignore[reportMissingImports]  (optional)
+    except ImportError:
+        return None
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            original = image.size
+            image.load()
+            shown = image if image.mode in ("RGB", "RGBA", "L") else image.convert("RGBA")
+            for side in (MAX_SIDE, 1568, 1024, 512):
+                shown.thumbnail((side, side))
+                for kind, options in (("PNG", {}), ("JPEG", {"quality": 80})):
+                    buffer = io.BytesIO()
+                    (shown.convert("RGB") if kind == "JPEG" else shown).save(buffer, kind, **options)
+                    if _encoded_size(buffer.getvalue()) <= MAX_BYTES:
+                        return _scaled_image(buffer.getvalue(), kind, original, shown.size)
+    except (OSError, ValueError, Image.DecompressionBombError):
+        return None
+    return None
+
+
+def _scaled_image(data: bytes, kind: str, original: tuple[int, int], size: tuple[int, int]) -> ReadyImage:
+    note = ""
+    if original != size:
+        factor = original[0] / size[0]
+        note = (
+            f"original {original[0]}x{original[1]}, shown at {size[0]}x{size[1]}; "
+            f"multiply coordinates by {factor:.2f} for the original"
+        )
+    info = ImageInfo(mime_type=f"image/{kind.lower()}", width=size[0], height=size[1])
+    return ReadyImage(data=base64.b64encode(data).decode(), info=info, note=note)

@@ -1,0 +1,59 @@
+"""Points a shell command at the better tool, where the model has one. Off unless a setting turns it on."""
+
+import re
+from collections.abc import Collection
+from typing import Final
+
+import msgspec
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    pattern: str
+    tool: str
+    message: str
+    ignore_case: bool = False
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule(
+        pattern=r"\s*(?:echo|printf|cat)\b[^|;&]*[^0-9&>-]>{1,2}\s*(?!/dev/|&)[^\s&|;]",
+        tool="write",
+        message="Use the write tool to make files: it keeps quoting intact and shows the change.",
+    ),
+    Rule(
+        pattern=r"\s*(?:cat|head|tail|less|more)\s+(?!-f\b)[^|;&><]+$",
+        tool="read",
+        message="Use the read tool: it pages, numbers and remembers what was seen.",
+    ),
+    Rule(
+        pattern=r"\s*(?:grep|egrep|fgrep|rg|ripgrep|ag|ack)\s[^|;&><]+$",
+        tool="grep",
+        message="Use the grep tool: it respects .gitignore and limits its output.",
+    ),
+    Rule(
+        pattern=r"\s*(?:find|fd|fdfind|locate)\s.*(?:-name|-iname|-type|--type|-glob|--glob)\b[^|;&><]*$",
+        tool="find",
+        message="Use the find tool: it respects .gitignore and sorts by recency.",
+    ),
+    Rule(
+        pattern=r"\s*(?:sed\s(?:.*\s)?(?:-[a-zA-Z]*i|--in-place)|perl\s(?:.*\s)?-[a-zA-Z]*i|awk\s.*-i\s+inplace)",
+        tool="edit",
+        message="Use the edit tool: it checks what it replaces and can be undone.",
+    ),
+)
+
+
+def better_tool(
+    command: str, without_cd: str, tools: Collection[str], rules: tuple[Rule, ...] = RULES
+) -> str | None:
+    """Why `command` is refused, or None. A rule counts only if its tool is there; a broken pattern never does."""
+    for rule in rules:
+        if rule.tool not in tools:
+            continue
+        try:
+            pattern = re.compile(rule.pattern, re.DOTALL | (re.IGNORECASE if rule.ignore_case else 0))
+        except re.error:
+            continue
+        if pattern.match(command.strip()) or pattern.match(without_cd.strip()):
+            return f"Blocked: {rule.message}\n\nOriginal command: {command}"
+    return None

@@ -1,0 +1,171 @@
+"""Lines of files of any size: where each begins, and pages cut out of the middle, in constant memory."""
+
+import bisect
+from array import array
+from collections import OrderedDict
+from typing import BinaryIO, Final
+
+import msgspec
+
+from tools.threads import Stop
+
+BLOCK: Final = 64 * 1024
+_MAX_INDEXES: Final = 32
+_LINE_FEED: Final = b"\n"
+
+
+class FileShrank(Exception):
+    """The file has fewer lines than when its index was made."""
+
+
+class LineIndex:
+    """How many lines begin before each block of a file."""
+
+    def __init__(self, line_feeds: "array[int]", size: int, *, ends_with_line_feed: bool) -> None:
+        self._line_feeds = line_feeds
+        """Line feeds before block i; one more entry than blocks."""
+        self.size = size
+        self.total_lines = line_feeds[-1] + (0 if ends_with_line_feed or not size else 1)
+
+    def block_of(self, line: int) -> tuple[int, int]:
+        """The block in which `line` (from 1) begins, and how many line feeds of it come before that line."""
+        needed = line - 1
+        if needed <= 0:
+            return 0, 0
+        block = bisect.bisect_left(self._line_feeds, needed) - 1
+        return block, needed - self._line_feeds[block]
+
+
+def build_index(file: BinaryIO, stop: Stop) -> LineIndex:
+    buffer = bytearray(BLOCK)
+    counts = array("Q", [0])
+    size = found = 0
+    last = b""
+    while count := _fill(file, buffer):
+        stop.check()
+        found += buffer.count(_LINE_FEED, 0, count)
+        counts.append(found)
+        size += count
+        last = bytes(buffer[count - 1 : count])
+    return LineIndex(counts, size, ends_with_line_feed=last == _LINE_FEED)
+
+
+def _fill(file: BinaryIO, buffer: bytearray) -> int:
+    """Reads until the buffer is full or the file at its end."""
+    view = memoryview(buffer)
+    filled = 0
+    while filled < len(buffer):
+        count = file.readinto(view[filled:])  # pyright: ignore[reportAttributeAccessIssue]  (raw files have it)
+        if not count:
+            break
+        filled += count
+    return filled
+
+
+class RawPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Whole lines of a file, as bytes, without their line feeds."""
+
+    first_line: int
+    lines: tuple[bytes, ...]
+    clipped_bytes: int = 0
+    """Set when the page is the beginning of one line that is too long: how long that line is."""
+    is_cut_by_bytes: bool = False
+
+
+def read_page(file: BinaryIO, index: LineIndex, first_line: int, max_lines: int, max_bytes: int) -> RawPage:
+    """Lines from `first_line` on, as many whole ones as fit; of a first line that does not, its beginning."""
+    data, is_end = _bytes_from(file, index, first_line, max_bytes)
+    lines: list[bytes] = []
+    position = size = 0
+    while len(lines) < max_lines and position < len(data):
+        end = data.find(_LINE_FEED, position)
+        if end < 0:
+            if not is_end and not lines:
+                return RawPage(
+                    first_line=first_line,
+                    lines=(data[position : position + max_bytes],),
+                    clipped_bytes=_line_length(file, index, first_line),
+                    is_cut_by_bytes=True,
+                )
+            if not is_end:
+                return RawPage(first_line=first_line, lines=tuple(lines), is_cut_by_bytes=True)
+            end = len(data)
+        length = end - position
+        if size + length > max_bytes:
+            if lines:
+                return RawPage(first_line=first_line, lines=tuple(lines), is_cut_by_bytes=True)
+            return RawPage(
+                first_line=first_line,
+                lines=(data[position : position + max_bytes],),
+                clipped_bytes=length,
+                is_cut_by_bytes=True,
+            )
+        lines.append(data[position:end])
+        size += length + 1
+        position = end + 1
+    return RawPage(first_line=first_line, lines=tuple(lines))
+
+
+def _after_line_feed(buffer: bytearray, position: int, count: int) -> int:
+    found = buffer.find(_LINE_FEED, position, count)
+    if found < 0:
+        raise FileShrank
+    return found + 1
+
+
+def _bytes_from(file: BinaryIO, index: LineIndex, line: int, wanted: int) -> tuple[bytes, bool]:
+    """At least `wanted` bytes and a line feed's worth from the start of `line`, and whether the file ends there."""
+    block, skip = index.block_of(line)
+    file.seek(block * BLOCK)
+    buffer = bytearray(BLOCK)
+    count = _fill(file, buffer)
+    position = 0
+    for _ in range(skip):
+        position = _after_line_feed(buffer, position, count)
+    data = bytearray(buffer[position:count])
+    while len(data) <= wanted + 1:
+        more = _fill(file, buffer)
+        if not more:
+            return bytes(data), True
+        data += buffer[:more]
+    return bytes(data), block * BLOCK + position + len(data) >= index.size
+
+
+def _line_length(file: BinaryIO, index: LineIndex, line: int) -> int:
+    """How long one line is, without holding it."""
+    block, skip = index.block_of(line)
+    file.seek(block * BLOCK)
+    buffer = bytearray(BLOCK)
+    count = _fill(file, buffer)
+    position = 0
+    for _ in range(skip):
+        position = _after_line_feed(buffer, position, count)
+    length = 0
+    while count:
+        end = buffer.find(_LINE_FEED, position, count)
+        if end >= 0:
+            return length + end - position
+        length += count - position
+        position = 0
+        count = _fill(file, buffer)
+    return length
+
+
+class LineIndexes:
+    """Indexes of the files read last, kept as long as the files stay as they are."""
+
+    def __init__(self) -> None:
+        self._indexes: OrderedDict[str, tuple[object, LineIndex]] = OrderedDict()
+
+    def index(self, path: str, version: object, file: BinaryIO, stop: Stop) -> LineIndex:
+        known = self._indexes.get(path)
+        if known and known[0] == version:
+            self._indexes.move_to_end(path)
+            return known[1]
+        file.seek(0)
+        index = build_index(file, stop)
+        self._indexes[path] = (version, index)
+        self._indexes.move_to_end(path)
+        while len(self._indexes) > _MAX_INDEXES:
+            self._indexes.popitem(last=False)
+        return index

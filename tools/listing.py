@@ -1,0 +1,43 @@
+"""The entries of a directory as text, for `ls` and for a `read` of a directory."""
+
+import msgspec
+
+from tools.limits import Truncation, truncate_head
+from tools.operations import FileOperations
+from tools.text import one_line
+
+MAX_ENTRIES = 500
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    text: str
+    """With a notice when something is left out."""
+    shown: int
+    total: int
+    limit_reached: int | None = None
+    truncation: Truncation | None = None
+
+
+def list_directory(files: FileOperations, path: str, limit: int = MAX_ENTRIES) -> Listing:
+    """Names sorted without regard to case, directories with a slash, dotfiles included."""
+    entries = sorted(files.entries(path), key=lambda entry: (entry.name.casefold(), entry.name))
+    shown = [one_line(entry.name) + ("/" if entry.is_directory else "") for entry in entries[:limit]]
+    if not entries:
+        return Listing(text="(empty directory)", shown=0, total=0)
+    cut = truncate_head("\n".join(shown), max_lines=max(limit, 1))
+    notices: list[str] = []
+    is_limited = len(entries) > limit
+    if is_limited:
+        notices.append(
+            f"{limit} entries limit reached. Showing {limit} of {len(entries)}. Use limit={limit * 2} for more"
+        )
+    if cut.truncated:
+        notices.append(f"50.0KB limit reached after {cut.output_lines} of {len(entries)} entries")
+    text = cut.content + (f"\n\n[{'. '.join(notices)}]" if notices else "")
+    return Listing(
+        text=text,
+        shown=cut.output_lines,
+        total=len(entries),
+        limit_reached=limit if is_limited else None,
+        truncation=cut if cut.truncated else None,
+    )

@@ -1,0 +1,38 @@
+"""Texts that look the same to a reader: one spelling for all of them, and the way back to the original's columns."""
+
+import unicodedata
+from typing import Final
+
+from tools.text import visible
+
+_QUOTES: Final = dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u2035\u02bc\u00b4\u0060", "'") | dict.fromkeys(
+    "\u201c\u201d\u201e\u201f\u2033\u2036\u00ab\u00bb", '"'
+)
+_DASHES: Final = dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-")
+_SPACES: Final = dict.fromkeys(
+    "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "
+)
+_INVISIBLE: Final = dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff\ufe0e\ufe0f", "")
+_TABLE: Final = str.maketrans(_QUOTES | _DASHES | _SPACES | _INVISIBLE)
+
+
+def normalized(line: str) -> str:
+    """The one spelling of a line."""
+    if line.isascii():
+        return visible(line).replace("`", "'")
+    return unicodedata.normalize("NFKC", visible(line).translate(_TABLE)).translate(_TABLE)
+
+
+def original_column(line: str, column: int) -> int | None:
+    """Where in `line` the character begins that is at `column` of its normalized spelling; None if inside one."""
+    position = 0
+    index = 0
+    while index < len(line):
+        if position >= column:
+            return index if position == column else None
+        end = index + 1
+        while end < len(line) and unicodedata.combining(line[end]):
+            end += 1
+        position += len(normalized(line[index:end]))
+        index = end
+    return index if position == column else None

@@ -1,0 +1,285 @@
+"""Where the old texts of an edit are in a file: strictly first, then more tolerantly, never ambiguously.
+
+Pure: text in, spans out. Everything works on text with line feeds only; files, their line endings and what is
+written are the business of `tools.editing`, words for a failure that of `tools.nearmiss`.
+"""
+
+import bisect
+import difflib
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate
+from typing import Final, Literal
+
+import msgspec
+
+from tools.lookalikes import normalized, original_column
+
+Strategy = Literal["exact", "line-endings", "trailing-whitespace", "indentation", "look-alikes"]
+_TAB_WIDTHS: Final = (4, 2, 8, 3)
+_MAX_COUNTED: Final = 100
+_MAX_ALIGNED_CELLS: Final = 1_000_000
+
+
+class Span(msgspec.Struct, frozen=True, kw_only=True):
+    """`text[start:end]` is to become `new_text`."""
+
+    start: int
+    end: int
+    new_text: str
+    strategy: Strategy
+
+
+class Ambiguous(Exception):
+    """The old text is there more than once."""
+
+    def __init__(self, strategy: Strategy, lines: list[int]) -> None:
+        super().__init__(f"{len(lines)} matches")
+        self.strategy: Strategy = strategy
+        self.lines = lines
+
+
+class Document:
+    """A text and what matching needs to know of it, found out only when asked."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+    @cached_property
+    def starts(self) -> list[int]:
+        return list(accumulate((len(line) + 1 for line in self.lines), initial=0))
+
+    @cached_property
+    def stripped(self) -> "View":
+        return View(self, str.rstrip)
+
+    @cached_property
+    def alike(self) -> "View":
+        return View(self, lambda line: normalized(line).rstrip())
+
+    @cached_property
+    def bare_lines(self) -> list[str]:
+        return [line.strip() for line in self.lines]
+
+    @cached_property
+    def bare_alike_lines(self) -> list[str]:
+        return [normalized(line).strip() for line in self.lines]
+
+    def line_of(self, position: int) -> int:
+        """The line (from 1) that a position is in."""
+        return self.text.count("\n", 0, position) + 1
+
+
+class View:
+    """A document with every line in another spelling, and the way back."""
+
+    def __init__(self, document: Document, spell: Callable[[str], str]) -> None:
+        self._document = document
+        self.spell = spell
+        self.lines = [spell(line) for line in document.lines]
+        self.text = "\n".join(self.lines)
+        self._starts = list(accumulate((len(line) + 1 for line in self.lines), initial=0))
+
+    def original(self, position: int, *, is_end: bool) -> int | None:
+        """The position in the document's text, or None in the middle of what became one character."""
+        line = bisect.bisect_right(self._starts, position) - 1
+        column = position - self._starts[line]
+        start = self._document.starts[line]
+        spelled, written = self.lines[line], self._document.lines[line]
+        if is_end and column == len(spelled):
+            return start + len(written)
+        if written.startswith(spelled):
+            return start + column
+        found = original_column(written, column)
+        return None if found is None else start + found
+
+    def ends_line(self, position: int) -> bool:
+        return position == len(self.text) or self.text[position] == "\n"
+
+
+def find_span(document: Document, old: str, new: str) -> Span | None:
+    """The one place where `old` is, by the strictest strategy that finds it; None if none does.
+
+    Raises `Ambiguous` when that strategy finds it more than once.
+    """
+    positions = _occurrences(document.text, old)
+    if positions:
+        _check_single("exact", [document.line_of(position) for position in positions])
+        return Span(start=positions[0], end=positions[0] + len(old), new_text=new, strategy="exact")
+    return (
+        _find_in_view(document, document.stripped, "trailing-whitespace", old, new)
+        or _find_indented(document, document.bare_lines, str.strip, "indentation", old, new)
+        or _find_in_view(document, document.alike, "look-alikes", old, new)
+        or _find_indented(
+            document,
+            document.bare_alike_lines,
+            lambda line: normalized(line).strip(),
+            "look-alikes",
+            old,
+            new,
+        )
+    )
+
+
+def _check_single(strategy: Strategy, lines: list[int]) -> None:
+    if len(lines) > 1:
+        raise Ambiguous(strategy, lines)
+
+
+def _occurrences(text: str, wanted: str) -> list[int]:
+    """Where `wanted` begins, overlapping ones too, up to a number nobody would read."""
+    found: list[int] = []
+    position = text.find(wanted)
+    while position >= 0 and len(found) < _MAX_COUNTED:
+        found.append(position)
+        position = text.find(wanted, position + 1)
+    return found
+
+
+def _find_in_view(document: Document, view: View, strategy: Strategy, old: str, new: str) -> Span | None:
+    old_lines = old.split("\n")
+    spelled = [view.spell(line) for line in old_lines]
+    wanted = "\n".join(spelled)
+    if not wanted.strip():
+        return None
+    # White space at the end of the old text stood at the end of a line, so the match has to.
+    needs_line_end = len(old_lines[-1].rstrip()) < len(old_lines[-1])
+    spans: list[tuple[int, int]] = []
+    for position in _occurrences(view.text, wanted):
+        end = position + len(wanted)
+        if needs_line_end and not view.ends_line(end):
+            continue
+        first, last = view.original(position, is_end=False), view.original(end, is_end=True)
+        if first is not None and last is not None:
+            spans.append((first, last))
+    if not spans:
+        return None
+    _check_single(strategy, [document.line_of(first) for first, _ in spans])
+    first, last = spans[0]
+    replacement = _keep_unchanged(document.text[first:last].split("\n"), old_lines, new.split("\n"))
+    return Span(start=first, end=last, new_text="\n".join(replacement), strategy=strategy)
+
+
+def _find_indented(
+    document: Document,
+    bare_lines: list[str],
+    bare: Callable[[str], str],
+    strategy: Strategy,
+    old: str,
+    new: str,
+) -> Span | None:
+    """Whole lines that differ from `old` only by the same shift of their indentation."""
+    old_lines = old.split("\n")
+    includes_line_feed = len(old_lines) > 1 and not old_lines[-1]
+    if includes_line_feed:
+        old_lines.pop()
+    wanted = [bare(line) for line in old_lines]
+    found: list[tuple[int, Callable[[str], str]]] = []
+    for first in _windows(bare_lines, wanted):
+        here = document.lines[first : first + len(wanted)]
+        shift = _shift(old_lines, here)
+        if shift and not (includes_line_feed and first + len(wanted) >= len(document.lines)):
+            found.append((first, shift))
+    if not found:
+        return None
+    _check_single(strategy, [first + 1 for first, _ in found])
+    first, shift = found[0]
+    here = document.lines[first : first + len(wanted)]
+    new_lines = new.split("\n")
+    tail = [new_lines.pop()] if includes_line_feed and not new_lines[-1] else []
+    kept = _keep_unchanged(here, old_lines, new_lines, shift)
+    start = document.starts[first]
+    end = document.starts[first + len(wanted)] - 1
+    if includes_line_feed:
+        end += 1
+    return Span(start=start, end=end, new_text="\n".join(kept + tail), strategy=strategy)
+
+
+def _windows(lines: list[str], wanted: list[str]) -> Iterator[int]:
+    """Where all of `wanted` stand in a row; looks for the longest of them first, which is the rarest."""
+    anchor = max(range(len(wanted)), key=lambda index: len(wanted[index]))
+    if not wanted[anchor]:
+        return
+    position = -1
+    while True:
+        try:
+            position = lines.index(wanted[anchor], position + 1)
+        except ValueError:
+            return
+        first = position - anchor
+        if first >= 0 and lines[first : first + len(wanted)] == wanted:
+            yield first
+
+
+def _shift(old_lines: list[str], here: list[str]) -> Callable[[str], str] | None:
+    """How a line of the old text becomes one of the file, if one rule does it for all of them."""
+    pairs = [
+        (_indentation(mine), _indentation(theirs))
+        for mine, theirs in zip(old_lines, here, strict=True)
+        if mine.strip()
+    ]
+    mine, theirs = pairs[0]
+    if theirs.endswith(mine):
+        more = theirs[: len(theirs) - len(mine)]
+        if all(other == more + own for own, other in pairs):
+            return lambda line: more + line
+    if mine.endswith(theirs):
+        less = mine[: len(mine) - len(theirs)]
+        if all(own == less + other for own, other in pairs):
+            return lambda line: line.removeprefix(less) if line.startswith(less) else line.lstrip(" \t")
+    for width in _TAB_WIDTHS:
+        shifts = {_columns(other, width) - _columns(own, width) for own, other in pairs}
+        if len(shifts) == 1:
+            return _retabbed(shifts.pop(), width, uses_tabs=any("\t" in other for _, other in pairs))
+    return None
+
+
+def _retabbed(shift: int, width: int, *, uses_tabs: bool) -> Callable[[str], str]:
+    def convert(line: str) -> str:
+        own = _indentation(line)
+        columns = max(0, _columns(own, width) + shift)
+        tabs = columns // width if uses_tabs else 0
+        return "\t" * tabs + " " * (columns - tabs * width) + line[len(own) :]
+
+    return convert
+
+
+def _indentation(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _columns(indentation: str, width: int) -> int:
+    return len(indentation.expandtabs(width))
+
+
+def _keep_unchanged(
+    here: list[str], old: list[str], new: list[str], shift: Callable[[str], str] = lambda line: line
+) -> list[str]:
+    """The new lines, where those that the edit does not change stay as the file has them."""
+    out: list[str] = []
+    for tag, first, last, new_first, new_last in _opcodes(old, new):
+        if tag == "equal":
+            out.extend(here[first:last])
+        else:
+            out.extend(shift(line) if line.strip() else line for line in new[new_first:new_last])
+    return out
+
+
+def _opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    if len(old) * len(new) <= _MAX_ALIGNED_CELLS:
+        return difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    head = 0
+    while head < min(len(old), len(new)) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    return [
+        ("equal", 0, head, 0, head),
+        ("replace", head, len(old) - tail, head, len(new) - tail),
+        ("equal", len(old) - tail, len(old), len(new) - tail, len(new)),
+    ]

@@ -1,0 +1,182 @@
+"""The one place through which tools change files: one file at a time, in call order, each change told afterwards.
+
+Undo and change totals stand on the events. What the new content is, each tool computes itself.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from tools.base import FileChange
+from tools.operations import FileOperations, FileStat
+from tools.threads import to_the_end
+
+ChangeListener = Callable[[FileChange], None]
+ContentKeeper = Callable[[str, bytes], None]
+"""Gets (hash, content) of what a change replaces and of what it writes, before it happens."""
+
+Key = tuple[str, object]
+
+
+class FileState(msgspec.Struct, frozen=True, kw_only=True):
+    """A file as a change finds it."""
+
+    data: bytes
+    stat: FileStat
+
+
+I = TypeVar("I")  # noqa: E741  (what the tool wants to know of its own computation)
+
+
+class NewContent(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tool wants the file to be."""
+
+    data: bytes
+    added: int = 0
+    removed: int = 0
+    info: object = None
+    """Handed back to the tool."""
+
+
+class Changed(msgspec.Struct, frozen=True, kw_only=True):
+    """A finished change."""
+
+    change: FileChange
+    stat: FileStat
+    info: object
+
+
+class MutationQueue:
+    """Serial per file (by real path and by inode, so links are one file), parallel across files."""
+
+    def __init__(self, files: FileOperations) -> None:
+        self._files = files
+        self._last: dict[Key, asyncio.Future[None]] = {}
+        self._intake = asyncio.Lock()
+        self._listeners: list[ChangeListener] = []
+        self.keep_content: ContentKeeper | None = None
+
+    def subscribe(self, listener: ChangeListener) -> Callable[[], None]:
+        """Tells `listener` of every change, on the event loop, after it happened. Returns how to stop that."""
+        self._listeners.append(listener)
+
+        def unsubscribe() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        return unsubscribe
+
+    async def change(
+        self, path: str, call_id: str, compute: Callable[[FileState | None], NewContent]
+    ) -> Changed:
+        """Replaces the content of `path` with what `compute` makes of its present state (None: not there).
+
+        `compute` runs in a thread; what it raises leaves the file alone. A change that has begun is finished
+        and told even if its caller is cancelled meanwhile.
+        """
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        async with self._intake:
+            keys = await asyncio.to_thread(self._keys, path)
+            before = {self._last[key] for key in keys if key in self._last}
+            for key in keys:
+                self._last[key] = done
+        try:
+            if before:
+                await asyncio.wait(before)
+            return await self._change_and_tell(path, call_id, compute)
+        finally:
+            self._release(done, keys, {future for future in before if not future.done()})
+
+    async def _change_and_tell(
+        self, path: str, call_id: str, compute: Callable[[FileState | None], NewContent]
+    ) -> Changed:
+        finished: list[Changed] = []
+        try:
+            await to_the_end(lambda: finished.append(self._change_now(path, call_id, compute)))
+        finally:
+            for changed in finished:
+                self._tell(changed.change)
+        return finished[0]
+
+    def _change_now(
+        self, path: str, call_id: str, compute: Callable[[FileState | None], NewContent]
+    ) -> Changed:
+        state = self._state(path)
+        content = compute(state)
+        before_hash = content_hash(state.data) if state else None
+        after_hash = content_hash(content.data)
+        if self.keep_content is not None:
+            if state and before_hash:
+                self.keep_content(before_hash, state.data)
+            self.keep_content(after_hash, content.data)
+        self._files.replace(path, content.data)
+        stat = self._files.stat(path)
+        change = FileChange(
+            path=path,
+            call_id=call_id,
+            before_hash=before_hash,
+            after_hash=after_hash,
+            mode_before=state.stat.mode if state else None,
+            mode_after=stat.mode,
+            added=content.added,
+            removed=content.removed,
+        )
+        return Changed(change=change, stat=stat, info=content.info)
+
+    def _state(self, path: str) -> FileState | None:
+        try:
+            stat = self._files.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        if stat.kind == "directory":
+            raise IsADirectoryError(21, "Is a directory", path)
+        with self._files.open(path) as file:
+            return FileState(data=file.read(), stat=stat)
+
+    def _keys(self, path: str) -> tuple[Key, ...]:
+        real = self._files.real_path(path)
+        try:
+            stat = self._files.stat(path)
+        except OSError:
+            return (("path", real),)
+        if not stat.inode:
+            return (("path", real),)
+        return ("path", real), ("inode", (stat.device, stat.inode))
+
+    def _release(
+        self, done: "asyncio.Future[None]", keys: tuple[Key, ...], waiting_for: set["asyncio.Future[None]"]
+    ) -> None:
+        """Lets the next one go: at once, or, if this one gave up early, once those before it are done."""
+        remaining = set(waiting_for)
+
+        def one_done(future: "asyncio.Future[None]") -> None:
+            remaining.discard(future)
+            finish_if_free()
+
+        def finish_if_free() -> None:
+            if remaining or done.done():
+                return
+            done.set_result(None)
+            for key in keys:
+                if self._last.get(key) is done:
+                    del self._last[key]
+
+        for future in waiting_for:
+            future.add_done_callback(one_done)
+        finish_if_free()
+
+    def _tell(self, change: FileChange) -> None:
+        for listener in tuple(self._listeners):
+            try:
+                listener(change)
+            except Exception as problem:  # noqa: BLE001  (a listener must not undo a change that happened)
+                asyncio.get_running_loop().call_exception_handler(
+                    {"message": "A listener for file changes failed", "exception": problem}
+                )
+
+
+def content_hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,103 @@
+"""Why an old text was not found, so that the next try succeeds: the nearest region of the file, white space shown."""
+
+import difflib
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+from tools.limits import clip_line
+from tools.text import visible
+
+_MAX_REGION: Final = 12
+_MAX_COMPARED: Final = 20_000
+_MAX_LINE: Final = 300
+
+
+def show_white_space(line: str) -> str:
+    """Tabs always, spaces where they are easily overlooked: at the ends and in runs."""
+    body = line.strip(" \t")
+    if not body:
+        return line.replace("\t", "→").replace(" ", "·")
+    start = line.index(body)
+    before, after = line[:start], line[start + len(body) :]
+    middle = body.replace("\t", "→").replace("\u00a0", "⍽")
+    return visible(
+        before.replace("\t", "→").replace(" ", "·") + middle + after.replace("\t", "→").replace(" ", "·")
+    )
+
+
+def explain_miss(lines: list[str], old: str, seen: Mapping[int, str]) -> str:
+    """The words after "was not found"."""
+    wanted = old.split("\n")
+    if wanted and not wanted[-1]:
+        wanted.pop()
+    parts: list[str] = []
+    stale = _stale_lines(lines, wanted, seen)
+    if stale:
+        first, last = stale
+        parts.append(
+            f"The file has changed since you read it: this text was at lines {first}-{last}. Read those lines again."
+        )
+    start = _nearest(lines, wanted)
+    if start is None:
+        parts.append("Nothing like it is in the file. Read the file before editing it.")
+        return "\n".join(parts)
+    count = min(len(wanted), _MAX_REGION, len(lines) - start)
+    parts.append(f"Nearest text, lines {start + 1}-{start + count} (→ is a tab, · a space):")
+    for offset in range(count):
+        same = lines[start + offset] == wanted[offset]
+        mark = " " if same else "≠"
+        shown, _ = clip_line(show_white_space(lines[start + offset]), _MAX_LINE)
+        parts.append(f"{mark} {start + offset + 1}: {shown}")
+    parts.append(_first_difference(lines, wanted, start, count))
+    return "\n".join(part for part in parts if part)
+
+
+def _first_difference(lines: list[str], wanted: list[str], start: int, count: int) -> str:
+    for offset in range(count):
+        if lines[start + offset] != wanted[offset]:
+            shown, _ = clip_line(show_white_space(wanted[offset]), _MAX_LINE)
+            return f"Line {offset + 1} of oldText is: {shown}"
+    return ""
+
+
+def _stale_lines(lines: list[str], wanted: list[str], seen: Mapping[int, str]) -> tuple[int, int] | None:
+    """Where the model saw this text, if the file is different there now."""
+    if not wanted:
+        return None
+    needle = wanted[0].strip()
+    for number, text in seen.items():
+        if text.strip() != needle:
+            continue
+        if all(seen.get(number + offset, "").strip() == line.strip() for offset, line in enumerate(wanted)):
+            now = lines[number - 1 : number - 1 + len(wanted)]
+            if [line.strip() for line in now] != [line.strip() for line in wanted]:
+                return number, number + len(wanted) - 1
+    return None
+
+
+def _nearest(lines: list[str], wanted: list[str]) -> int | None:
+    """Where most of the wanted lines are at their places; else where the longest of them has its best likeness."""
+    rare = {line.strip(): index for index, line in enumerate(wanted) if len(line.strip()) > 2}
+    votes: Counter[int] = Counter()
+    for number, line in enumerate(lines):
+        index = rare.get(line.strip())
+        if index is not None and number >= index:
+            votes[number - index] += 1
+    if votes:
+        return votes.most_common(1)[0][0]
+    longest = max(rare, key=len, default="")
+    if not longest:
+        return None
+    best, best_ratio = None, 0.5
+    matcher = difflib.SequenceMatcher(None, "", longest[:_MAX_LINE], autojunk=False)
+    for number, line in enumerate(lines[:_MAX_COMPARED]):
+        candidate = line.strip()[:_MAX_LINE]
+        if not candidate or abs(len(candidate) - len(longest[:_MAX_LINE])) > len(candidate) + 10:
+            continue
+        matcher.set_seq1(candidate)
+        if matcher.real_quick_ratio() > best_ratio and matcher.quick_ratio() > best_ratio:
+            ratio = matcher.ratio()
+            if ratio > best_ratio:
+                best, best_ratio = number, ratio
+    return None if best is None else max(0, best - rare[longest])

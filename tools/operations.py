@@ -1,0 +1,253 @@
+"""What the tools need of the place where the project lives: its files and its processes.
+
+Local here; a project behind ssh, in a container or in a test is another object with these methods. File
+operations may block: tools call them off the event loop. Processes write into a file descriptor that the caller
+holds, so that a remote one is simply a local process that forwards.
+"""
+
+import errno
+import os
+import secrets
+import stat as stat_module
+from collections.abc import Mapping
+from pathlib import Path
+from typing import BinaryIO, Literal, Protocol
+
+import msgspec
+
+
+class FileStat(msgspec.Struct, frozen=True, kw_only=True):
+    kind: Literal["file", "directory", "other"]
+    size: int
+    mtime_ns: int
+    mode: int
+    """Permission bits."""
+    device: int = 0
+    inode: int = 0
+    """Zero where the place has none."""
+    links: int = 1
+
+    @property
+    def version(self) -> tuple[int, int, int, int]:
+        """Equal as long as nobody changed the file."""
+        return (self.device, self.inode, self.size, self.mtime_ns)
+
+
+class DirectoryEntry(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    is_directory: bool
+
+
+class FileOperations(Protocol):
+    """Files, by absolute path. Failures are `OSError`s."""
+
+    def stat(self, path: str) -> FileStat: ...
+
+    def real_path(self, path: str) -> str: ...
+
+    def open(self, path: str) -> BinaryIO:
+        """A regular file for reading. Anything else is an error, never a wait."""
+        ...
+
+    def entries(self, path: str) -> list[DirectoryEntry]: ...
+
+    def modified(self, folder: str, names: list[str]) -> list[int]:
+        """When each was changed last, in nanoseconds; 0 for one that is gone. Names may hold slashes."""
+        ...
+
+    def make_directory(self, path: str) -> None:
+        """With its parents; already there is fine."""
+        ...
+
+    def replace(self, path: str, data: bytes) -> None:
+        """Makes `data` the file's content, all or nothing, keeping its mode and what links to it."""
+        ...
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    argv: tuple[str, ...]
+    cwd: str
+    environment: Mapping[str, str]
+    is_guarded: bool = True
+    """Whether it has to be ended should bayou be killed; a short search ends by itself."""
+
+
+class RunningProcess(Protocol):
+    """A started command with all its descendants."""
+
+    @property
+    def pid(self) -> int: ...
+
+    async def wait(self) -> int:
+        """Its exit code; negative for the signal that ended it."""
+        ...
+
+    async def end(self) -> None:
+        """Ends it and everything that it started."""
+        ...
+
+    def kill(self) -> None:
+        """The same at once, without waiting."""
+        ...
+
+    def has_survivors(self) -> bool:
+        """Whether something that it started still runs."""
+        ...
+
+
+class ProcessOperations(Protocol):
+    async def start(
+        self, command: Command, output: int, *, errors: int | None = None, terminal: int | None = None
+    ) -> RunningProcess:
+        """Starts `command` in a process group of its own; stdout and stderr go to `output`, stdin is empty.
+
+        With `errors`, stderr goes there instead.
+
+        With `terminal` (a pseudo-terminal's descriptor) all three are that, and it is the controlling one.
+        """
+        ...
+
+    def find_program(self, name: str) -> str | None: ...
+
+
+class LocalFiles:
+    """This machine's files."""
+
+    def stat(self, path: str) -> FileStat:
+        found = Path(path).stat()
+        if stat_module.S_ISREG(found.st_mode):
+            kind = "file"
+        elif stat_module.S_ISDIR(found.st_mode):
+            kind = "directory"
+        else:
+            kind = "other"
+        return FileStat(
+            kind=kind,
+            size=found.st_size,
+            mtime_ns=found.st_mtime_ns,
+            mode=stat_module.S_IMODE(found.st_mode),
+            device=found.st_dev,
+            inode=found.st_ino,
+            links=found.st_nlink,
+        )
+
+    def real_path(self, path: str) -> str:
+        return os.path.realpath(path)
+
+    def open(self, path: str) -> BinaryIO:
+        # Non-blocking, because a file may have become a FIFO since anyone looked.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        mode = os.fstat(descriptor).st_mode
+        if stat_module.S_ISREG(mode):
+            return os.fdopen(descriptor, "rb", buffering=0)  # pyright: ignore[reportReturnType]  (FileIO reads)
+        os.close(descriptor)
+        code = errno.EISDIR if stat_module.S_ISDIR(mode) else errno.EINVAL
+        raise OSError(code, "Not a regular file", path)
+
+    def entries(self, path: str) -> list[DirectoryEntry]:
+        with os.scandir(path) as found:
+            return [
+                DirectoryEntry(name=entry.name, is_directory=_leads_to_directory(entry)) for entry in found
+            ]
+
+    def modified(self, folder: str, names: list[str]) -> list[int]:
+        return [_modified(f"{folder}/{name}") for name in names]
+
+    def make_directory(self, path: str) -> None:
+        Path(path).mkdir(parents=True, exist_ok=True)
+
+    def replace(self, path: str, data: bytes) -> None:
+        target = os.path.realpath(path)
+        try:
+            old = Path(target).stat()
+        except FileNotFoundError:
+            old = None
+        if old is not None and not (old.st_mode & 0o222 and os.access(target, os.W_OK)):
+            raise PermissionError(errno.EACCES, "The file is read-only", path)
+        if old is not None and old.st_nlink > 1:
+            _overwrite(target, data)
+            return
+        try:
+            _swap_in(target, data, old)
+        except OSError as problem:
+            # A folder that takes no new file, or a file that cannot be renamed over (a mount point).
+            if old is None or problem.errno not in (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV):
+                raise
+            _overwrite(target, data)
+
+
+def _modified(path: str) -> int:
+    try:
+        return os.lstat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _leads_to_directory(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _swap_in(target: str, data: bytes, old: os.stat_result | None) -> None:
+    """Writes beside the target, then renames: the target is the old file or the new one, never half of it."""
+    beside = Path(target).with_name(f".bayou-{secrets.token_hex(8)}.tmp")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        try:
+            _write_all(descriptor, data)
+            if old is not None:
+                _take_over_owner(descriptor, old)
+                os.fchmod(descriptor, stat_module.S_IMODE(old.st_mode))
+        finally:
+            os.close(descriptor)
+        beside.rename(target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def _take_over_owner(descriptor: int, old: os.stat_result) -> None:
+    now = os.fstat(descriptor)
+    if (now.st_uid, now.st_gid) == (old.st_uid, old.st_gid):
+        return
+    try:
+        os.fchown(descriptor, old.st_uid, old.st_gid)
+    except PermissionError:
+        pass  # Only the superuser may give files away; the content matters more.
+
+
+def _overwrite(target: str, data: bytes) -> None:
+    """In place, for files whose inode has to stay. Space is reserved first; a failure puts the old bytes back."""
+    descriptor = os.open(target, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        size = os.fstat(descriptor).st_size
+        old = _read_all(descriptor, size)
+        try:
+            if len(data) > size and hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(descriptor, size, len(data) - size)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            _write_all(descriptor, data)
+            os.ftruncate(descriptor, len(data))
+        except OSError:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            _write_all(descriptor, old)
+            os.ftruncate(descriptor, size)
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _read_all(descriptor: int, size: int) -> bytes:
+    parts: list[bytes] = []
+    while size > 0 and (part := os.read(descriptor, size)):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

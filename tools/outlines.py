@@ -1,0 +1,45 @@
+"""`read` with `map` or `symbol`: asks the mapper, which is loaded only then."""
+
+from pathlib import Path
+
+from tools.base import ToolError
+from tools.limits import MAX_BYTES
+from tools.results import ToolResult, text_result
+from tools.text import visible
+from tools.threads import Stop
+
+_DEADLINE_SECONDS = 2.0
+_MAX_LISTED = 20
+
+
+def outline_result(path: str, shown: str, stop: Stop) -> ToolResult:
+    """The outline of a file as the result itself."""
+    # The mapper brings parsers along, which most sessions start without.
+    from tools.filemap.map import map_file  # noqa: PLC0415
+    from tools.filemap.render import render_map  # noqa: PLC0415
+
+    outline = map_file(Path(path), deadline_seconds=_DEADLINE_SECONDS, cancel=lambda: stop.is_set)
+    rendered = render_map(outline, budget_bytes=MAX_BYTES)
+    return text_result(visible(rendered.text), details={"outline": True, "totalLines": outline.total_lines})
+
+
+def symbol_range(path: str, shown: str, name: str, stop: Stop) -> tuple[int, int] | ToolResult:
+    """First and last line of the symbol; when several have that name, a list of them."""
+    from tools.filemap.map import find_symbol, map_file  # noqa: PLC0415  (as above)
+
+    outline = map_file(Path(path), deadline_seconds=_DEADLINE_SECONDS, cancel=lambda: stop.is_set)
+    found = find_symbol(outline, name)
+    if not found:
+        raise ToolError(
+            f"There is no symbol {visible(name)!r} in {shown}. Read it with map: true to see which there are."
+        )
+    if len(found) == 1:
+        return found[0].first_line, found[0].last_line
+    listed = [
+        f"{visible(symbol.name)} ({symbol.kind}) lines {symbol.first_line}-{symbol.last_line}"
+        for symbol in found[:_MAX_LISTED]
+    ]
+    text = f"{len(found)} symbols match {visible(name)!r} in {shown}. Read one by its lines:\n" + "\n".join(
+        listed
+    )
+    return text_result(text, details={"symbols": len(found)})

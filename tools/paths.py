@@ -1,0 +1,99 @@
+"""From the words that a model uses for a path to the path meant, and near misses when there is none."""
+
+import difflib
+import os
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+from tools.text import from_pictures, one_line
+
+_QUOTES = "\"'`"
+_NARROW_SPACE = "\u202f"
+_LISTED_FOR_SUGGESTIONS = 5_000
+
+
+def resolve(raw: str, cwd: Path, exists: Callable[[str], bool]) -> str:
+    """The absolute path that `raw` means. Tries other spellings on a miss.
+
+    Answers the plain spelling if none is there.
+    """
+    plain = absolute(raw, cwd)
+    literal = os.path.normpath(cwd / raw) if raw else str(cwd)
+    if "\0" in raw:
+        return plain
+    for candidate in (literal, plain, *_variants(plain)):
+        if exists(candidate):
+            return candidate
+    return plain
+
+
+def absolute(raw: str, cwd: Path) -> str:
+    """`raw` without quotes, `@`, `~` and `file://`, relative to `cwd`."""
+    text = raw.strip()
+    if len(text) > 1 and text[0] in _QUOTES and text[-1] == text[0]:
+        text = text[1:-1]
+    if text.startswith("@"):
+        text = text[1:]
+    if text.startswith("file://"):
+        text = unquote(urlparse(text).path)
+    if text == "~" or text.startswith("~/"):
+        text = str(Path.home() / text[2:])
+    return os.path.normpath(cwd / text)
+
+
+def _variants(path: str) -> Iterator[str]:
+    """Spellings that look the same: composed and decomposed, screenshot names, pictures, shell escapes."""
+    seen = {path}
+    candidates: list[str] = []
+    for form in ("NFC", "NFD"):
+        candidates.append(unicodedata.normalize(form, path))
+    for time in (" AM", " PM"):
+        candidates.append(path.replace(time, _NARROW_SPACE + time[1:]))
+    candidates.append(path.replace("'", "\u2019"))
+    candidates.append(unicodedata.normalize("NFD", path.replace("'", "\u2019")))
+    candidates.append(path.replace("\\ ", " "))
+    candidates.append(from_pictures(path))
+    for candidate in candidates:
+        if candidate not in seen:
+            seen.add(candidate)
+            yield candidate
+
+
+def display(path: str, cwd: Path) -> str:
+    """A path as people and models read it: relative to `cwd` where it lies inside, one line, valid UTF-8."""
+    inside = os.path.relpath(path, cwd)
+    return one_line(path if inside.startswith("..") else inside)
+
+
+def did_you_mean(path: str, names_in: Callable[[str], Iterable[str]]) -> str:
+    """A sentence about near misses of a path that is not there, or nothing."""
+    parent, name = str(Path(path).parent), Path(path).name
+    try:
+        names = [entry for entry, _ in zip(names_in(parent), range(_LISTED_FOR_SUGGESTIONS), strict=False)]
+    except OSError:
+        return _missing_folder(parent, names_in)
+    same = [entry for entry in names if entry.casefold() == name.casefold()]
+    close = same or difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    if not close:
+        stem = name.rsplit(".", 1)[0]
+        close = [entry for entry in names if stem and entry.rsplit(".", 1)[0] == stem][:3]
+    if not close:
+        return ""
+    listed = " or ".join(one_line(str(Path(parent, entry))) for entry in close)
+    return f" Did you mean {listed}?"
+
+
+def _missing_folder(parent: str, names_in: Callable[[str], Iterable[str]]) -> str:
+    folder = parent
+    while True:
+        above = str(Path(folder).parent)
+        if above == folder:
+            return ""
+        try:
+            names_in(above)
+        except OSError:
+            folder = above
+            continue
+        return f" The folder {one_line(folder)} does not exist.{did_you_mean(folder, names_in)}"

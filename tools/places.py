@@ -1,0 +1,27 @@
+"""Finding what a call's path argument means, the same way for every tool that looks."""
+
+from tools.base import ToolContext, ToolError
+from tools.operations import FileStat
+from tools.paths import resolve
+from tools.workspace import Workspace
+
+
+def exists(workspace: Workspace, path: str) -> bool:
+    try:
+        workspace.files.stat(path)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def locate(workspace: Workspace, raw: str | None, context: ToolContext) -> str:
+    """The absolute path; without one, where the session works."""
+    if raw is None or not raw.strip():
+        return str(context.cwd)
+    if "\0" in raw:
+        raise ToolError("The path holds a null byte, which no file name can have.")
+    return resolve(raw, context.cwd, lambda path: exists(workspace, path))
+
+
+def stat(workspace: Workspace, path: str) -> FileStat:
+    return workspace.files.stat(path)

@@ -1,0 +1,67 @@
+"""What the model last saw of each file, by line: how a stale edit or an overwrite is noticed and explained."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+Version = tuple[int, int, int, int]
+
+_MAX_PATHS = 64
+_MAX_LINES_PER_FILE = 20_000
+
+
+class Seen(msgspec.Struct, kw_only=True):
+    """A file as the model knows it."""
+
+    version: Version
+    lines: dict[int, str] = msgspec.field(default_factory=dict)
+    """By line number, from 1, without line endings."""
+
+
+class ReadCache:
+    """Bounded: the least recently seen file goes first."""
+
+    def __init__(self, max_paths: int = _MAX_PATHS) -> None:
+        self._files: OrderedDict[str, Seen] = OrderedDict()
+        self._max_paths = max_paths
+
+    def record(self, path: str, version: Version, lines: Iterable[tuple[int, str]]) -> None:
+        """Adds lines just shown. Where one contradicts what was known, the older knowledge is dropped."""
+        new = dict(lines)
+        known = self._files.get(path)
+        if known is None or any(known.lines.get(number, text) != text for number, text in new.items()):
+            known = Seen(version=version)
+        known.version = version
+        if len(known.lines) + len(new) > _MAX_LINES_PER_FILE:
+            known.lines.clear()
+            new = dict(list(new.items())[:_MAX_LINES_PER_FILE])
+        known.lines.update(new)
+        self._files[path] = known
+        self._files.move_to_end(path)
+        while len(self._files) > self._max_paths:
+            self._files.popitem(last=False)
+
+    def record_whole(self, path: str, version: Version, text: str) -> None:
+        """The model wrote or changed the file, so it knows all of it."""
+        self._files.pop(path, None)
+        lines = text.split("\n", _MAX_LINES_PER_FILE)[:_MAX_LINES_PER_FILE]
+        self.record(path, version, enumerate((line.removesuffix("\r") for line in lines), start=1))
+
+    def forget(self, path: str) -> None:
+        self._files.pop(path, None)
+
+    def seen(self, path: str) -> Seen | None:
+        return self._files.get(path)
+
+    def lines(self, path: str) -> Mapping[int, str]:
+        known = self._files.get(path)
+        return known.lines if known else {}
+
+    def changed_lines(self, path: str, current: list[str]) -> list[int]:
+        """Numbers of lines that are not any longer as the model saw them."""
+        return sorted(
+            number
+            for number, text in self.lines(path).items()
+            if number > len(current) or current[number - 1].removesuffix("\r") != text
+        )

@@ -1,0 +1,23 @@
+"""The tools that come with bayou, as a table. Which of them a session has is the session's business."""
+
+from tools.base import Tool
+from tools.builtin.bash import bash_tool
+from tools.builtin.edit import edit_tool
+from tools.builtin.find import find_tool
+from tools.builtin.grep import grep_tool
+from tools.builtin.ls import ls_tool
+from tools.builtin.read import read_tool
+from tools.builtin.write import write_tool
+
+
+def builtin_tools() -> tuple[Tool, ...]:
+    """All seven, all active: searching and listing with limits costs less context than doing it with bash."""
+    return (
+        read_tool(),
+        bash_tool(),
+        edit_tool(),
+        write_tool(),
+        grep_tool(),
+        find_tool(),
+        ls_tool(),
+    )

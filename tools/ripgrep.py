@@ -1,0 +1,140 @@
+"""Running ripgrep: which one, with which arguments always, and its output as it comes. What is made of the output is
+each tool's business."""
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tools.base import ToolError
+from tools.operations import Command
+from tools.process import pipe
+from tools.shell import child_environment
+from tools.workspace import Workspace
+
+ALWAYS: Final = ("--no-config", "--hidden", "--no-require-git", "--glob=!.git", "--no-messages")
+_CHUNK: Final = 1 << 20
+_MAX_ERRORS: Final = 16 * 1024
+_MAX_RECORD: Final = 64 << 20
+"""A record longer than this is a file of one enormous line; it is skipped."""
+_VERSION: Final = re.compile(rb"ripgrep (\d+)\.(\d+)(?:\.(\d+))?")
+
+
+class SearchEnd(msgspec.Struct, frozen=True, kw_only=True):
+    exit_code: int
+    errors: str
+    is_stopped: bool
+    """The consumer had enough."""
+
+
+async def find_ripgrep(workspace: Workspace) -> str:
+    """The one that comes with bayou, or the system's if that is newer. Found once per session."""
+    if workspace.ripgrep is None:
+        workspace.ripgrep = await _choose(workspace)
+    return workspace.ripgrep
+
+
+async def _choose(workspace: Workspace) -> str:
+    bundled = _bundled() if workspace.has_local_processes else None
+    system = workspace.processes.find_program("rg")
+    if bundled is None and system is None:
+        raise ToolError("ripgrep (rg) was not found. Search with bash, or install ripgrep.")
+    if bundled is None or system is None or bundled == system:
+        return bundled or system or ""
+    own, other = await asyncio.gather(_version(workspace, bundled), _version(workspace, system))
+    return system if other > own else bundled
+
+
+def _bundled() -> str | None:
+    program = Path(sys.executable).parent / "rg"
+    return str(program) if program.is_file() else None
+
+
+async def _version(workspace: Workspace, program: str) -> tuple[int, ...]:
+    chunks: list[bytes] = []
+
+    def take(data: bytes) -> bool:
+        chunks.append(data)
+        return True
+
+    await run_ripgrep(workspace, (program, "--version"), "/", b"\n", take)
+    match = _VERSION.search(b"\n".join(chunks))
+    return tuple(int(part or 0) for part in match.groups()) if match else ()
+
+
+async def run_ripgrep(
+    workspace: Workspace, argv: tuple[str, ...], cwd: str, separator: bytes, take: Callable[[bytes], bool]
+) -> SearchEnd:
+    """Hands every record of the output to `take`, in a thread, until that answers False."""
+    reading, writing = pipe()
+    errors_reading, errors_writing = os.pipe()
+    try:
+        process = await workspace.processes.start(
+            Command(
+                argv=argv,
+                cwd=cwd,
+                environment=child_environment(workspace.shell, for_model=False),
+                is_guarded=False,
+            ),
+            writing,
+            errors=errors_writing,
+        )
+    except BaseException:
+        os.close(reading)
+        os.close(errors_reading)
+        raise
+    finally:
+        os.close(writing)
+        os.close(errors_writing)
+    records = asyncio.ensure_future(asyncio.to_thread(_read_records, reading, separator, take))
+    errors = asyncio.ensure_future(asyncio.to_thread(_read_errors, errors_reading))
+    try:
+        is_complete = await asyncio.shield(records)
+        if not is_complete:
+            process.kill()
+        code = await process.wait()
+        return SearchEnd(exit_code=code, errors=await asyncio.shield(errors), is_stopped=not is_complete)
+    except asyncio.CancelledError:
+        process.kill()
+        await process.wait()
+        await asyncio.wait({records, errors})
+        raise
+
+
+def _read_records(descriptor: int, separator: bytes, take: Callable[[bytes], bool]) -> bool:
+    """False if `take` had enough."""
+    rest: list[bytes] = []
+    held = 0
+    try:
+        while data := os.read(descriptor, _CHUNK):
+            first, found, tail = data.partition(separator)
+            if not found:
+                held += len(data)
+                if held <= _MAX_RECORD:
+                    rest.append(data)
+                continue
+            if held <= _MAX_RECORD and not take(b"".join([*rest, first])):
+                return False
+            *records, last = tail.split(separator)
+            for record in records:
+                if not take(record):
+                    return False
+            rest, held = [last], len(last)
+        return not (held and held <= _MAX_RECORD) or take(b"".join(rest))
+    finally:
+        os.close(descriptor)
+
+
+def _read_errors(descriptor: int) -> str:
+    kept = b""
+    try:
+        while data := os.read(descriptor, 65536):
+            kept = (kept + data)[:_MAX_ERRORS]
+    finally:
+        os.close(descriptor)
+    return kept.decode("utf-8", "replace")

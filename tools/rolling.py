@@ -1,0 +1,229 @@
+"""Output of any length in bounded memory: its end here, all of it in a file once it is too long to show."""
+
+import codecs
+import os
+import select
+import threading
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from tools.artifacts import Artifact, Artifacts
+from tools.limits import MAX_BYTES, MAX_LINES, Truncation, count_lines, truncate_tail
+from tools.text import plain
+
+_KEPT: Final = 256 * 1024
+_CHUNK: Final = 1 << 20
+_LONGEST_ESCAPE: Final = 256
+MAX_ARTIFACT_BYTES: Final = 8 << 30
+"""Past that the file stops growing, so that a command gone wild does not fill the disk by itself."""
+
+
+class OutputSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """Output so far, as it is shown."""
+
+    truncation: Truncation
+    artifact: Artifact | None = None
+    artifact_problem: str = ""
+    last_line_bytes: int = 0
+
+    @property
+    def text(self) -> str:
+        return self.truncation.content
+
+
+class RollingOutput:
+    """Fed from one thread, looked at from another."""
+
+    def __init__(
+        self, artifacts: Artifacts, tool: str, *, max_artifact_bytes: int = MAX_ARTIFACT_BYTES
+    ) -> None:
+        self._artifacts = artifacts
+        self._tool = tool
+        self._max_artifact_bytes = max_artifact_bytes
+        self._lock = threading.Lock()
+        self._tail = bytearray()
+        self._line_feeds = 0
+        self._line_bytes = 0
+        self._last_line_bytes = 0
+        self._ends_with_line_feed = True
+        self._descriptor = -1
+        self._artifact: Artifact | None = None
+        self._problem = ""
+        self._is_finished = False
+        self.total_bytes = 0
+        self.is_complete = threading.Event()
+        """Set when the source is at its end."""
+
+    def drain(
+        self, descriptor: int, *, on_data: Callable[[bytes], None] | None = None, on_end: Callable[[], None]
+    ) -> None:
+        """Takes everything from a pipe until its end, in a thread, and closes it. Both are called in that thread."""
+        # A daemon: what a detached child still holds open must not keep bayou from ending.
+        arguments = (descriptor, on_data, on_end)
+        threading.Thread(target=self._drain, args=arguments, daemon=True, name="bayou-output").start()
+
+    def _drain(
+        self, descriptor: int, on_data: Callable[[bytes], None] | None, on_end: Callable[[], None]
+    ) -> None:
+        buffer = bytearray(_CHUNK)
+        view = memoryview(buffer)
+        try:
+            # A FIFO without a writer yet would look like one at its end.
+            waiting = select.poll()
+            waiting.register(descriptor, select.POLLIN)
+            waiting.poll()
+            while count := os.readv(descriptor, [buffer]):
+                self.feed(view[:count])
+                if on_data:
+                    on_data(bytes(view[:count]))
+        except OSError:
+            pass  # A pseudo-terminal reports its end like this.
+        finally:
+            os.close(descriptor)
+            with self._lock:
+                if self._is_finished:
+                    self._close()
+            self.is_complete.set()
+            on_end()
+
+    def feed(self, data: "bytes | memoryview") -> None:
+        chunk = bytes(data)
+        if not chunk:
+            return
+        with self._lock:
+            self._count(chunk)
+            if len(chunk) >= _KEPT and self._descriptor >= 0:
+                self._tail[:] = chunk[-_KEPT:]
+            else:
+                self._tail += chunk
+            self.total_bytes += len(chunk)
+            if self._descriptor >= 0:
+                self._write(chunk)
+            elif self.total_bytes > _KEPT and not self._problem and not self._is_finished:
+                self._open_artifact()
+            if len(self._tail) > 2 * _KEPT:
+                del self._tail[:-_KEPT]
+
+    def _count(self, chunk: bytes) -> None:
+        found = chunk.count(b"\n")
+        self._line_feeds += found
+        last = chunk.rfind(b"\n")
+        if not found:
+            self._line_bytes += len(chunk)
+        else:
+            before = chunk.rfind(b"\n", 0, last)
+            complete = last - before - 1
+            self._last_line_bytes = complete if before >= 0 else complete + self._line_bytes
+            self._line_bytes = len(chunk) - last - 1
+        self._ends_with_line_feed = chunk.endswith(b"\n")
+
+    @property
+    def total_lines(self) -> int:
+        return self._line_feeds + (0 if self._ends_with_line_feed else 1)
+
+    def snapshot(self) -> OutputSnapshot:
+        """What to show now."""
+        with self._lock:
+            kept = bytes(self._tail)
+            is_cut = self.total_bytes > len(kept)
+            lines, size = self.total_lines, self.total_bytes
+            last = self._last_line_bytes if self._ends_with_line_feed else self._line_bytes
+        if is_cut:
+            kept = _from_line_start(kept)
+        text = plain(kept.decode("utf-8", "replace"))
+        truncation = truncate_tail(text, total_lines=lines, total_bytes=size)
+        if is_cut and not truncation.truncated:
+            truncation = msgspec.structs.replace(
+                truncation, truncated_by="bytes", last_line_partial=count_lines(text) == 1
+            )
+        return OutputSnapshot(
+            truncation=truncation,
+            artifact=self._artifact,
+            artifact_problem=self._problem,
+            last_line_bytes=last,
+        )
+
+    def finish(self, *, keep_all: bool = False) -> OutputSnapshot:
+        """The last snapshot; whatever it does not show is in its artifact."""
+        found = self.snapshot()
+        with self._lock:
+            if (found.truncation.truncated or keep_all) and self._artifact is None and not self._problem:
+                self._open_artifact()
+            self._is_finished = True
+            if not keep_all or self.is_complete.is_set():
+                self._close()
+        return msgspec.structs.replace(found, artifact=self._artifact, artifact_problem=self._problem)
+
+    def preview(self, max_bytes: int = MAX_BYTES) -> str:
+        """The last lines, cheaply, for updates while the command runs."""
+        with self._lock:
+            kept = bytes(self._tail[-max_bytes - 1 :])
+            is_cut = self.total_bytes > len(kept)
+        if is_cut:
+            kept = _from_line_start(kept)
+        return truncate_tail(plain(kept.decode("utf-8", "replace")), MAX_LINES, max_bytes).content
+
+    def since(self, position: int) -> tuple[bytes, int]:
+        """What came after `position` as far as it is still here, and the position to ask for next."""
+        with self._lock:
+            wanted = min(self.total_bytes - position, len(self._tail))
+            return bytes(self._tail[len(self._tail) - wanted :]), self.total_bytes
+
+    def _open_artifact(self) -> None:
+        try:
+            self._artifact, self._descriptor = self._artifacts.create(self._tool)
+        except OSError as problem:
+            self._problem = problem.strerror or str(problem)
+            return
+        self._write(bytes(self._tail))
+
+    def _write(self, chunk: bytes) -> None:
+        if self.total_bytes > self._max_artifact_bytes:
+            self._problem = f"the file stops at {self._max_artifact_bytes:,} bytes"
+            self._close()
+            return
+        view = memoryview(chunk)
+        try:
+            while view:
+                view = view[os.write(self._descriptor, view) :]
+        except OSError as problem:
+            self._problem = problem.strerror or str(problem)
+            self._close()
+
+    def _close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+class OutputDelta:
+    """Output as it comes, harmless; a character or an escape sequence is never handed out in halves."""
+
+    def __init__(self, output: RollingOutput) -> None:
+        self._output = output
+        self._position = 0
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._held_back = ""
+
+    def take(self) -> str:
+        data, self._position = self._output.since(self._position)
+        text = self._held_back + self._decoder.decode(data)
+        escape = text.rfind("\x1b", -_LONGEST_ESCAPE)
+        cut = len(text) if escape < 0 or "\n" in text[escape:] else escape
+        if text.endswith("\r"):
+            cut = min(cut, len(text) - 1)
+        self._held_back = text[cut:]
+        return plain(text[:cut])
+
+
+def _from_line_start(data: bytes) -> bytes:
+    """Without the part of a line, or of a character, that a cut left at its beginning."""
+    line_feed = data.find(b"\n")
+    if 0 <= line_feed < len(data) - 1:
+        return data[line_feed + 1 :]
+    start = 0
+    while start < min(3, len(data)) and data[start] & 0xC0 == 0x80:
+        start += 1
+    return data[start:]

@@ -1,0 +1,260 @@
+"""Arguments of tools: their JSON Schema from a struct, and raw arguments of a model made to fit or refused in words."""
+
+import json
+from typing import Any, Final
+
+import msgspec
+
+from tools.base import Tool, ToolError
+
+_SHOWN_ARGUMENTS: Final = 2_000
+
+
+class ArgumentsError(ToolError):
+    """The arguments do not fit the tool's schema."""
+
+
+def schema_of(arguments: type[msgspec.Struct]) -> dict[str, Any]:
+    """The JSON Schema of a struct, self-contained and without titles."""
+    schema, components = msgspec.json.schema_components([arguments], ref_template="{name}")
+    return _inline(components[schema[0]["$ref"]], components)
+
+
+def _inline(node: Any, components: dict[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_inline(item, components) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        target = _inline(components[node["$ref"]], components)
+        return {**target, **{key: value for key, value in node.items() if key != "$ref"}}
+    out = {key: _inline(value, components) for key, value in node.items() if key != "title"}
+    if isinstance(out.get("anyOf"), list):
+        out = _without_null(out)
+    if out.get("default", ...) is None:
+        del out["default"]
+    return out
+
+
+def _without_null(node: dict[str, Any]) -> dict[str, Any]:
+    """An optional field is one that may be left out; models need not be told of null."""
+    rest = [option for option in node["anyOf"] if option.get("type") != "null"]
+    if len(rest) == 1:
+        return {**rest[0], **{key: value for key, value in node.items() if key != "anyOf"}}
+    return {**node, "anyOf": rest}
+
+
+def validate_arguments(tool: Tool, raw: Any) -> Any:
+    """`raw`, coerced to the tool's schema: a struct of `tool.arguments` where that is given, else a dict.
+
+    Raises `ArgumentsError` with a text for the model.
+    """
+    if not isinstance(raw, dict):
+        raise ArgumentsError(
+            _failure(tool.name, [("arguments", f"expected an object, got {_kind(raw)}")], raw)
+        )
+    prepared = tool.prepare(dict(raw)) if tool.prepare else raw
+    problems: list[tuple[str, str]] = []
+    value = _fit(prepared, tool.schema, "", problems)
+    if problems:
+        raise ArgumentsError(_failure(tool.name, problems, raw))
+    if tool.arguments is None:
+        return value
+    try:
+        return msgspec.convert(value, tool.arguments, strict=False)
+    except msgspec.ValidationError as problem:
+        raise ArgumentsError(_failure(tool.name, [("arguments", str(problem))], raw)) from None
+
+
+def _failure(name: str, problems: list[tuple[str, str]], raw: Any) -> str:
+    lines = "\n".join(f"  - {path}: {problem}" for path, problem in problems)
+    try:
+        received = json.dumps(raw, indent=2, ensure_ascii=False, default=repr)
+    except (TypeError, ValueError, RecursionError):
+        received = repr(type(raw))
+    if len(received) > _SHOWN_ARGUMENTS:
+        received = f"{received[:_SHOWN_ARGUMENTS]}\n... [{len(received):,} characters in all]"
+    return f'Validation failed for tool "{name}":\n{lines}\n\nReceived arguments:\n{received}'
+
+
+def _fit(value: Any, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> Any:
+    """`value` made to fit, or a problem noted."""
+    options = schema.get("anyOf") or schema.get("oneOf")
+    if isinstance(options, list):
+        return _fit_one_of(value, options, path, problems)
+    wanted = schema.get("type")
+    if isinstance(wanted, list):
+        return _fit_one_of(value, [{**schema, "type": kind} for kind in wanted], path, problems)
+    if wanted == "object" or (wanted is None and "properties" in schema):
+        return _fit_object(value, schema, path, problems)
+    if wanted == "array":
+        return _fit_array(value, schema, path, problems)
+    value = _fit_scalar(value, wanted, path, problems)
+    _check_limits(value, schema, path, problems)
+    return value
+
+
+def _fit_one_of(value: Any, options: list[dict[str, Any]], path: str, problems: list[tuple[str, str]]) -> Any:
+    first: list[tuple[str, str]] = []
+    for option in options:
+        if _is_exactly(value, option.get("type")):
+            own: list[tuple[str, str]] = []
+            fitted = _fit(value, option, path, own)
+            if not own:
+                return fitted
+            first = first or own
+    for option in options:
+        own = []
+        fitted = _fit(value, option, path, own)
+        if not own:
+            return fitted
+        first = first or own
+    problems.extend(first)
+    return value
+
+
+def _fit_object(value: Any, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> Any:
+    if isinstance(value, str):
+        value = _parsed(value, dict)
+    if not isinstance(value, dict):
+        problems.append((path or "arguments", f"expected an object, got {_kind(value)}"))
+        return value
+    properties: dict[str, Any] = schema.get("properties") or {}
+    required = schema.get("required") or []
+    others = schema.get("additionalProperties", True)
+    out: dict[str, Any] = {}
+    for key, item in value.items():
+        where = f"{path}.{key}" if path else str(key)
+        if item is None and key not in required and not _allows_null(properties.get(key, {})):
+            continue
+        if key in properties:
+            out[key] = _fit(item, properties[key], where, problems)
+        elif isinstance(others, dict):
+            out[key] = _fit(item, others, where, problems)
+        elif others is False:
+            problems.append((where, "is not an argument of this tool"))
+        else:
+            out[key] = item
+    for key in required:
+        if key not in out:
+            problems.append((f"{path}.{key}" if path else key, "missing"))
+    return out
+
+
+def _fit_array(value: Any, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> Any:
+    if isinstance(value, str):
+        value = _parsed(value, list)
+    if not isinstance(value, list | tuple):
+        value = [value]
+    items = schema.get("items") or {}
+    if len(value) < schema.get("minItems", 0):
+        problems.append((path, f"needs at least {schema['minItems']}"))
+    return [_fit(item, items, f"{path}.{number}", problems) for number, item in enumerate(value)]
+
+
+def _fit_scalar(value: Any, wanted: Any, path: str, problems: list[tuple[str, str]]) -> Any:
+    if wanted is None or _is_exactly(value, wanted):
+        return value
+    fitted: Any = None
+    if wanted in ("integer", "number"):
+        fitted = _as_number(value, whole=wanted == "integer")
+    elif wanted == "boolean":
+        fitted = _as_boolean(value)
+    elif wanted == "string" and isinstance(value, int | float):
+        fitted = json.dumps(value)
+    elif wanted == "string" and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+        fitted = value[0]
+    elif wanted == "null" and value in ("", "null"):
+        return None
+    if fitted is None:
+        problems.append((path or "arguments", f"expected {_WORDS.get(wanted, wanted)}, got {_kind(value)}"))
+        return value
+    return fitted
+
+
+def _as_number(value: Any, *, whole: bool) -> int | float | None:
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        try:
+            value = float(value) if any(char in value for char in ".eE") else int(value.strip())
+        except ValueError:
+            return None
+    if not isinstance(value, int | float) or value != value or value in (float("inf"), float("-inf")):
+        return None
+    if whole:
+        return int(value) if value == int(value) else None
+    return value
+
+
+def _as_boolean(value: Any) -> bool | None:
+    if isinstance(value, str):
+        return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(
+            value.lower()
+        )
+    return bool(value) if isinstance(value, int) and value in (0, 1) else None
+
+
+def _check_limits(value: Any, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> None:
+    choices = schema.get("enum")
+    if isinstance(choices, list) and value not in choices:
+        problems.append((path, f"must be one of {', '.join(map(str, choices))}"))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if "minimum" in schema and value < schema["minimum"]:
+            problems.append((path, f"must be at least {schema['minimum']}"))
+        if "maximum" in schema and value > schema["maximum"]:
+            problems.append((path, f"must be at most {schema['maximum']}"))
+    if isinstance(value, str) and len(value) < schema.get("minLength", 0):
+        problems.append((path, "must not be empty"))
+
+
+def _parsed(text: str, kind: type) -> Any:
+    """Some models send an object or a list as its JSON text."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, kind) else text
+
+
+def _allows_null(schema: dict[str, Any]) -> bool:
+    kinds = schema.get("type")
+    if kinds == "null" or (isinstance(kinds, list) and "null" in kinds):
+        return True
+    return any(option.get("type") == "null" for option in schema.get("anyOf") or ())
+
+
+_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+    "null": type(None),
+}
+_WORDS: Final = {
+    "string": "a string",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "null",
+}
+
+
+def _is_exactly(value: Any, wanted: Any) -> bool:
+    kind = _TYPES.get(wanted) if isinstance(wanted, str) else None
+    if kind is None:
+        return False
+    if isinstance(value, bool) and wanted in ("integer", "number"):
+        return False
+    return isinstance(value, kind)
+
+
+def _kind(value: Any) -> str:
+    for word, kind in _TYPES.items():
+        if _is_exactly(value, word) and kind is not dict:
+            return {"null": "null", "array": "a list", "boolean": "true or false"}.get(word, f"a {word}")
+    return "an object" if isinstance(value, dict) else type(value).__name__

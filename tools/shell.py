@@ -1,0 +1,178 @@
+"""How commands are run: which shell, in what environment, after which changes. Running them is in `tools.commands`."""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tools.base import ToolError
+
+NON_INTERACTIVE: Final[Mapping[str, str]] = {
+    # Pagers show everything at once.
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "GH_PAGER": "cat",
+    "AWS_PAGER": "",
+    "BAT_PAGER": "cat",
+    "DELTA_PAGER": "cat",
+    "PSQL_PAGER": "cat",
+    "SYSTEMD_PAGER": "cat",
+    "LESS": "FRX",
+    # Editors accept what there is.
+    "EDITOR": "true",
+    "VISUAL": "true",
+    "GIT_EDITOR": "true",
+    "GIT_SEQUENCE_EDITOR": "true",
+    "HGEDITOR": "true",
+    # Nobody is there to be asked.
+    "GIT_TERMINAL_PROMPT": "0",
+    "SSH_ASKPASS": "/usr/bin/false",
+    "GIT_ASKPASS": "/usr/bin/false",
+    "CI": "1",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "PIP_NO_INPUT": "1",
+    "NPM_CONFIG_YES": "true",
+    "npm_config_yes": "true",
+    "npm_config_fund": "false",
+    "npm_config_audit": "false",
+    "TF_INPUT": "0",
+    "GH_PROMPT_DISABLED": "1",
+    "POETRY_NO_INTERACTION": "1",
+    "COMPOSER_NO_INTERACTION": "1",
+    "HOMEBREW_NO_AUTO_UPDATE": "1",
+    # Plain output.
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+    "CARGO_TERM_PROGRESS_WHEN": "never",
+    "PYTHONUNBUFFERED": "1",
+}
+
+SECRET_NAMES: Final = frozenset(
+    {
+        "AI_GATEWAY_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "ANTHROPIC_IDENTITY_TOKEN_FILE",
+        "ANTHROPIC_OAUTH_TOKEN",
+        "AWS_BEARER_TOKEN_BEDROCK",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "COPILOT_GITHUB_TOKEN",
+        "HF_TOKEN",
+        "HUGGING_FACE_HUB_TOKEN",
+        "HUGGINGFACE_TOKEN",
+        "REPLICATE_API_TOKEN",
+    }
+)
+_PROVIDERS: Final = (
+    "ANTHROPIC|OPENAI|AZURE_OPENAI|GEMINI|GOOGLE|GOOGLE_CLOUD|VERTEX|MISTRAL|CODESTRAL|COHERE|GROQ|XAI|DEEPSEEK"
+    "|OPENROUTER|TOGETHER|TOGETHERAI|FIREWORKS|CEREBRAS|PERPLEXITY|REPLICATE|HUGGINGFACE|NVIDIA|BASETEN|KIMI"
+    "|MOONSHOT|MINIMAX|MINIMAX_CN|META|ZAI|ZAI_CODING_CN|ZHIPU|QWEN|DASHSCOPE|XIAOMI|OPENCODE|RADIUS|TYPESAFE"
+    "|CLOUDFLARE|ANT_LING|VERCEL_AI|VOYAGE|AI21|OLLAMA|LITELLM|SAMBANOVA|HYPERBOLIC|DEEPINFRA|NOVITA|BAYOU"
+)
+_SECRET_PATTERN: Final = re.compile(
+    rf"(?:{_PROVIDERS})(?:_[A-Z0-9]+)*_(?:API_KEY|AUTH_TOKEN|ACCESS_TOKEN|SECRET)S?"
+)
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LEADING_CD: Final = re.compile(
+    r"""\s*cd\s+(?:"(?P<double>[^"$`\\]+)"|'(?P<single>[^']+)'|(?P<bare>[^\s"'$`\\;&|<>(){}*?\[\]#!-][^\s"'$`\\;&|<>(){}*?\[\]#!]*))\s*&&\s*(?P<rest>\S.*)""",
+    re.DOTALL,
+)
+
+
+class SpawnPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What is about to run. A hook may answer another."""
+
+    command: str
+    cwd: str
+    environment: dict[str, str]
+
+
+SpawnHook = Callable[[SpawnPlan], SpawnPlan]
+
+
+class ShellSettings(msgspec.Struct, frozen=True, kw_only=True):
+    path: str | None = None
+    """The shell; without one, bash where there is one, else sh."""
+    prefix: str = ""
+    """Put before every command."""
+    is_persistent: bool = False
+    """One shell for all commands of the session, so that `cd`, exports and functions last."""
+    is_intercepting: bool = False
+    """Refuse commands for which there is a better tool."""
+    background_after_seconds: float | None = None
+    """A command that takes longer goes to the background by itself."""
+    environment: Mapping[str, str] = {}
+    """Added for every command."""
+    model_environment: Mapping[str, str] = {}
+    """Added for the model's commands, not for the person's."""
+    secret_names: frozenset[str] = SECRET_NAMES
+    """Variables that no command sees, besides what looks like a provider's key."""
+    kept_names: frozenset[str] = frozenset()
+    """Variables that commands see although they look secret."""
+    spawn_hook: SpawnHook | None = None
+
+
+def is_secret(name: str, settings: ShellSettings) -> bool:
+    if name in settings.kept_names:
+        return False
+    upper = name.upper()
+    return upper in settings.secret_names or bool(_SECRET_PATTERN.fullmatch(upper))
+
+
+def child_environment(
+    settings: ShellSettings,
+    *,
+    for_model: bool,
+    extra: Mapping[str, str] | None = None,
+    is_interactive: bool = False,
+) -> dict[str, str]:
+    """What a command sees: this process's variables without secrets, prompts off unless someone can answer."""
+    variables = {name: value for name, value in os.environ.items() if not is_secret(name, settings)}
+    if not is_interactive:
+        variables.update(NON_INTERACTIVE)
+    variables.update({"AI_AGENT": "bayou", "BAYOU": "1", "PI_CODING_AGENT": "true"})
+    variables.update(settings.environment)
+    if for_model:
+        variables.update(settings.model_environment)
+    variables.update(extra or {})
+    return variables
+
+
+def check_names(variables: Mapping[str, str]) -> None:
+    for name, value in variables.items():
+        if not _NAME.fullmatch(name):
+            raise ToolError(f"Invalid bash env name: {name}")
+        if "\0" in value:
+            raise ToolError(
+                f"The value of the env variable {name} holds a null byte, which no process can get."
+            )
+
+
+def split_leading_cd(command: str) -> tuple[str | None, str]:
+    """`cd X && rest` as (X, rest), where X is a plain path; anything else as (None, command)."""
+    match = _LEADING_CD.fullmatch(command)
+    if not match:
+        return None, command
+    return match["double"] or match["single"] or match["bare"], match["rest"]
+
+
+def shell_argv(settings: ShellSettings, find_program: Callable[[str], str | None]) -> tuple[str, ...]:
+    """The shell, ready for a command as its last argument."""
+    if settings.path:
+        if not Path(settings.path).is_file():
+            raise ToolError(
+                f"The shell {settings.path} does not exist. Correct the shellPath setting or remove it."
+            )
+        return (settings.path, "-c")
+    for name in ("/bin/bash", "bash", "/bin/sh"):
+        found = name if name.startswith("/") and Path(name).exists() else find_program(name)
+        if found:
+            return (found, "-c")
+    raise ToolError("There is no shell: neither bash nor /bin/sh was found. Set shellPath to one.")
+
+
+def prefixed(settings: ShellSettings, command: str) -> str:
+    return f"{settings.prefix} {command}" if settings.prefix else command

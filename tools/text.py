@@ -1,0 +1,66 @@
+"""Makes foreign text harmless: control characters and escape sequences never reach a model or a terminal.
+
+Two ways, for two kinds of text. `visible` keeps every character of a file countable (a control character
+becomes its picture, so an edit can name it); `plain` reads text as a terminal would and keeps what would stay on
+the screen. What encoding bytes have is the business of `tools.encoding`.
+"""
+
+import re
+
+_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_REPLACEMENT = "\ufffd"
+_PICTURES: dict[int, str] = {code: chr(0x2400 + code) for code in range(0x20) if code not in (0x09, 0x0A)}
+_PICTURES[0x7F] = "\u2421"
+_PICTURES.update(dict.fromkeys(range(0x80, 0xA0), _REPLACEMENT))
+
+_CONTROLS_OF_PICTURES = {0x2400 + code: chr(code) for code in range(0x20)} | {0x2421: "\x7f"}
+
+# A string sequence (OSC, DCS, SOS, PM, APC) ends with BEL or ST on its own line; without an end only its
+# introducer goes, so that no text is lost.
+_ESCAPES = re.compile(
+    r"(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
+    r"|\x1b[ -/]*[0-~]?"
+)
+_BACKSPACES = re.compile(r"[^\x08\n]\x08")
+_OVERWRITTEN = re.compile(r"[^\n]*\r(?=[^\r\n])")
+_DROPPED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_SURROGATES = re.compile(r"[\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    """`text` with every control character except tab and line feed as its picture (`␛` for escape).
+
+    Has as many characters as before, and is valid UTF-8.
+    """
+    if not _UNSAFE.search(text):
+        return text
+    return _SURROGATES.sub(_REPLACEMENT, text).translate(_PICTURES)
+
+
+def one_line(text: str) -> str:
+    """A name or title as one line: like `visible`, with line feeds and tabs as pictures too."""
+    return visible(text).replace("\n", "\u240a").replace("\t", "\u2409")
+
+
+def from_pictures(text: str) -> str:
+    """What `one_line` was given, as far as pictures tell."""
+    return text.translate(_CONTROLS_OF_PICTURES)
+
+
+def plain(text: str) -> str:
+    """A command's output as it would stay on a screen: no escape sequences, overwritten text gone.
+
+    Keeps the number of lines.
+    """
+    if not _UNSAFE.search(text):
+        return text
+    text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
+    while "\x08" in text:
+        shorter = _BACKSPACES.sub("", text)
+        if shorter == text:
+            break
+        text = shorter
+    if "\r" in text:
+        text = _OVERWRITTEN.sub("", text)
+    return _SURROGATES.sub(_REPLACEMENT, _DROPPED.sub("", text))

@@ -1,0 +1,59 @@
+"""Blocking work off the event loop, told when nobody waits for it any longer."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+R = TypeVar("R")
+
+
+class Stopped(Exception):
+    """The work was given up because its caller went away."""
+
+
+class Stop:
+    """Asked by long work between its steps."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def set(self) -> None:
+        self._event.set()
+
+    def check(self) -> None:
+        if self._event.is_set():
+            raise Stopped
+
+    @property
+    def is_set(self) -> bool:
+        return self._event.is_set()
+
+
+async def in_thread(work: Callable[[Stop], R]) -> R:
+    """Runs `work` in a thread. Cancelling the caller tells the work to stop and does not wait for it."""
+    stop = Stop()
+    try:
+        return await asyncio.to_thread(work, stop)
+    except asyncio.CancelledError:
+        stop.set()
+        raise
+
+
+async def to_the_end(work: Callable[[], R]) -> R:
+    """Runs `work` in a thread and waits until it is done even when cancelled: for changes that cannot be half."""
+    running = asyncio.ensure_future(asyncio.to_thread(work))
+    cancelled: asyncio.CancelledError | None = None
+    while not running.done():
+        try:
+            await asyncio.shield(running)
+        except asyncio.CancelledError as reason:
+            if running.cancelled():
+                raise
+            cancelled = reason
+        except Exception:  # noqa: BLE001  (raised below, by result())
+            break
+    if cancelled is not None:
+        running.exception()
+        raise cancelled
+    return running.result()

@@ -1,0 +1,58 @@
+"""Commands that the person runs with `!`: the same executor as the model's, no tool around it."""
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from tools.commands import UPDATE_SECONDS, start_command
+from tools.rolling import OutputDelta
+from tools.shell import SpawnPlan, child_environment
+from tools.workspace import Workspace
+
+
+class UserCommandResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a bash message of the session records."""
+
+    output: str
+    exit_code: int | None = None
+    cancelled: bool = False
+    truncated: bool = False
+    full_output_path: str | None = None
+    seconds: float = 0.0
+
+
+async def run_user_command(
+    command: str, workspace: Workspace, on_output: Callable[[str], None] = lambda text: None
+) -> UserCommandResult:
+    """Runs `command` where the session works. Cancelling ends it and answers what it printed until then.
+
+    `on_output` gets what was printed since the last time, at most ten times a second.
+    """
+    plan = SpawnPlan(
+        command=command,
+        cwd=str(workspace.cwd),
+        environment=child_environment(workspace.shell, for_model=False),
+    )
+    running = await start_command(workspace, plan, tool="user")
+    finishing = asyncio.ensure_future(running.finish(None))
+    shown = OutputDelta(running.output)
+    while not finishing.done():
+        try:
+            await asyncio.wait({finishing}, timeout=UPDATE_SECONDS)
+        except asyncio.CancelledError:
+            finishing.cancel()
+            continue
+        news = shown.take()
+        if news:
+            on_output(news)
+    outcome = finishing.result()
+    code = outcome.exit_code
+    return UserCommandResult(
+        output=outcome.output.text,
+        exit_code=128 - code if code is not None and code < 0 else code,
+        cancelled=outcome.is_aborted,
+        truncated=outcome.output.truncation.truncated,
+        full_output_path=str(outcome.output.artifact.path) if outcome.output.artifact else None,
+        seconds=outcome.seconds,
+    )

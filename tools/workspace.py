@@ -1,0 +1,81 @@
+"""What the tools of one session share: where they work, what the model has seen, who changes files, what runs."""
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+import msgspec
+
+from tools.artifacts import Artifacts
+from tools.base import ToolContext
+from tools.lines import LineIndexes
+from tools.mutations import MutationQueue
+from tools.operations import FileOperations, LocalFiles, ProcessOperations, RunningProcess
+from tools.process import LocalProcesses
+from tools.ptyhost import PtyHost
+from tools.readcache import ReadCache
+from tools.shell import ShellSettings
+from tools.shellsession import ShellSession
+
+
+class ReadSettings(msgspec.Struct, frozen=True, kw_only=True):
+    context_lines: int = 3
+    """Shown before and after an asked-for range."""
+    resizes_images: bool = True
+
+
+class Workspace:
+    """State that lives as long as its session. Close it when the session ends."""
+
+    def __init__(
+        self,
+        cwd: Path,
+        *,
+        artifacts_folder: Path | None = None,
+        files: FileOperations | None = None,
+        processes: ProcessOperations | None = None,
+        shell: ShellSettings | None = None,
+        read: ReadSettings | None = None,
+        pty_host: PtyHost | None = None,
+        active_tools: Callable[[], Collection[str]] = lambda: (),
+    ) -> None:
+        self.cwd = cwd
+        self.files: FileOperations = files or LocalFiles()
+        self._own_processes = None if processes else LocalProcesses()
+        self.processes: ProcessOperations = processes or self._own_processes or LocalProcesses()
+        self.shell = shell or ShellSettings()
+        self.read = read or ReadSettings()
+        self.pty_host = pty_host
+        self.active_tools = active_tools
+        """Names of the tools that the model has, for hints to better ones."""
+        self.artifacts = Artifacts(artifacts_folder)
+        self.read_cache = ReadCache()
+        self.line_indexes = LineIndexes()
+        self.mutations = MutationQueue(self.files)
+        self.running: set[RunningProcess] = set()
+        """Commands, and what commands left behind."""
+        self.shell_session: ShellSession | None = None
+        self.ripgrep: str | None = None
+        """The search program, once it was looked for."""
+
+    @property
+    def has_local_processes(self) -> bool:
+        return self._own_processes is not None
+
+    def close(self) -> None:
+        """Ends every process that commands of this session left running, and removes temporary files."""
+        for process in tuple(self.running):
+            process.kill()
+        self.running.clear()
+        if self.shell_session is not None:
+            self.shell_session.close()
+            self.shell_session = None
+        if self._own_processes is not None:
+            self._own_processes.close()
+        self.artifacts.close()
+
+
+def workspace_of(context: ToolContext) -> Workspace:
+    """The session's workspace; a call without one (a test, a script) gets one of its own."""
+    if not isinstance(context.workspace, Workspace):
+        context.workspace = Workspace(context.cwd)
+    return context.workspace

@@ -1,0 +1,127 @@
+"""A stage for the loop: a scripted model, tools of a few lines, and everything that happened as a list."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from app.agent.abort import Abort
+from app.agent.loop import resume, run
+from app.agent.ports import InterruptMode, Ports
+from app.agent.queues import Queues
+from app.providers.contract import AssistantStream, Context, StreamOptions
+from app.providers.registry import Registry
+from app.providers.scripted import Answer, Scripted
+from app.values.events import Event, MessageEnd
+from app.values.messages import Message, ToolResultMessage, UserMessage, user_message
+from tools.base import Tool, ToolContext
+from tools.results import ToolResult, text_result
+
+Run = Callable[[dict[str, Any], ToolContext], Awaitable[ToolResult]]
+
+
+class Stage:
+    """Runs the loop and keeps the conversation, as a session would."""
+
+    def __init__(
+        self,
+        *answers: Answer,
+        tools: Iterable[Tool] = (),
+        interrupt_mode: InterruptMode = "wait",
+        **ports: Any,
+    ) -> None:
+        self.script = Scripted(answers)
+        self.registry = Registry()
+        self.registry.register("scripted", self.script.adapter, owner="test")
+        self.queues = Queues()
+        self.abort = Abort()
+        self.conversation: list[Message] = []
+        self.events: list[Event] = []
+        self.tools = {tool.name: tool for tool in tools}
+        self.on_event: Callable[[Event], None] = lambda event: None
+        self.ports = Ports(
+            ask=self._ask,
+            tools=lambda: self.tools,
+            tool_context=lambda call, progress: ToolContext(call_id=call.id, cwd=Path(), progress=progress),
+            queues=self.queues,
+            abort=self.abort,
+            interrupt_mode=lambda: interrupt_mode,
+            unwind_seconds=0.05,
+            **ports,
+        )
+
+    async def run(self, *prompts: str) -> list[str]:
+        """Returns the kinds of the events, in order."""
+        async for event in run([user_message(text) for text in prompts], self.ports):
+            self._take(event)
+        return self.kinds
+
+    async def resume(self) -> list[str]:
+        async for event in resume(self.conversation, self.ports):
+            self._take(event)
+        return self.kinds
+
+    @property
+    def kinds(self) -> list[str]:
+        return [str(type(event).__struct_config__.tag) for event in self.events]
+
+    @property
+    def results(self) -> list[ToolResultMessage]:
+        return [message for message in self.conversation if isinstance(message, ToolResultMessage)]
+
+    @property
+    def result_texts(self) -> list[str]:
+        return [plain(message) for message in self.results]
+
+    def all(self, kind: type[Event]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def _take(self, event: Event) -> None:
+        self.events.append(event)
+        if isinstance(event, MessageEnd):
+            self.conversation.append(event.message)
+        self.on_event(event)
+
+    async def _ask(self) -> AssistantStream:
+        context = Context(messages=tuple(self.conversation))
+        return self.registry.stream(self.script.model, context, StreamOptions())
+
+
+def plain(message: Message) -> str:
+    content = getattr(message, "content", "")
+    return content if isinstance(content, str) else "".join(getattr(block, "text", "") for block in content)
+
+
+def tool(name: str, run: Run, **fields: Any) -> Tool:
+    schema = fields.pop("schema", {"type": "object", "properties": {}})
+    return Tool(name=name, description=name, schema=schema, run=run, **fields)
+
+
+def echo(name: str = "echo", **fields: Any) -> Tool:
+    async def say_it(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        return text_result(f"{name}: {arguments.get('text', '')}")
+
+    return tool(name, say_it, schema={"type": "object", "properties": {"text": {"type": "string"}}}, **fields)
+
+
+class Gate:
+    """A tool that waits until the test lets it go on."""
+
+    def __init__(self, name: str, **fields: Any) -> None:
+        self.started = asyncio.Event()
+        self.go_on = asyncio.Event()
+        self.was_cancelled = False
+        self.tool = tool(name, self._run, **fields)
+
+    async def _run(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        self.started.set()
+        try:
+            await self.go_on.wait()
+        except asyncio.CancelledError:
+            self.was_cancelled = True
+            raise
+        return text_result(f"{self.tool.name} went on")
+
+
+def is_prompt(message: Message, text: str) -> bool:
+    return isinstance(message, UserMessage) and plain(message) == text

@@ -88,13 +88,10 @@ class Column:
         """Guess all heights: the width or what is open has changed. Nothing is drawn."""
         width, expansion = max(1, self.width), self.expansion
         heights = []
-        self._recent.clear()
         for item in self.items:
             if item.live is not None:
                 heights.append(item.measure(width, expansion) if self.width > 0 else 0)
             else:
-                if item.leaves is not None:
-                    item.drop()
                 heights.append(item.estimate(width, expansion))
         self.heights.replace(heights)
 
@@ -112,9 +109,7 @@ class Column:
         """Let go of what was drawn longest ago."""
         while len(self._recent) > KEPT:
             _, item = self._recent.popitem(last=False)
-            height = item.height
-            item.drop()
-            item.height = height
+            item.let_go()
 
     def settle(self, y: int, height: int) -> int:
         """Make exact what the viewport shows from `y` on; the place where its first row then is."""

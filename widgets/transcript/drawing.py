@@ -306,30 +306,39 @@ def _raw_part(part: CardPart) -> str:
             return ""
 
 
-def estimate(block: Block, width: int, *, is_open: bool) -> int:
-    """About how many rows a block takes, without drawing it; the blank row above it is not counted."""
-    room = max(10, width - len(GUTTER))
+class Size(NamedTuple):
+    """What decides about how high a block is, whatever the width."""
+
+    lines: int
+    characters: int
+    """Those that may wrap; none where lines are short."""
+
+
+def size(block: Block, *, is_open: bool) -> Size:
+    """About how much a block draws, found without drawing it."""
     match block:
-        case UserBlock() | NoteBlock():
-            return _rows(block.text, room) + (len(block.images) if isinstance(block, UserBlock) else 0)
+        case UserBlock():
+            return _sum(len(block.images), [block.text])
+        case NoteBlock():
+            return _sum(0, [block.text])
         case ReplyBlock():
-            rows = 0
-            for part in block.parts:
-                rows += _rows(part.text, room) + 1 if is_open or isinstance(part, Prose) else 2
-            return max(1, rows - 1)
+            texts = [part.text for part in block.parts if is_open or isinstance(part, Prose)]
+            return _sum(2 * len(block.parts) - 1 - len(texts), texts)
         case CardBlock() | CustomBlock():
-            if not is_open:
-                return 1
-            return 1 + sum(_rows(_raw_part(part)[:MOST_ESTIMATED], room) + 1 for part in block.card.blocks)
+            return _sum(1, [_sized_part(part) for part in block.card.blocks] if is_open else [])
         case _:
             assert_never(block)
 
 
-MOST_ESTIMATED = 400_000
+def _sized_part(part: CardPart) -> str:
+    return part.output if isinstance(part, CommandBlock) else _raw_part(part)
 
 
-def _rows(text: str, room: int) -> int:
-    lines = text.count("\n") + 1
-    if lines > 4 and len(text) // lines < room * 0.7:
-        return lines
-    return lines + len(text) // room
+def _sum(lines: int, texts: list[str]) -> Size:
+    characters = 0
+    for text in texts:
+        count = text.count("\n") + 1
+        lines += count
+        if count <= 4 or len(text) > 50 * count:
+            characters += len(text)
+    return Size(max(1, lines), characters)

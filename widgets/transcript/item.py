@@ -13,8 +13,12 @@ from widgets.transcript.live import LiveReply
 class Item:
     __slots__ = (
         "_bases",
+        "_closed",
         "_epoch",
+        "_measured",
+        "_opened",
         "_tops",
+        "_was_open",
         "block",
         "expanded",
         "gap",
@@ -39,6 +43,12 @@ class Item:
         self._tops: list[int] = []
         self._bases: list[int] = []
         self._epoch = -1
+        self._opened: drawing.Size | None = None
+        self._closed: drawing.Size | None = None
+        self._was_open = False
+        """For which the leaves were made."""
+        self._measured: tuple[int, bool, int] | None = None
+        """Width, open or not, and gap that the height is exact for."""
 
     def is_open(self, expansion: Expansion) -> bool:
         return expansion.of(self.block, self.expanded)
@@ -54,21 +64,37 @@ class Item:
             self.gap = 0 if are_cards else 1
 
     def estimate(self, width: int, expansion: Expansion) -> int:
-        self.height = self.gap + drawing.estimate(self.block, width, is_open=self.is_open(expansion))
+        """The height, exact if it was measured like this, else guessed; nothing is drawn."""
+        is_open = self.is_open(expansion)
+        if self._measured == (width, is_open, self.gap):
+            return self.height
         self.is_exact = False
+        if is_open is not self._was_open:
+            self.drop()
+        size = self._opened if is_open else self._closed
+        if size is None:
+            size = drawing.size(self.block, is_open=is_open)
+            if is_open:
+                self._opened = size
+            else:
+                self._closed = size
+        self.height = self.gap + size.lines + size.characters // width
         return self.height
 
     def measure(self, width: int, expansion: Expansion) -> int:
         """Lay the block out; leaves that have this width already are not touched."""
         if self.live is not None:
             return self._measure_live(width, expansion)
-        if self.leaves is None:
-            self.leaves = drawing.draw(self.block, is_open=self.is_open(expansion))
+        is_open = self.is_open(expansion)
+        if self.leaves is None or is_open is not self._was_open:
+            self.leaves = drawing.draw(self.block, is_open=is_open)
         self._tops = list(accumulate((leaf.height(width) for leaf in self.leaves), initial=self.gap))
         self._bases = []
         self.height = self._tops[-1]
         self.is_exact = True
         self.width = width
+        self._was_open = is_open
+        self._measured = (width, self._was_open, self.gap)
         return self.height
 
     def _measure_live(self, width: int, expansion: Expansion) -> int:
@@ -101,6 +127,8 @@ class Item:
         self.block = self.live.block(state, failure)
         self.live = None
         self.is_exact = False
+        self._was_open = self.is_open(expansion)
+        self._opened = self._closed = self._measured = None
 
     def toggle(self, expansion: Expansion) -> None:
         self.expanded = not self.is_open(expansion)
@@ -110,10 +138,20 @@ class Item:
         """Another value of the same block."""
         if block != self.block:
             self.block = block
+            self._opened = self._closed = None
             self.drop()
 
     def drop(self) -> None:
-        """Forget everything but the height."""
+        """Forget how the block is drawn."""
+        if self.live is None:
+            self.leaves = None
+            self._tops = []
+            self._bases = []
+            self.is_exact = False
+            self._measured = None
+
+    def let_go(self) -> None:
+        """Forget everything but the height, which stays right."""
         if self.live is None:
             self.leaves = None
             self._tops = []

@@ -228,7 +228,7 @@ class Reading(Viewport):
             self.search_state.start(query, self.column.items)
         except BadPattern as error:
             problem = str(error)
-        if not problem and self.search_state.hits:
+        if not problem and self.search_state.found:
             self.action_next_hit(1)
         else:
             self.repaint()
@@ -252,7 +252,7 @@ class Reading(Viewport):
 
     def _tell_search(self, problem: str = "") -> None:
         state = self.search_state
-        self.post_message(messages.SearchChanged(len(state.hits), state.current + 1, problem))
+        self.post_message(messages.SearchChanged(state.count, state.place, problem))
 
     def _show_hit(self, hit: Hit) -> None:
         index = self.column.index_of(hit.block_id)

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from widgets.transcript.drawing import Expansion
 from widgets.transcript.item import Item
-from widgets.transcript.text import clean
 
 REGEX = "re:"
 MOST_PER_BLOCK = 1_000
@@ -50,8 +49,11 @@ class Search:
 
     def __init__(self) -> None:
         self.query = ""
-        self.hits: list[Hit] = []
-        self.current = -1
+        self.found: list[tuple[str, int]] = []
+        """Blocks with hits, and how many each has."""
+        self.shown: Hit | None = None
+        self._needle = ""
+        """For queries that are plain text: what is counted, in lower case if case does not matter."""
         self._pattern: re.Pattern[str] | None = None
         self._spans: dict[int, tuple[object, list[tuple[int, int]]]] = {}
 
@@ -59,33 +61,64 @@ class Search:
     def is_on(self) -> bool:
         return self._pattern is not None
 
+    @property
+    def count(self) -> int:
+        return sum(count for _, count in self.found)
+
+    @property
+    def place(self) -> int:
+        """Which of all hits is shown, counted from one; 0 for none."""
+        if self.shown is None:
+            return 0
+        before = 0
+        for block_id, count in self.found:
+            if block_id == self.shown.block_id:
+                return before + self.shown.number + 1
+            before += count
+        return 0
+
     def start(self, query: str, items: Iterable[Item]) -> None:
         """Look for a query in all blocks. Raises BadPattern."""
         self.clear()
         self.query = query
         self._pattern = compile_query(query)
+        if not query.startswith(REGEX):
+            self._needle = query if _has_capitals(query) else query.lower()
         self.update(items)
 
     def update(self, items: Iterable[Item]) -> None:
         """Look again: blocks came or changed."""
-        here = self.hits[self.current] if 0 <= self.current < len(self.hits) else None
-        self.hits = [hit for item in items for hit in self._hits(item)]
-        self.current = self.hits.index(here) if here is not None and here in self.hits else -1
+        self.found = [(item.block.id, count) for item in items if (count := self._count(item))]
+        if self.shown is not None:
+            counts = dict(self.found)
+            if self.shown.number >= counts.get(self.shown.block_id, 0):
+                self.shown = None
 
-    def _hits(self, item: Item) -> list[Hit]:
-        pattern = self._pattern
-        if pattern is None:
-            return []
+    def _count(self, item: Item) -> int:
+        if self._pattern is None:
+            return 0
         text = item.search_text()
-        if pattern.search(text) is None and ("*" not in text and "`" not in text and "\n" not in text):
-            return []
-        count = _count(pattern, text) or _count(pattern, text.translate(_MARKUP))
-        return [Hit(item.block.id, number) for number in range(count)]
+        count = self._count_in(text)
+        if not count and ("*" in text or "`" in text or "\n" in text):
+            count = self._count_in(text.translate(_MARKUP))
+        return min(count, MOST_PER_BLOCK)
+
+    def _count_in(self, text: str) -> int:
+        if self._needle:
+            return (text if _has_capitals(self.query) else text.lower()).count(self._needle)
+        assert self._pattern is not None
+        count = 0
+        for _ in self._pattern.finditer(text):
+            count += 1
+            if count >= MOST_PER_BLOCK:
+                break
+        return count
 
     def clear(self) -> None:
         self.query = ""
-        self.hits = []
-        self.current = -1
+        self.found = []
+        self.shown = None
+        self._needle = ""
         self._pattern = None
         self._spans = {}
 
@@ -108,29 +141,24 @@ class Search:
 
     def step(self, direction: int, items: list[Item], at: int) -> Hit | None:
         """The next or previous hit; the first step goes to the one nearest to a block."""
-        if not self.hits:
+        if not self.found:
             return None
-        if self.current < 0:
-            order = {item.block.id: index for index, item in enumerate(items)}
-            places = [order.get(hit.block_id, 0) for hit in self.hits]
-            if direction > 0:
-                self.current = next((i for i, place in enumerate(places) if place >= at), 0)
-            else:
-                last = len(places) - 1
-                self.current = next((i for i in range(last, -1, -1) if places[i] <= at), last)
-        else:
-            self.current = (self.current + direction) % len(self.hits)
-        return self.hits[self.current]
+        if self.shown is None:
+            index = self._nearest(direction, items, at)
+            self.shown = Hit(self.found[index][0], 0 if direction > 0 else self.found[index][1] - 1)
+            return self.shown
+        index = next(i for i, (block_id, _) in enumerate(self.found) if block_id == self.shown.block_id)
+        number = self.shown.number + direction
+        if not 0 <= number < self.found[index][1]:
+            index = (index + direction) % len(self.found)
+            number = 0 if direction > 0 else self.found[index][1] - 1
+        self.shown = Hit(self.found[index][0], number)
+        return self.shown
 
-    @property
-    def shown(self) -> Hit | None:
-        return self.hits[self.current] if 0 <= self.current < len(self.hits) else None
-
-
-def _count(pattern: re.Pattern[str], text: str) -> int:
-    count = 0
-    for _ in pattern.finditer(clean(text) if not text.isascii() else text):
-        count += 1
-        if count >= MOST_PER_BLOCK:
-            break
-    return count
+    def _nearest(self, direction: int, items: list[Item], at: int) -> int:
+        order = {item.block.id: index for index, item in enumerate(items)}
+        places = [order.get(block_id, 0) for block_id, _ in self.found]
+        if direction > 0:
+            return next((i for i, place in enumerate(places) if place >= at), 0)
+        last = len(places) - 1
+        return next((i for i in range(last, -1, -1) if places[i] <= at), last)

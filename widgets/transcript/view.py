@@ -224,7 +224,6 @@ class Transcript(Reading, can_focus=True):
             return
         anchor = self.column.anchor(self.scroll_offset.y) if stays else self.remember_place()
         change()
-        item.is_exact = False
         self.column.measure(index)
         self.restore(anchor)
         if stays:

@@ -161,8 +161,7 @@ class Viewport(ScrollView):
             for index, item in enumerate(self.column.items)
             if isinstance(item.block, UserBlock)
         )
-        found = {hit.block_id for hit in self.search_state.hits}
-        indexes = (self.column.index_of(block_id) for block_id in found)
+        indexes = (self.column.index_of(block_id) for block_id, _ in self.search_state.found)
         hits = tuple(top(index) / total for index in indexes if index is not None)
         look = self.look
         layers = (("╸", look.foreground("accent"), prompts), ("◆", look.foreground("current-match"), hits))

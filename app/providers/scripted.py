@@ -1,32 +1,23 @@
 """A model that says what it was told to say, through the same registry and contract as all others: for tests,
 for benchmarks and for recorded demonstrations.
 
-Responses are queued as answers, or as functions of the full context and the call count.
+Responses are queued as answers, as whole messages, or as functions of the full context and the call count.
 """
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from app.providers.contract import Adapter, AssistantStream, Context, StreamOptions
-from app.values.codec import encode, encode_json
+from app.providers.pieces import CHARACTERS_PER_TOKEN, Sender, StreamBroken, sizes, with_output
+from app.providers.registry import Registry
+from app.values.codec import encode
 from app.values.content import AssistantContent, Text, Thinking, ToolCall
-from app.values.messages import StopReason
+from app.values.messages import AssistantMessage, StopReason
 from app.values.models import Model
-from app.values.stream import (
-    TextDelta,
-    TextEnd,
-    TextStart,
-    ThinkingDelta,
-    ThinkingEnd,
-    ThinkingStart,
-    ToolCallDelta,
-    ToolCallEnd,
-    ToolCallStart,
-)
 from app.values.usage import Usage
 
 API = "scripted"
@@ -40,19 +31,25 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """None: `toolUse` if there are calls, else `stop`."""
     error: str | None = None
     """Fails with this text, after the blocks."""
+    breaks_after: int | None = None
+    """Ends (with `error`, or a text of its own) once so many pieces have been sent."""
     status: int = 200
     headers: Mapping[str, str] = {}
     delay_headers: float = 0.0
     """Seconds until the response's headers arrive."""
+    gate: asyncio.Event | None = None
+    """Everything is sent, but the response does not end until this is set."""
 
     def __add__(self, other: "Answer") -> "Answer":
         return msgspec.structs.replace(other, blocks=self.blocks + other.blocks)
 
 
-Response = Answer | Callable[[Context, int], "Answer | Awaitable[Answer]"]
+Made = Answer | AssistantMessage
+Response = Made | Callable[[Context, int], Made | Awaitable[Made]]
 
 
 def say(text: str, **ending: Any) -> Answer:
+    """A text; `ending` are fields of `Answer`: `say("half a sen", stop="length")`."""
     return Answer(blocks=(Text(text=text),), **ending)
 
 
@@ -66,6 +63,7 @@ def call(name: str, /, call_id: str = "", **arguments: Any) -> Answer:
 
 
 def fail(text: str, status: int = 500, **ending: Any) -> Answer:
+    """An error response. A stream that fails half-way is `say("…", error="…", breaks_after=3)`."""
     return Answer(error=text, status=status, **ending)
 
 
@@ -99,6 +97,11 @@ class Scripted:
         self._calls = 0
         self._cached = b""
 
+    def register(self, registry: Registry) -> Model:
+        """Makes `registry` serve this script; returns the model to ask for."""
+        registry.register(API, self.adapter, owner=API)
+        return self.model
+
     @property
     def adapter(self) -> Adapter:
         return self._answer
@@ -117,9 +120,11 @@ class Scripted:
             await asyncio.sleep(answer.delay_headers)
         if options.hooks.on_response is not None:
             await options.hooks.on_response(answer.status, answer.headers)
-        for index, block in enumerate(answer.blocks):
-            await self._stream_block(index, block, stream)
-        stream.draft.usage = self._usage(context, answer)
+        stream.draft.usage = self._usage(context)
+        answer = await self._send(answer, stream)
+        if answer.gate is not None:
+            await answer.gate.wait()
+        stream.draft.usage = with_output(stream.draft.usage, stream.draft.content)
         if answer.error is not None:
             stream.draft.stop_reason = "error"
             stream.draft.error_message = answer.error
@@ -130,57 +135,47 @@ class Scripted:
         if not self.responses:
             return fail("The script has no more answers.", status=400)
         response = self.responses.pop(0)
-        if isinstance(response, Answer):
-            return response
-        made = response(context, self._calls)
-        return made if isinstance(made, Answer) else await made
+        if callable(response):
+            made = response(context, self._calls)
+            response = made if isinstance(made, Answer | AssistantMessage) else await made
+        return response if isinstance(response, Answer) else _answer_of(response)
 
-    async def _stream_block(self, index: int, block: AssistantContent, stream: AssistantStream) -> None:
-        match block:
-            case Text():
-                stream.draft.content.append(Text(text=""))
-                stream.emit(TextStart(content_index=index))
-                async for piece, so_far in self._pieces(block.text):
-                    stream.draft.content[index] = Text(text=so_far)
-                    stream.emit(TextDelta(content_index=index, delta=piece))
-                stream.draft.content[index] = block
-                stream.emit(TextEnd(content_index=index, content=block.text))
-            case Thinking():
-                stream.draft.content.append(Thinking(thinking=""))
-                stream.emit(ThinkingStart(content_index=index))
-                async for piece, so_far in self._pieces(block.thinking):
-                    stream.draft.content[index] = Thinking(thinking=so_far)
-                    stream.emit(ThinkingDelta(content_index=index, delta=piece))
-                stream.draft.content[index] = block
-                stream.emit(ThinkingEnd(content_index=index, content=block.thinking))
-            case ToolCall():
-                made = msgspec.structs.replace(block, id=block.id or f"call_{self._calls}_{index}")
-                stream.emit(ToolCallStart(content_index=index, id=made.id, tool_name=made.name))
-                async for piece, _ in self._pieces(encode_json(made.arguments).decode()):
-                    stream.emit(ToolCallDelta(content_index=index, delta=piece))
-                stream.draft.content.append(made)
-                stream.emit(ToolCallEnd(content_index=index, tool_call=made))
+    async def _send(self, answer: Answer, stream: AssistantStream) -> Answer:
+        """Sends the blocks; returns how the answer really ended."""
+        sender = Sender(
+            stream,
+            size=sizes(self._random, 1, 24),
+            tokens_per_second=self._tokens_per_second,
+            breaks_after=answer.breaks_after,
+        )
+        try:
+            for index, block in enumerate(answer.blocks):
+                await sender.send(self._with_call_id(block, index))
+        except StreamBroken:
+            return msgspec.structs.replace(answer, error=answer.error or "The connection was closed.")
+        return answer
 
-    async def _pieces(self, text: str) -> AsyncGenerator[tuple[str, str], None]:
-        """Each piece, and all so far."""
-        position = 0
-        while position < len(text):
-            size = self._random.randint(1, 24)
-            piece = text[position : position + size]
-            position += len(piece)
-            yield piece, text[:position]
-            pause = size / 4 / self._tokens_per_second if self._tokens_per_second else 0
-            await asyncio.sleep(pause)  # a place to be cancelled at every piece
+    def _with_call_id(self, block: AssistantContent, index: int) -> AssistantContent:
+        if isinstance(block, ToolCall) and not block.id:
+            return msgspec.structs.replace(block, id=f"call_{self._calls}_{index}")
+        return block
 
-    def _usage(self, context: Context, answer: Answer) -> Usage:
+    def _usage(self, context: Context) -> Usage:
         """A cache that remembers the last prompt: what both begin with is read from it."""
         prompt = context.system_prompt.encode("utf-8", "replace")
-        prompt += b"".join(encode(message) for message in context.messages)
+        prompt += b"".join(encode(value) for value in (*context.tools, *context.messages))
         common = _common_prefix(self._cached, prompt)
         self._cached = prompt
-        output = sum(len(encode(block)) for block in answer.blocks) // 4
-        cached, fresh = common // 4, (len(prompt) - common) // 4
-        return Usage(input=fresh, output=output, cache_read=cached, total_tokens=fresh + cached + output)
+        cached = common // CHARACTERS_PER_TOKEN
+        fresh = (len(prompt) - common) // CHARACTERS_PER_TOKEN
+        return Usage(input=fresh, cache_read=cached, total_tokens=fresh + cached)
+
+
+def _answer_of(message: AssistantMessage) -> Answer:
+    is_plain = message.stop_reason in ("stop", "pending")
+    return Answer(
+        blocks=message.content, stop=None if is_plain else message.stop_reason, error=message.error_message
+    )
 
 
 def _common_prefix(one: bytes, other: bytes) -> int:

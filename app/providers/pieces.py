@@ -1,0 +1,109 @@
+"""Sends finished blocks piece by piece, as a network would: what models without a network have in common."""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Callable
+
+import msgspec
+
+from app.providers.contract import AssistantStream
+from app.values.codec import encode, encode_json
+from app.values.content import AssistantContent, Text, Thinking, ToolCall
+from app.values.stream import (
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ThinkingDelta,
+    ThinkingEnd,
+    ThinkingStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from app.values.usage import Usage
+
+CHARACTERS_PER_TOKEN = 4
+
+
+class StreamBroken(Exception):
+    """The response ended before all of it was sent."""
+
+
+class Sender:
+    """Writes blocks into one stream. Every piece is a place to be cancelled at."""
+
+    def __init__(
+        self,
+        stream: AssistantStream,
+        *,
+        size: Callable[[], int],
+        tokens_per_second: float = 0,
+        breaks_after: int | None = None,
+    ) -> None:
+        self._stream = stream
+        self._size = size
+        self._tokens_per_second = tokens_per_second
+        self._pieces_left = breaks_after
+
+    async def send(self, block: AssistantContent) -> None:
+        """Sends `block` as the next one. Raises `StreamBroken` once `breaks_after` pieces are out."""
+        content, emit = self._stream.draft.content, self._stream.emit
+        index = len(content)
+        match block:
+            case Text():
+                content.append(Text(text=""))
+                emit(TextStart(content_index=index))
+                async for piece, so_far in self._pieces(block.text):
+                    content[index] = Text(text=so_far)
+                    emit(TextDelta(content_index=index, delta=piece))
+                emit(TextEnd(content_index=index, content=block.text))
+            case Thinking():
+                content.append(Thinking(thinking=""))
+                emit(ThinkingStart(content_index=index))
+                async for piece, so_far in self._pieces(block.thinking):
+                    content[index] = Thinking(thinking=so_far)
+                    emit(ThinkingDelta(content_index=index, delta=piece))
+                emit(ThinkingEnd(content_index=index, content=block.thinking))
+            case ToolCall():
+                emit(ToolCallStart(content_index=index, id=block.id, tool_name=block.name))
+                async for piece, _ in self._pieces(encode_json(block.arguments).decode()):
+                    emit(ToolCallDelta(content_index=index, delta=piece))
+                content.append(block)
+                emit(ToolCallEnd(content_index=index, tool_call=block))
+                return
+            case _:
+                content.append(block)
+                return
+        content[index] = block  # signatures included
+
+    async def _pieces(self, text: str) -> AsyncGenerator[tuple[str, str], None]:
+        """Each piece, and all so far."""
+        position = 0
+        while position < len(text):
+            self._count()
+            piece = text[position : position + self._size()]
+            position += len(piece)
+            yield piece, text[:position]
+            await asyncio.sleep(self._pause(piece))
+
+    def _count(self) -> None:
+        if self._pieces_left == 0:
+            raise StreamBroken
+        if self._pieces_left is not None:
+            self._pieces_left -= 1
+
+    def _pause(self, piece: str) -> float:
+        if not self._tokens_per_second:
+            return 0
+        return len(piece) / CHARACTERS_PER_TOKEN / self._tokens_per_second
+
+
+def sizes(source: random.Random, low: int, high: int) -> Callable[[], int]:
+    """Piece lengths as a network makes them: uneven."""
+    return lambda: source.randint(low, high)
+
+
+def with_output(usage: Usage, content: list[AssistantContent]) -> Usage:
+    """`usage` of the prompt, and what was sent."""
+    output = sum(len(encode(block)) for block in content) // CHARACTERS_PER_TOKEN
+    return msgspec.structs.replace(usage, output=output, total_tokens=usage.total_tokens + output)

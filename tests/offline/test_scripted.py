@@ -95,7 +95,7 @@ async def test_status_and_headers_arrive_before_the_first_piece():
 
 @pytest.mark.parametrize("enough", [1, 500])
 async def test_cancelling_keeps_what_has_arrived(enough: int):
-    stream = ask(Scripted([say("word " * 500)]))
+    stream = ask(Scripted([say("word " * 500)], tokens_per_second=2000))
     async for event in stream:
         if isinstance(event, TextDelta) and len(stream.partial.text) >= enough:
             stream.cancel()

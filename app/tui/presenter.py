@@ -171,6 +171,9 @@ class Presenter:
             self._draw(call, CardState.RUNNING)
         return bool(running)
 
+    def running_call_ids(self) -> tuple[str, ...]:
+        return tuple(call_id for call_id, call in self._calls.items() if call.started is not None)
+
     # Messages
 
     def _begin(self, message: Message) -> None:

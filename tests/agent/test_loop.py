@@ -306,10 +306,10 @@ async def test_progress_reaches_the_listener_and_stops_with_the_result() -> None
 
 
 async def test_abort_while_streaming_keeps_the_partial_text() -> None:
-    stage = Stage(say("word " * 200))
+    stage = Stage(say("word " * 200, gate=asyncio.Event()))
 
     def stop(event: Event) -> None:
-        if len(stage.all(MessageUpdate)) == 5:
+        if isinstance(event, MessageUpdate):
             stage.abort.set()
 
     stage.on_event = stop
@@ -317,7 +317,8 @@ async def test_abort_while_streaming_keeps_the_partial_text() -> None:
     last = stage.conversation[-1]
     assert isinstance(last, AssistantMessage)
     assert last.stop_reason == "aborted"
-    assert 0 < len(last.text) < 1000
+    assert last.text
+    assert ("word " * 200).startswith(last.text)
     assert kinds[-2:] == ["turn_end", "agent_end"]
 
 

@@ -1,0 +1,407 @@
+"""The full-screen face: mounts the page, turns keys and messages into session verbs, events into views.
+
+What the transcript shows is `presenter`'s business, what commands do `slash`'s.
+"""
+
+import asyncio
+import time
+from base64 import b64encode
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+from textual import on
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import Static
+
+from app.cli.assembly import Assembled
+from app.engine.session import Refused, Session
+from app.tui import bars, replay
+from app.tui.bars import Segment
+from app.tui.presenter import Presenter
+from app.tui.slash import EXPECTED, run_slash
+from app.values.content import Image
+from app.values.events import (
+    AgentSettled,
+    AgentStart,
+    AutoRetryStart,
+    CompactionStart,
+    Event,
+    MessageEnd,
+    ProviderWaiting,
+    QueueUpdate,
+    ToolExecutionStart,
+)
+from app.values.messages import AssistantMessage, CustomMessage
+from widgets.editor.prompt import PromptEditor
+from widgets.transcript.blocks import NoteKind
+from widgets.transcript.view import Transcript
+
+DOUBLE_PRESS_SECONDS = 0.5
+
+
+class BayouApp(App[int]):
+    """One session on one screen."""
+
+    ENABLE_COMMAND_PALETTE = False
+    TITLE = "bayou"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "interrupt", "Stop", id="app.interrupt"),
+        Binding("ctrl+c", "clear", "Clear; twice: quit", id="app.clear", priority=True),
+        Binding("ctrl+d", "leave", "Quit", id="app.exit"),
+        Binding("ctrl+z", "suspend_process", "Suspend", id="app.suspend"),
+        Binding("ctrl+o", "expand_tools", "Open or close all tools", id="app.tools.expand"),
+        Binding("ctrl+t", "toggle_thinking", "Show or hide thinking", id="app.thinking.toggle"),
+        Binding("shift+tab", "cycle_thinking", "Next thinking level", id="app.thinking.cycle", priority=True),
+        Binding("ctrl+p", "cycle_model(1)", "Next model", id="app.model.cycleForward"),
+        Binding("ctrl+shift+p", "cycle_model(-1)", "Previous model", id="app.model.cycleBackward"),
+        Binding("ctrl+l", "choose_model", "Choose a model", id="app.model.select"),
+        Binding("ctrl+x", "copy_answer", "Copy the last answer", id="app.message.copy"),
+        Binding("alt+up", "dequeue", "Take queued messages back", id="app.message.dequeue"),
+        Binding(
+            "ctrl+b", "to_background", "Put the running tool into the background", id="app.tools.background"
+        ),
+        Binding("pageup", "page(-1)", "Page up", id="tui.altScreen.pageUp"),
+        Binding("pagedown", "page(1)", "Page down", id="tui.altScreen.pageDown"),
+        Binding("ctrl+home", "page_end(False)", "To the beginning", id="tui.altScreen.top"),
+        Binding("ctrl+end", "page_end(True)", "To the end", id="tui.altScreen.bottom"),
+    ]
+
+    def __init__(
+        self,
+        assembled: Assembled,
+        *,
+        first_prompts: tuple[str, ...] = (),
+        first_images: tuple[Image, ...] = (),
+        home: Path | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        css_path: list[Path] | None = None,
+    ) -> None:
+        super().__init__(css_path=[str(path) for path in css_path or ()])
+        self.assembled = assembled
+        self.session: Session = assembled.session
+        self.clock = clock
+        self.home = home or Path.home()
+        self.transcript = Transcript(id="transcript", clock=clock)
+        self.editor = PromptEditor(id="editor")
+        self.presenter = Presenter(self.session, self.transcript, self._note_event, clock)
+        self.stop_signal = 0
+        self._first_prompts = first_prompts
+        self._first_images = first_images
+        self._activity = ""
+        self._last_clear = 0.0
+        self._last_escape = 0.0
+        self._tools_open = False
+        self._thinking_open = False
+        self._ticking = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="header", markup=False)
+        yield self.transcript
+        yield Static("", id="queue", markup=False)
+        yield self.editor
+        yield Static("", id="footer", markup=False)
+
+    def on_mount(self) -> None:
+        self.session.subscribe(self.presenter.show)
+        self.presenter.show_all()
+        for problem in self.assembled.problems:
+            self.presenter.note(problem, NoteKind.WARNING)
+        self.editor.focus()
+        self._refresh_bars()
+        if self._first_prompts:
+            self._spawn(self._send_first())
+
+    async def _send_first(self) -> None:
+        for index, prompt in enumerate(self._first_prompts):
+            await self._prompt(prompt, self._first_images if index == 0 else ())
+            await self.session.wait_until_idle()
+
+    # What the person sends
+
+    @on(PromptEditor.Submitted)
+    def _submitted(self, message: PromptEditor.Submitted) -> None:
+        self._spawn(self._send(message.text, _images(message), "steer"))
+
+    @on(PromptEditor.FollowUp)
+    def _followed_up(self, message: PromptEditor.FollowUp) -> None:
+        self._spawn(self._send(message.text, _images(message), "follow_up"))
+
+    async def _send(self, text: str, images: tuple[Image, ...], while_running: str) -> None:
+        self.transcript.follow()
+        if text.startswith("!"):
+            await self._shell(text)
+            return
+        if text.startswith("/") and await run_slash(self, text):
+            self._refresh_bars()
+            return
+        await self._prompt(text, images, while_running)
+
+    async def _prompt(self, text: str, images: tuple[Image, ...], while_running: str = "steer") -> None:
+        how = "follow_up" if while_running == "follow_up" else "steer"
+        try:
+            await self.session.prompt(text, images, while_running=how)
+        except Refused as problem:
+            self.presenter.note(str(problem), NoteKind.ERROR)
+            self._give_back(text)
+
+    async def _shell(self, text: str) -> None:
+        exclude = text.startswith("!!")
+        command = text.lstrip("!").strip()
+        if not command:
+            return
+        self._set_activity(f"$ {command.splitlines()[0][:40]}")
+        try:
+            await self.session.run_shell(command, exclude=exclude)
+        except EXPECTED as problem:
+            self.presenter.note(str(problem), NoteKind.ERROR)
+            self._give_back(text)
+        self._set_activity("")
+
+    def _give_back(self, text: str) -> None:
+        """What could not be sent returns to an empty editor; it is in the history in any case."""
+        if self.editor.is_blank:
+            self.editor.set_text(text)
+
+    def _spawn(self, work) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+
+    def _finished(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            self._handle_exception(problem if isinstance(problem, Exception) else Exception(str(problem)))
+
+    # What happens
+
+    def _note_event(self, event: Event) -> None:
+        match event:
+            case AgentStart():
+                self._set_activity("Working")
+            case AutoRetryStart():
+                self._set_activity(f"Retrying ({event.attempt}/{event.max_attempts}) · Esc stops")
+            case CompactionStart():
+                self._set_activity("Compacting · Esc stops")
+            case ProviderWaiting():
+                self._set_activity(f"Waiting for the model ({event.seconds:.0f}s) · Esc stops")
+            case AgentSettled():
+                self._set_activity("")
+            case QueueUpdate():
+                self._show_queue(event)
+            case ToolExecutionStart():
+                self._start_ticking()
+            case MessageEnd(message=AssistantMessage()):
+                pass
+            case _:
+                return
+        self._refresh_bars()
+
+    def _set_activity(self, text: str) -> None:
+        self._activity = text
+        self.editor.follows_up = self.session.is_running
+        self.editor.set_border_state(thinking_level=self.session.choice.thinking, status=text)
+
+    def _show_queue(self, event: QueueUpdate) -> None:
+        lines = [f"Steering: {_one_line(text)}" for text in event.steering]
+        lines += [f"Follow-up: {_one_line(text)}" for text in event.follow_up]
+        if lines:
+            lines.append("↳ Alt+Up takes them back")
+        queue = self.query_one("#queue", Static)
+        queue.update("\n".join(lines))
+        queue.display = bool(lines)
+
+    def _start_ticking(self) -> None:
+        """Elapsed times move once a second while a tool runs, and nothing moves otherwise."""
+        if self._ticking:
+            return
+        self._ticking = True
+
+        def tick() -> None:
+            if self.presenter.tick():
+                self.set_timer(1.0, tick)
+            else:
+                self._ticking = False
+
+        self.set_timer(1.0, tick)
+
+    def _refresh_bars(self) -> None:
+        if not self.is_mounted:
+            return
+        width = self.size.width
+        left, right = bars.fit(
+            bars.footer_left(self.session, self.home), bars.footer_right(self.session), width
+        )
+        self.query_one("#footer", Static).update(_bar(left, right, width))
+        about = bars.header_text(self.session)
+        self.query_one("#header", Static).update(f"bayou  {about}"[: max(0, width)])
+
+    def on_resize(self) -> None:
+        self._refresh_bars()
+
+    # Keys
+
+    def action_interrupt(self) -> None:
+        """Stops what is under way and gives queued messages back; idle, a second press opens the tree."""
+        if self.session.runner.countdown.is_running:
+            self.session.runner.countdown.cancel()
+        elif self.session.is_running or self.session.shell.is_running:
+            self._take_back_queue()
+            self._spawn(self.session.abort())
+        elif self.editor.text.startswith("!"):
+            self.editor.clear()
+
+    def action_clear(self) -> None:
+        selected = self.screen.get_selected_text()
+        if selected:
+            self._copy(selected, "selection")
+            self.screen.clear_selection()
+            return
+        now = self.clock()
+        if now - self._last_clear < DOUBLE_PRESS_SECONDS:
+            self.exit(0)
+        self._last_clear = now
+        self.editor.clear()
+
+    def action_leave(self) -> None:
+        if self.editor.is_blank:
+            self.exit(0)
+
+    def action_expand_tools(self) -> None:
+        self._tools_open = not self._tools_open
+        self.transcript.expand_tools(self._tools_open)
+
+    def action_toggle_thinking(self) -> None:
+        self._thinking_open = not self._thinking_open
+        self.transcript.expand_thinking(self._thinking_open)
+
+    def action_cycle_thinking(self) -> None:
+        self._spawn(self._cycle(self.session.cycle_thinking()))
+
+    def action_cycle_model(self, step: int) -> None:
+        self._spawn(self._cycle(self.session.cycle_model(step)))
+
+    async def _cycle(self, work) -> None:
+        changed = await work
+        self._set_activity(self._activity)
+        self._refresh_bars()
+        if changed is None:
+            self.presenter.note("There is nothing else to choose from.")
+
+    def action_choose_model(self) -> None:
+        names = [model.key for model in self.session.choice.available()][:20]
+        self.presenter.note("Models: " + ", ".join(names) + "\n/model NAME switches.")
+
+    def action_copy_answer(self) -> None:
+        message = self.session.conversation.last_assistant
+        if message is None or not message.text:
+            self.presenter.note("There is no answer to copy yet.")
+            return
+        self._copy(message.text, "answer")
+
+    @on(Transcript.CopyRequested)
+    def _copy_requested(self, message: Transcript.CopyRequested) -> None:
+        self._copy(message.text, message.what)
+
+    def _copy(self, text: str, what: str) -> None:
+        self.copy_to_clipboard(text)
+        self.notify(f"Sent the {what} to the terminal's clipboard", markup=False)
+
+    @on(Transcript.SymbolChosen)
+    def _symbol_chosen(self, message: Transcript.SymbolChosen) -> None:
+        self.editor.set_text(f"read {message.path}:{message.first_line}-{message.last_line}")
+        self.editor.focus()
+
+    @on(Transcript.RetryRequested)
+    def _retry_requested(self, message: Transcript.RetryRequested) -> None:
+        self._spawn(self._retry())
+
+    async def _retry(self) -> None:
+        failed = self.session.conversation.last_assistant
+        if failed is None or failed.stop_reason not in ("error", "aborted"):
+            self.presenter.note("There is nothing to try again.")
+            return
+        await self.session.runner.leave_out(failed)
+        self.session.resume()
+
+    @on(Transcript.FocusModeChanged)
+    def _focus_mode(self, message: Transcript.FocusModeChanged) -> None:
+        if not message.is_on:
+            self.editor.focus()
+
+    def action_dequeue(self) -> None:
+        self._take_back_queue()
+
+    def _take_back_queue(self) -> None:
+        steering, follow_ups = self.session.queues.clear()
+        texts = [*steering, *follow_ups]
+        if texts:
+            self.editor.set_text("\n\n".join([*texts, *([self.editor.text] if self.editor.text else [])]))
+
+    def action_to_background(self) -> None:
+        moved = self.presenter.running_call_ids()
+        for call_id in moved:
+            self.session.toolbox.send_to_background(call_id)
+        if not moved:
+            self.presenter.note("No tool is running.")
+
+    def action_page(self, direction: int) -> None:
+        self.transcript.action_page(direction)
+
+    def action_page_end(self, is_end: bool) -> None:
+        if is_end:
+            self.transcript.action_go_end()
+        else:
+            self.transcript.action_go_home()
+
+    # For commands
+
+    def key_table(self) -> str:
+        """Every action with the key that is in force now."""
+        rows = []
+        for bindings in (self._bindings, self.editor._bindings):
+            for key, binding in bindings:
+                rows.append((key, binding.description))
+        width = max(len(key) for key, _ in rows)
+        return "\n".join(f"{key:<{width}}  {text}" for key, text in rows if text)
+
+    async def show_map(self, path: Path) -> None:
+        """The outline of a file, in the transcript only."""
+        from tools.filemap.map import map_file_async  # noqa: PLC0415  (the mapper is loaded when it is asked for)
+        from tools.filemap.render import render_map  # noqa: PLC0415
+
+        full = path if path.is_absolute() else self.session.cwd / path
+        try:
+            outline = await map_file_async(full)
+        except OSError as problem:
+            self.presenter.note(f"{path}: {problem.strerror or problem}", NoteKind.ERROR)
+            return
+        rendered = render_map(outline)
+        details = {
+            "filePath": str(path),
+            "totalLines": outline.total_lines,
+            "symbolCount": len(outline.symbols),
+            "language": outline.language,
+        }
+        message = CustomMessage(custom_type="file-map", content=rendered.text, details=details)
+        self.transcript.add(replay.custom_block(f"map-{message.id}", message))
+
+
+def _images(message: PromptEditor.Submitted | PromptEditor.FollowUp) -> tuple[Image, ...]:
+    return tuple(
+        Image(data=b64encode(item.data).decode("ascii"), mime_type=item.mime_type)
+        for item in message.attachments
+    )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:200]
+
+
+def _bar(left: list[Segment], right: list[Segment], width: int) -> str:
+    start = "  ".join(segment.text for segment in left)
+    end = "  ".join(segment.text for segment in right)
+    gap = max(1, width - len(start) - len(end))
+    return f"{start}{' ' * gap}{end}"[:width]

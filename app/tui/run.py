@@ -1,0 +1,94 @@
+"""Starting and ending the full-screen face: the session before it, signals and faults during it, goodbye after it."""
+
+import asyncio
+import os
+import signal
+import sys
+import traceback
+from datetime import UTC, datetime
+from pathlib import Path
+
+# Keys are echoed at the next frame; at 60 Hz that alone is 16 ms. Read by Textual when it is imported.
+os.environ.setdefault("TEXTUAL_FPS", "120")
+
+from app.cli.assembly import Assembled, assemble
+from app.cli.headless import close_quietly
+from app.cli.inputs import files_input
+from app.cli.options import Options
+from app.resources.paths import Paths, styles_dir
+from app.sessions.errors import SessionError
+from app.tui.app import BayouApp
+
+
+def run_tui(options: Options, paths: Paths) -> int:
+    try:
+        assembled = assemble(options, paths)
+    except SessionError as problem:
+        sys.stderr.write(f"bayou: {problem}\n")
+        return 1
+    given = files_input(options.files, paths.cwd)
+    prompts = list(options.messages)
+    if given.prompts[0] or given.images:
+        prompts[:1] = [given.prompts[0] + (prompts[0] if prompts else "")]
+    app = GuardedApp(
+        assembled,
+        crash_dir=paths.crash_dir,
+        first_prompts=tuple(prompts),
+        first_images=given.images,
+        home=paths.home,
+        css_path=sorted(styles_dir().glob("*.tcss")),
+    )
+    code = asyncio.run(_run(app))
+    _say_goodbye(assembled)
+    if app.crash_report is not None:
+        sys.stderr.write(
+            f"bayou: an internal error ended the program; the session is safe. Report: {app.crash_report}\n"
+        )
+        return 70
+    return code
+
+
+async def _run(app: "GuardedApp") -> int:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, lambda number=number: app.exit(128 + number))
+    try:
+        code = await app.run_async()
+    finally:
+        await close_quietly(app.session)
+    return code or 0
+
+
+class GuardedApp(BayouApp):
+    """A fault of ours ends the program with a report file, and never with a traceback over the terminal."""
+
+    def __init__(self, assembled: Assembled, *, crash_dir: Path, **rest: object) -> None:
+        super().__init__(assembled, **rest)  # pyright: ignore[reportArgumentType]  (BayouApp's own arguments)
+        self._crash_dir = crash_dir
+        self.crash_report: Path | None = None
+
+    def _handle_exception(self, error: Exception) -> None:
+        if self.crash_report is None:
+            self.crash_report = write_crash_report(self._crash_dir, error)
+            self.exit(70)
+
+
+def write_crash_report(folder: Path, error: Exception) -> Path:
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    path = folder / f"crash-{stamp}-{os.getpid()}.txt"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+    except OSError as problem:
+        sys.stderr.write(f"bayou: no crash report could be written to {path}: {problem}\n")
+    return path
+
+
+def _say_goodbye(assembled: Assembled) -> None:
+    """The last answer and how to come back, in the terminal's own scroll-back."""
+    log = assembled.session.log
+    message = assembled.session.conversation.last_assistant
+    if message is not None and message.text:
+        sys.stdout.write(message.text.rstrip("\n") + "\n\n")
+    if log.path is not None and log.path.exists():
+        sys.stdout.write(f"To resume this session: bayou --session {log.session_id}\n")

@@ -1,0 +1,165 @@
+"""Slash commands: a table of names, what they mean, and what they do in the full-screen face."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from app.engine.choice import NoModel
+from app.engine.commands.base import CommandError, NoParams
+from app.engine.commands.places import clone as clone_session
+from app.engine.session import Refused
+from app.engine.shell import ShellBusy
+from app.providers.select import ModelNotFound, select_model
+from app.sessions.errors import SessionError
+from app.values.models import THINKING_LEVELS, thinking_level
+from widgets.transcript.blocks import NoteKind
+
+if TYPE_CHECKING:
+    from app.tui.app import BayouApp
+
+Run = Callable[["BayouApp", str], Awaitable[None]]
+EXPECTED = (CommandError, Refused, NoModel, ShellBusy, SessionError, ModelNotFound)
+"""Failures whose words are for the person."""
+
+
+class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    help: str
+    run: Run
+    hint: str = ""
+    """What its argument is called."""
+
+
+async def run_slash(app: "BayouApp", text: str) -> bool:
+    """Carries out `/name argument`; False when there is no such command and the text is a prompt."""
+    name, _, argument = text[1:].strip().partition(" ")
+    command = BY_NAME.get(name)
+    if command is None:
+        return False
+    try:
+        await command.run(app, argument.strip())
+    except EXPECTED as problem:
+        app.presenter.note(str(problem), NoteKind.ERROR)
+    return True
+
+
+async def _quit(app: "BayouApp", argument: str) -> None:
+    app.exit(0)
+
+
+async def _new(app: "BayouApp", argument: str) -> None:
+    await app.session.abort()
+    await app.session.open(app.session.places.new(), "new")
+
+
+async def _model(app: "BayouApp", argument: str) -> None:
+    if not argument:
+        app.action_choose_model()
+        return
+    choice = app.session.choice
+    selection = select_model(argument, choice.catalogue, choice.credentials)
+    await app.session.set_model(selection.model)
+    if selection.thinking is not None:
+        await app.session.set_thinking(selection.thinking)
+    app.presenter.note(f"Model: {selection.model.key}")
+
+
+async def _thinking(app: "BayouApp", argument: str) -> None:
+    level = thinking_level(argument)
+    if level is None:
+        raise CommandError(f"/thinking takes one of {', '.join(THINKING_LEVELS)}.")
+    await app.session.set_thinking(level)
+    app.presenter.note(f"Thinking: {app.session.choice.thinking}")
+
+
+async def _name(app: "BayouApp", argument: str) -> None:
+    if argument:
+        await app.session.rename(argument)
+    app.presenter.note(f"Session name: {app.session.log.name or '(none)'}")
+
+
+async def _session(app: "BayouApp", argument: str) -> None:
+    log, stats = app.session.log, app.session.stats
+    usage = stats.usage
+    app.presenter.note(
+        "\n".join(
+            (
+                f"File: {log.path or '(not kept)'}",
+                f"Id: {log.session_id}",
+                f"Messages: {stats.user_messages} of yours, {stats.assistant_messages} answers, "
+                f"{stats.tool_calls} tool calls",
+                f"Tokens: {usage.input:,} in, {usage.output:,} out, {usage.cache_read:,} from the cache",
+                f"Cost: ${usage.cost.total:.3f}",
+            )
+        )
+    )
+
+
+async def _copy(app: "BayouApp", argument: str) -> None:
+    app.action_copy_answer()
+
+
+async def _clone(app: "BayouApp", argument: str) -> None:
+    await clone_session(app.session, NoParams())
+    app.presenter.note(f"This is a copy now: {app.session.log.path}")
+
+
+async def _jobs(app: "BayouApp", argument: str) -> None:
+    jobs = app.session.jobs.all()
+    lines = [f"{job.id}  {job.state}  {job.seconds:.0f}s  {job.title}" for job in jobs]
+    app.presenter.note("\n".join(lines) or "No background jobs.")
+
+
+async def _kill(app: "BayouApp", argument: str) -> None:
+    try:
+        job = app.session.jobs.kill(argument)
+    except KeyError as problem:
+        raise CommandError(str(problem.args[0])) from None
+    app.presenter.note(f"{job.id} is being ended.")
+
+
+async def _context(app: "BayouApp", argument: str) -> None:
+    usage = app.session.context_usage()
+    if usage is None or usage.tokens is None:
+        app.presenter.note("How full the window is will be known after the next answer.")
+        return
+    app.presenter.note(
+        f"Context: {usage.tokens:,} of {usage.context_window:,} tokens ({usage.percent or 0:.1f} %)."
+    )
+
+
+async def _map(app: "BayouApp", argument: str) -> None:
+    if not argument:
+        raise CommandError("/map needs a file: /map PATH.")
+    await app.show_map(Path(argument))
+
+
+async def _hotkeys(app: "BayouApp", argument: str) -> None:
+    app.presenter.note(app.key_table())
+
+
+async def _help(app: "BayouApp", argument: str) -> None:
+    width = max(len(command.name) + len(command.hint) for command in COMMANDS) + 2
+    rows = [f"/{f'{command.name} {command.hint}'.strip():<{width}} {command.help}" for command in COMMANDS]
+    app.presenter.note("\n".join(rows))
+
+
+COMMANDS: tuple[SlashCommand, ...] = (
+    SlashCommand(name="model", hint="[name]", help="switch the model", run=_model),
+    SlashCommand(name="thinking", hint="level", help="how hard the model thinks", run=_thinking),
+    SlashCommand(name="new", help="begin a new session", run=_new),
+    SlashCommand(name="clone", help="go on in a copy of this branch", run=_clone),
+    SlashCommand(name="name", hint="[name]", help="name the session", run=_name),
+    SlashCommand(name="session", help="file, counts, tokens, cost", run=_session),
+    SlashCommand(name="context", help="how full the window is", run=_context),
+    SlashCommand(name="jobs", help="background jobs", run=_jobs),
+    SlashCommand(name="kill", hint="job", help="end a background job", run=_kill),
+    SlashCommand(name="map", hint="file", help="show the outline of a file", run=_map),
+    SlashCommand(name="copy", help="copy the last answer", run=_copy),
+    SlashCommand(name="hotkeys", help="all keys", run=_hotkeys),
+    SlashCommand(name="help", help="all commands", run=_help),
+    SlashCommand(name="quit", help="leave bayou", run=_quit),
+)
+BY_NAME = {command.name: command for command in COMMANDS}

@@ -1,0 +1,53 @@
+"""An application with nothing but the widgets under test, in bayou's own styles and themes."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import App, ComposeResult
+from textual.widget import Widget
+
+from widgets.themes import read_theme, textual_theme, variable_defaults
+
+STYLES = Path(__file__).parents[2] / "styles"
+SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
+THEMES = {"dark": "bayou-dark", "light": "bayou-light"}
+
+
+class Host(App[None]):
+    CSS_PATH: ClassVar[list[str | Path]] = [
+        STYLES / f"{name}.tcss" for name in ("base", "editor", "screens", "completion")
+    ]
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(
+        self,
+        build: Callable[[], Iterable[Widget]],
+        *,
+        theme: str = "bayou-dark",
+        start: Callable[["Host"], None] | None = None,
+    ) -> None:
+        super().__init__()
+        self.animation_level = "none"
+        self._build = build
+        self._wanted = theme
+        self._start = start
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variable_defaults()
+
+    def compose(self) -> ComposeResult:
+        yield from self._build()
+
+    def on_mount(self) -> None:
+        for path in (STYLES / "themes").glob("*.json"):
+            self.register_theme(textual_theme(read_theme(path.read_bytes(), path.name)))
+        self.theme = self._wanted
+        if self._start is not None:
+            self._start(self)
+
+
+def screen_text(app: App[None]) -> str:
+    """What is on the screen, without colours."""
+    rows = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in rows)

@@ -1,0 +1,39 @@
+"""The terminal's own cursor at the caret of what is written in, so that input methods open their window there.
+
+Textual hides the cursor for good; here it is shown while a text widget has the focus. It is steady unless blinking is
+asked for. Without a terminal (pictures, tests) a reversed cell stands for it.
+"""
+
+from textual.geometry import Offset
+from textual.widget import Widget
+
+_STEADY_BLOCK = "\x1b[2 q"
+_BLINKING_BLOCK = "\x1b[1 q"
+_SHOW = "\x1b[?25h"
+_HIDE = "\x1b[?25l\x1b[0 q"
+
+
+def is_drawn(widget: Widget) -> bool:
+    """Whether the widget has to draw its caret itself."""
+    return widget.app.is_headless
+
+
+def show(widget: Widget, *, blinks: bool = False) -> None:
+    _write(widget, (_BLINKING_BLOCK if blinks else _STEADY_BLOCK) + _SHOW)
+
+
+def hide(widget: Widget) -> None:
+    _write(widget, _HIDE)
+
+
+def place(widget: Widget, x: int, y: int) -> None:
+    """Say where in the widget the caret is; the next paint puts the cursor there."""
+    region = widget.content_region
+    widget.app.cursor_position = Offset(region.x + x, region.y + y)
+
+
+def _write(widget: Widget, sequence: str) -> None:
+    driver = widget.app._driver
+    if driver is not None and not widget.app.is_headless:
+        driver.write(sequence)
+        driver.flush()

@@ -1,0 +1,123 @@
+"""Colours of theme files: reading their forms, and the contrast between two of them."""
+
+import math
+import re
+
+_HEX = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
+_OKLCH = re.compile(r"oklch\(\s*([\d.]+)%?\s+([\d.]+)\s+([\d.]+)(?:deg)?\s*\)")
+_OKHSL = re.compile(r"okhsl\(\s*([\d.]+)(?:deg)?\s+([\d.]+)%?\s+([\d.]+)%?\s*\)")
+_CUBE = (0, 95, 135, 175, 215, 255)
+_SYSTEM = (
+    *("#000000", "#cd0000", "#00cd00", "#cdcd00", "#0000ee", "#cd00cd", "#00cdcd", "#e5e5e5"),
+    *("#7f7f7f", "#ff0000", "#00ff00", "#ffff00", "#5c5cff", "#ff00ff", "#00ffff", "#ffffff"),
+)
+
+
+class ColorProblem(ValueError):
+    """A colour that cannot be read; the text says which forms there are."""
+
+
+def read_color(value: str | int) -> str:
+    """A colour as `#rrggbb`; an empty text (the terminal's own colour) and `ansi_…` names stay as they are."""
+    if isinstance(value, int):
+        return _indexed(value)
+    value = value.strip()
+    if value == "" or value.startswith("ansi_"):
+        return value
+    if _HEX.fullmatch(value):
+        return value.lower() if len(value) == 7 else "#" + "".join(char * 2 for char in value[1:].lower())
+    if match := _OKLCH.fullmatch(value):
+        lightness, chroma, hue = map(float, match.groups())
+        return _from_oklch(lightness / 100 if "%" in value else lightness, chroma, hue)
+    if match := _OKHSL.fullmatch(value):
+        hue, saturation, lightness = map(float, match.groups())
+        return _from_okhsl(hue, saturation / 100, lightness / 100)
+    raise ColorProblem(
+        f"{value!r} is no colour: use #rgb, #rrggbb, oklch(L% C H), okhsl(H S% L%), a number from 0 to 255, "
+        "the name of one of the theme's vars, or an empty text"
+    )
+
+
+def contrast(first: str, second: str) -> float:
+    """The ratio by which two colours differ in brightness, from 1 to 21."""
+    high, low = sorted((luminance(first), luminance(second)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def luminance(color: str) -> float:
+    red, green, blue = (_linear(part) for part in _parts(color))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def is_dark(color: str) -> bool:
+    return luminance(color) < 0.18
+
+
+def mix(first: str, second: str, share: float) -> str:
+    """The second colour laid over the first with a share from 0 to 1."""
+    parts = zip(_parts(first), _parts(second), strict=True)
+    return _hex(*(below + (above - below) * share for below, above in parts))
+
+
+def _parts(color: str) -> tuple[float, float, float]:
+    return int(color[1:3], 16) / 255, int(color[3:5], 16) / 255, int(color[5:7], 16) / 255
+
+
+def _hex(red: float, green: float, blue: float) -> str:
+    return "#" + "".join(f"{round(min(1.0, max(0.0, part)) * 255):02x}" for part in (red, green, blue))
+
+
+def _indexed(number: int) -> str:
+    if not 0 <= number <= 255:
+        raise ColorProblem(f"{number} is no colour of the 256")
+    if number < 16:
+        return _SYSTEM[number]
+    if number >= 232:
+        grey = 8 + (number - 232) * 10
+        return f"#{grey:02x}{grey:02x}{grey:02x}"
+    number -= 16
+    red, green, blue = _CUBE[number // 36], _CUBE[number // 6 % 6], _CUBE[number % 6]
+    return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+def _linear(part: float) -> float:
+    return part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+
+
+def _gamma(part: float) -> float:
+    return 12.92 * part if part <= 0.0031308 else 1.055 * part ** (1 / 2.4) - 0.055
+
+
+def _oklab_to_linear(lightness: float, a: float, b: float) -> tuple[float, float, float]:
+    long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
+    medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
+    short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3
+    return (
+        4.0767416621 * long - 3.3077115913 * medium + 0.2309699292 * short,
+        -1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short,
+        -0.0041960863 * long - 0.7034186147 * medium + 1.7076147010 * short,
+    )
+
+
+def _from_oklch(lightness: float, chroma: float, hue: float) -> str:
+    angle = math.radians(hue)
+    linear = _oklab_to_linear(lightness, chroma * math.cos(angle), chroma * math.sin(angle))
+    return _hex(*(_gamma(max(0.0, part)) for part in linear))
+
+
+def _fits(lightness: float, chroma: float, hue: float) -> bool:
+    angle = math.radians(hue)
+    linear = _oklab_to_linear(lightness, chroma * math.cos(angle), chroma * math.sin(angle))
+    return all(-1e-6 <= part <= 1 + 1e-6 for part in linear)
+
+
+def _from_okhsl(hue: float, saturation: float, lightness: float) -> str:
+    """Saturation is taken as the share of the chroma that fits at this lightness (a close approximation)."""
+    k1, k2 = 0.206, 0.03
+    k3 = (1 + k1) / (1 + k2)
+    light = (lightness**2 + k1 * lightness) / (k3 * (lightness + k2))
+    low, high = 0.0, 0.4
+    for _ in range(24):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _fits(light, middle, hue) else (low, middle)
+    return _from_oklch(light, low * saturation, hue)

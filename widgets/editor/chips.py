@@ -1,0 +1,132 @@
+"""Chips: long pastes and images, each one character of the text.
+
+The character comes from the last private plane, which the cleaning of foreign text empties, so nothing pasted can
+pretend to be a chip. What a chip stands for is found here; where it stands is the text's business.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from widgets.editor.graphemes import CHIP_FIRST, is_chip
+
+
+class Attachment(msgspec.Struct, frozen=True, kw_only=True):
+    """An image that goes with a prompt: a file, or bytes from the clipboard."""
+
+    name: str
+    mime_type: str
+    byte_count: int
+    width: int = 0
+    height: int = 0
+    path: Path | None = None
+    data: bytes = b""
+
+
+class PasteChip(msgspec.Struct, frozen=True, kw_only=True, tag="paste"):
+    text: str
+
+
+class ImageChip(msgspec.Struct, frozen=True, kw_only=True, tag="image"):
+    image: Attachment
+
+
+Chip = PasteChip | ImageChip
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole unsent prompt as it stands, chips included: to be saved, and given back by `restore`."""
+
+    text: str = ""
+    chips: dict[str, Chip] = {}
+    row: int = 0
+    column: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.text.strip()
+
+
+def size_text(count: int) -> str:
+    if count < 1000:
+        return f"{count} B"
+    if count < 1_000_000:
+        return f"{count / 1000:.0f} kB"
+    return f"{count / 1_000_000:.1f} MB"
+
+
+class Chips:
+    """The chips that a text may contain. Chips that were deleted stay, because undo may bring them back."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, Chip] = {}
+
+    def add(self, chip: Chip) -> str:
+        """The character that stands for the chip from now on."""
+        char = chr(CHIP_FIRST + len(self.known))
+        while char in self.known:
+            char = chr(ord(char) + 1)
+        self.known[char] = chip
+        return char
+
+    def load(self, chips: dict[str, Chip]) -> None:
+        self.known.update(chips)
+
+    def used(self, text: str) -> dict[str, Chip]:
+        """The chips in a text, in its order, each once."""
+        if text.isascii():
+            return {}
+        return {char: self.known[char] for char in text if is_chip(char) and char in self.known}
+
+    def labels(self, text: str) -> dict[str, str]:
+        """What is shown for each chip; numbered by kind in the order of the text."""
+        labels: dict[str, str] = {}
+        pastes = images = 0
+        for char, chip in self.used(text).items():
+            match chip:
+                case PasteChip():
+                    pastes += 1
+                    labels[char] = f"[paste #{pastes} {_paste_size(chip.text)}]"
+                case ImageChip():
+                    images += 1
+                    labels[char] = f"[image #{images} {_image_size(chip.image)}]"
+        return labels
+
+    def expand(self, text: str) -> str:
+        """The real text: pastes in full, images as their number."""
+        used = self.used(text)
+        if not used:
+            return text
+        images = 0
+        for char, chip in used.items():
+            if isinstance(chip, PasteChip):
+                text = text.replace(char, chip.text)
+            else:
+                images += 1
+                text = text.replace(char, f"[image #{images}]")
+        return text
+
+    def images(self, text: str) -> tuple[Attachment, ...]:
+        return tuple(chip.image for chip in self.used(text).values() if isinstance(chip, ImageChip))
+
+
+def strip_chips(text: str) -> str:
+    """Foreign text without the characters that stand for chips."""
+    if text.isascii() or not any(is_chip(char) for char in text):
+        return text
+    return "".join(char for char in text if not is_chip(char))
+
+
+def _paste_size(text: str) -> str:
+    lines = text.count("\n") + 1
+    return f"+{lines:,} lines" if lines > 1 else f"{len(text):,} chars"
+
+
+def _image_size(image: Attachment) -> str:
+    parts: Iterable[str] = (
+        image.name,
+        f"{image.width}x{image.height}" if image.width else "",
+        size_text(image.byte_count),
+    )
+    return " ".join(filter(None, parts))

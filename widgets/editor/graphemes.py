@@ -1,0 +1,126 @@
+"""What a person takes for one character, and how many cells it fills.
+
+Widths follow the terminal library's own table, so that what is measured is what is drawn. Chips (see `chips`) are
+one character of the text each and are measured by their label.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from rich.cells import split_graphemes
+
+TAB = 4
+CHIP_FIRST = 0x100000
+CHIP_LAST = 0x10FFFD
+
+
+class Grapheme(NamedTuple):
+    start: int
+    end: int
+    cells: int
+
+
+def is_chip(char: str) -> bool:
+    return CHIP_FIRST <= ord(char) <= CHIP_LAST
+
+
+def _is_regional(char: str) -> bool:
+    return "\U0001f1e6" <= char <= "\U0001f1ff"
+
+
+def _is_tone(char: str) -> bool:
+    return "\U0001f3fb" <= char <= "\U0001f3ff"
+
+
+def graphemes(line: str) -> list[Grapheme]:
+    """The characters of one line, without gaps. Tabs and chips count no cells here."""
+    if line.isascii():
+        return [Grapheme(at, at + 1, 0 if char == "\t" else 1) for at, char in enumerate(line)]
+    found: list[Grapheme] = []
+    start = 0
+    for at, char in enumerate(line):
+        if is_chip(char):
+            _split(line, start, at, found)
+            found.append(Grapheme(at, at + 1, 0))
+            start = at + 1
+    _split(line, start, len(line), found)
+    return found
+
+
+def _split(line: str, begin: int, stop: int, found: list[Grapheme]) -> None:
+    """Add the characters of a part without chips."""
+    if begin == stop:
+        return
+    flag_is_open = False
+    first_of_part = len(found)
+    for start, end, cells in split_graphemes(line[begin:stop])[0]:
+        first = line[begin + start]
+        if len(found) > first_of_part and ((flag_is_open and _is_regional(first)) or _is_tone(first)):
+            last = found[-1]
+            found[-1] = Grapheme(last.start, begin + end, last.cells + cells)
+            flag_is_open = False
+        else:
+            found.append(Grapheme(begin + start, begin + end, 0 if first == "\t" else cells))
+            flag_is_open = _is_regional(first)
+
+
+def boundary_before(line: str, at: int) -> int:
+    """The start of the character that ends at or spans `at`."""
+    if at <= 0:
+        return 0
+    if line.isascii():
+        return at - 1
+    start = 0
+    for grapheme in graphemes(line):
+        if grapheme.start >= at:
+            break
+        start = grapheme.start
+    return start
+
+
+def boundary_after(line: str, at: int) -> int:
+    if at >= len(line):
+        return len(line)
+    if line.isascii():
+        return at + 1
+    for grapheme in graphemes(line):
+        if grapheme.end > at:
+            return grapheme.end
+    return len(line)
+
+
+def snap(line: str, at: int) -> int:
+    """The first boundary from `at` on."""
+    if at <= 0:
+        return 0
+    if at >= len(line):
+        return len(line)
+    if line.isascii():
+        return at
+    for grapheme in graphemes(line):
+        if grapheme.start >= at:
+            return grapheme.start
+        if grapheme.end > at:
+            return grapheme.end
+    return len(line)
+
+
+def measured(line: str, chip_cells: Callable[[str], int]) -> list[Grapheme]:
+    """Characters with the cells that they really fill in a row that begins at column 0."""
+    found: list[Grapheme] = []
+    column = 0
+    for start, end, cells in graphemes(line):
+        char = line[start]
+        if char == "\t":
+            cells = TAB - column % TAB
+        elif is_chip(char):
+            cells = chip_cells(char)
+        found.append(Grapheme(start, end, cells))
+        column += cells
+    return found
+
+
+def width(text: str, chip_cells: Callable[[str], int]) -> int:
+    if text.isascii() and "\t" not in text:
+        return len(text)
+    return sum(grapheme.cells for grapheme in measured(text, chip_cells))

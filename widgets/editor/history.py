@@ -1,0 +1,57 @@
+"""Prompts sent before, newest last, and the walk through them. Keeping them on disk is the application's business."""
+
+from collections.abc import Iterable
+
+from widgets.editor.chips import Draft
+
+SIZE = 1000
+
+
+class History:
+    """Going back keeps the draft one came from; going forward past the newest gives it back."""
+
+    def __init__(self, entries: Iterable[Draft] = (), size: int = SIZE) -> None:
+        self._size = size
+        self.entries: list[Draft] = []
+        self._at: int | None = None
+        self._unsent = Draft()
+        for entry in entries:
+            self.add(entry)
+
+    @property
+    def is_browsing(self) -> bool:
+        return self._at is not None
+
+    def add(self, entry: Draft) -> None:
+        """Keep a prompt as the newest. Blank ones and repetitions of the newest are left out."""
+        self._at = None
+        if entry.is_empty or (self.entries and self.entries[-1].text == entry.text):
+            return
+        self.entries.append(entry)
+        del self.entries[: -self._size]
+
+    def previous(self, draft: Draft) -> Draft | None:
+        """The next older prompt; `draft` is what stands in the editor now."""
+        if self._at is None:
+            if not self.entries:
+                return None
+            self._unsent = draft
+            self._at = len(self.entries)
+        if self._at == 0:
+            return None
+        self._at -= 1
+        return self.entries[self._at]
+
+    def next(self) -> Draft | None:
+        """The next newer prompt, and behind the newest the draft that one came from."""
+        if self._at is None:
+            return None
+        self._at += 1
+        if self._at < len(self.entries):
+            return self.entries[self._at]
+        self._at = None
+        return self._unsent
+
+    def leave(self) -> None:
+        """What is shown is edited: from now on it is the draft."""
+        self._at = None

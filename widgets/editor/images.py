@@ -1,0 +1,95 @@
+"""What an image file or the bytes of one say about themselves: kind and size, read from the header alone."""
+
+import struct
+from pathlib import Path
+
+from widgets.editor.chips import Attachment
+
+HEADER = 256 * 1024
+"""A JPEG may hide its size behind a large preview."""
+MAX_BYTES = 50_000_000
+
+
+def image_file(path: Path) -> Attachment | None:
+    """The image at a path; None if there is none. Reads from disk: call it in a thread."""
+    try:
+        if not path.is_file():
+            return None
+        byte_count = path.stat().st_size
+        with path.open("rb") as file:
+            header = file.read(HEADER)
+    except OSError:
+        return None
+    kind = _kind(header)
+    if not kind or byte_count > MAX_BYTES:
+        return None
+    width, height = _size(kind, header)
+    return Attachment(
+        name=path.name, mime_type=kind, byte_count=byte_count, width=width, height=height, path=path
+    )
+
+
+def image_bytes(data: bytes, name: str) -> Attachment | None:
+    kind = _kind(data)
+    if not kind or len(data) > MAX_BYTES:
+        return None
+    width, height = _size(kind, data)
+    return Attachment(name=name, mime_type=kind, byte_count=len(data), width=width, height=height, data=data)
+
+
+def _kind(header: bytes) -> str:
+    if header.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if header.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if header.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    if header.startswith(b"RIFF") and header[8:12] == b"WEBP":
+        return "image/webp"
+    if header.startswith(b"BM") and len(header) > 26:
+        return "image/bmp"
+    return ""
+
+
+def _size(kind: str, header: bytes) -> tuple[int, int]:
+    try:
+        match kind:
+            case "image/png":
+                return struct.unpack(">II", header[16:24])
+            case "image/gif":
+                return struct.unpack("<HH", header[6:10])
+            case "image/bmp":
+                width, height = struct.unpack("<ii", header[18:26])
+                return width, abs(height)
+            case "image/jpeg":
+                return _jpeg_size(header)
+            case _:
+                return _webp_size(header)
+    except (struct.error, IndexError):
+        return 0, 0
+
+
+def _jpeg_size(header: bytes) -> tuple[int, int]:
+    at = 2
+    while at + 9 < len(header):
+        if header[at] != 0xFF:
+            return 0, 0
+        marker = header[at + 1]
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            height, width = struct.unpack(">HH", header[at + 5 : at + 9])
+            return width, height
+        at += 2 + struct.unpack(">H", header[at + 2 : at + 4])[0]
+    return 0, 0
+
+
+def _webp_size(header: bytes) -> tuple[int, int]:
+    chunk = header[12:16]
+    if chunk == b"VP8 ":
+        width, height = struct.unpack("<HH", header[26:30])
+        return width & 0x3FFF, height & 0x3FFF
+    if chunk == b"VP8L":
+        bits = struct.unpack("<I", header[21:25])[0]
+        return (bits & 0x3FFF) + 1, ((bits >> 14) & 0x3FFF) + 1
+    if chunk == b"VP8X":
+        return int.from_bytes(header[24:27], "little") + 1, int.from_bytes(header[27:30], "little") + 1
+    return 0, 0

@@ -1,0 +1,219 @@
+"""One line to type into: the filter of a list, the answer to a question. The editor's model and keys, without rows."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.actions import SkipAction
+from textual.binding import Binding, BindingType
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from widgets import caret
+from widgets.editor.keys import BINDINGS
+from widgets.editor.layout import Layout
+from widgets.editor.model import EditorModel
+from widgets.editor.paste import clean
+from widgets.line import Line, cells
+
+_LEFT_OUT = (
+    "tui.input.",
+    "app.",
+    "tui.editor.cursorUp",
+    "tui.editor.cursorDown",
+    "tui.editor.page",
+    "tui.editor.history",
+    "tui.editor.jump",
+    "tui.editor.expandPaste",
+)
+
+
+def _is_ours(binding: BindingType) -> bool:
+    return isinstance(binding, Binding) and not (binding.id or "").startswith(_LEFT_OUT)
+
+
+class LineInput(Widget, can_focus=True):
+    BINDINGS: ClassVar[list[BindingType]] = [binding for binding in BINDINGS if _is_ours(binding)]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "line-input--mark",
+        "line-input--placeholder",
+        "line-input--caret",
+    }
+    DEFAULT_CSS = "LineInput { height: 1; }"
+
+    class Changed(Message):
+        def __init__(self, source: "LineInput", text: str) -> None:
+            super().__init__()
+            self.source = source
+            self.text = text
+
+    def __init__(
+        self,
+        text: str = "",
+        *,
+        mark: str = "› ",
+        placeholder: str = "",
+        is_secret: bool = False,
+        id: str | None = None,
+    ) -> None:
+        super().__init__(id=id)
+        self.model = EditorModel(clean(text).replace("\n", " "))
+        self.mark = mark
+        self.placeholder = placeholder
+        self.is_secret = is_secret
+        self._seen = self.model.version
+        self._left = 0
+        self._measure = Layout()
+
+    @property
+    def text(self) -> str:
+        return self.model.text
+
+    def set_text(self, text: str) -> None:
+        self.model.set_text(clean(text).replace("\n", " "))
+        self._changed()
+
+    def clear(self) -> bool:
+        """Empty it; false if it was empty."""
+        had_text = bool(self.text)
+        self.set_text("")
+        return had_text
+
+    # -- drawing -------------------------------------------------------------------------------------------
+
+    def on_focus(self) -> None:
+        caret.show(self)
+
+    def on_blur(self) -> None:
+        caret.hide(self)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        if self.has_focus:
+            column, at = self._scrolled()
+            del column
+            caret.place(self, cells(self.mark) + at, 0)
+        return super().render_lines(crop)
+
+    def _shown(self) -> str:
+        text = self.model.text.replace("\t", " ")
+        return "•" * len(text) if self.is_secret else text
+
+    def _scrolled(self) -> tuple[str, int]:
+        """The part of the text that fits, and the caret's cell in it."""
+        room = max(1, self.size.width - cells(self.mark) - 1)
+        text, at = self._shown(), self.model.cursor[1]
+        self._left = min(self._left, at)
+        while cells(text[self._left : at]) > room:
+            self._left += 1
+        return text[self._left :], cells(text[self._left : at])
+
+    def render_line(self, y: int) -> Strip:
+        line = Line(self.size.width, self.rich_style)
+        line.add(self.mark, self.get_component_rich_style("line-input--mark"))
+        text, at = self._scrolled()
+        if not self.model.text:
+            line.add(self.placeholder, self.get_component_rich_style("line-input--placeholder"))
+        else:
+            line.add(text)
+        strip = line.strip()
+        if self.has_focus and caret.is_drawn(self):
+            place = min(cells(self.mark) + at, self.size.width - 1)
+            before, under, after = strip.divide([place, place + 1, self.size.width])
+            style = self.get_component_rich_style("line-input--caret")
+            caret_cell = Strip([Segment(piece.text, (piece.style or Style()) + style) for piece in under])
+            strip = Strip.join([before, caret_cell, after])
+        return strip
+
+    # -- events and actions --------------------------------------------------------------------------------
+
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        return character is not None and character.isprintable()
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.character is not None and event.is_printable:
+            event.stop()
+            event.prevent_default()
+            self.model.type(clean(event.character))
+            self._changed()
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self.model.insert(" ".join(clean(event.text[:20_000]).split("\n")).strip())
+        self._changed()
+
+    async def _on_mouse_down(self, event: events.MouseDown) -> None:
+        target = event.x - cells(self.mark)
+        text = self._shown()
+        at = self._left
+        while at < len(text) and cells(text[self._left : at + 1]) <= target:
+            at += 1
+        self._do(lambda: self.model.move_to((0, at)))
+
+    def _changed(self) -> None:
+        self.refresh()
+        if self._seen != self.model.version:
+            self._seen = self.model.version
+            self.post_message(self.Changed(self, self.model.text))
+
+    def _do(self, command: Callable[[], object]) -> None:
+        command()
+        self._changed()
+
+    def action_cursor_left(self) -> None:
+        self._do(self.model.move_left)
+
+    def action_cursor_right(self) -> None:
+        self._do(self.model.move_right)
+
+    def action_word_left(self) -> None:
+        self._do(self.model.move_word_left)
+
+    def action_word_right(self) -> None:
+        self._do(self.model.move_word_right)
+
+    def action_line_start(self) -> None:
+        self._in_text(self.model.move_line_start)
+
+    def action_line_end(self) -> None:
+        self._in_text(self.model.move_line_end)
+
+    def action_delete_backward(self) -> None:
+        self._do(self.model.delete_backward)
+
+    def action_delete_forward(self) -> None:
+        self._in_text(self.model.delete_forward)
+
+    def action_kill_word_backward(self) -> None:
+        self._do(self.model.kill_word_backward)
+
+    def action_kill_word_forward(self) -> None:
+        self._do(self.model.kill_word_forward)
+
+    def action_kill_to_line_start(self) -> None:
+        self._in_text(self.model.kill_to_line_start)
+
+    def action_kill_to_line_end(self) -> None:
+        self._in_text(self.model.kill_to_line_end)
+
+    def action_yank(self) -> None:
+        self._do(self.model.yank)
+
+    def action_yank_pop(self) -> None:
+        self._do(self.model.yank_pop)
+
+    def action_undo(self) -> None:
+        self._do(self.model.undo)
+
+    def action_redo(self) -> None:
+        self._do(self.model.redo)
+
+    def _in_text(self, command: Callable[[], object]) -> None:
+        """Without a text the key means what the screen around makes of it."""
+        if not self.model.text:
+            raise SkipAction
+        self._do(command)

@@ -1,0 +1,82 @@
+"""Foreign text made fit for the editor: one kind of line break, no controls, no escape sequences, no chips.
+
+Also recognises what terminals paste when files are dropped on them: paths, quoted or escaped.
+"""
+
+import re
+import shlex
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from widgets.editor.chips import strip_chips
+
+CHIP_LINES = 10
+CHIP_CHARS = 1000
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
+
+_SEQUENCES = re.compile(
+    "\x1b(?:\\[[0-?]*[ -/]*[@-~]"  # CSI
+    "|[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)?"  # OSC, DCS and other strings
+    "|[ -/]*[0-~])?"
+)
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+_BREAKS = re.compile("\r\n?|\u2028|\u2029")
+
+
+def clean(text: str) -> str:
+    """The text as one may type it. Tabs stay: they matter in what is pasted."""
+    if "\x1b" in text:
+        text = _SEQUENCES.sub("", text)
+    if _BREAKS.search(text):
+        text = _BREAKS.sub("\n", text)
+    if _CONTROLS.search(text):
+        text = _CONTROLS.sub("", text)
+    return strip_chips(text)
+
+
+def is_long(text: str, *, lines: int = CHIP_LINES, chars: int = CHIP_CHARS) -> bool:
+    """Whether a paste is shown as a chip."""
+    return len(text) > chars or text.count("\n") >= lines
+
+
+def dropped_images(text: str) -> tuple[Path, ...]:
+    """The paths, if the text is nothing but paths of images (whether they exist is not looked at)."""
+    text = text.strip()
+    if not text or len(text) > 10_000 or not text.lower().rstrip("'\"").endswith(IMAGE_SUFFIXES):
+        return ()
+    paths: list[Path] = []
+    for line in text.split("\n"):
+        whole = _path(line.strip())
+        if whole is not None and " " in line and "\\" not in line and line.strip()[0] not in "'\"":
+            words = [line.strip()] if line.lower().count(".") == 1 else _words(line)
+        else:
+            words = _words(line)
+        for word in words:
+            path = _path(word)
+            if path is None:
+                return ()
+            paths.append(path)
+    return tuple(paths)
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return [line]
+
+
+def _path(word: str) -> Path | None:
+    if word.startswith("file://"):
+        word = unquote(urlsplit(word).path)
+    if not word.startswith(("/", "~/", "./", "../")) or not word.lower().endswith(IMAGE_SUFFIXES):
+        return None
+    return Path(word).expanduser() if word.startswith("~") else Path(word)
+
+
+def needs_space_before(text: str, before: str) -> bool:
+    """A path that is pasted right behind a word gets a blank between."""
+    is_path = text.startswith(("/", "~/", "./", "../")) and "\n" not in text
+    return is_path and bool(before) and (before[-1].isalnum() or before[-1] == "_")

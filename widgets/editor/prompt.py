@@ -1,0 +1,513 @@
+"""The editor of prompts: draws the model by the line API and turns keys into its commands.
+
+What the text is and how it changes lives in `model`, how it breaks into rows in `layout`, what is pasted in `paste`.
+Nothing here knows an agent: what is written leaves as messages.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from textual import events
+from textual.actions import SkipAction
+from textual.binding import BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from widgets import caret
+from widgets.editor import keys, messages
+from widgets.editor.chips import Attachment, Draft, ImageChip, PasteChip
+from widgets.editor.drawing import COMPONENTS, EditorLook, draw_row, draw_rule
+from widgets.editor.history import History
+from widgets.editor.images import image_file
+from widgets.editor.layout import Layout
+from widgets.editor.model import EditorModel
+from widgets.editor.paste import CHIP_LINES, clean, dropped_images, is_long, needs_space_before
+
+
+class Popup(Protocol):
+    """The list of completions, as far as the editor's keys are concerned."""
+
+    @property
+    def is_open(self) -> bool: ...
+    def move(self, delta: int) -> None: ...
+    def accept(self) -> bool:
+        """Put the chosen completion in; whether Enter shall send afterwards."""
+        ...
+
+    def close(self) -> None: ...
+    def force(self) -> None:
+        """Complete the word at the cursor now (Tab)."""
+        ...
+
+    def update(self) -> None:
+        """The text or the cursor changed."""
+        ...
+
+
+class PromptEditor(Widget, can_focus=True):
+    BINDINGS: ClassVar[list[BindingType]] = keys.BINDINGS
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
+    DEFAULT_CSS = "PromptEditor { height: 3; }"
+
+    Submitted = messages.Submitted
+    FollowUp = messages.FollowUp
+    Changed = messages.Changed
+    ExternalEditorRequested = messages.ExternalEditorRequested
+    ClipboardRequested = messages.ClipboardRequested
+    HistoryRequested = messages.HistoryRequested
+
+    def __init__(
+        self,
+        *,
+        placeholder: str = "",
+        history: Iterable[Draft] = (),
+        history_size: int = 1000,
+        padding_x: int = 0,
+        paste_chip_lines: int = CHIP_LINES,
+        blinks: bool = False,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self.model = EditorModel()
+        self.history = History(history, history_size)
+        self.popup: Popup | None = None
+        self.follows_up = False
+        """Set while the agent works: Alt+Enter then means a follow-up and not a new line."""
+        self.placeholder = placeholder
+        self._padding_x = padding_x
+        self._chip_lines = paste_chip_lines
+        self._blinks = blinks
+        self._layout = Layout()
+        self._top = 0
+        self._goal: int | None = None
+        self._jump: bool | None = None
+        self._thinking = "off"
+        self._is_shell = False
+        self._status = ""
+        self._seen_version = self.model.version
+        self._look: EditorLook | None = None
+
+    # -- verbs ---------------------------------------------------------------------------------------------
+
+    @property
+    def text(self) -> str:
+        """The real text, pastes in full."""
+        return self.model.chips.expand(self.model.text)
+
+    @property
+    def draft(self) -> Draft:
+        return self.model.draft()
+
+    @property
+    def attachments(self) -> tuple[Attachment, ...]:
+        return self.model.chips.images(self.model.text)
+
+    @property
+    def is_blank(self) -> bool:
+        return self.model.is_blank
+
+    def set_text(self, text: str) -> None:
+        """Show another text; undo brings the old one back."""
+        self.model.set_text(clean(text))
+        self._changed()
+
+    def restore(self, draft: Draft) -> None:
+        """Show a draft with its chips: one that was saved, sent before, or taken back from the queue."""
+        self.model.restore(draft)
+        self._changed()
+
+    def insert(self, text: str) -> None:
+        self.model.insert(clean(text))
+        self._changed()
+
+    def replace(self, start: int, end: int, text: str) -> None:
+        """Put a text in place of a part of the cursor's line, as one unit of undo."""
+        row = self.model.cursor[0]
+        self.model.replace((row, start), (row, end), text)
+        self._changed()
+
+    def clear(self) -> bool:
+        """Empty the editor; the draft can be had back by undo and from the history. False if it was empty."""
+        if self.model.lines == [""]:
+            return False
+        self.history.add(self.model.draft())
+        self.model.clear()
+        self._changed()
+        return True
+
+    def reset(self, draft: Draft | None = None) -> None:
+        """Begin anew without a past, perhaps with a draft from another day."""
+        self.model.reset(draft)
+        self._changed()
+
+    def paste(self, text: str) -> None:
+        """Insert foreign text: cleaned, and as a chip when long."""
+        text = clean(text)
+        if is_long(text, lines=self._chip_lines):
+            self.model.insert_chip(PasteChip(text=text))
+        else:
+            if needs_space_before(text, self.model.before_cursor):
+                text = " " + text
+            self.model.insert(text)
+        self._changed()
+
+    def attach(self, image: Attachment) -> None:
+        """Insert an image as a chip."""
+        self.model.insert_chip(ImageChip(image=image))
+        self._changed()
+
+    def set_history(self, entries: Iterable[Draft]) -> None:
+        self.history = History(entries, self.history._size)
+
+    def set_border_state(
+        self,
+        thinking_level: str | None = None,
+        is_shell_mode: bool | None = None,
+        status: str | None = None,
+    ) -> None:
+        """What the rules tell: the level by their colour, shell mode likewise, the status in the upper one."""
+        if thinking_level is not None:
+            self._thinking = thinking_level
+        if is_shell_mode is not None:
+            self._is_shell = is_shell_mode
+        if status is not None:
+            self._status = status
+        self.refresh()
+
+    # -- drawing -------------------------------------------------------------------------------------------
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._look = None
+
+    def on_resize(self) -> None:
+        self._relayout()
+
+    def on_focus(self) -> None:
+        caret.show(self, blinks=self._blinks)
+
+    def on_blur(self) -> None:
+        self._jump = None
+        caret.hide(self)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return self._visible_rows + 2
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        row, cell = self._layout.place(self.model.cursor)
+        if self.has_focus:
+            caret.place(self, self._padding_x + cell, 1 + row - self._top)
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
+        look = self._look
+        if look is None:
+            look = self._look = EditorLook(self)
+        width = self.size.width
+        last = self.size.height - 1
+        key = self._rule_key
+        if y == 0:
+            return draw_rule(look, key, width, left=self._status, hidden=self._top, arrow="↑")
+        if y == last:
+            below = len(self._layout.rows) - self._top - self._visible_rows
+            hint = "jump to character: " if self._jump is not None else ""
+            return draw_rule(look, key, width, left=hint, hidden=max(0, below), arrow="↓")
+        place = self._layout.place(self.model.cursor) if self.has_focus and caret.is_drawn(self) else None
+        return draw_row(
+            look,
+            self.model,
+            self._layout,
+            self._top + y - 1,
+            width=width,
+            padding=self._padding_x,
+            place=place,
+            placeholder=self.placeholder,
+        )
+
+    @property
+    def _rule_key(self) -> str:
+        if self._is_shell or self.model.lines[0].startswith("!"):
+            return "shell"
+        return f"thinking-{self._thinking}"
+
+    @property
+    def _visible_rows(self) -> int:
+        most = max(1, max(3, self.app.size.height // 3) - 2)
+        return min(len(self._layout.rows), most)
+
+    def _relayout(self) -> None:
+        chips = self.model.chips
+        labels = chips.labels(self.model.text) if chips.known else {}
+        width = (self.size.width or self.app.size.width) - 2 * self._padding_x
+        self._layout.update(self.model.lines, width, labels)
+        height = self._visible_rows + 2
+        if self.styles.height is None or self.styles.height.value != height:
+            self.styles.height = height
+        self._show_cursor()
+
+    def _show_cursor(self) -> None:
+        row = self._layout.place(self.model.cursor)[0]
+        rows = self._visible_rows
+        self._top = max(0, min(self._top, row, len(self._layout.rows) - rows))
+        if row >= self._top + rows:
+            self._top = row - rows + 1
+        self.refresh()
+
+    def _changed(self) -> None:
+        """After a command: draw again, and tell when the text is another."""
+        self._goal = None
+        if self.model.version == self._seen_version:
+            self._show_cursor()
+        else:
+            self._seen_version = self.model.version
+            self._relayout()
+            self.post_message(self.Changed(self.model.draft()))
+        if self.popup is not None:
+            self.popup.update()
+
+    # -- events --------------------------------------------------------------------------------------------
+
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        return character is not None and character.isprintable()
+
+    async def _on_key(self, event: events.Key) -> None:
+        character = event.character
+        if character is None or not event.is_printable:
+            if self._jump is not None:
+                self._jump = None
+                self.refresh()
+                if event.key == "escape":
+                    event.stop()
+                    event.prevent_default()
+            return
+        event.stop()
+        event.prevent_default()
+        if self._jump is not None:
+            is_forward, self._jump = self._jump, None
+            self.model.jump(character, is_forward=is_forward)
+        else:
+            self.history.leave()
+            self.model.type(clean(character))
+        self._changed()
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        paths = dropped_images(event.text)
+        if paths:
+            self.run_worker(self._attach_dropped(paths, event.text), exit_on_error=False)
+        else:
+            self.paste(event.text)
+
+    async def _attach_dropped(self, paths: Sequence[Path], text: str) -> None:
+        found = [await asyncio.to_thread(image_file, path) for path in paths]
+        images = [image for image in found if image is not None]
+        if len(images) < len(found):
+            self.paste(text)
+            return
+        for image in images:
+            self.attach(image)
+
+    async def _on_mouse_down(self, event: events.MouseDown) -> None:
+        offset = event.get_content_offset(self)
+        if offset is None or not 0 < offset.y < self.size.height - 1:
+            return
+        place = self._layout.position(self._top + offset.y - 1, max(0, offset.x - self._padding_x))
+        is_same = place == self.model.cursor
+        self.model.move_to(place)
+        if is_same and self.model.expand_chip():
+            self.history.leave()
+        self._changed()
+
+    def _on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        self._scroll(-1, event)
+
+    def _on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        self._scroll(1, event)
+
+    def _scroll(self, delta: int, event: events.MouseEvent) -> None:
+        top = min(max(0, self._top + delta), len(self._layout.rows) - self._visible_rows)
+        if top != self._top:
+            self._top = top
+            self.refresh()
+            event.stop()
+
+    # -- actions: sending ----------------------------------------------------------------------------------
+
+    def action_submit(self) -> None:
+        if self._popup_is_open() and self.popup is not None and not self.popup.accept():
+            return
+        if self.model.before_cursor.endswith("\\") and self.model.cursor[1] == len(self.model.line):
+            row, column = self.model.cursor
+            self.model.replace((row, column - 1), (row, column), "\n")
+            self._changed()
+            return
+        self._send(self.Submitted)
+
+    def action_follow_up(self) -> None:
+        if self.follows_up:
+            self._send(self.FollowUp)
+        else:
+            self.action_new_line()
+
+    def action_new_line(self) -> None:
+        self.history.leave()
+        self.model.insert("\n")
+        self._changed()
+
+    def _send(self, kind: type[messages._Sent]) -> None:
+        if self.model.is_blank:
+            return
+        draft = self.model.draft()
+        message: Message = kind(self.text.strip(), self.attachments, draft)
+        self.history.add(draft)
+        self.model.reset()
+        self._top = 0
+        self._changed()
+        self.post_message(message)
+
+    # -- actions: moving -----------------------------------------------------------------------------------
+
+    def action_cursor_up(self) -> None:
+        if self._popup_is_open() and self.popup is not None:
+            self.popup.move(-1)
+            return
+        row, _ = self._layout.place(self.model.cursor)
+        if row > 0:
+            self._move_rows(-1)
+        elif self.model.cursor[1] == 0 or self.history.is_browsing:
+            self.action_history_previous()
+        else:
+            self._do(self.model.move_line_start)
+
+    def action_cursor_down(self) -> None:
+        if self._popup_is_open() and self.popup is not None:
+            self.popup.move(1)
+            return
+        row, _ = self._layout.place(self.model.cursor)
+        if row + 1 < len(self._layout.rows):
+            self._move_rows(1)
+        elif self.history.is_browsing:
+            self.action_history_next()
+        else:
+            self._do(self.model.move_line_end)
+
+    def action_page(self, direction: int) -> None:
+        self._move_rows(direction * max(1, self._visible_rows - 1))
+
+    def _move_rows(self, delta: int) -> None:
+        row, cell = self._layout.place(self.model.cursor)
+        goal = cell if self._goal is None else self._goal
+        self.model.move_to(self._layout.position(row + delta, goal))
+        self._changed()
+        self._goal = goal
+
+    def action_history_previous(self) -> None:
+        self._show_history(self.history.previous(self.model.draft()), at_start=True)
+
+    def action_history_next(self) -> None:
+        self._show_history(self.history.next(), at_start=False)
+
+    def _show_history(self, draft: Draft | None, *, at_start: bool) -> None:
+        if draft is None:
+            return
+        self.model.restore(draft)
+        if at_start:
+            self.model.move_to((0, len(self.model.lines[0])))
+        self._changed()
+
+    def action_history_search(self) -> None:
+        entries = tuple(reversed(self.history.entries))
+        if entries:
+            self.post_message(self.HistoryRequested(entries))
+
+    def action_cursor_left(self) -> None:
+        self._do(self.model.move_left)
+
+    def action_cursor_right(self) -> None:
+        self._do(self.model.move_right)
+
+    def action_word_left(self) -> None:
+        self._do(self.model.move_word_left)
+
+    def action_word_right(self) -> None:
+        self._do(self.model.move_word_right)
+
+    def action_line_start(self) -> None:
+        self._do(self.model.move_line_start)
+
+    def action_line_end(self) -> None:
+        self._do(self.model.move_line_end)
+
+    def action_jump(self, is_forward: bool) -> None:
+        self._jump = is_forward
+        self.refresh()
+
+    # -- actions: editing ----------------------------------------------------------------------------------
+
+    def action_delete_backward(self) -> None:
+        self._edit(self.model.delete_backward)
+
+    def action_delete_forward(self) -> None:
+        if self.model.lines == [""]:
+            raise SkipAction
+        self._edit(self.model.delete_forward)
+
+    def action_kill_word_backward(self) -> None:
+        self._edit(self.model.kill_word_backward)
+
+    def action_kill_word_forward(self) -> None:
+        self._edit(self.model.kill_word_forward)
+
+    def action_kill_to_line_start(self) -> None:
+        self._edit(self.model.kill_to_line_start)
+
+    def action_kill_to_line_end(self) -> None:
+        if self.model.lines == [""]:
+            raise SkipAction
+        self._edit(self.model.kill_to_line_end)
+
+    def action_yank(self) -> None:
+        self._edit(self.model.yank)
+
+    def action_yank_pop(self) -> None:
+        self._edit(self.model.yank_pop)
+
+    def action_undo(self) -> None:
+        self._edit(self.model.undo)
+
+    def action_redo(self) -> None:
+        self._edit(self.model.redo)
+
+    def action_expand_chip(self) -> None:
+        self._edit(self.model.expand_chip)
+
+    def action_tab(self) -> None:
+        if self.popup is None:
+            return
+        if self.popup.is_open:
+            self.popup.accept()
+        else:
+            self.popup.force()
+
+    def action_external_editor(self) -> None:
+        self.post_message(self.ExternalEditorRequested(self.text))
+
+    def action_paste_clipboard(self) -> None:
+        self.post_message(self.ClipboardRequested())
+
+    def _edit(self, command: Callable[[], object]) -> None:
+        self.history.leave()
+        self._do(command)
+
+    def _do(self, command: Callable[[], object]) -> None:
+        command()
+        self._changed()
+
+    def _popup_is_open(self) -> bool:
+        return self.popup is not None and self.popup.is_open

@@ -1,0 +1,154 @@
+"""Fuzzy matching for lists that are filtered as one types.
+
+Every word of a query must match; a word matches when its characters occur in order. Small letters match both cases, a
+capital only itself. `re:` in front makes the query a regular expression, quotes make it a phrase. Better matches have
+a higher score: at a word's start, in a row, early, in a short text.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class Match(NamedTuple):
+    score: float
+    places: tuple[int, ...]
+    """The characters that matched, in order."""
+
+
+class Query:
+    """A query made ready to be asked of many texts."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.problem = ""
+        """What is wrong with a regular expression; then nothing matches."""
+        self._words: list[tuple[str, re.Pattern[str], bool]] = []
+        self._regex: re.Pattern[str] | None = None
+        if text.startswith("re:"):
+            try:
+                self._regex = re.compile(text[3:], re.IGNORECASE)
+            except re.error as error:
+                self.problem = f"not a regular expression: {error}"
+        else:
+            self._words = [_word(word) for word in _split(text)]
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._words and self._regex is None and not self.problem
+
+    def accepts(self, text: str) -> bool:
+        """Whether the text matches; cheaper than `match`."""
+        if self._regex is not None:
+            return self._regex.search(text) is not None
+        if self.problem:
+            return False
+        return all(pattern.search(text) for _, pattern, _ in self._words)
+
+    def match(self, text: str) -> Match | None:
+        if self._regex is not None:
+            found = self._regex.search(text)
+            return Match(-found.start(), tuple(range(*found.span()))) if found else None
+        if self.problem:
+            return None
+        score = 0.0
+        places: set[int] = set()
+        for word, pattern, is_phrase in self._words:
+            found = _best(word, pattern, text, is_phrase=is_phrase)
+            if found is None:
+                return None
+            score += found.score
+            places.update(found.places)
+        return Match(score - len(text) * 0.02, tuple(sorted(places)))
+
+
+def _split(text: str) -> list[str]:
+    return [word for word in re.findall(r'"[^"]+"|\S+', text) if word]
+
+
+def _word(word: str) -> tuple[str, re.Pattern[str], bool]:
+    is_phrase = len(word) > 2 and word[0] == word[-1] == '"'
+    if is_phrase:
+        word = word[1:-1]
+    flags = re.IGNORECASE if word == word.lower() else 0
+    if is_phrase:
+        return word, re.compile(re.escape(word), flags), True
+    rest = "".join(f"[^{re.escape(char)}]*+{re.escape(char)}" for char in word[1:])
+    return word, re.compile(re.escape(word[0]) + rest, flags | re.DOTALL), False
+
+
+def _best(word: str, pattern: re.Pattern[str], text: str, *, is_phrase: bool) -> Match | None:
+    """The best of the places where the word can begin (a few are tried)."""
+    folded = word == word.lower()
+    haystack = text.lower() if folded else text
+    if len(haystack) != len(text):  # a few letters change length when folded
+        haystack = text
+    at = haystack.find(word)
+    if at >= 0:
+        starts = at == 0 or not text[at - 1].isalnum()
+        if not starts:  # the same letters at a word's start count more
+            later = _at_word_start(haystack, word, at)
+            at, starts = (later, True) if later >= 0 else (at, False)
+        bonus = 12.0 if starts else 4.0
+        exact = 6.0 if len(word) == len(text) else 0.0
+        return Match(len(word) * 4 + bonus + exact - at * 0.05, tuple(range(at, at + len(word))))
+    if is_phrase:
+        return None
+    best: Match | None = None
+    begin = 0
+    for _ in range(4):
+        found = pattern.search(text, begin)
+        if found is None:
+            break
+        candidate = _trace(word, haystack, text, found.start())
+        if best is None or candidate.score > best.score:
+            best = candidate
+        begin = found.start() + 1
+    return best
+
+
+def _at_word_start(haystack: str, word: str, at: int) -> int:
+    while at >= 0:
+        if at == 0 or not haystack[at - 1].isalnum():
+            return at
+        at = haystack.find(word, at + 1)
+    return -1
+
+
+def _trace(word: str, haystack: str, text: str, start: int) -> Match:
+    places: list[int] = []
+    score = -start * 0.05
+    at = start
+    for char in word:
+        found = haystack.find(char, at)
+        if found < 0:
+            found = text.lower().find(char.lower(), at)
+        if found < 0:
+            break
+        if places and found == places[-1] + 1:
+            score += 3.0
+        elif (
+            found == 0
+            or not text[found - 1].isalnum()
+            or (text[found].isupper() and text[found - 1].islower())
+        ):
+            score += 2.5
+        else:
+            score += 0.5 - min(2.0, (found - at) * 0.1)
+        places.append(found)
+        at = found + 1
+    return Match(score, tuple(places))
+
+
+def ranked(
+    query: str, items: Sequence[T], text_of: Callable[[T], str], limit: int = 0
+) -> list[tuple[T, Match]]:
+    """The matching items, best first; in their own order when the query is empty."""
+    asked = Query(query)
+    if asked.is_empty:
+        return [(item, Match(0.0, ())) for item in (items[:limit] if limit else items)]
+    found = [(item, match) for item in items if (match := asked.match(text_of(item))) is not None]
+    found.sort(key=lambda pair: -pair[1].score)
+    return found[:limit] if limit else found

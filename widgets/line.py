@@ -1,0 +1,76 @@
+"""One row of a widget, put together from styled pieces and cut to its width. For widgets that draw by the line API."""
+
+from collections.abc import Iterable
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from widgets.transcript.text import clean, crop, crop_start
+
+
+def cells(text: str) -> int:
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def plain(text: str) -> str:
+    """Foreign text on one line, without anything that a terminal would obey."""
+    text = clean(text)
+    if "\n" in text or "\t" in text:
+        text = " ".join(text.split())
+    return text
+
+
+class Line:
+    def __init__(self, width: int, base: Style) -> None:
+        self.width = width
+        self.base = base
+        self.used = 0
+        self._segments: list[Segment] = []
+
+    @property
+    def room(self) -> int:
+        return self.width - self.used
+
+    def add(self, text: str, style: Style | None = None, *, keep_end: bool = False) -> "Line":
+        """Add a text, cut with an ellipsis to the room that is left."""
+        if not text or self.room <= 0:
+            return self
+        size = cells(text)
+        if size > self.room:
+            text = crop_start(text, self.room) if keep_end else crop(text, self.room)
+            size = cells(text)
+        self._segments.append(Segment(text, self.base + style if style else self.base))
+        self.used += size
+        return self
+
+    def add_marked(self, text: str, marks: Iterable[int], style: Style | None, mark: Style) -> "Line":
+        """Add a text with the characters at some places in another style."""
+        places = set(marks)
+        if not places:
+            return self.add(text, style)
+        start = 0
+        while start < len(text) and self.room > 0:
+            is_marked = start in places
+            end = start + 1
+            while end < len(text) and (end in places) == is_marked:
+                end += 1
+            self.add(text[start:end], mark if is_marked else style)
+            start = end
+        return self
+
+    def pad(self, size: int, style: Style | None = None) -> "Line":
+        return self.add(" " * min(size, self.room), style)
+
+    def fill_to(self, column: int, char: str = " ", style: Style | None = None) -> "Line":
+        return self.add(char * max(0, min(column, self.width) - self.used), style)
+
+    def strip(self) -> Strip:
+        self.fill_to(self.width)
+        return Strip(self._segments, self.width)
+
+
+def fit(text: str, size: int) -> str:
+    """The text in exactly `size` cells."""
+    return set_cell_size(crop(text, size), size)

@@ -1,0 +1,53 @@
+"""Which rows of a list match what was typed, and in which order. Pure."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from widgets.fuzzy import Query
+from widgets.lists.rows import ListRow
+
+Order = Literal["given", "best"]
+
+
+class Shown(NamedTuple):
+    row: ListRow
+    places: tuple[int, ...] = ()
+    """Characters of title and detail that matched."""
+
+
+class Filter:
+    """Narrows what is shown; a longer query asks only the rows that the shorter one left."""
+
+    def __init__(self, rows: Sequence[ListRow], order: Order = "best") -> None:
+        self.rows = rows
+        self.order: Order = order
+        self.problem = ""
+        self._query = ""
+        self._candidates: Sequence[ListRow] = rows
+
+    def apply(self, query: str) -> list[Shown]:
+        asked = Query(query.strip())
+        self.problem = asked.problem
+        if asked.is_empty:
+            self._query, self._candidates = "", self.rows
+            return [Shown(row) for row in self.rows]
+        narrows = self._query and query.startswith(self._query) and _is_plain(query)
+        candidates = self._candidates if narrows else self.rows
+        left = [row for row in candidates if not row.is_heading and asked.accepts(row.searched)]
+        self._query, self._candidates = query, left
+        if self.order == "given":
+            return [Shown(row) for row in left]
+        scored = [(asked.match(row.searched), row) for row in left]
+        found = [(match.score, match.places, row) for match, row in scored if match is not None]
+        found.sort(key=lambda item: -item[0])
+        return [Shown(row, places) for _, places, row in found]
+
+
+def places_of(row: ListRow, query: str) -> tuple[int, ...]:
+    """The matching characters of a row that is on the screen."""
+    match = Query(query.strip()).match(row.searched)
+    return match.places if match else ()
+
+
+def _is_plain(query: str) -> bool:
+    return not query.startswith("re:") and '"' not in query

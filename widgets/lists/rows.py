@@ -1,0 +1,38 @@
+"""What a list shows: frozen rows, told apart by their id."""
+
+from typing import Literal
+
+import msgspec
+
+Tone = Literal["text", "muted", "dim", "accent", "success", "warning", "error"]
+
+
+class Badge(msgspec.Struct, frozen=True, kw_only=True):
+    """A short word behind the title: `default`, `+3 -1`, `$0.02`."""
+
+    text: str
+    tone: Tone = "muted"
+
+
+class ListRow(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    title: str
+    prefix: str = ""
+    """Before the title, never searched: connectors of a tree, a mark."""
+    detail: str = ""
+    """Behind the title, quieter."""
+    right: str = ""
+    """At the right edge: an age, a price, a key."""
+    badges: tuple[Badge, ...] = ()
+    tone: Tone = "text"
+    is_checked: bool = False
+    """The choice in force."""
+    is_heading: bool = False
+    """Not to be chosen; stands above the rows that follow."""
+    is_disabled: bool = False
+    words: str = ""
+    """Searched besides title and detail, but not shown."""
+
+    @property
+    def searched(self) -> str:
+        return f"{self.title} {self.detail} {self.words}"

@@ -1,0 +1,237 @@
+"""The list: rows drawn by the line API, so that thousands open at once. Scrolls, moves a cursor, marks what matched.
+
+Filtering is `filtering`, the typed query is `query`; screens put them together.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from widgets.line import Line, cells, plain
+from widgets.lists.filtering import Shown, places_of
+from widgets.lists.rows import ListRow
+
+TONES = ("text", "muted", "dim", "accent", "success", "warning", "error")
+_PARTS = (*TONES, "match", "prefix", "heading", "mark")
+
+
+class RowList(ScrollView, can_focus=False):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)", "Up", show=False, id="tui.select.up"),
+        Binding("down", "move(1)", "Down", show=False, id="tui.select.down"),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="tui.select.pageUp"),
+        Binding("pagedown", "page(1)", "Page down", show=False, id="tui.select.pageDown"),
+        Binding("home", "edge(False)", "First", show=False, id="tui.select.first"),
+        Binding("end", "edge(True)", "Last", show=False, id="tui.select.last"),
+    ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"list--{name}" for name in (*_PARTS, "cursor")}
+    DEFAULT_CSS = "RowList { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }"
+
+    class Moved(Message):
+        """The cursor stands on another row; None if there is none."""
+
+        def __init__(self, row: ListRow | None) -> None:
+            super().__init__()
+            self.row = row
+
+    class Chosen(Message):
+        """A row was clicked."""
+
+        def __init__(self, row: ListRow) -> None:
+            super().__init__()
+            self.row = row
+
+    def __init__(
+        self, rows: Sequence[ListRow] = (), *, empty: str = "nothing here", id: str | None = None
+    ) -> None:
+        super().__init__(id=id)
+        self.shown: list[Shown] = [Shown(row) for row in rows]
+        self.empty = empty
+        self.filter_text = ""
+        self._at = -1
+        self._styles: dict[tuple[str, bool], Style] = {}
+        self._marks = False
+        self._told: str | None = None
+        self._at = self._first_choice()
+
+    # -- verbs ---------------------------------------------------------------------------------------------
+
+    def show(self, shown: list[Shown], *, query: str = "", keep: str = "") -> None:
+        """Other rows. The cursor stays on the row with the id `keep`, else goes to the first."""
+        self.shown = shown
+        self.filter_text = query
+        self._marks = any(item.row.is_checked for item in shown)
+        self._at = next((at for at, item in enumerate(shown) if item.row.id == keep), -1) if keep else -1
+        if self._at < 0:
+            self._at = self._first_choice()
+        self._resize_to_rows()
+        self._reveal()
+
+    @property
+    def current(self) -> ListRow | None:
+        return self.shown[self._at].row if 0 <= self._at < len(self.shown) else None
+
+    @property
+    def index(self) -> int:
+        return self._at
+
+    def move_to(self, at: int) -> None:
+        """Put the cursor on a row, or on the nearest that can be chosen."""
+        if not self.shown:
+            return
+        at = min(max(0, at), len(self.shown) - 1)
+        step = 1 if at >= self._at else -1
+        for direction in (step, -step):
+            place = at
+            while 0 <= place < len(self.shown):
+                if not self.shown[place].row.is_heading:
+                    self._set(place)
+                    return
+                place += direction
+
+    def move_to_id(self, row_id: str) -> bool:
+        for at, item in enumerate(self.shown):
+            if item.row.id == row_id:
+                self._set(at)
+                return True
+        return False
+
+    # -- drawing -------------------------------------------------------------------------------------------
+
+    def on_mount(self) -> None:
+        self._marks = any(item.row.is_checked for item in self.shown)
+        self._resize_to_rows()
+        self.call_after_refresh(self._reveal)
+
+    def on_resize(self) -> None:
+        self._resize_to_rows()
+        self._reveal()
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._styles = {}
+
+    def render_line(self, y: int) -> Strip:
+        at = y + self.scroll_offset.y
+        width = self.scrollable_content_region.width
+        if not 0 <= at < len(self.shown):
+            line = Line(width, self._style("text", False))
+            if y == 0 and not self.shown:
+                line.add("  " + self.empty, self._style("muted", False))
+            return line.strip()
+        return self._draw(self.shown[at], width, is_current=at == self._at)
+
+    def _draw(self, item: Shown, width: int, *, is_current: bool) -> Strip:
+        row = item.row
+        if row.is_heading:
+            return (
+                Line(width, self._style("text", False))
+                .add(plain(row.title), self._style("heading", False))
+                .strip()
+            )
+        base = self._style("text", is_current)
+        line = Line(width, base)
+        line.add("› " if is_current else "  ", self._style("mark", is_current))
+        if self._marks:
+            line.add("✓ " if row.is_checked else "  ", self._style("success", is_current))
+        line.add(row.prefix, self._style("prefix", is_current))
+        right = plain(row.right)
+        if cells(right) + 1 > line.room // 2:
+            right = ""
+        inner = Line(line.room - (cells(right) + 1 if right else 0), base)
+        self._draw_text(inner, item, is_current=is_current)
+        for segment in inner.strip():
+            line.add(segment.text, segment.style)
+        if right:
+            line.fill_to(width - cells(right)).add(right, self._style("dim", is_current))
+        return line.strip()
+
+    def _draw_text(self, line: Line, item: Shown, *, is_current: bool) -> None:
+        row = item.row
+        title, detail = plain(row.title), plain(row.detail)
+        places = item.places or (places_of(row, self.filter_text) if self.filter_text else ())
+        if title != row.title or detail != row.detail:
+            places = ()
+        match = self._style("match", is_current)
+        tone = "dim" if row.is_disabled else row.tone
+        line.add_marked(title, (at for at in places if at < len(title)), self._style(tone, is_current), match)
+        for badge in row.badges:
+            line.add("  ").add(plain(badge.text), self._style(badge.tone, is_current))
+        if detail:
+            start = len(title) + 1
+            ours = [at - start for at in places if start <= at < start + len(detail)]
+            line.add("  ").add_marked(detail, ours, self._style("muted", is_current), match)
+
+    def _style(self, name: str, is_current: bool) -> Style:
+        found = self._styles.get((name, is_current))
+        if found is None:
+            found = self.get_component_rich_style(f"list--{name}")
+            if is_current:
+                cursor = self.get_component_rich_style("list--cursor")
+                found = found + Style(bgcolor=cursor.bgcolor, bold=cursor.bold)
+            self._styles[(name, is_current)] = found
+        return found
+
+    def _resize_to_rows(self) -> None:
+        self.virtual_size = Size(max(1, self.scrollable_content_region.width), len(self.shown))
+        self.refresh()
+
+    # -- moving --------------------------------------------------------------------------------------------
+
+    def action_move(self, delta: int) -> None:
+        if not self.shown:
+            return
+        at = self._at + delta
+        while 0 <= at < len(self.shown) and self.shown[at].row.is_heading:
+            at += delta
+        if not 0 <= at < len(self.shown):  # around the end
+            at = 0 if delta > 0 else len(self.shown) - 1
+        self.move_to(at)
+
+    def action_page(self, direction: int) -> None:
+        self.move_to(self._at + direction * max(1, self.size.height - 1))
+
+    def action_edge(self, is_end: bool) -> None:
+        self.move_to(len(self.shown) - 1 if is_end else 0)
+
+    async def _on_mouse_down(self, event: events.MouseDown) -> None:
+        at = event.y + self.scroll_offset.y
+        if 0 <= at < len(self.shown) and not self.shown[at].row.is_heading:
+            is_same = at == self._at
+            self._set(at)
+            if is_same:
+                self.post_message(self.Chosen(self.shown[at].row))
+
+    def _set(self, at: int) -> None:
+        self._at = at
+        self._reveal()
+        self.refresh()
+
+    def _reveal(self) -> None:
+        height = self.size.height
+        if self._at >= 0 and height:
+            top = self.scroll_offset.y
+            at = self._at
+            while at > 0 and self.shown[at - 1].row.is_heading:
+                at -= 1
+            if at < top:
+                self.scroll_to(y=at, animate=False, immediate=True)
+            elif self._at >= top + height:
+                self.scroll_to(y=self._at - height + 1, animate=False, immediate=True)
+        row = self.current
+        if (row.id if row else None) != self._told:
+            self._told = row.id if row else None
+            self.post_message(self.Moved(row))
+
+    def _first_choice(self) -> int:
+        checked = [at for at, item in enumerate(self.shown) if item.row.is_checked and not self.filter_text]
+        if checked:
+            return checked[0]
+        return next((at for at, item in enumerate(self.shown) if not item.row.is_heading), -1)

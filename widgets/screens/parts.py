@@ -1,0 +1,117 @@
+"""What the screens have in common: the rule with a title, the line that tells the keys, the names of keys."""
+
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from textual.strip import Strip
+from textual.widget import Widget
+
+from widgets.line import Line, cells, plain
+
+_NAMES = {
+    "escape": "esc",
+    "pageup": "pgup",
+    "pagedown": "pgdn",
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+    "right_square_bracket": "]",
+    "left_square_bracket": "[",
+    "underscore": "_",
+    "minus": "-",
+    "slash": "/",
+    "question_mark": "?",
+    "full_stop": ".",
+    "comma": ",",
+    "colon": ":",
+    "delete": "del",
+}
+
+
+def key_name(key: str) -> str:
+    """A key as a person reads it: `ctrl+right_square_bracket` is `ctrl+]`, `L` is `shift+l`."""
+    parts = key.split("+")
+    parts[-1] = _NAMES.get(parts[-1], parts[-1])
+    if len(parts) == 1 and len(parts[0]) == 1 and parts[0].isupper():
+        return f"shift+{parts[0].lower()}"
+    return "+".join(parts)
+
+
+class KeyHint(NamedTuple):
+    key: str
+    """As a binding names it; several with a slash between."""
+    label: str
+    importance: int = 5
+    """What has the lowest is left out first when the line is too narrow."""
+
+
+class KeyHints(Widget):
+    """What each key does. Drops the least important hints when it is narrow."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"key-hints--key", "key-hints--label"}
+    DEFAULT_CSS = "KeyHints { height: 1; }"
+
+    def __init__(self, hints: Sequence[KeyHint] = (), *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.hints = tuple(hints)
+
+    def show(self, hints: Sequence[KeyHint]) -> None:
+        self.hints = tuple(hints)
+        self.refresh()
+
+    def fitting(self, width: int) -> list[KeyHint]:
+        left = list(self.hints)
+        while left and sum(_hint_size(hint) for hint in left) - 3 > width - 2:
+            left.remove(min(reversed(left), key=lambda hint: hint.importance))
+        return left
+
+    def render_line(self, y: int) -> Strip:
+        key = self.get_component_rich_style("key-hints--key")
+        label = self.get_component_rich_style("key-hints--label")
+        line = Line(self.size.width, self.rich_style).pad(1)
+        for number, hint in enumerate(self.fitting(self.size.width)):
+            line.add(" · " if number else "", label)
+            line.add(_shown_keys(hint.key), key).add(" " + hint.label, label)
+        return line.strip()
+
+
+def _shown_keys(keys: str) -> str:
+    return "/".join(key_name(key) for key in keys.split("/")) if keys != "/" else "/"
+
+
+def _hint_size(hint: KeyHint) -> int:
+    return cells(_shown_keys(hint.key)) + cells(hint.label) + 4
+
+
+class RuleTitle(Widget):
+    """A rule across the width with a title at its left and a note at its right."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"rule-title--rule", "rule-title--title", "rule-title--note"}
+    DEFAULT_CSS = "RuleTitle { height: 1; }"
+
+    def __init__(self, title: str = "", note: str = "", *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.title = title
+        self.note = note
+
+    def show(self, *, title: str | None = None, note: str | None = None) -> None:
+        before = (self.title, self.note)
+        self.title = self.title if title is None else title
+        self.note = self.note if note is None else note
+        if before != (self.title, self.note):
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        rule = self.get_component_rich_style("rule-title--rule")
+        width = self.size.width
+        note = f" {plain(self.note)} " if self.note else ""
+        line = Line(width, self.rich_style)
+        if self.title:
+            line.add("── ", rule).add(
+                plain(self.title), self.get_component_rich_style("rule-title--title")
+            ).add(" ")
+        if note and cells(note) + 2 < line.room:
+            line.fill_to(width - cells(note) - 2, "─", rule)
+            line.add(note, self.get_component_rich_style("rule-title--note"))
+        return line.fill_to(width, "─", rule).strip()

@@ -1,0 +1,246 @@
+"""The picker: choose a row from a list that narrows as one types. Every selector of the application is one of these.
+
+It rises from the lower edge as a sheet, or takes the whole height; a preview of the current row may stand beside it.
+What rows there are and what an action does is the application's business.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Generic, TypeVar
+
+import msgspec
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.screen import ModalScreen
+
+from widgets.editor.line_input import LineInput
+from widgets.lists.filtering import Filter, Order
+from widgets.lists.rows import ListRow
+from widgets.lists.view import RowList
+from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
+from widgets.screens.preview import Preview, PreviewText
+
+Result = TypeVar("Result")
+WIDE = 100
+"""From this width on a preview has room beside the list."""
+
+
+class PickerAction(msgspec.Struct, frozen=True, kw_only=True):
+    """A key of a picker besides Enter and Escape."""
+
+    id: str
+    """Named in key maps, and handed back with the row."""
+    keys: str
+    """Default keys, with commas between."""
+    label: str
+    closes: bool = True
+    """Give the row back at once; otherwise the application is asked and the picker stays."""
+    needs_row: bool = True
+    importance: int = 4
+
+
+class Picked(msgspec.Struct, frozen=True, kw_only=True):
+    """How a picker ended: which row, by which action (`choose` for Enter), and what was typed."""
+
+    row: ListRow
+    action: str = "choose"
+    query: str = ""
+
+
+class SheetScreen(ModalScreen[Result], Generic[Result]):
+    """A screen above the page; Escape closes it and gives nothing back."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,ctrl+c", "cancel", "Close", show=False, id="tui.select.cancel")
+    ]
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+class PickerScreen(SheetScreen[Picked | None]):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "Choose", show=False, id="tui.select.confirm"),
+        Binding("up,ctrl+p", "move(-1)", "Up", show=False, id="tui.select.up"),
+        Binding("down,ctrl+n", "move(1)", "Down", show=False, id="tui.select.down"),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="tui.select.pageUp"),
+        Binding("pagedown", "page(1)", "Page down", show=False, id="tui.select.pageDown"),
+        Binding("home", "edge(False)", "First", show=False, id="tui.select.first"),
+        Binding("end", "edge(True)", "Last", show=False, id="tui.select.last"),
+    ]
+
+    class Moved(Message):
+        """Another row is current: for live previews."""
+
+        def __init__(self, screen: "PickerScreen", row: ListRow | None) -> None:
+            super().__init__()
+            self.screen = screen
+            self.row = row
+
+    class ActionRequested(Message):
+        """An action that does not close the picker; answer with `show_rows`."""
+
+        def __init__(self, screen: "PickerScreen", action: str, row: ListRow | None) -> None:
+            super().__init__()
+            self.screen = screen
+            self.action = action
+            self.row = row
+
+    class QueryChanged(Message):
+        """Another query was typed; told only when the application filters itself."""
+
+        def __init__(self, screen: "PickerScreen", query: str) -> None:
+            super().__init__()
+            self.screen = screen
+            self.query = query
+
+    def __init__(
+        self,
+        title: str,
+        rows: Sequence[ListRow] = (),
+        actions: Sequence[PickerAction] = (),
+        *,
+        query: str = "",
+        placeholder: str = "type to filter",
+        empty: str = "nothing matches",
+        choose: str = "choose",
+        order: Order = "best",
+        current: str = "",
+        note: str = "",
+        preview: Callable[[ListRow], PreviewText] | None = None,
+        is_full_height: bool = False,
+        filters: bool = True,
+        id: str | None = None,
+    ) -> None:
+        super().__init__(id=id)
+        self.actions = tuple(actions)
+        for action in self.actions:
+            self._bindings.bind(action.keys, f"act('{action.id}')", action.label, show=False, priority=True)
+        self._title = title
+        self._rows = tuple(rows)
+        self._query = query
+        self._placeholder = placeholder
+        self._empty = empty
+        self._choose = choose
+        self._current = current
+        self._note = note
+        self._preview = preview
+        self._filters = filters
+        self._filter = Filter(self._rows, order)
+        self._order: Order = order
+        self.set_class(is_full_height, "full-height")
+
+    # -- verbs ---------------------------------------------------------------------------------------------
+
+    @property
+    def row(self) -> ListRow | None:
+        return self.query_one(RowList).current
+
+    @property
+    def typed(self) -> str:
+        return self.query_one("#filter", LineInput).text
+
+    def show_rows(
+        self, rows: Sequence[ListRow], *, current: str = "", title: str | None = None, note: str | None = None
+    ) -> None:
+        """Other rows; the cursor stays on its row if that is still there."""
+        keep = current or (self.row.id if self.row else "")
+        self._rows = tuple(rows)
+        self._filter = Filter(self._rows, self._order)
+        self._title = self._title if title is None else title
+        self._note = self._note if note is None else note
+        self._apply(keep)
+
+    def show_note(self, note: str) -> None:
+        """A word at the right of the title: what just happened, or what is wrong."""
+        self._note = note
+        self._tell_count()
+
+    # -- screen --------------------------------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="sheet"):
+            yield RuleTitle(self._title, id="title")
+            yield LineInput(self._query, placeholder=self._placeholder, id="filter")
+            with Horizontal(id="body"):
+                yield RowList(empty=self._empty, id="rows")
+                if self._preview is not None:
+                    yield Preview(id="preview")
+            yield KeyHints(self.hints(), id="keys")
+
+    def hints(self) -> list[KeyHint]:
+        own = [KeyHint(_first(action.keys), action.label, action.importance) for action in self.actions]
+        return [KeyHint("enter", self._choose, 9), *own, KeyHint("escape", "close", 8)]
+
+    def on_mount(self) -> None:
+        self.query_one("#filter", LineInput).focus()
+        self._fit()
+        self._apply(self._current)
+
+    def on_resize(self) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        self.set_class(self._preview is not None and self.app.size.width >= WIDE, "beside")
+        if not self.has_class("full-height"):
+            most = max(3, self.app.size.height * 3 // 5 - 3)
+            self.query_one("#body").styles.height = max(1, min(most, max(len(self._rows), 5)))
+
+    def _apply(self, keep: str = "") -> None:
+        query = self.typed
+        shown = self._filter.apply(query if self._filters else "")
+        self.query_one(RowList).show(shown, query=query, keep=keep)
+        self._fit()
+        self._tell_count()
+
+    def _tell_count(self) -> None:
+        shown = sum(not item.row.is_heading for item in self.query_one(RowList).shown)
+        total = sum(not row.is_heading for row in self._rows)
+        count = f"{total:,}" if shown == total else f"{shown:,} of {total:,}"
+        note = self._filter.problem or self._note
+        self.query_one(RuleTitle).show(title=self._title, note=f"{note} · {count}" if note else count)
+
+    def on_line_input_changed(self, event: LineInput.Changed) -> None:
+        event.stop()
+        if not self._filters:
+            self.post_message(self.QueryChanged(self, event.text))
+        self._apply(keep="" if event.text else (self.row.id if self.row else ""))
+
+    def on_row_list_moved(self, event: RowList.Moved) -> None:
+        event.stop()
+        if self._preview is not None:
+            self.query_one(Preview).show(self._preview(event.row) if event.row else PreviewText())
+        self.post_message(self.Moved(self, event.row))
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        event.stop()
+        self.action_choose()
+
+    # -- actions -------------------------------------------------------------------------------------------
+
+    def action_choose(self) -> None:
+        if self.row is not None and not self.row.is_disabled:
+            self.dismiss(Picked(row=self.row, query=self.typed))
+
+    def action_act(self, action_id: str) -> None:
+        action = next(action for action in self.actions if action.id == action_id)
+        if self.row is None and action.needs_row:
+            return
+        if action.closes and self.row is not None:
+            self.dismiss(Picked(row=self.row, action=action_id, query=self.typed))
+        else:
+            self.post_message(self.ActionRequested(self, action_id, self.row))
+
+    def action_move(self, delta: int) -> None:
+        self.query_one(RowList).action_move(delta)
+
+    def action_page(self, direction: int) -> None:
+        self.query_one(RowList).action_page(direction)
+
+    def action_edge(self, is_end: bool) -> None:
+        self.query_one(RowList).action_edge(is_end)
+
+
+def _first(keys: str) -> str:
+    return keys.split(",")[0].strip()

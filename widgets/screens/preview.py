@@ -1,0 +1,73 @@
+"""A pane of plain text beside a list. Foreign text is wrapped and drawn as it is, never read as markup."""
+
+from typing import ClassVar
+
+import msgspec
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from widgets.line import Line, plain
+from widgets.lists.rows import Tone
+from widgets.transcript.text import clean, expand_tabs, wrap
+
+LONGEST = 20_000
+
+
+class PreviewPart(msgspec.Struct, frozen=True, kw_only=True):
+    text: str
+    tone: Tone = "text"
+    is_heading: bool = False
+
+
+class PreviewText(msgspec.Struct, frozen=True, kw_only=True):
+    title: str = ""
+    parts: tuple[PreviewPart, ...] = ()
+
+
+def preview_of(title: str, *texts: str) -> PreviewText:
+    return PreviewText(title=title, parts=tuple(PreviewPart(text=text) for text in texts))
+
+
+class Preview(ScrollView, can_focus=False):
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "preview--title",
+        "preview--heading",
+        *(f"preview--{tone}" for tone in ("text", "muted", "dim", "accent", "success", "warning", "error")),
+    }
+    DEFAULT_CSS = "Preview { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.shown = PreviewText()
+        self._rows: list[tuple[str, str]] = []
+
+    def show(self, text: PreviewText) -> None:
+        if text != self.shown:
+            self.shown = text
+            self._lay_out()
+            self.scroll_to(y=0, animate=False, immediate=True)
+
+    def on_resize(self) -> None:
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        width = max(8, self.scrollable_content_region.width - 2)
+        rows: list[tuple[str, str]] = []
+        if self.shown.title:
+            rows += [(plain(self.shown.title), "title"), ("", "text")]
+        for part in self.shown.parts:
+            key = "heading" if part.is_heading else part.tone
+            for line in clean(part.text[:LONGEST]).split("\n"):
+                rows.extend((expand_tabs(line[start:end], 0), key) for start, end in wrap(line, width))
+        self._rows = rows
+        self.virtual_size = Size(width, len(rows))
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        line = Line(self.scrollable_content_region.width, self.rich_style).pad(1)
+        at = y + self.scroll_offset.y
+        if at < len(self._rows):
+            text, key = self._rows[at]
+            line.add(text.rstrip(), self.get_component_rich_style(f"preview--{key}"))
+        return line.strip()

@@ -1,0 +1,66 @@
+"""The line of segments at the screen's lower edge. Takes values; draws again only when one of them is another."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.strip import Strip
+from textual.widget import Widget
+
+from widgets.line import Line, plain
+from widgets.status.segments import GAP, Segment, bar_text, fitting, size_of
+
+TONES = ("text", "muted", "dim", "accent", "success", "warning", "error")
+
+
+class SegmentLine(Widget):
+    """Segments on one line: those of the left from the left, those of the right at the right edge."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        *(f"segment-line--{tone}" for tone in TONES),
+        "segment-line--track",
+    }
+    DEFAULT_CSS = "SegmentLine { height: 1; }"
+
+    def __init__(self, segments: Sequence[Segment] = (), *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.segments = tuple(segments)
+
+    def show(self, segments: Sequence[Segment]) -> None:
+        """Other segments; nothing happens when they are the same."""
+        segments = tuple(segments)
+        if segments != self.segments:
+            self.segments = segments
+            self.refresh()
+
+    def update_segment(self, segment: Segment) -> None:
+        """Another value of the segment with this id; a new one goes to the end."""
+        found = [segment if item.id == segment.id else item for item in self.segments]
+        if all(item.id != segment.id for item in self.segments):
+            found.append(segment)
+        self.show(found)
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        line = Line(width, self.rich_style).pad(1)
+        shown = fitting(self.segments, width - 2)
+        left = [segment for segment in shown if not segment.is_right]
+        right = [segment for segment in shown if segment.is_right]
+        self._draw(line, left)
+        size = sum(size_of(segment) for segment in right) + len(GAP) * max(0, len(right) - 1)
+        if right:
+            line.fill_to(width - 1 - size)
+            self._draw(line, right)
+        return line.strip()
+
+    def _draw(self, line: Line, segments: Sequence[Segment]) -> None:
+        for number, segment in enumerate(segments):
+            style = self.get_component_rich_style(f"segment-line--{segment.tone}")
+            line.add(GAP if number else "")
+            if segment.bar >= 0:
+                track = self.get_component_rich_style("segment-line--track")
+                line.add(bar_text(segment.bar), style + track).add(" ")
+            line.add(plain(segment.text), style)
+
+
+class StatusFooter(SegmentLine):
+    """The footer: where one is, what it costs, which model."""

@@ -1,0 +1,152 @@
+"""Messages that wait: what steers next, what follows when the agent is done, and its own bar to edit them.
+
+Takes frozen rows. Without focus it is a quiet list above the editor; with focus its rows are edited, moved, removed.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import msgspec
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from widgets.line import Line, plain
+
+Kind = Literal["steer", "followUp", "held"]
+_LABELS: dict[Kind, str] = {"steer": "steers", "followUp": "follows", "held": "held"}
+MOST_ROWS = 5
+
+
+class QueuedRow(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    kind: Kind
+    text: str
+    image_count: int = 0
+
+
+class QueueView(Widget, can_focus=True):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "Up", show=False, id="app.queue.up"),
+        Binding("down,j", "move(1)", "Down", show=False, id="app.queue.down"),
+        Binding("shift+up,K", "shift(-1)", "Earlier", show=False, id="app.queue.earlier"),
+        Binding("shift+down,J", "shift(1)", "Later", show=False, id="app.queue.later"),
+        Binding("enter,e", "edit", "Edit", show=False, id="app.queue.edit"),
+        Binding("delete,backspace,x", "remove", "Remove", show=False, id="app.queue.remove"),
+        Binding("tab,s", "switch", "Steer or follow up", show=False, id="app.queue.switch"),
+        Binding("escape", "leave", "Back", show=False, id="app.queue.leave"),
+    ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "queue--label",
+        "queue--label-follow",
+        "queue--text",
+        "queue--current",
+        "queue--hint",
+    }
+    DEFAULT_CSS = "QueueView { height: 0; }"
+
+    class EditRequested(Message):
+        """Take the message out of the queue and into the editor."""
+
+        def __init__(self, row_id: str) -> None:
+            super().__init__()
+            self.row_id = row_id
+
+    class RemoveRequested(EditRequested):
+        """Take it out of the queue for good."""
+
+    class SwitchRequested(EditRequested):
+        """Let it steer instead of follow, or the other way round."""
+
+    class MoveRequested(Message):
+        def __init__(self, row_id: str, delta: int) -> None:
+            super().__init__()
+            self.row_id = row_id
+            self.delta = delta
+
+    class Left(Message):
+        """Escape: the editor wants the focus."""
+
+    def __init__(self, rows: Sequence[QueuedRow] = (), *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.rows: tuple[QueuedRow, ...] = ()
+        self._at = 0
+        self._hint = "alt+up takes them back"
+        self.show(rows)
+
+    def show(self, rows: Sequence[QueuedRow], *, hint: str | None = None) -> None:
+        """The messages that wait now, in the order they will be sent."""
+        rows = tuple(rows)
+        if hint is not None:
+            self._hint = hint
+        if rows == self.rows and hint is None:
+            return
+        current = self.rows[self._at].id if self._at < len(self.rows) else ""
+        self.rows = rows
+        self._at = next(
+            (at for at, row in enumerate(rows) if row.id == current), min(self._at, len(rows) - 1)
+        )
+        self._at = max(0, self._at)
+        height = min(len(rows), MOST_ROWS) + 1 if rows else 0
+        if self.styles.height is None or self.styles.height.value != height:
+            self.styles.height = height
+        self.display = bool(rows)
+        self.refresh()
+
+    @property
+    def current(self) -> QueuedRow | None:
+        return self.rows[self._at] if self.rows else None
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        line = Line(self.size.width, self.rich_style).pad(1)
+        shown = min(len(self.rows), MOST_ROWS)
+        hint = self.get_component_rich_style("queue--hint")
+        if y >= shown:
+            more = len(self.rows) - shown
+            text = (
+                "enter edit · shift+↑/↓ move · del remove · tab steer or follow · esc back"
+                if self.has_focus
+                else self._hint
+            )
+            return line.add(f"… and {more} more · " if more else "↳ ", hint).add(text, hint).strip()
+        first = max(0, min(self._at - shown + 1, len(self.rows) - shown)) if self.has_focus else 0
+        row = self.rows[first + y]
+        is_current = self.has_focus and first + y == self._at
+        name = "queue--label-follow" if row.kind == "followUp" else "queue--label"
+        line.add("› " if is_current else "  ", hint)
+        line.add(_LABELS[row.kind].ljust(8), self.get_component_rich_style(name))
+        images = f"[{row.image_count} image{'s' if row.image_count > 1 else ''}] " if row.image_count else ""
+        style = self.get_component_rich_style("queue--current" if is_current else "queue--text")
+        return line.add(images + plain(row.text), style).strip()
+
+    def action_move(self, delta: int) -> None:
+        if self.rows:
+            self._at = min(max(0, self._at + delta), len(self.rows) - 1)
+            self.refresh()
+
+    def action_shift(self, delta: int) -> None:
+        if self.current is not None:
+            self.post_message(self.MoveRequested(self.current.id, delta))
+
+    def action_edit(self) -> None:
+        self._ask(self.EditRequested)
+
+    def action_remove(self) -> None:
+        self._ask(self.RemoveRequested)
+
+    def action_switch(self) -> None:
+        self._ask(self.SwitchRequested)
+
+    def action_leave(self) -> None:
+        self.post_message(self.Left())
+
+    def _ask(self, kind: type[EditRequested]) -> None:
+        if self.current is not None:
+            self.post_message(kind(self.current.id))

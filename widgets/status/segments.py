@@ -1,0 +1,60 @@
+"""Segments of header and footer: frozen values, and which of them fit. Pure."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from widgets.line import cells, plain
+from widgets.lists.rows import Tone
+
+GAP = "  "
+
+
+class Segment(msgspec.Struct, frozen=True, kw_only=True):
+    """A short piece of the status. `text` is shown; `short` instead when there is little room."""
+
+    id: str
+    text: str
+    short: str = ""
+    tone: Tone = "muted"
+    importance: int = 5
+    """What has the lowest is left out first."""
+    is_right: bool = False
+    bar: float = -1.0
+    """From 0 to 1: a bar of this fill stands before the text."""
+
+
+BAR_CELLS = 6
+
+
+def bar_text(share: float) -> str:
+    """A small bar in eighths of a cell."""
+    share = min(1.0, max(0.0, share))
+    eighths = round(share * BAR_CELLS * 8)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + (" ▏▎▍▌▋▊▉"[rest] if rest else "")).ljust(BAR_CELLS)
+
+
+def size_of(segment: Segment) -> int:
+    return cells(plain(segment.text)) + (BAR_CELLS + 1 if segment.bar >= 0 else 0)
+
+
+def fitting(segments: Sequence[Segment], width: int) -> list[Segment]:
+    """The segments that fit. First the long ones become short, then the least important go, in their order."""
+    left = [segment for segment in segments if segment.text]
+    if _total(left) <= width:
+        return left
+    for segment in sorted(left, key=lambda item: item.importance):
+        if not segment.short and segment.bar < 0:
+            continue
+        at = next(index for index, item in enumerate(left) if item.id == segment.id)
+        left[at] = msgspec.structs.replace(segment, text=segment.short or segment.text, bar=-1.0)
+        if _total(left) <= width:
+            return left
+    while len(left) > 1 and _total(left) > width:
+        left.remove(min(reversed(left), key=lambda item: item.importance))
+    return left
+
+
+def _total(segments: Sequence[Segment]) -> int:
+    return sum(size_of(segment) for segment in segments) + len(GAP) * max(0, len(segments) - 1)

@@ -1,0 +1,292 @@
+"""Theme files turned into themes for the screen.
+
+A theme file is JSON: `name`, `appearance` (`dark` or `light`), `vars` (names for colours), `colors` (token to colour
+or name), and `ansi` for themes that use the terminal's own palette. Or it is TCSS: `$token: colour;` lines, and rules
+that are added to bayou's own. Tokens that pi has too mean the same, so that its theme files load. Every token is
+also a style variable in kebab case: `thinkingHigh` is `$thinking-high`. Finding files is not done here.
+"""
+
+import re
+from typing import Any, Literal
+
+import msgspec
+from textual.theme import Theme
+
+from widgets.colors import ColorProblem, is_dark, mix, read_color
+
+Color = str | int
+
+_FALLBACKS = {
+    "text": "",
+    "muted": "text",
+    "dim": "muted",
+    "primary": "accent",
+    "secondary": "accent",
+    "border": "muted",
+    "borderAccent": "accent",
+    "borderMuted": "border",
+    "thinkingText": "muted",
+    "scrollbarThumb": "border",
+    "searchMatchText": "text",
+    "userMessageBg": "surface",
+    "userMessageText": "text",
+    "customMessageBg": "surface",
+    "customMessageText": "text",
+    "customMessageLabel": "secondary",
+    "toolPendingBg": "surface",
+    "toolSuccessBg": "surface",
+    "toolErrorBg": "surface",
+    "toolTitle": "text",
+    "toolOutput": "muted",
+    "mdHeading": "primary",
+    "mdLink": "accent",
+    "mdLinkUrl": "muted",
+    "mdCode": "warning",
+    "mdCodeBlock": "text",
+    "mdCodeBlockBorder": "borderMuted",
+    "mdQuote": "muted",
+    "mdQuoteBorder": "borderMuted",
+    "mdHr": "borderMuted",
+    "mdListBullet": "accent",
+    "toolDiffAdded": "success",
+    "toolDiffRemoved": "error",
+    "toolDiffContext": "muted",
+    "syntaxComment": "muted",
+    "syntaxKeyword": "secondary",
+    "syntaxFunction": "primary",
+    "syntaxVariable": "text",
+    "syntaxString": "success",
+    "syntaxNumber": "warning",
+    "syntaxType": "warning",
+    "syntaxOperator": "text",
+    "syntaxPunctuation": "text",
+    "thinkingOff": "border",
+    "thinkingMinimal": "muted",
+    "thinkingLow": "primary",
+    "thinkingMedium": "accent",
+    "thinkingHigh": "secondary",
+    "thinkingXhigh": "warning",
+    "thinkingMax": "thinkingXhigh",
+    "bashMode": "warning",
+    "caretBg": "text",
+    "caretText": "background",
+}
+_REQUIRED = ("accent", "success", "error", "warning")
+_DERIVED = ("background", "surface", "panel", "selectedBg", "scrollbarTrack", "searchMatchBg")
+TOKENS = (*_REQUIRED, *_DERIVED, *_FALLBACKS)
+"""All that a theme may set. pi's themes lack background, surface, panel, primary, secondary, caretBg, caretText."""
+
+
+class ThemeProblem(ValueError):
+    """A theme file that cannot be used; the text names the file and what is wrong."""
+
+
+class ThemeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    appearance: Literal["dark", "light"] | None = None
+    ansi: bool = False
+    vars: dict[str, Color] = {}
+    colors: dict[str, Color] = {}
+    export: dict[str, Color] = {}
+    """Colours of exported pages; not used on the screen."""
+    schema: str = msgspec.field(default="", name="$schema")
+
+
+def read_theme(raw: bytes, source: str) -> ThemeSpec:
+    """A JSON theme file's content."""
+    try:
+        spec = msgspec.json.decode(raw, type=ThemeSpec)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ThemeProblem(f"{source}: {error}") from error
+    if not spec.name or "/" in spec.name or spec.name == "system":
+        raise ThemeProblem(f"{source}: `name` must not be empty, contain a slash or be `system`")
+    return _checked(spec, source)
+
+
+_VARIABLE = re.compile(r"^\s*\$([A-Za-z][\w-]*)\s*:\s*([^;]*);[ \t]*(?:/\*.*?\*/)?[ \t]*\n?", re.MULTILINE)
+
+
+def read_tcss_theme(text: str, name: str, source: str) -> tuple[ThemeSpec, str]:
+    """A TCSS theme file: its tokens as a theme, and the rules that stand beside them."""
+    colors: dict[str, Color] = {}
+    names: dict[str, Color] = {}
+    appearance: Any = None
+    for match in _VARIABLE.finditer(text):
+        token, value = _camel(match[1]), match[2].strip()
+        if token == "appearance":
+            appearance = value
+            continue
+        if value.startswith("$"):
+            value = _camel(value[1:])
+        (colors if token in TOKENS else names)[token] = int(value) if value.isdigit() else value
+    if appearance not in (None, "dark", "light"):
+        raise ThemeProblem(f"{source}: $appearance must be dark or light, not {appearance}")
+    spec = ThemeSpec(name=name, appearance=appearance, colors=colors, vars={**colors, **names})
+    return _checked(spec, source), _VARIABLE.sub("", text).strip()
+
+
+def colors_of(spec: ThemeSpec) -> dict[str, str]:
+    """Every token's colour: as given, by its fallback, or derived."""
+    found: dict[str, str] = {}
+    for token, value in spec.colors.items():
+        found[token] = _resolve(spec, value)
+    is_light = spec.appearance == "light"
+    if not found.get("background"):
+        found["background"] = "#fbfbf9" if is_light else "#14171a"
+    if not found.get("text"):
+        found["text"] = "#1c2024" if is_light else "#dfe3e6"
+    page, text = found["background"], found["text"]
+    for token, share in (("surface", 0.04), ("panel", 0.08), ("selectedBg", 0.14), ("scrollbarTrack", 0.03)):
+        if not found.get(token):
+            found[token] = mix(page, text, share)
+    for token in TOKENS:
+        if token == "searchMatchBg" and not found.get(token):
+            found[token] = mix(page, found["warning"], 0.35)
+        value, at = found.get(token), token
+        while not value:
+            at = _FALLBACKS[at]
+            value = found.get(at)
+        found[token] = value
+    return found
+
+
+def textual_theme(spec: ThemeSpec) -> Theme:
+    """The theme as the screen uses it."""
+    if spec.ansi:
+        return _ansi_theme(spec)
+    colors = colors_of(spec)
+    dark = is_dark(colors["background"]) if spec.appearance is None else spec.appearance == "dark"
+    return Theme(
+        name=spec.name,
+        primary=colors["primary"],
+        secondary=colors["secondary"],
+        accent=colors["accent"],
+        success=colors["success"],
+        warning=colors["warning"],
+        error=colors["error"],
+        foreground=colors["text"],
+        background=colors["background"],
+        surface=colors["surface"],
+        panel=colors["panel"],
+        boost=colors["userMessageBg"],
+        dark=dark,
+        variables={**_kebab(colors), **_own_variables(colors)},
+    )
+
+
+def variable_defaults() -> dict[str, str]:
+    """The style variables of every theme, for the application's `get_theme_variable_defaults`.
+
+    Until one of bayou's themes is chosen, and with themes of other origin, the styles still find what they name.
+    """
+    plain = ThemeSpec(
+        name="plain",
+        colors={"accent": "#7fc8a9", "success": "#8ccf7e", "error": "#ef8a83", "warning": "#e0b265"},
+    )
+    return _kebab(colors_of(plain))
+
+
+def _own_variables(colors: dict[str, str]) -> dict[str, str]:
+    """The framework's variables, so that its own widgets and selection follow the theme."""
+    selection = mix(colors["background"], colors["accent"], 0.35)
+    names = {f"text-{token}": colors[token] for token in ("primary", "secondary", "accent")}
+    names |= {f"text-{token}": colors[token] for token in ("success", "warning", "error")}
+    return names | {
+        "text": colors["text"],
+        "text-muted": colors["muted"],
+        "text-disabled": colors["dim"],
+        "foreground-muted": colors["muted"],
+        "border": colors["borderAccent"],
+        "border-blurred": colors["borderMuted"],
+        "block-cursor-background": colors["selectedBg"],
+        "block-cursor-foreground": colors["text"],
+        "block-cursor-text-style": "none",
+        "scrollbar": colors["scrollbarThumb"],
+        "scrollbar-hover": colors["muted"],
+        "scrollbar-active": colors["accent"],
+        "scrollbar-background": colors["scrollbarTrack"],
+        "scrollbar-background-hover": colors["scrollbarTrack"],
+        "scrollbar-background-active": colors["scrollbarTrack"],
+        "scrollbar-corner-color": colors["scrollbarTrack"],
+        "link-color": colors["mdLink"],
+        "footer-background": colors["background"],
+        "footer-foreground": colors["muted"],
+        "footer-key-foreground": colors["accent"],
+        "screen-selection-background": selection,
+        "screen-selection-foreground": colors["text"],
+        "input-selection-background": selection,
+    }
+
+
+def _ansi_theme(spec: ThemeSpec) -> Theme:
+    """A theme of names of the terminal's palette. Grounds are the terminal's own; nothing is mixed."""
+    colors = {token: str(value) for token, value in spec.colors.items()}
+    for token in TOKENS:
+        at = token
+        while at not in colors and at in _FALLBACKS:
+            at = _FALLBACKS[at]
+        colors[token] = colors.get(at, "") or "ansi_default"
+    return Theme(
+        name=spec.name,
+        primary=colors["primary"],
+        secondary=colors["secondary"],
+        accent=colors["accent"],
+        success=colors["success"],
+        warning=colors["warning"],
+        error=colors["error"],
+        background="ansi_default",
+        foreground="ansi_default",
+        surface="ansi_default",
+        panel="ansi_default",
+        boost="ansi_default",
+        dark=spec.appearance != "light",
+        ansi=True,
+        variables={**_kebab(colors), "text-muted": colors["muted"], "text-disabled": colors["dim"]},
+    )
+
+
+def _checked(spec: ThemeSpec, source: str) -> ThemeSpec:
+    unknown = sorted(set(spec.colors) - set(TOKENS))
+    if unknown:
+        raise ThemeProblem(f"{source}: there is no token {', '.join(unknown)}")
+    missing = [token for token in _REQUIRED if token not in spec.colors]
+    if missing:
+        raise ThemeProblem(f"{source}: a theme needs {', '.join(missing)}")
+    for token, value in spec.colors.items():
+        try:
+            _resolve(spec, value)
+        except ColorProblem as error:
+            raise ThemeProblem(f"{source}: {token}: {error}") from error
+    return spec
+
+
+def _resolve(spec: ThemeSpec, value: Color) -> str:
+    for _ in range(20):
+        if not isinstance(value, str) or value not in spec.vars:
+            return read_color(value)
+        value = spec.vars[value]
+    raise ColorProblem(f"{value!r} names itself in a circle")
+
+
+def _kebab(colors: dict[str, str]) -> dict[str, str]:
+    names = {re.sub("(?<!^)(?=[A-Z])", "-", token).lower(): value for token, value in colors.items()}
+    for taken in (
+        "primary",
+        "secondary",
+        "accent",
+        "success",
+        "warning",
+        "error",
+        "background",
+        "surface",
+        "panel",
+    ):
+        names.pop(taken, None)
+    names.pop("text", None)
+    names.pop("border", None)
+    return names | {"rule": colors["border"]}
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("-")
+    return head + "".join(part[:1].upper() + part[1:] for part in rest)

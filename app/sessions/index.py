@@ -23,13 +23,17 @@ _VERSION = 1
 _SCHEMA = """
 create table if not exists sessions(
     key integer primary key, path text unique not null, inode integer, size integer, mtime integer, read integer,
+    tail blob,
     id text, cwd text, parent text, created integer, header blob, digest blob);
 create table if not exists texts(key integer primary key, session integer, entry text, role text, time text);
 create index if not exists texts_of_session on texts(session);
 """
+_MODULE = "fts5"
 _SEARCHABLE = (
-    "create virtual table if not exists words using fts5(text, tokenize='unicode61 remove_diacritics 2')",
-    "create table if not exists words(rowid integer primary key, text text)",  # a SQLite without its search module
+    "create virtual table if not exists words using fts5(text, tokenize='unicode61 remove_diacritics 2')"
+)
+_PLAIN = (
+    "create table if not exists words(rowid integer primary key, text text)"  # no search module in SQLite
 )
 
 # Scripts without spaces between words: every character is made a word of its own.
@@ -105,12 +109,13 @@ class SessionIndex:
         try:
             db.execute("pragma journal_mode=wal")
             db.execute("pragma synchronous=off")  # it can be rebuilt from the files
-            if db.execute("pragma user_version").fetchone()[0] != _VERSION:
-                db.executescript("drop table if exists sessions; drop table if exists texts;")
-                db.execute("drop table if exists words")
-                db.execute(f"pragma user_version={_VERSION}")
+            self._has_search = _has_search_module(db)
+            wanted = 2 * _VERSION + self._has_search
+            if db.execute("pragma user_version").fetchone()[0] not in (0, wanted):
+                raise sqlite3.DatabaseError("made by another version")
+            db.execute(f"pragma user_version={wanted}")
             db.executescript(_SCHEMA)
-            self._has_search = _make_searchable(db)
+            db.execute(_SEARCHABLE if self._has_search else _PLAIN)
             db.execute("select count(*) from sessions").fetchone()
             db.commit()
         except sqlite3.Error:
@@ -152,18 +157,19 @@ class SessionIndex:
         try:
             header, offset = read_header(Path(path))
             digest = Digest(texts=[])
-            read = _take(Path(path), offset, digest)
+            read, tail = _take(Path(path), offset, digest)
         except (SessionError, OSError):
-            header, digest, read = None, Digest(texts=[]), 0
+            header, digest, read, tail = None, Digest(texts=[]), 0, b""
         cursor = self._db.execute(
-            "insert into sessions(path, inode, size, mtime, read, id, cwd, parent, created, digest)"
-            " values(?,?,?,?,?,?,?,?,?,?)",
+            "insert into sessions(path, inode, size, mtime, read, tail, id, cwd, parent, created, digest)"
+            " values(?,?,?,?,?,?,?,?,?,?,?)",
             (
                 path,
                 found.st_ino,
                 found.st_size,
                 found.st_mtime_ns,
                 read,
+                tail,
                 header.id if header else None,
                 header.cwd if header else None,
                 header.parent_session if header else None,
@@ -175,19 +181,23 @@ class SessionIndex:
 
     def _read_again(self, row: tuple[int, str, int, int, int, int], found: os.stat_result) -> None:
         key, path, inode, size, _, read = row
-        stored = self._db.execute("select digest, id from sessions where key=?", (key,)).fetchone()
+        stored = self._db.execute("select digest, id, tail from sessions where key=?", (key,)).fetchone()
         if inode != found.st_ino or found.st_size < size or not read or stored[1] is None:
             self._forget(key)
             self._read_whole(path, found)
             return
         digest: Digest = msgspec.msgpack.decode(stored[0], type=Digest)
         try:
-            read = _take(Path(path), read, digest)
+            read, tail = _take(Path(path), read, digest, stored[2])
         except OSError:
             return
+        except _Rewritten:
+            self._forget(key)
+            self._read_whole(path, found)
+            return
         self._db.execute(
-            "update sessions set size=?, mtime=?, read=?, digest=? where key=?",
-            (found.st_size, found.st_mtime_ns, read, _packed(digest), key),
+            "update sessions set size=?, mtime=?, read=?, tail=?, digest=? where key=?",
+            (found.st_size, found.st_mtime_ns, read, tail, _packed(digest), key),
         )
         self._add_texts(key, digest)
 
@@ -259,15 +269,13 @@ class SessionIndex:
         ).fetchall()
 
 
-def _make_searchable(db: sqlite3.Connection) -> bool:
+def _has_search_module(db: sqlite3.Connection) -> bool:
     try:
-        db.execute(_SEARCHABLE[0])
-        return True
-    except sqlite3.OperationalError as problem:
-        if "no such module" not in str(problem):
-            raise
-        db.execute(_SEARCHABLE[1])
+        db.execute(f"create virtual table temp.probe using {_MODULE}(x)")
+        db.execute("drop table temp.probe")
+    except sqlite3.OperationalError:
         return False
+    return True
 
 
 def _escaped(word: str) -> str:
@@ -283,10 +291,16 @@ def _packed(digest: Digest) -> bytes:
     return msgspec.msgpack.encode(msgspec.structs.replace(digest, texts=[]))
 
 
-def _take(path: Path, offset: int, digest: Digest) -> int:
-    """Reads whole lines from `offset` on and returns where the next one will begin."""
+class _Rewritten(Exception):
+    """What was read before is not what stands there now."""
+
+
+def _take(path: Path, offset: int, digest: Digest, tail: bytes = b"") -> tuple[int, bytes]:
+    """Reads whole lines from `offset` on; returns where the next one will begin, and the bytes before that."""
     with path.open("rb", buffering=1 << 18) as file:
-        file.seek(offset)
+        file.seek(offset - len(tail))
+        if file.read(len(tail)) != tail:
+            raise _Rewritten
         lines: list[bytes] = []
         for line in file:
             if not line.endswith(b"\n"):
@@ -294,7 +308,7 @@ def _take(path: Path, offset: int, digest: Digest) -> int:
             lines.append(line)
             offset += len(line)
         digest.take(lines)
-    return offset
+    return offset, (lines[-1] if lines else tail)[-64:]
 
 
 def _summary(row: tuple[int, str, str, str, str | None, int, int, int, bytes]) -> SessionSummary:

@@ -32,8 +32,8 @@ class Opened(msgspec.Struct, kw_only=True):
 
 
 def open_session(path: Path, *, read_only: bool, sync: Sync, cwd: Path) -> Opened:
-    path = Path(os.path.realpath(path))
     size = check_regular(path)
+    path = Path(os.path.realpath(path))
     problems: list[str] = []
     file = None if read_only else _for_writing(path, sync, problems)
     try:

@@ -5,6 +5,7 @@ present form in memory (`migrate`); writing that back is the business of `log`.
 """
 
 import gc
+import os
 import re
 import stat
 from collections.abc import Iterator
@@ -123,6 +124,8 @@ def _read(file: BinaryIO, path: Path, allow_newer: bool) -> Reading:
     header = _header_value(header_data, path)
     reading = Reading(header=header, entries=[], bad=before, version=version, has_mark=has_mark)
     reading.size = file.tell()
+    file.seek(-1, os.SEEK_CUR)
+    reading.ends_with_feed = file.read(1) == b"\n"
     if version < SESSION_VERSION:
         _read_old(file, reading, header_data)
     else:
@@ -182,7 +185,7 @@ def _read_lines(file: BinaryIO, reading: Reading) -> None:
             add(entry)
         offset += len(line)
     reading.size = offset
-    reading.ends_with_feed = not line or line.endswith(b"\n")
+    reading.ends_with_feed = line.endswith(b"\n") if line else reading.ends_with_feed
 
 
 def _keep_bad(reading: Reading, bad: BadLine) -> None:
@@ -246,6 +249,6 @@ def _read_old(file: BinaryIO, reading: Reading, header: dict[str, Any]) -> None:
         elif not is_blank(raw):
             _keep_bad(reading, BadLine(offset=reading.size, data=raw))
         reading.size += len(raw)
-    reading.ends_with_feed = not raw or raw.endswith(b"\n")
+    reading.ends_with_feed = raw.endswith(b"\n") if raw else reading.ends_with_feed
     found = (settled(from_wire(data, Entry)) for data in migrate_lines(lines, header, reading.version))
     reading.entries.extend(entry for entry in found if entry is not None)

@@ -63,13 +63,15 @@ class HtmlBody:
         """Nested lists; a chain without branches stays on one level."""
         out = ["<ol>"]
         waiting: list[Entry | str] = list(reversed(self._log.children(None)))
+        shown: set[str] = set()  # a damaged file may have an id twice
         while waiting:
             entry = waiting.pop()
             if isinstance(entry, str):
                 out.append(entry)
                 continue
             out.append(self._row(entry))
-            children = self._log.children(entry.id) if entry.id else []
+            children = self._log.children(entry.id) if entry.id and entry.id not in shown else []
+            shown.add(entry.id)
             if len(children) > 1:
                 out.append("<li><ol>")
                 waiting.append("</ol></li>")

@@ -1,0 +1,188 @@
+"""The disk refuses, at any write: memory and file still hold the same, and the next append works."""
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.sessions import file as session_file
+from app.sessions.drafts import Draft, DraftFile
+from app.sessions.errors import SessionWriteError
+from app.sessions.log import SessionLog
+from app.sessions.reading import read_session
+from tests.sessions.say import answer, result, say
+
+
+class Disk:
+    """The system's calls, of which one fails: the n-th write, after `part` of its bytes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+        self.fail_at: int | None = None
+        self.part = 0
+        self.can_truncate = True
+        self.writes = 0
+        self._code = code
+        self._real_write, self._real_truncate = os.write, os.ftruncate
+        monkeypatch.setattr(session_file.os, "write", self.write)
+        monkeypatch.setattr(session_file.os, "ftruncate", self.truncate)
+
+    def write(self, descriptor: int, data: memoryview) -> int:
+        self.writes += 1
+        if self.fail_at is None or self.writes < self.fail_at:
+            return self._real_write(descriptor, data)
+        if self.writes == self.fail_at and self.part:
+            return self._real_write(descriptor, data[: self.part])
+        raise OSError(self._code, os.strerror(self._code))
+
+    def truncate(self, descriptor: int, size: int) -> None:
+        if not self.can_truncate:
+            raise OSError(self._code, os.strerror(self._code))
+        self._real_truncate(descriptor, size)
+
+    def heal(self) -> None:
+        self.fail_at, self.can_truncate = None, True
+
+
+def same_on_disk(log: SessionLog) -> bool:
+    assert log.path is not None
+    return read_session(log.path).entries == log.entries
+
+
+SCRIPT: list[Callable[[SessionLog], object]] = [
+    lambda log: log.append(say("hello")),
+    lambda log: log.append(answer("one", "a", "b")),
+    lambda log: log.append(result("b")),
+    lambda log: log.append(result("a")),
+    lambda log: log.set_label(log.entries[0].id, "start"),
+    lambda log: log.move_leaf(log.entries[0].id),
+    lambda log: log.append(answer("other")),
+    lambda log: log.rename("a name"),
+]
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+@pytest.mark.parametrize("part", [0, 1, 40])
+@pytest.mark.parametrize("can_truncate", [True, False])
+@pytest.mark.parametrize("step", range(len(SCRIPT)))
+def test_a_failed_write_changes_neither_memory_nor_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, part: int, can_truncate: bool, step: int
+) -> None:
+    disk = Disk(monkeypatch, code)
+    log = SessionLog.create(tmp_path, tmp_path)
+    for do in SCRIPT[:step]:
+        do(log)
+    entries, leaf = list(log.entries), log.leaf_id
+    disk.writes, disk.fail_at, disk.part, disk.can_truncate = 0, 1, part, can_truncate
+    with pytest.raises(SessionWriteError, match=os.strerror(code).lower()):
+        SCRIPT[step](log)
+    assert log.entries == entries and log.leaf_id == leaf
+    if step == 0:
+        assert list(tmp_path.iterdir()) == []
+    elif can_truncate:
+        assert same_on_disk(log)
+    disk.heal()
+    for do in SCRIPT[step:]:
+        do(log)
+    assert same_on_disk(log)
+    log.close()
+    again = SessionLog.open(log.path or Path())
+    assert again.entries == log.entries and again.leaf_id == log.leaf_id and not again.problems
+
+
+def test_while_the_disk_stays_full_every_append_is_refused_and_none_is_glued_to_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = Disk(monkeypatch, errno.ENOSPC)
+    log = SessionLog.create(tmp_path, tmp_path)
+    log.append(say("hello"))
+    disk.writes, disk.fail_at, disk.part, disk.can_truncate = 0, 1, 7, False
+    for _ in range(3):
+        with pytest.raises(SessionWriteError):
+            log.append(answer("lost"))
+    disk.heal()
+    kept = log.append(answer("kept"))
+    assert same_on_disk(log) and log.leaf_id == kept.id
+
+
+def test_a_failed_fsync_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = SessionLog.create(tmp_path, tmp_path)
+    log.append(say("hello"))
+
+    def refuse(descriptor: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(session_file.os, "fsync", refuse)
+    with pytest.raises(SessionWriteError, match="may not be safe"):
+        log.end_turn()
+
+
+LIMITED = """
+import resource, signal, sys
+from pathlib import Path
+from app.sessions.errors import SessionWriteError
+from app.sessions.log import SessionLog
+from app.sessions.reading import read_session
+from tests.sessions.say import answer, say
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+log = SessionLog.create(Path(sys.argv[1]), Path(sys.argv[1]))
+log.append(say("hello"))
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
+try:
+    while True:
+        log.append(answer("x" * 300))
+except SessionWriteError as problem:
+    print(problem)
+assert read_session(log.path).entries == log.entries
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+log.append(answer("on"))
+assert read_session(log.path).entries == log.entries
+assert log.path.read_bytes().endswith(b"\\n")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of file size exist on POSIX only")
+def test_a_real_limit_of_file_size_leaves_no_torn_line(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", LIMITED, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "too large" in done.stdout and "Free some disk space" in done.stdout
+
+
+def test_a_draft_that_cannot_be_saved_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drafts = DraftFile(tmp_path / "s.jsonl")
+    drafts.save(Draft(text="old"))
+
+    def refuse(self: Path, target: Path) -> Path:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(SessionWriteError, match="no space left"):
+        drafts.save(Draft(text="new"))
+    found = drafts.load()
+    assert found is not None and found.text == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["s.jsonl.draft"]
+
+
+def test_a_deleted_file_is_written_again_and_a_replaced_one_left_alone(tmp_path: Path) -> None:
+    log = SessionLog.create(tmp_path, tmp_path)
+    log.append(say("hello"))
+    assert log.path is not None
+    log.path.unlink()
+    log.append(answer("hi"))
+    assert same_on_disk(log) and "written again" in log.problems[0]
+    log.path.rename(tmp_path / "moved")
+    log.path.write_bytes(b"someone else's\n")
+    with pytest.raises(SessionWriteError, match="different file"):
+        log.append(say("on"))
+    assert log.path.read_bytes() == b"someone else's\n"

@@ -1,0 +1,226 @@
+"""All sessions: where they lie, which is meant, the list, the search, names, the trash."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from app.sessions.errors import SessionError, SessionLocked, SessionNotFound
+from app.sessions.fork import clone
+from app.sessions.ids import is_session_id, new_session_id, sidecar
+from app.sessions.index import INDEX_NAME, SessionIndex
+from app.sessions.library import (
+    delete_session,
+    empty_trash,
+    find,
+    in_trash,
+    latest,
+    list_sessions,
+    rename_session,
+    search_sessions,
+    session_folder,
+    threads,
+    undo_delete,
+)
+from app.sessions.log import SessionLog
+from tests.sessions.say import answer, say
+
+
+def session(root: Path, cwd: Path, *texts: str, session_id: str | None = None) -> Path:
+    log = SessionLog.create(session_folder(root, cwd), cwd, session_id=session_id)
+    for number, text in enumerate(texts):
+        log.append(answer(text) if number % 2 else say(text))
+    log.close()
+    assert log.path is not None
+    return log.path
+
+
+def test_folders_are_named_as_pi_names_them() -> None:
+    assert session_folder(Path("/r"), Path("/home/me/a:b")) == Path("/r/--home-me-a-b--")
+    assert len(session_folder(Path("/r"), Path("/" + "x" * 5000)).name) < 255
+
+
+def test_ids_sort_by_birth_and_names_tell_them() -> None:
+    first, second = new_session_id(), new_session_id()
+    assert first[:13] <= second[:13] and first != second and first[14] == "7" and is_session_id(first)
+    assert not any(map(is_session_id, ["", "-a", "a-", "a/b", "a b", "a" * 200]))
+
+
+def test_a_session_is_found_by_path_id_and_beginning(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    mine = session(tmp_path, here, "a", session_id="abc-1")
+    other = session(tmp_path, there, "b", session_id="abc-2")
+    assert find(str(mine), tmp_path, here) == mine
+    assert find(os.path.relpath(mine, tmp_path), tmp_path, tmp_path) == mine
+    assert find("abc-2", tmp_path, here) == other
+    assert find("abc", tmp_path, here) == mine  # this folder's first
+    with pytest.raises(SessionError, match=r"2 sessions fit 'abc'.*Give more"):
+        find("abc", tmp_path, tmp_path / "elsewhere")
+    for wrong in ("zzz", "", "../x", str(tmp_path / "none.jsonl")):
+        with pytest.raises(SessionNotFound):
+            find(wrong, tmp_path, here)
+
+
+def test_a_renamed_file_is_found_by_the_id_in_it(tmp_path: Path) -> None:
+    path = session(tmp_path, tmp_path, "a", session_id="abc")
+    moved = path.rename(path.with_name("holiday.jsonl"))
+    assert find("abc", tmp_path, tmp_path) == moved
+
+
+def test_the_latest_is_the_one_written_last_that_opens(tmp_path: Path) -> None:
+    cwd = tmp_path / "p"
+    folder = session_folder(tmp_path, cwd)
+    assert latest(folder, cwd) is None
+    old, new = session(tmp_path, cwd, "old"), session(tmp_path, cwd, "new")
+    os.utime(old, (1, 1))
+    (folder / "broken.jsonl").write_bytes(b"nonsense\n")
+    assert latest(folder, cwd) == new
+
+
+def test_the_list_has_this_folder_first_and_says_what_each_is_about(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    session(tmp_path, here, "hi", "hello", "fix the adder", "done")
+    named = session(tmp_path, there, "something else")
+    rename_session(named, "my name")
+    (session_folder(tmp_path, here) / "junk.jsonl").write_bytes(b"junk")
+    first, second = list_sessions(tmp_path, here)
+    assert (first.title, first.message_count, first.cwd) == ("fix the adder", 4, str(here))
+    assert (second.title, second.first_prompt) == ("my name", "something else")
+    assert [one.title for one in list_sessions(tmp_path, here, only_here=True)] == ["fix the adder"]
+    assert {one.title for one in list_sessions(tmp_path)} == {"my name", "fix the adder"}
+
+
+def test_the_list_follows_every_change_of_the_files(tmp_path: Path) -> None:
+    path = session(tmp_path, tmp_path, "one", "answer")
+    index = SessionIndex(tmp_path)
+    assert [one.message_count for one in index.sessions()] == [2]
+    log = SessionLog.open(path)
+    log.append(say("grown later"))
+    log.rename("named")
+    assert [(one.message_count, one.name) for one in index.sessions()] == [(3, "named")]
+    assert [hit.session.path for hit in index.search("grown")] == [path]
+    log.close()
+    path.write_bytes(path.read_bytes().replace(b"grown", b"shrunk"))
+    assert index.search("grown") == [] and len(index.search("shrunk")) == 1
+    path.unlink()
+    assert index.sessions() == [] and index.search("shrunk") == []
+    index.close()
+
+
+def test_a_lost_or_damaged_index_is_built_again(tmp_path: Path) -> None:
+    session(tmp_path, tmp_path, "one")
+    place = tmp_path / INDEX_NAME
+    assert len(list_sessions(tmp_path)) == 1
+    for damage in (b"", b"no database at all" * 500, place.read_bytes()[:5000]):
+        place.write_bytes(damage)
+        assert [one.title for one in list_sessions(tmp_path)] == ["one"]
+    place.unlink()
+    assert [one.title for one in list_sessions(tmp_path)] == ["one"]
+
+
+def test_without_a_place_to_write_the_list_still_comes(tmp_path: Path) -> None:
+    session(tmp_path, tmp_path, "one")
+    index = SessionIndex(tmp_path, tmp_path / "no" / "such" / "folder")
+    assert [one.title for one in index.sessions()] == ["one"]
+
+
+def test_search_finds_words_beginnings_phrases_and_scripts_without_spaces(tmp_path: Path) -> None:
+    session(tmp_path, tmp_path, "The quick brown Föx", "jumps over it", "修复加法器的错误")
+    found = {
+        query: len(search_sessions(tmp_path, query))
+        for query in (
+            "quick fox",
+            "jum",
+            '"quick brown"',
+            '"brown quick"',
+            "加法",
+            "missing",
+            '"',
+            "*",
+            "a AND (",
+            "quick OR",
+            "",
+        )
+    }
+    assert found == {
+        "quick fox": 1,
+        "jum": 1,
+        '"quick brown"': 1,
+        '"brown quick"': 0,
+        "加法": 1,
+        "missing": 0,
+        '"': 0,
+        "*": 0,
+        "a AND (": 0,
+        "quick OR": 0,
+        "": 0,
+    }
+    hit = search_sessions(tmp_path, "quick")[0]
+    assert hit.excerpt == "The \x01quick\x02 brown Föx" and hit.role == "user"
+    assert hit.entry_id == SessionLog.open(hit.session.path).entries[0].id
+
+
+def test_search_works_without_the_search_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from app.sessions import index as module
+
+    session(tmp_path, tmp_path, "before")
+    assert len(search_sessions(tmp_path, "before")) == 1
+    monkeypatch.setattr(module, "_MODULE", "no_such_module")
+    session(tmp_path, tmp_path, "100% sure", "no")
+    assert len(search_sessions(tmp_path, "100% SURE")) == 1
+    assert search_sessions(tmp_path, "100_") == []
+
+
+def test_forks_stand_under_their_parents(tmp_path: Path) -> None:
+    log = SessionLog.open(session(tmp_path, tmp_path, "parent"))
+    other = session(tmp_path, tmp_path, "between")
+    child = clone(log, session_folder(tmp_path, tmp_path))
+    child.append(answer("of the child"))
+    grandchild = clone(child, session_folder(tmp_path, tmp_path))
+    rows = [(row.summary.path, row.depth) for row in threads(list_sessions(tmp_path))]
+    assert rows == [(log.path, 0), (child.path, 1), (grandchild.path, 2), (other, 0)]
+
+
+def test_headers_that_name_each_other_as_parents_make_no_circle(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.jsonl", tmp_path / "other.jsonl"
+    for path, parent in ((one, other), (other, one)):
+        log = SessionLog.create(tmp_path, tmp_path, parent_session=str(parent))
+        log.path = path
+        log.append(say("x"))
+        log.close()
+    assert sorted(row.summary.path for row in threads(list_sessions(tmp_path))) == [one, other]
+
+
+def test_deleting_goes_to_the_trash_with_all_that_belongs_to_it_and_back(tmp_path: Path) -> None:
+    path = session(tmp_path, tmp_path, "one")
+    sidecar(path, "draft").write_text("{}")
+    before = path.read_bytes()
+    trashed = delete_session(path, tmp_path)
+    assert not path.exists() and not sidecar(path, "draft").exists()
+    assert list_sessions(tmp_path) == []
+    assert in_trash(tmp_path) == [trashed]
+    assert undo_delete(trashed) == path
+    assert path.read_bytes() == before and sidecar(path, "draft").exists()
+    assert in_trash(tmp_path) == []
+    with pytest.raises(SessionError, match="not in the trash"):
+        undo_delete(trashed)
+
+
+def test_undoing_never_overwrites(tmp_path: Path) -> None:
+    path = session(tmp_path, tmp_path, "one")
+    trashed = delete_session(path, tmp_path)
+    path.write_bytes(b"new")
+    with pytest.raises(SessionError, match="another file"):
+        undo_delete(trashed)
+    assert path.read_bytes() == b"new" and empty_trash(tmp_path, older_than_days=1) == 0
+    assert empty_trash(tmp_path) == 1 and in_trash(tmp_path) == []
+
+
+def test_a_session_that_is_being_written_is_not_deleted_or_renamed(tmp_path: Path) -> None:
+    log = SessionLog.open(session(tmp_path, tmp_path, "one"))
+    assert log.path is not None
+    with pytest.raises(SessionLocked):
+        delete_session(log.path, tmp_path)
+    with pytest.raises(SessionLocked):
+        rename_session(log.path, "x")
+    assert log.path.exists()

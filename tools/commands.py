@@ -40,6 +40,7 @@ class RunningCommand:
         self._workspace = workspace
         self._process = process
         self._drained: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._aborted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._started = time.monotonic()
         workspace.running.add(process)
 
@@ -65,13 +66,20 @@ class RunningCommand:
     def kill(self) -> None:
         self._process.kill()
 
+    async def abort(self, finishing: "asyncio.Future[CommandOutcome]") -> CommandOutcome:
+        """Ends the command with everything that it started; answers what its `finish` does."""
+        if not self._aborted.done():
+            self._aborted.set_result(None)
+        return await _surely(finishing)
+
     async def finish(self, timeout: float | None) -> CommandOutcome:
-        """Waits for the end. Cancelling ends the command with everything it started, and answers that outcome."""
+        """Waits for the end, which a time limit, `abort` or a cancellation bring about early."""
         exiting = asyncio.ensure_future(self._process.wait())
         is_timed_out = is_aborted = False
         try:
-            done, _ = await asyncio.wait({exiting}, timeout=timeout)
-            is_timed_out = not done
+            await asyncio.wait({exiting, self._aborted}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            is_aborted = self._aborted.done() and not exiting.done()
+            is_timed_out = not is_aborted and not exiting.done()
         except asyncio.CancelledError:
             is_aborted = True
         if is_timed_out or is_aborted:

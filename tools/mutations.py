@@ -69,6 +69,10 @@ class MutationQueue:
 
         return unsubscribe
 
+    @property
+    def is_idle(self) -> bool:
+        return not self._last
+
     async def change(
         self, path: str, call_id: str, compute: Callable[[FileState | None], NewContent]
     ) -> Changed:

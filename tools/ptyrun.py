@@ -59,9 +59,7 @@ async def _finish(running: RunningCommand, timeout: float | None) -> CommandOutc
     try:
         return await asyncio.shield(finishing)
     except asyncio.CancelledError:
-        finishing.cancel()
-        await asyncio.wait({finishing})
-        raise
+        return await running.abort(finishing)
 
 
 def _forwarder(view: PtyView) -> Callable[[bytes], None]:

@@ -125,7 +125,7 @@ def _fit_object(value: Any, schema: dict[str, Any], path: str, problems: list[tu
     out: dict[str, Any] = {}
     for key, item in value.items():
         where = f"{path}.{key}" if path else str(key)
-        if item is None and key not in required and not _allows_null(properties.get(key, {})):
+        if item is None and not _allows_null(properties.get(key, {})):
             continue
         if key in properties:
             out[key] = _fit(item, properties[key], where, problems)

@@ -75,6 +75,7 @@ _PROVIDERS: Final = (
 _SECRET_PATTERN: Final = re.compile(
     rf"(?:{_PROVIDERS})(?:_[A-Z0-9]+)*_(?:API_KEY|AUTH_TOKEN|ACCESS_TOKEN|SECRET)S?"
 )
+_POSIX_SHELLS: Final = frozenset({"bash", "zsh", "sh", "dash", "ksh"})
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LEADING_CD: Final = re.compile(
     r"""\s*cd\s+(?:"(?P<double>[^"$`\\]+)"|'(?P<single>[^']+)'|(?P<bare>[^\s"'$`\\;&|<>(){}*?\[\]#!-][^\s"'$`\\;&|<>(){}*?\[\]#!]*))\s*&&\s*(?P<rest>\S.*)""",
@@ -95,7 +96,7 @@ SpawnHook = Callable[[SpawnPlan], SpawnPlan]
 
 class ShellSettings(msgspec.Struct, frozen=True, kw_only=True):
     path: str | None = None
-    """The shell; without one, bash where there is one, else sh."""
+    """The shell; without one, the person's if it reads POSIX syntax, else bash, else sh."""
     prefix: str = ""
     """Put before every command."""
     is_persistent: bool = False
@@ -167,8 +168,9 @@ def shell_argv(settings: ShellSettings, find_program: Callable[[str], str | None
                 f"The shell {settings.path} does not exist. Correct the shellPath setting or remove it."
             )
         return (settings.path, "-c")
-    for name in ("/bin/bash", "bash", "/bin/sh"):
-        found = name if name.startswith("/") and Path(name).exists() else find_program(name)
+    own = os.environ.get("SHELL", "")
+    for name in (own if Path(own).name in _POSIX_SHELLS else "", "/bin/bash", "bash", "/bin/sh"):
+        found = name if name.startswith("/") and Path(name).exists() else find_program(name) if name else None
         if found:
             return (found, "-c")
     raise ToolError("There is no shell: neither bash nor /bin/sh was found. Set shellPath to one.")

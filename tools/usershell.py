@@ -41,8 +41,7 @@ async def run_user_command(
         try:
             await asyncio.wait({finishing}, timeout=UPDATE_SECONDS)
         except asyncio.CancelledError:
-            finishing.cancel()
-            continue
+            await running.abort(finishing)
         news = shown.take()
         if news:
             on_output(news)

@@ -73,6 +73,8 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
         raise ToolError("The command is empty. Pass the command to run.")
     if "\0" in arguments.command:
         raise ToolError("The command holds a null byte, which no shell can get.")
+    if arguments.background and context.jobs is None:
+        raise ToolError("Background jobs are not available here. Run the command without background.")
     check_names(arguments.env or {})
     folder, command = (None, arguments.command)
     if not workspace.shell.is_persistent:
@@ -104,9 +106,6 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
     running = await start_command(workspace, plan, tool="bash", extra=extra)
     finishing = asyncio.ensure_future(running.finish(timeout))
     if arguments.background:
-        if context.jobs is None:
-            await _abort(finishing)
-            raise ToolError("Background jobs are not available here. Run the command without background.")
         return _hand_over(arguments.command, context, running, finishing, timeout, notices)
     return await _wait(arguments.command, context, workspace, running, finishing, timeout, notices)
 
@@ -136,17 +135,7 @@ async def _wait(
                 context.progress(text_result(running.output.preview()))
     except asyncio.CancelledError:
         # Aborted: what was printed until then is worth more than the bare fact.
-        return _result(await _abort(finishing), timeout, notices)
-
-
-async def _abort(finishing: "asyncio.Task[CommandOutcome]") -> CommandOutcome:
-    finishing.cancel()
-    while not finishing.done():
-        try:
-            await asyncio.wait({finishing})
-        except asyncio.CancelledError:
-            continue
-    return finishing.result()
+        return _result(await running.abort(finishing), timeout, notices)
 
 
 def _hand_over(
@@ -165,7 +154,7 @@ def _hand_over(
         try:
             outcome = await asyncio.shield(finishing)
         except asyncio.CancelledError:
-            outcome = await _abort(finishing)
+            outcome = await running.abort(finishing)
         return _result(outcome, timeout, notices)
 
     job = context.jobs.adopt(

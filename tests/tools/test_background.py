@@ -1,0 +1,244 @@
+"""Running commands can go to the background, be shown in a terminal, share one shell, or be the person's own."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from tests.tools.conftest import Hands, until
+from tests.tools.test_bash import alive, until_gone
+from tools.base import ToolError
+from tools.ptyhost import PtyProgram
+from tools.results import ToolResult
+from tools.shell import ShellSettings
+from tools.usershell import run_user_command
+from tools.workspace import Workspace
+
+
+class Jobs:
+    """A job table that takes everything."""
+
+    def __init__(self) -> None:
+        self.titles: list[str] = []
+        self.work: list[asyncio.Task[ToolResult]] = []
+        self.tail: Callable[[], str] = lambda: ""
+        self.kill: Callable[[], None] = lambda: None
+
+    def adopt(
+        self,
+        *,
+        call_id: str,
+        title: str,
+        work: Awaitable[ToolResult],
+        tail: Callable[[], str],
+        kill: Callable[[], None],
+    ) -> str:
+        async def run() -> ToolResult:
+            return await work
+
+        self.titles.append(title)
+        self.work.append(asyncio.create_task(run()))
+        self.tail, self.kill = tail, kill
+        return f"bg_{len(self.titles)}"
+
+
+async def test_background_returns_at_once_and_delivers_later(hands: Hands, project: Path) -> None:
+    jobs = Jobs()
+    os.mkfifo(project / "gate")
+    result = await hands(
+        "bash", command="echo one; cat gate", background=True, context=hands.context(jobs=jobs)
+    )
+    assert result.text.startswith("Background job bg_1 started: echo one; cat gate\n")
+    assert result.details == {"jobId": "bg_1", "background": True}
+    await until(lambda: jobs.tail() == "one\n")
+    (project / "gate").write_text("two\n")
+    assert (await jobs.work[0]).text == "one\ntwo"
+
+
+async def test_a_job_can_be_killed(hands: Hands) -> None:
+    jobs = Jobs()
+    await hands(
+        "bash", command="sleep 600.333 & sleep 600.333", background=True, context=hands.context(jobs=jobs)
+    )
+    await until(lambda: bool(alive("600.333")))
+    await asyncio.to_thread(jobs.kill)
+    assert (await jobs.work[0]).is_error
+    await until_gone("600.333")
+
+
+async def test_cancelling_a_job_ends_its_command(hands: Hands) -> None:
+    jobs = Jobs()
+    await hands("bash", command="sleep 600.334", background=True, context=hands.context(jobs=jobs))
+    await until(lambda: bool(alive("600.334")))
+    jobs.work[0].cancel()
+    assert (await jobs.work[0]).text.endswith("Command aborted")
+    assert not alive("600.334")
+
+
+async def test_a_slow_command_is_promoted_after_the_threshold(
+    hands: Hands, workspace: Workspace, project: Path
+) -> None:
+    workspace.shell = ShellSettings(background_after_seconds=0.05)
+    jobs = Jobs()
+    os.mkfifo(project / "gate")
+    result = await hands("bash", command="cat gate", context=hands.context(jobs=jobs))
+    assert "Background job bg_1 started" in result.text
+    (project / "gate").write_text("late\n")
+    assert (await jobs.work[0]).text == "late"
+
+
+async def test_the_person_can_send_a_command_to_the_background(hands: Hands, project: Path) -> None:
+    jobs = Jobs()
+    os.mkfifo(project / "gate")
+    context = hands.context(jobs=jobs, background_requested=lambda: True)
+    assert "Background job" in (await hands("bash", command="cat gate", context=context)).text
+    (project / "gate").write_text("x")
+    await jobs.work[0]
+
+
+async def test_without_a_job_table_background_is_refused(hands: Hands) -> None:
+    with pytest.raises(ToolError, match="not available here"):
+        await hands("bash", command="sleep 600.335", background=True)
+    assert not alive("600.335")
+
+
+class Screen:
+    """A view that types an answer when it sees a question."""
+
+    def __init__(self, question: bytes, answer: bytes) -> None:
+        self.size = (100, 30)
+        self.seen = b""
+        self.note = ""
+        self._question, self._answer = question, answer
+        self.program: PtyProgram | None = None
+
+    def open(self, program: PtyProgram) -> "Screen":
+        self.program = program
+        return self
+
+    def feed(self, data: bytes) -> None:
+        self.seen += data
+        if self._question and self._question in self.seen and self.program:
+            self._question = b""
+            self.program.resize(60, 20)
+            self.program.send(self._answer)
+
+    def close(self, note: str) -> None:
+        self.note = note
+
+
+async def test_a_terminal_takes_keys_and_sizes(hands: Hands, workspace: Workspace) -> None:
+    screen = Screen(b"name? ", b"Ann\r")
+    workspace.pty_host = screen
+    command = "stty size; read -p 'name? ' n </dev/tty; echo hello $n; stty size; test -t 1 && echo tty"
+    result = await hands("bash", command=command, pty=True)
+    assert result.text == "30 100\nname? Ann\nhello Ann\n20 60\ntty"
+    assert screen.note == "exit 0" and b"hello Ann\r\n" in screen.seen
+
+
+async def test_a_terminal_can_be_killed_by_the_person(hands: Hands, workspace: Workspace) -> None:
+    screen = Screen(b"", b"")
+    workspace.pty_host = screen
+    call = asyncio.create_task(hands("bash", command="echo up; sleep 600.444", pty=True))
+    await until(lambda: b"up" in screen.seen and bool(alive("600.444")))
+    assert screen.program is not None
+    screen.program.kill()
+    assert (await call).is_error
+    assert not alive("600.444")
+
+
+async def test_a_terminal_that_nobody_shows_is_refused(hands: Hands) -> None:
+    assert "There is no terminal" in await hands.error("bash", command="vi", pty=True)
+
+
+async def test_a_persistent_shell_remembers(hands: Hands, workspace: Workspace, project: Path) -> None:
+    workspace.shell = ShellSettings(is_persistent=True)
+    (project / "sub").mkdir()
+    await hands("bash", command="cd sub && export A=1; f() { echo f-$A; }")
+    assert await hands.text("bash", command="pwd; f") == f"{project}/sub\nf-1"
+    assert await hands.text("bash", command="B=\n(exit 4)") == "(no output)\n\nCommand exited with code 4"
+    assert await hands.text("bash", command="cat; echo no input") == "no input"
+    texts = await asyncio.gather(*(hands.text("bash", command=f"echo {n}") for n in range(5)))
+    assert texts == ["0", "1", "2", "3", "4"]
+
+
+async def test_a_persistent_shell_starts_anew_after_exit_abort_and_timeout(
+    hands: Hands, workspace: Workspace
+) -> None:
+    workspace.shell = ShellSettings(is_persistent=True)
+    assert (await hands.text("bash", command="X=1; echo bye; exit 7")) == "bye\n\nCommand exited with code 7"
+    assert await hands.text("bash", command="echo [$X]; X=2") == "[]"
+    assert "timed out" in await hands.text("bash", command="echo a; sleep 600.555", timeout=1)
+    assert not alive("600.555")
+    assert await hands.text("bash", command="echo [$X]") == "[]"
+    call = asyncio.create_task(hands("bash", command="sleep 600.556"))
+    await until(lambda: bool(alive("600.556")))
+    call.cancel()
+    assert (await call).is_error
+    assert await hands.text("bash", command="echo again") == "again"
+
+
+async def test_persistent_shells_are_not_shared_by_sessions(project: Path) -> None:
+    settings = ShellSettings(is_persistent=True)
+    one, other = Workspace(project, shell=settings), Workspace(project, shell=settings)
+    await Hands(one)("bash", command="export A=1")
+    assert await Hands(other).text("bash", command="echo [$A]") == "[]"
+    one.close()
+    other.close()
+
+
+async def test_a_persons_command_has_a_result_to_record(workspace: Workspace) -> None:
+    pieces: list[str] = []
+    result = await run_user_command("echo out; echo é; exit 2", workspace, pieces.append)
+    assert (result.output, result.exit_code, result.cancelled) == ("out\né\n", 2, False)
+    assert "".join(pieces) == "out\né\n"
+    result = await run_user_command("seq 5000", workspace)
+    assert result.truncated and result.full_output_path is not None
+
+
+async def test_a_persons_command_can_be_cancelled_and_keeps_its_output(workspace: Workspace) -> None:
+    pieces: list[str] = []
+    running = asyncio.create_task(run_user_command("echo begun; sleep 600.666", workspace, pieces.append))
+    await until(lambda: bool(pieces) and bool(alive("600.666")))
+    running.cancel()
+    result = await running
+    assert (result.output, result.exit_code, result.cancelled) == ("begun\n", None, True)
+    assert not alive("600.666")
+
+
+async def test_a_persons_command_does_not_see_the_models_variables(workspace: Workspace) -> None:
+    workspace.shell = ShellSettings(environment={"ALL": "1"}, model_environment={"ONLY_MODEL": "1"})
+    result = await run_user_command("env", workspace)
+    assert "ALL=1" in result.output and "ONLY_MODEL" not in result.output
+
+
+KILLED = """
+import asyncio, sys
+from pathlib import Path
+sys.path.insert(0, {root!r})
+from tools.base import ToolContext
+from tools.builtin.bash import BashArguments, bash_tool
+command = "setsid sleep 600.777 & (setsid sh -c 'sleep 600.777 & sleep 600.777' &) ; echo up; sleep 600.777"
+context = ToolContext(call_id="1", cwd=Path({cwd!r}), progress=lambda result: print("up", flush=True))
+asyncio.run(bash_tool().run(BashArguments(command=command), context))
+"""
+
+
+async def test_nothing_survives_a_kill_of_the_whole_program(project: Path) -> None:
+    root = str(Path.cwd())
+    script = KILLED.format(root=root, cwd=str(project))
+    program = await asyncio.to_thread(
+        subprocess.Popen, [sys.executable, "-c", script], stdout=subprocess.PIPE
+    )
+    assert program.stdout is not None
+    assert await asyncio.to_thread(program.stdout.readline) == b"up\n"
+    await until(lambda: len([pid for pid in alive("600.777") if pid != program.pid]) >= 4)
+    os.kill(program.pid, signal.SIGKILL)
+    await asyncio.to_thread(program.wait)
+    program.stdout.close()
+    await until_gone("600.777")

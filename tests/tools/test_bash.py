@@ -1,0 +1,317 @@
+"""`bash` runs real commands, tells what happened, and leaves nothing running that it should have ended."""
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.tools.conftest import Hands, until
+from tools.results import ToolResult
+from tools.shell import ShellSettings, SpawnPlan, split_leading_cd
+from tools.workspace import Workspace
+
+
+def alive(marker: str) -> list[int]:
+    """Processes with this text in their command line."""
+    found: list[int] = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                words = (folder / "cmdline").read_bytes()
+                state = (folder / "stat").read_bytes().rsplit(b")", 1)[1].split()[0]
+            except OSError:
+                continue
+            if marker.encode() in words and state != b"Z":
+                found.append(int(folder.name))
+    return found
+
+
+def content(path: str) -> tuple[str, int]:
+    return Path(path).read_text(), Path(path).stat().st_mode
+
+
+async def until_gone(marker: str) -> None:
+    await until(lambda: not alive(marker))
+
+
+async def test_both_streams_come_in_order(hands: Hands) -> None:
+    result = await hands("bash", command="echo one; echo two >&2; echo three")
+    assert result.text == "one\ntwo\nthree"
+    assert not result.is_error
+
+
+async def test_a_failure_keeps_the_output(hands: Hands) -> None:
+    result = await hands("bash", command="echo partial; exit 3")
+    assert result.text == "partial\n\nCommand exited with code 3"
+    assert result.is_error and result.details is not None and result.details["exitCode"] == 3
+
+
+async def test_no_output_is_said(hands: Hands) -> None:
+    assert await hands.text("bash", command="true") == "(no output)"
+
+
+async def test_a_signal_is_named(hands: Hands) -> None:
+    text = await hands.text("bash", command="kill -SEGV $$")
+    assert text.endswith("Command exited with code 139 (ended by SIGSEGV)")
+
+
+async def test_stdin_is_empty(hands: Hands) -> None:
+    assert await hands.text("bash", command="cat; echo end") == "end"
+
+
+async def test_a_leading_cd_becomes_the_folder(hands: Hands, project: Path) -> None:
+    (project / "a b").mkdir()
+    assert await hands.text("bash", command='cd "a b" && pwd') == str(project / "a b")
+    assert "Working directory does not exist" in await hands.error("bash", command="cd nowhere && pwd")
+    (project / "file").touch()
+    assert "is not a directory" in await hands.error("bash", command="cd file && pwd")
+
+
+@pytest.mark.parametrize(
+    ("command", "folder", "rest"),
+    [
+        ("cd a && ls", "a", "ls"),
+        ("cd 'a b' && ls && pwd", "a b", "ls && pwd"),
+        ("  cd ~/x   &&   ls\nls", "~/x", "ls\nls"),
+        ("cd $HOME && ls", None, "cd $HOME && ls"),
+        ("cd a || ls", None, "cd a || ls"),
+        ("cd - && ls", None, "cd - && ls"),
+        ("cd a; ls", None, "cd a; ls"),
+        ("cd a &&", None, "cd a &&"),
+        ('cd "$X" && ls', None, 'cd "$X" && ls'),
+    ],
+)
+def test_only_a_plain_cd_is_taken_out(command: str, folder: str | None, rest: str) -> None:
+    assert split_leading_cd(command) == (folder, rest)
+
+
+async def test_the_environment_asks_nothing_and_tells_no_secret(
+    hands: Hands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (
+        "ANTHROPIC_API_KEY",
+        "OPENAI_API_KEY",
+        "HF_TOKEN",
+        "AWS_BEARER_TOKEN_BEDROCK",
+        "QWEN_TOKEN_PLAN_CN_API_KEY",
+    ):
+        monkeypatch.setenv(name, "planted-key")
+    monkeypatch.setenv("GITHUB_TOKEN", "kept")
+    text = await hands.text("bash", command="env", env={"EXTRA": "given"})
+    assert "planted-key" not in text
+    variables = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    expected = {
+        "PAGER": "cat",
+        "GIT_EDITOR": "true",
+        "GIT_TERMINAL_PROMPT": "0",
+        "TERM": "dumb",
+        "NO_COLOR": "1",
+    }
+    assert expected.items() <= variables.items()
+    assert (variables["EXTRA"], variables["GITHUB_TOKEN"]) == ("given", "kept")
+
+
+async def test_env_names_are_checked(hands: Hands) -> None:
+    words = await hands.error("bash", command="true", env={"BAD-NAME": "x"})
+    assert words == "Invalid bash env name: BAD-NAME"
+
+
+async def test_settings_shape_the_command(hands: Hands, workspace: Workspace, project: Path) -> None:
+    def hook(plan: SpawnPlan) -> SpawnPlan:
+        return SpawnPlan(
+            command=plan.command + "; echo hooked", cwd=plan.cwd, environment={**plan.environment, "H": "1"}
+        )
+
+    workspace.shell = ShellSettings(
+        path="/bin/sh",
+        prefix="P=prefixed;",
+        environment={"E": "all"},
+        model_environment={"M": "model"},
+        spawn_hook=hook,
+    )
+    assert await hands.text("bash", command="echo $P $E $M $H $0") == "prefixed all model 1 /bin/sh\nhooked"
+    workspace.shell = ShellSettings(path="/no/such/shell")
+    assert "Correct the shellPath setting" in await hands.error("bash", command="true")
+
+
+async def test_a_timeout_is_clamped_and_told(hands: Hands) -> None:
+    text = await hands.text("bash", command="echo fast", timeout=5000)
+    assert text == "fast\n\n[Timeout clamped to 3600s (requested 5000s; allowed range 1-3600).]"
+
+
+async def test_a_timeout_keeps_the_output(hands: Hands) -> None:
+    result = await hands("bash", command="echo before; sleep 600.111", timeout=1)
+    assert result.text == "before\n\nCommand timed out after 1 seconds"
+    assert result.is_error
+    assert not alive("600.111")
+
+
+ESCAPES = {
+    "child": "sleep {mark}",
+    "background": "sleep {mark} & wait",
+    "setsid": "setsid sleep {mark} & wait",
+    "double fork": "(setsid sh -c 'sleep {mark} & sleep {mark} & exit' &) ; sleep {mark}",
+    "nohup": "nohup sleep {mark} >/dev/null 2>&1 & disown; sleep {mark}",
+    "ignores term": "trap '' TERM; sleep {mark}; sleep {mark}",
+    "own group": "set -m; sleep {mark} & wait",
+    "cleared environment": "env -i sleep {mark} & wait",
+    "keeps forking": "while :; do sleep {mark} & sleep 0.01; done",
+}
+
+
+@pytest.mark.parametrize("command", ESCAPES.values(), ids=ESCAPES.keys())
+async def test_an_abort_ends_the_whole_tree(
+    hands: Hands, command: str, request: pytest.FixtureRequest
+) -> None:
+    mark = f"600.{abs(hash(request.node.name)) % 10**8 + 10**8}"
+    script = f"echo started; {command.format(mark=mark)}"
+    call = asyncio.create_task(hands("bash", command=script))
+    await until(lambda: bool(alive(mark)))
+    call.cancel()
+    result = await call
+    assert result.is_error
+    assert result.text.startswith("started\n") and result.text.endswith("\n\nCommand aborted")
+    await until_gone(mark)
+
+
+async def test_what_a_command_leaves_running_ends_with_the_session(
+    hands: Hands, workspace: Workspace
+) -> None:
+    text = await hands.text("bash", command="sleep 600.222 & echo started")
+    assert text.startswith("started\n\n[Processes started by this command still run")
+    assert alive("600.222")
+    workspace.close()
+    await until_gone("600.222")
+
+
+async def test_updates_come_while_it_runs(hands: Hands, project: Path) -> None:
+    os.mkfifo(project / "gate")
+    call = asyncio.create_task(hands("bash", command="echo first; cat gate"))
+    await until(lambda: bool(hands.progress))
+    assert hands.progress[0].text == "first\n"
+    gate = await asyncio.to_thread((project / "gate").open, "w")
+    gate.write("second\n")
+    gate.close()
+    assert (await call).text == "first\nsecond"
+
+
+async def test_updates_come_at_most_ten_times_a_second(hands: Hands) -> None:
+    began = time.monotonic()
+    await hands("bash", command="for i in $(seq 40); do echo $i; sleep 0.02; done")
+    assert len(hands.progress) <= (time.monotonic() - began) * 10 + 1
+
+
+async def test_long_output_shows_its_end_and_keeps_all(hands: Hands) -> None:
+    result = await hands("bash", command="seq 5000")
+    assert result.text.startswith("3001\n3002\n")
+    assert "[Showing lines 3001-5000 of 5000. Full output: " in result.text
+    assert result.details is not None and result.details["artifact"] == "artifact://0"
+    text, mode = content(result.details["fullOutputPath"])
+    assert text == "".join(f"{number}\n" for number in range(1, 5001))
+    assert mode & 0o077 == 0
+    part = await hands.text("read", path="artifact://0:17-18")
+    assert part.split("\n")[:2] == ["17", "18"]
+    assert (await hands.text("read", path="artifact://0", offset=4999)).startswith("4999\n5000")
+
+
+async def test_artifact_numbers_go_on_in_a_resumed_session(
+    hands: Hands, tmp_path: Path, project: Path
+) -> None:
+    await hands("bash", command="seq 3000")
+    again = Hands(Workspace(project, artifacts_folder=tmp_path / "session"))
+    result = await again("bash", command="seq 3000")
+    assert result.details is not None and result.details["artifact"] == "artifact://1"
+    assert "1\n2" in await again.text("read", path="artifact://0:1-2")
+    assert "There is no artifact://7" in await again.error("read", path="artifact://7")
+
+
+async def test_one_enormous_line_shows_its_end_with_its_size(hands: Hands) -> None:
+    text = await hands.text(
+        "bash", command="head -c 300000 /dev/zero | tr '\\0' x; printf '\\nlast é\\n' | tr -d '\\n'"
+    )
+    assert text.split("\n")[0].endswith("last é") or "last é" in text
+    text = await hands.text("bash", command="head -c 300000 /dev/zero | tr '\\0' x")
+    assert "[Showing last 50.0KB of line 1 (line is 293.0KB). Full output: " in text
+
+
+async def test_characters_are_never_cut(hands: Hands) -> None:
+    result = await hands("bash", command="for i in $(seq 30000); do printf '漢字😀'; done")
+    shown = result.text.split("\n")[0]
+    assert "\ufffd" not in shown and set(shown) <= set("漢字😀")
+
+
+async def test_escape_sequences_do_not_get_through(hands: Hands) -> None:
+    link = r"\033]8;;http://x\033\\link\033]8;;\033\\"
+    command = rf"printf '\033]52;c;ZXZpbA==\007{link} \033[2J\033[31mred\033[0m \033[201~\n10%%\r99%%\n'"
+    assert await hands.text("bash", command=command) == "link red \n99%"
+
+
+async def test_bytes_that_are_no_text_do_no_harm(hands: Hands) -> None:
+    text = await hands.text("bash", command="head -c 100000 /dev/urandom")
+    text.encode("utf-8")
+    assert not {"\x1b", "\x00", "\x9b"} & set(text)
+
+
+@pytest.mark.parametrize(
+    ("command", "tool"),
+    [
+        ("cat a.txt", "read"),
+        ("cd x && head -n 5 a.txt", "read"),
+        ("rg foo src", "grep"),
+        ("grep -rn foo .", "grep"),
+        ("find . -name '*.py'", "find"),
+        ("sed -i s/a/b/ x", "edit"),
+        ("perl -pi -e s/a/b/ x", "edit"),
+        ("echo hi > a.txt", "write"),
+        ("cat > a.txt <<'EOF'\nx\nEOF", "write"),
+    ],
+)
+async def test_the_interceptor_points_to_the_better_tool(
+    hands: Hands, workspace: Workspace, command: str, tool: str
+) -> None:
+    workspace.shell = ShellSettings(is_intercepting=True)
+    workspace.active_tools = lambda: (tool,)
+    words = await hands.error("bash", command=command)
+    assert words.startswith(f"Blocked: Use the {tool} tool") and words.endswith(
+        f"Original command: {command}"
+    )
+    workspace.active_tools = lambda: ("bash",)
+    assert isinstance(await hands("bash", command="true"), ToolResult)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git log | head",
+        "cat a | wc -l",
+        "echo hi",
+        "ls > /dev/null",
+        "echo x 2>&1",
+        "make grep",
+        "tail -f log & true",
+    ],
+)
+async def test_the_interceptor_leaves_the_rest_alone(
+    hands: Hands, workspace: Workspace, command: str
+) -> None:
+    workspace.shell = ShellSettings(is_intercepting=True)
+    workspace.active_tools = lambda: ("read", "grep", "find", "edit", "write")
+    await hands("bash", command=command)
+
+
+async def test_empty_and_impossible_commands_are_refused(hands: Hands) -> None:
+    assert "The command is empty" in await hands.error("bash", command="  ")
+    assert "null byte" in await hands.error("bash", command="echo \0")
+
+
+async def test_the_output_of_a_full_disk_says_so(
+    hands: Hands, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(tool: str) -> object:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(workspace.artifacts, "create", full)
+    text = await hands.text("bash", command="seq 5000")
+    assert "The full output could not be kept: No space left on device" in text

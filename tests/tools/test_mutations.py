@@ -1,0 +1,197 @@
+"""Changes of one file happen one after the other in call order, of different files side by side, and are all told."""
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tools.base import FileChange
+from tools.mutations import FileState, MutationQueue, NewContent, content_hash
+from tools.operations import LocalFiles
+
+
+def append(letter: str) -> Callable[[FileState | None], NewContent]:
+    return lambda state: NewContent(data=(state.data if state else b"") + letter.encode())
+
+
+async def settle() -> None:
+    """Lets everything that can run reach its next wait."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+        await asyncio.to_thread(lambda: None)
+
+
+async def test_changes_of_one_file_keep_the_call_order(tmp_path: Path) -> None:
+    queue = MutationQueue(LocalFiles())
+    path = tmp_path / "file"
+    names = [str(path), str(tmp_path / "link"), str(tmp_path / "hard")]
+    path.write_text("")
+    (tmp_path / "link").symlink_to("file")
+    os.link(path, tmp_path / "hard")
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    await asyncio.gather(
+        *(queue.change(names[number % 3], letter, append(letter)) for number, letter in enumerate(letters))
+    )
+    assert path.read_text() == letters
+
+
+async def test_a_new_file_is_one_file_before_and_after_it_exists(tmp_path: Path) -> None:
+    queue = MutationQueue(LocalFiles())
+    path = str(tmp_path / "new")
+    await asyncio.gather(*(queue.change(path, letter, append(letter)) for letter in "abcdef"))
+    assert (tmp_path / "new").read_text() == "abcdef"
+
+
+async def test_different_files_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    queue = MutationQueue(LocalFiles())
+    may_go_on = threading.Event()
+
+    def waits(state: FileState | None) -> NewContent:
+        may_go_on.wait()
+        return NewContent(data=b"late")
+
+    slow = asyncio.create_task(queue.change(str(tmp_path / "slow"), "1", waits))
+    await queue.change(str(tmp_path / "fast"), "2", append("x"))
+    assert not slow.done()
+    may_go_on.set()
+    await slow
+
+
+async def test_a_cancelled_waiter_neither_blocks_nor_lets_others_overtake(tmp_path: Path) -> None:
+    queue = MutationQueue(LocalFiles())
+    path = str(tmp_path / "file")
+    may_go_on = threading.Event()
+
+    def waits(state: FileState | None) -> NewContent:
+        may_go_on.wait()
+        return NewContent(data=b"first,")
+
+    first = asyncio.create_task(queue.change(path, "1", waits))
+    await settle()
+    second = asyncio.create_task(queue.change(path, "2", append("second,")))
+    await settle()
+    third = asyncio.create_task(queue.change(path, "3", append("third,")))
+    await settle()
+    second.cancel()
+    await settle()
+    assert not third.done()
+    may_go_on.set()
+    await asyncio.gather(first, third)
+    assert second.cancelled()
+    assert (tmp_path / "file").read_text() == "first,third,"
+
+
+async def test_a_change_that_has_begun_is_finished_and_told_though_its_caller_is_gone(tmp_path: Path) -> None:
+    queue = MutationQueue(LocalFiles())
+    told: list[FileChange] = []
+    queue.subscribe(told.append)
+    began, may_go_on = threading.Event(), threading.Event()
+
+    def waits(state: FileState | None) -> NewContent:
+        began.set()
+        may_go_on.wait()
+        return NewContent(data=b"done")
+
+    change = asyncio.create_task(queue.change(str(tmp_path / "file"), "1", waits))
+    await asyncio.to_thread(began.wait)
+    change.cancel()
+    await settle()
+    assert not change.done()
+    may_go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await change
+    assert (tmp_path / "file").read_bytes() == b"done"
+    assert [change.call_id for change in told] == ["1"]
+
+
+async def test_each_change_is_told_with_before_and_after(tmp_path: Path) -> None:
+    queue = MutationQueue(LocalFiles())
+    told: list[FileChange] = []
+    kept: dict[str, bytes] = {}
+    queue.keep_content = kept.__setitem__
+    unsubscribe = queue.subscribe(told.append)
+    path = tmp_path / "file"
+    await queue.change(str(path), "1", append("a"))
+    path.chmod(0o600)
+    await queue.change(str(path), "2", append("b"))
+    unsubscribe()
+    await queue.change(str(path), "3", append("c"))
+    first, second = told
+    assert (first.before_hash, first.mode_before) == (None, None)
+    assert first.after_hash == second.before_hash == content_hash(b"a")
+    assert (second.mode_before, second.mode_after) == (0o600, 0o600)
+    assert kept[content_hash(b"a")] == b"a" and kept[content_hash(b"ab")] == b"ab"
+
+
+async def test_a_failing_change_leaves_the_file_and_tells_nobody(tmp_path: Path) -> None:
+    queue = MutationQueue(LocalFiles())
+    told: list[FileChange] = []
+    queue.subscribe(told.append)
+    path = tmp_path / "file"
+    path.write_text("old")
+
+    def fails(state: FileState | None) -> NewContent:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        await queue.change(str(path), "1", fails)
+    await queue.change(str(path), "2", append("!"))
+    assert path.read_text() == "old!"
+    assert len(told) == 1
+
+
+async def test_a_listener_that_fails_loses_no_event_for_others(tmp_path: Path) -> None:
+    queue = MutationQueue(LocalFiles())
+    told: list[FileChange] = []
+    complaints: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(
+        lambda loop, context: complaints.append(context["message"])
+    )
+
+    def fails(change: FileChange) -> None:
+        raise ValueError
+
+    queue.subscribe(fails)
+    queue.subscribe(told.append)
+    await queue.change(str(tmp_path / "file"), "1", append("a"))
+    assert len(told) == 1
+    assert complaints == ["A listener for file changes failed"]
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=14),
+    st.lists(st.integers(0, 13), max_size=6),
+)
+async def test_any_interleaving_keeps_order_and_loses_nothing(
+    tmp_path_factory: pytest.TempPathFactory, calls: list[tuple[int, bool]], cancelled: list[int]
+) -> None:
+    folder = tmp_path_factory.mktemp("queue")
+    queue = MutationQueue(LocalFiles())
+    told: list[FileChange] = []
+    queue.subscribe(told.append)
+    (folder / "0").write_text("")
+    (folder / "0-link").symlink_to("0")
+    tasks: list[asyncio.Task[object]] = []
+    for number, (file, through_link) in enumerate(calls):
+        name = f"{file}-link" if through_link and file == 0 else str(file)
+        tasks.append(asyncio.create_task(queue.change(str(folder / name), str(number), append(f"{number},"))))
+        if number % 3 == 0:
+            await asyncio.sleep(0)
+        if number in cancelled:
+            tasks[cancelled.index(number) % len(tasks)].cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    done = {int(change.call_id) for change in told}
+    assert {number for number, task in enumerate(tasks) if not task.cancelled()} <= done
+    for file in range(3):
+        path = folder / str(file)
+        written = [int(part) for part in path.read_text().split(",")[:-1]] if path.exists() else []
+        assert written == [
+            number for number, (which, _) in enumerate(calls) if which == file and number in done
+        ]
+    assert queue.is_idle

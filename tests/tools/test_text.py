@@ -1,0 +1,59 @@
+"""No escape sequence and no control character of a file, a name or an output gets through."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.text import from_pictures, one_line, plain, visible
+
+HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+PLANTED = {
+    "clipboard": "\x1b]52;c;ZXZpbA==\x07",
+    "clipboard, eight bit": "\x9d52;c;ZXZpbA==\x9c",
+    "link": "\x1b]8;;http://evil\x1b\\text\x1b]8;;\x1b\\",
+    "cursor": "\x1b[2J\x1b[H\x1b[10;10f",
+    "paste end": "\x1b[201~rm -rf ~\n",
+    "title": "\x1b]0;owned\x07",
+    "colour": "\x1b[31mred\x1b[0m",
+    "device control": "\x1bP+q544e\x1b\\",
+    "unfinished": "\x1b]52;c;never ends",
+    "reset": "\x1bc",
+    "bell and nulls": "\x07\0\0",
+    "eight bit cursor": "\x9b2J",
+}
+
+
+@pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED.keys())
+def test_planted_sequences_are_harmless(planted: str) -> None:
+    for clean in (plain(f"before{planted}after"), visible(f"before{planted}after")):
+        assert not HARMFUL.search(clean)
+        assert clean.startswith("before") and clean.endswith("after")
+
+
+def test_output_reads_as_it_would_on_a_screen() -> None:
+    assert plain("10%\r50%\r100%\n") == "100%\n"
+    assert plain("a\r\nb\r\n") == "a\nb\n"
+    assert plain("ab\x08c") == "ac"
+    assert plain("\x1b[1;31merror\x1b[0m: \x1b]8;;http://x\x1b\\here\x1b]8;;\x1b\\") == "error: here"
+
+
+def test_an_unfinished_sequence_takes_no_text_with_it() -> None:
+    assert plain("\x1b]0;no end\nnext line") == "0;no end\nnext line"
+
+
+def test_a_file_keeps_its_characters_countable() -> None:
+    assert visible("a\x1b[31m\tb\n") == "a␛[31m\tb\n"
+    assert from_pictures(one_line("two\nlines\x1b")) == "two\nlines\x1b"
+
+
+@given(st.text(max_size=100))
+def test_any_text_becomes_harmless_and_valid(text: str) -> None:
+    for clean in (plain(text), visible(text), one_line(text)):
+        assert not HARMFUL.search(clean)
+        clean.encode("utf-8")
+    assert plain(text).count("\n") == text.count("\n")
+    assert len(visible(text)) == len(text)
+    assert "\n" not in one_line(text)

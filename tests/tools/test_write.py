@@ -1,0 +1,136 @@
+"""`write` makes or replaces whole files, atomically, and tells what it did."""
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from tests.tools.conftest import Hands
+
+
+async def test_a_new_file_gets_its_parents(hands: Hands, project: Path) -> None:
+    text = await hands.text("write", path="a/b/c.txt", content="one\ntwo\n")
+    assert text == "Successfully wrote to a/b/c.txt (created, 2 lines)."
+    assert (project / "a/b/c.txt").read_text() == "one\ntwo\n"
+
+
+async def test_replacing_tells_the_difference(hands: Hands, project: Path) -> None:
+    (project / "a.txt").write_text("one\ntwo\nthree\n")
+    result = await hands("write", path="a.txt", content="one\n2\nthree\nfour\n")
+    assert result.text == "Successfully wrote to a.txt (overwritten, +2 -1 lines)."
+    assert result.details is not None
+    assert result.details["patch"].endswith("-two\n+2\n three\n+four\n")
+
+
+async def test_mode_and_symlink_target_survive(hands: Hands, project: Path) -> None:
+    (project / "real.sh").write_text("old")
+    (project / "real.sh").chmod(0o750)
+    (project / "link.sh").symlink_to("real.sh")
+    await hands("write", path="link.sh", content="new")
+    assert (project / "link.sh").is_symlink()
+    assert (project / "real.sh").read_text() == "new"
+    assert (project / "real.sh").stat().st_mode & 0o777 == 0o750
+    assert names(project) == ["link.sh", "real.sh"]
+
+
+async def test_a_link_to_nowhere_is_written_through(hands: Hands, project: Path) -> None:
+    (project / "link").symlink_to("target")
+    await hands("write", path="link", content="x")
+    assert (project / "target").read_text() == "x" and (project / "link").is_symlink()
+
+
+async def test_a_directory_is_refused(hands: Hands, project: Path) -> None:
+    (project / "folder").mkdir()
+    assert "it is a directory" in await hands.error("write", path="folder", content="x")
+
+
+async def test_a_parent_that_is_a_file_is_refused(hands: Hands, project: Path) -> None:
+    (project / "file").write_text("x")
+    assert "Could not write" in await hands.error("write", path="file/inside", content="x")
+
+
+async def test_a_file_that_changed_since_it_was_read_is_warned_of(hands: Hands, project: Path) -> None:
+    path = project / "a.txt"
+    path.write_text("one\ntwo\n")
+    await hands("read", path="a.txt")
+    path.write_text("one\n2, by somebody else\n")
+    text = await hands.text("write", path="a.txt", content="mine\n")
+    assert "[Warning: the file had changed on disk since you last read it (lines 2)" in text
+
+
+async def test_nothing_is_warned_of_when_only_the_tool_changed_it(hands: Hands, project: Path) -> None:
+    (project / "a.txt").write_text("one\n")
+    await hands("read", path="a.txt")
+    await hands("edit", path="a.txt", oldText="one", newText="two")
+    assert "Warning" not in await hands.text("write", path="a.txt", content="three\n")
+    assert "Warning" not in await hands.text("write", path="a.txt", content="four\n")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+async def test_a_byte_order_mark_is_kept(hands: Hands, project: Path, encoding: str) -> None:
+    (project / "a.txt").write_bytes("één\n".encode(encoding))
+    await hands("write", path="a.txt", content="twee\n")
+    assert (project / "a.txt").read_bytes() == "twee\n".encode(encoding)
+
+
+async def test_text_that_is_none_is_refused(hands: Hands, project: Path) -> None:
+    assert "cannot be encoded" in await hands.error("write", path="a.txt", content="\ud800")
+    assert not (project / "a.txt").exists()
+
+
+async def test_a_read_only_file_is_refused_and_stays(hands: Hands, project: Path) -> None:
+    path = project / "a.txt"
+    path.write_text("old")
+    path.chmod(0o444)
+    for name, arguments in (
+        ("write", {"content": "new"}),
+        ("edit", {"oldText": "old", "newText": "new"}),
+    ):
+        assert "the file is read-only" in await hands.error(name, path="a.txt", **arguments)
+    assert path.read_text() == "old"
+
+
+@pytest.fixture
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every write fails as on a disk that takes no byte more."""
+
+    def full(descriptor: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tools.operations.os.write", full)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.usefixtures("full_disk")
+async def test_a_full_disk_leaves_the_old_file_whole(hands: Hands, project: Path) -> None:
+    path = project / "a.txt"
+    path.touch()
+    with path.open("w") as file:
+        file.write("old and whole\n")
+    words = await hands.error("write", path="a.txt", content="new\n" * 1000)
+    edit_words = await hands.error("edit", path="a.txt", oldText="old", newText="new")
+    assert "the disk is full. The file is as it was before." in words
+    assert "the disk is full" in edit_words
+    assert path.read_text() == "old and whole\n"
+    assert names(project) == ["a.txt"]
+
+
+@pytest.mark.usefixtures("full_disk")
+async def test_a_full_disk_leaves_a_hard_linked_file_whole(
+    hands: Hands, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = project / "a.txt"
+    path.touch()
+    with path.open("w") as file:
+        file.write("old and whole\n")
+    (project / "b.txt").hardlink_to(path)
+
+    def full(descriptor: int, offset: int, count: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tools.operations.os.posix_fallocate", full)
+    assert "the disk is full" in await hands.error("write", path="b.txt", content="new\n" * 1000)
+    assert path.read_text() == "old and whole\n"

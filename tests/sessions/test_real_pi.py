@@ -1,0 +1,136 @@
+"""pi itself opens what bayou writes, and bayou goes on with what pi then appends.
+
+Needs pi's npm package (0.74.2 or later) unpacked somewhere: BAYOU_PI_PACKAGE names its folder.
+"""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.sessions.fork import clone, copy_session
+from app.sessions.log import SessionLog
+from app.values.entries import (
+    BranchSummaryEntry,
+    CompactionEntry,
+    ContextEditEntry,
+    CustomEntry,
+    CustomMessageEntry,
+    MessageEntry,
+    ModelChangeEntry,
+    ThinkingLevelChangeEntry,
+)
+from app.values.messages import BashExecutionMessage
+from app.values.wire import to_wire
+from tests.conftest import OUTSIDE
+from tests.sessions.say import answer, result, say
+
+PACKAGE = OUTSIDE.get("BAYOU_PI_PACKAGE", "")
+pytestmark = pytest.mark.skipif(
+    not (PACKAGE and shutil.which("node") and Path(PACKAGE, "dist").is_dir()),
+    reason="BAYOU_PI_PACKAGE names no unpacked pi package, or there is no node",
+)
+
+
+def ask_pi(path: Path, append: str = "") -> dict[str, Any]:
+    script = Path(__file__).with_name("ask_pi.mjs")
+    done = subprocess.run(
+        ["node", str(script), PACKAGE, str(path), append],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=OUTSIDE,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def check_same(log: SessionLog, *, leaf: str | None = None) -> None:
+    assert log.path is not None
+    pis, ours = ask_pi(log.path), log.project()
+    assert pis["id"] == log.session_id and pis["name"] == log.name
+    assert pis["leafId"] == (leaf or log.leaf_id)
+    rows = [(entry.id, entry.parent_id, to_wire(entry)["type"], log.label(entry.id)) for entry in log.entries]
+    assert sorted(map(str, rows)) == sorted(str(tuple(row)) for row in pis["rows"])
+    assert pis["model"] == {"provider": ours.model[0], "modelId": ours.model[1]} if ours.model else True
+    assert pis["thinkingLevel"] == ours.thinking_level
+    assert pis["messages"] == [to_wire(message) for message in ours.messages]
+
+
+def rich(folder: Path) -> SessionLog:
+    """One of everything that both know."""
+    log = SessionLog.create(folder, folder)
+    log.append(ModelChangeEntry(parent_id=None, provider="p", model_id="m"))
+    log.append(ThinkingLevelChangeEntry(parent_id=None, thinking_level="high"))
+    first = log.append(say("hej \u2028 \ud83d 😀"))
+    log.append(answer("", "one", "two"))
+    log.append(result("one"))
+    log.append(result("two"))
+    log.append(
+        MessageEntry(parent_id=None, message=BashExecutionMessage(command="ls", output="a", exit_code=1))
+    )
+    log.append(CustomMessageEntry(parent_id=None, custom_type="note", content="read this"))
+    log.append(CustomEntry(parent_id=None, custom_type="bayou.state", data={"a": [1, None]}))
+    log.set_label(first.id, "here")
+    log.rename("a name")
+    kept = log.append(say("kept"))
+    log.append(answer("yes"))
+    log.append(
+        CompactionEntry(parent_id=None, summary="what was", first_kept_entry_id=kept.id, tokens_before=9)
+    )
+    log.append(say("after"))
+    log.append(BranchSummaryEntry(parent_id=None, summary="elsewhere", from_id="root"))
+    return log
+
+
+def test_pi_reads_the_same_session(tmp_path: Path) -> None:
+    log = rich(tmp_path)
+    log.close()
+    check_same(log)
+
+
+def test_pi_stands_where_the_person_had_gone(tmp_path: Path) -> None:
+    log = rich(tmp_path)
+    log.move_leaf(log.entries[3].id)
+    log.close()
+    check_same(log, leaf=log.entries[-1].id)
+    pis = ask_pi(log.path or Path(), append="from pi")
+    again = SessionLog.open(log.path or Path())
+    assert again.leaf_id == pis["leafId"]
+    assert [to_wire(message) for message in again.project().messages] == pis["messages"]
+    again.append(answer("from bayou"))
+    again.close()
+    check_same(again)
+
+
+def test_entries_that_an_older_pi_does_not_know_do_not_disturb_it(tmp_path: Path) -> None:
+    log = rich(tmp_path)
+    log.append(ContextEditEntry(parent_id=None, target_id=log.entries[0].id, replacement=None))
+    log.close()
+    assert ask_pi(log.path or Path())["leafId"] == log.leaf_id
+
+
+def test_pi_reads_forks_clones_and_copies(tmp_path: Path) -> None:
+    log = rich(tmp_path)
+    assert log.path is not None
+    copy = clone(log, tmp_path)
+    copy.close()
+    check_same(copy)
+    check_same(SessionLog.open(copy_session(log.path, tmp_path / "there", tmp_path), read_only=True))
+
+
+@pytest.mark.parametrize("name", ["05-compaction", "10-label", "14-custom-entries", "27-two-processes"])
+def test_pi_reads_its_own_files_after_bayou_wrote_into_them(name: str, sample: Callable[[str], Path]) -> None:
+    log = SessionLog.open(sample(name))
+    log.append(say("on"))
+    log.append(answer("on it"))
+    log.close()
+    assert log.path is not None
+    pis = ask_pi(log.path)
+    assert pis["leafId"] == log.leaf_id
+    assert pis["messages"][-1] == to_wire(log.project().messages[-1])
+    assert len(pis["rows"]) == len(log.entries)

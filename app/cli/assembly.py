@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
-from tools.registry import builtin_tools
 
 from app.cli.flags import UsageError
 from app.cli.options import Options
+from app.compaction.budget import Limits
 from app.engine.choice import ModelChoice
+from app.engine.compactor import CompactionOptions
 from app.engine.jobs_tool import jobs_tool
 from app.engine.places import Places
 from app.engine.prompting import PromptChoice, PromptSource
@@ -31,6 +32,7 @@ from app.resources.trust import Decision, decide
 from app.sessions.log import SessionLog
 from app.values.messages import AssistantMessage
 from app.values.models import Model, ThinkingLevel, thinking_level
+from tools.registry import builtin_tools
 from tools.shell import ShellSettings
 from tools.workspace import ReadSettings, Workspace
 
@@ -74,6 +76,7 @@ def assemble(
             options=_session_options(settings),
         )
     )
+    session.compactor.options = _compaction(settings)
     session.queues.steering_mode = settings.interaction.steering_mode
     session.queues.follow_up_mode = settings.interaction.follow_up_mode
     if not options.no_builtin_tools:
@@ -220,7 +223,6 @@ def _session_options(settings: Settings) -> SessionOptions:
             jitter=0.1,
         ),
         background_delivery="steer" if settings.background.result_delivery == "steer" else "follow_up",
-        auto_compaction=settings.compaction.mode == "auto",
         stream=StreamOptions(
             proxy=network.http_proxy,
             first_event_seconds=network.first_event_timeout_ms / 1000,
@@ -229,6 +231,21 @@ def _session_options(settings: Settings) -> SessionOptions:
             thinking_budgets=msgspec.to_builtins(settings.model.thinking_budgets),
         ),
     )
+
+
+def _compaction(settings: Settings) -> CompactionOptions:
+    chosen = settings.compaction
+    limits = Limits(reserve_tokens=chosen.reserve_tokens, keep_recent_tokens=chosen.keep_recent_tokens)
+    by_model = {
+        key: Limits(
+            reserve_tokens=limits.reserve_tokens if own.reserve_tokens is None else own.reserve_tokens,
+            keep_recent_tokens=limits.keep_recent_tokens
+            if own.keep_recent_tokens is None
+            else own.keep_recent_tokens,
+        )
+        for key, own in chosen.model_overrides.items()
+    }
+    return CompactionOptions(mode=chosen.mode, limits=limits, by_model=by_model)
 
 
 def _classify(message: AssistantMessage, model: Model | None) -> Failure:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
+from app.compaction.budget import ContextMeter
 from app.engine.conversation import Conversation
-from app.engine.stats import ContextMeter, ContextUsage, Stats, stats_of
+from app.engine.stats import ContextUsage, Stats, stats_of
 from app.values.entries import MessageEntry
 from app.values.events import Event, MessageEnd, ToolExecutionEnd
 from app.values.messages import CompactionSummaryMessage, CustomMessage, Message, ToolResultMessage

@@ -29,7 +29,7 @@ class ModelChoice:
         self.scope = scope
         """The models that cycling goes through; empty: all that have credentials."""
         self.model = model
-        self._wanted = thinking
+        self._wanted: ThinkingLevel = thinking
         """What was asked for; a model that cannot do it gets the nearest it can."""
 
     @property

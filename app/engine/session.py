@@ -14,24 +14,27 @@ from app.agent.abort import Abort
 from app.agent.ports import Ports
 from app.agent.queues import Aside, QueueName, Queues
 from app.engine.account import Account
+from app.engine.background import tell_agent
 from app.engine.choice import ModelChoice, restore
+from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
 from app.engine.delivery import Deliveries, Receipt
-from app.engine.jobs import RESULT_MESSAGE, Job, JobTable
+from app.engine.jobs import Job, JobTable
 from app.engine.places import Places
 from app.engine.publisher import Listener, Publisher
 from app.engine.requests import Requests
 from app.engine.runner import Failure, Runner, Steps
 from app.engine.shell import UserShell
 from app.engine.stats import ContextUsage, Stats
-from app.engine.toolbox import Toolbox
+from app.engine.summariser import Summariser
+from app.engine.toolbox import Toolbox, file_changed
 from app.engine.turns import SessionOptions, Turns
 from app.providers.registry import Registry
 from app.sessions.log import SessionLog
 from app.values.content import Image
 from app.values.events import (
+    CompactionResult,
     Event,
-    FileChanged,
     MessageEnd,
     ModelChanged,
     Notice,
@@ -49,7 +52,6 @@ from app.values.messages import (
     user_message,
 )
 from app.values.models import Model, ThinkingLevel
-from tools.base import FileChange
 
 Disposition = Literal["started", "queued", "handled"]
 DeliverAs = Literal["steer", "follow_up", "next_turn", "aside"]
@@ -99,6 +101,24 @@ class Session:
             options=parts.options,
             sections=parts.sections,
         )
+        self.summariser = Summariser(
+            parts.choice,
+            parts.registry,
+            classify=self._failure,
+            publish=self.publish,
+            policy=lambda: self.options.retry,
+            options=lambda: self.options.stream,
+        )
+        self.compactor = Compactor(
+            conversation=lambda: self.conversation,
+            account=self.account,
+            choice=parts.choice,
+            summariser=self.summariser,
+            publish=self.publish,
+            classify=self._failure,
+            context_changed=self.forget_undeliverable,
+        )
+        self.turns.hooks.before_request = self.compactor.before_request
         self.jobs = JobTable(self._tell_of_job, self.publish_now)
         self.shell = UserShell(parts.toolbox.workspace, self.publish_now)
         self._held_back: list[BashExecutionMessage] = []
@@ -107,11 +127,12 @@ class Session:
             classify=self._failure,
             publish=self.publish,
             turn_ended=self._record_held_back,
+            recover_overflow=self.compactor.recover,
         )
         self.runner = self._new_runner()
         parts.toolbox.jobs = self.jobs
         parts.toolbox.model_reads_images = lambda: self.choice.model is None or self.choice.model.reads_images
-        parts.toolbox.workspace.mutations.subscribe(self._file_changed)
+        parts.toolbox.workspace.mutations.subscribe(lambda change: self.publish_now(file_changed(change)))
 
     # What it is
 
@@ -129,7 +150,7 @@ class Session:
 
     @property
     def is_compacting(self) -> bool:
-        return False
+        return self.compactor.is_running
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -184,7 +205,12 @@ class Session:
                 )
             self.queues.add("steering" if while_running == "steer" else "follow_up", message)
             return "queued"
+        if self.is_compacting:
+            raise Refused(
+                "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."
+            )
         self._require_model()
+        self.compactor.prompt_began()
         self.runner.start([*self.queues.take_next_turn(), message])
         return "started"
 
@@ -223,7 +249,14 @@ class Session:
     async def abort(self) -> None:
         """Stops whatever is under way and waits until it has settled. Queued messages stay queued."""
         self.shell.abort()
+        self.compactor.abort()
         await self.runner.abort()
+
+    async def compact(self, instructions: str | None = None) -> CompactionResult:
+        """Replaces the older part of the context by a summary. A run that is under way is stopped first."""
+        await self.runner.abort()
+        self._require_model()
+        return await self.compactor.compact("manual", instructions)
 
     async def wait_until_idle(self) -> None:
         await self.runner.wait()
@@ -359,40 +392,20 @@ class Session:
             await self._record_shell(message)
 
     async def _tell_of_job(self, job: Job) -> None:
-        """The end of a job wakes the agent."""
-        assert job.result is not None
-        message = CustomMessage(
-            custom_type=RESULT_MESSAGE,
-            content=f"Background {job.id} ({job.title}) has ended: {job.state}.\n\n{job.result.text}",
-            details={"jobId": job.id, "title": job.title, "state": job.state, "toolCallId": job.call_id},
-        )
-        deliver_as: DeliverAs = "steer" if self.options.background_delivery == "steer" else "follow_up"
         try:
-            await self.send(message, deliver_as=deliver_as, trigger=True)
+            await tell_agent(
+                job,
+                send=self.send,
+                when="steer" if self.options.background_delivery == "steer" else "follow_up",
+                wait_for_delivery=self.wait_for_delivery,
+                mark_delivered=self.jobs.mark_delivered,
+            )
         except Refused as problem:
-            self.notify(f"The result of {job.id} waits: {problem}", "warning")
-            self.queues.hold_for_next_turn(message)
-            return
-        await self.wait_for_delivery(message.id)
-        self.jobs.mark_delivered(job.id)
+            self.notify(f"The result of {job.id} was not told to the model: {problem}", "warning")
 
     def _queues_changed(self) -> None:
         self.publish_now(
             QueueUpdate(steering=self.queues.texts("steering"), follow_up=self.queues.texts("follow_up"))
-        )
-
-    def _file_changed(self, change: FileChange) -> None:
-        self.publish_now(
-            FileChanged(
-                path=change.path,
-                tool_call_id=change.call_id,
-                before_hash=change.before_hash,
-                after_hash=change.after_hash,
-                mode_before=change.mode_before,
-                mode_after=change.mode_after,
-                added=change.added,
-                removed=change.removed,
-            )
         )
 
     def _listener_failed(self, listener: Listener, problem: BaseException) -> None:

@@ -1,13 +1,9 @@
 """What a session has used so far: messages, calls, tokens, money, and how full the window is."""
 
-import math
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
-from app.values.codec import encode_json
-from app.values.content import Image, Text, Thinking, ToolCall, text_of
 from app.values.entries import (
     BranchSummaryEntry,
     CompactionEntry,
@@ -18,19 +14,12 @@ from app.values.entries import (
 )
 from app.values.messages import (
     AssistantMessage,
-    BashExecutionMessage,
-    BranchSummaryMessage,
-    CompactionSummaryMessage,
-    CustomMessage,
     Message,
-    SystemMessage,
     ToolResultMessage,
     UserMessage,
 )
 from app.values.usage import Usage
-from app.values.wire import Wire, to_wire
-
-_IMAGE_CHARACTERS = 4_800
+from app.values.wire import Wire
 
 
 class ContextUsage(Wire, frozen=True, kw_only=True):
@@ -84,79 +73,3 @@ def stats_of(entries: Iterable[Entry]) -> Stats:
     for entry in entries:
         stats.add(entry)
     return stats
-
-
-def estimate_tokens(message: Message) -> int:
-    """A quarter of a token a character; exact enough to decide when to compact."""
-    return math.ceil(_characters(message) / 4)
-
-
-def _characters(message: Message) -> int:
-    match message:
-        case AssistantMessage():
-            return sum(_block_characters(block) for block in message.content)
-        case UserMessage() | CustomMessage() | ToolResultMessage():
-            if isinstance(message.content, str):
-                return len(message.content)
-            return sum(_block_characters(block) for block in message.content)
-        case SystemMessage():
-            sections = sum(len(text or "") for text in (message.sections or {}).values())
-            tools = len(encode_json(to_wire(message.tools_added or ())))
-            return len(text_of(message.content)) + sections + tools
-        case BashExecutionMessage():
-            return 0 if message.exclude_from_context else len(message.command) + len(message.output)
-        case BranchSummaryMessage() | CompactionSummaryMessage():
-            return len(message.summary)
-    return 0
-
-
-def _block_characters(block: Any) -> int:
-    match block:
-        case Text():
-            return len(block.text)
-        case Thinking():
-            return len(block.thinking)
-        case Image():
-            return _IMAGE_CHARACTERS
-        case ToolCall():
-            return len(block.name) + len(encode_json(block.arguments))
-    return 0
-
-
-class ContextMeter:
-    """How many tokens the context holds: the last answer's count plus an estimate of what came after it."""
-
-    def __init__(self) -> None:
-        self._counted: int | None = None
-        self._estimated = 0
-
-    def reset(self, messages: Iterable[Message], *, is_compacted: bool = False) -> None:
-        """Counts anew; after a compaction older answers' counts mean nothing."""
-        self._counted = None
-        self._estimated = 0
-        for message in messages:
-            self.add(message, trust_usage=not is_compacted)
-
-    def add(self, message: Message, *, trust_usage: bool = True) -> None:
-        if (
-            trust_usage
-            and isinstance(message, AssistantMessage)
-            and message.stop_reason not in ("error", "aborted")
-            and (tokens := _total(message.usage))
-        ):
-            self._counted = tokens
-            self._estimated = 0
-        else:
-            self._estimated += estimate_tokens(message)
-
-    @property
-    def tokens(self) -> int:
-        return (self._counted or 0) + self._estimated
-
-    @property
-    def is_exact(self) -> bool:
-        return self._counted is not None
-
-
-def _total(usage: Usage) -> int:
-    return usage.total_tokens or usage.input + usage.output + usage.cache_read + usage.cache_write

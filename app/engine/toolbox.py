@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 
 from app.values.content import ToolCall
+from app.values.events import FileChanged
 from app.values.messages import ToolDeclaration
-from tools.base import JobHost, Tool, ToolContext, plain_card
+from tools.base import FileChange, JobHost, Tool, ToolContext, plain_card
 from tools.results import Card, ToolResult
 from tools.workspace import Workspace
 
@@ -116,3 +117,17 @@ class Toolbox:
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def file_changed(change: FileChange) -> FileChanged:
+    """A change that a tool made, as an event."""
+    return FileChanged(
+        path=change.path,
+        tool_call_id=change.call_id,
+        before_hash=change.before_hash,
+        after_hash=change.after_hash,
+        mode_before=change.mode_before,
+        mode_after=change.mode_after,
+        added=change.added,
+        removed=change.removed,
+    )

@@ -23,7 +23,7 @@ from app.values.messages import AssistantMessage
 from tools.results import ToolResult
 
 
-async def _nothing() -> None:
+async def _nothing(run: Abort) -> None:
     return None
 
 
@@ -46,7 +46,7 @@ async def _keep(call: ToolCall, arguments: dict[str, Any], result: ToolResult) -
 class TurnHooks(msgspec.Struct, kw_only=True):
     """Who is consulted during a turn. The defaults change nothing; extensions and compaction put theirs here."""
 
-    before_request: Callable[[], Awaitable[None]] = _nothing
+    before_request: Callable[[Abort], Awaitable[None]] = _nothing
     seal: Callable[[AssistantMessage], Awaitable[AssistantMessage]] = _as_it_is
     before_tool: Callable[[ToolCall, dict[str, Any]], Awaitable[Verdict]] = _allow
     after_tool: Callable[[ToolCall, dict[str, Any], ToolResult], Awaitable[ToolResult]] = _keep
@@ -59,7 +59,6 @@ class SessionOptions(msgspec.Struct, kw_only=True):
     interrupt_mode: InterruptMode = "wait"
     retry: RetryPolicy = RetryPolicy()
     background_delivery: str = "follow_up"
-    auto_compaction: bool = True
     stream: StreamOptions = StreamOptions()
     """Time limits, proxy, cache and budgets of requests."""
 
@@ -98,7 +97,7 @@ class Turns:
             system_update=lambda: conversation.declared.update_to(
                 dict(self.sections()), self._toolbox.declarations()
             ),
-            before_request=self.hooks.before_request,
+            before_request=lambda: self.hooks.before_request(abort),
             seal=self.hooks.seal,
             before_tool=self.hooks.before_tool,
             after_tool=self.hooks.after_tool,

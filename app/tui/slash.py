@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from app.compaction.cut import CannotCompact
 from app.engine.choice import NoModel
 from app.engine.commands.base import CommandError, NoParams
 from app.engine.commands.places import clone as clone_session
 from app.engine.session import Refused
 from app.engine.shell import ShellBusy
+from app.engine.summariser import SummaryFailed
 from app.providers.select import ModelNotFound, select_model
 from app.sessions.errors import SessionError
 from app.values.models import THINKING_LEVELS, thinking_level
@@ -120,6 +122,13 @@ async def _kill(app: "BayouApp", argument: str) -> None:
     app.presenter.note(f"{job.id} is being ended.")
 
 
+async def _compact(app: "BayouApp", argument: str) -> None:
+    try:
+        await app.session.compact(argument or None)
+    except (CannotCompact, SummaryFailed):
+        pass  # the end event has told it
+
+
 async def _context(app: "BayouApp", argument: str) -> None:
     usage = app.session.context_usage()
     if usage is None or usage.tokens is None:
@@ -154,6 +163,7 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand(name="name", hint="[name]", help="name the session", run=_name),
     SlashCommand(name="session", help="file, counts, tokens, cost", run=_session),
     SlashCommand(name="context", help="how full the window is", run=_context),
+    SlashCommand(name="compact", hint="[focus]", help="summarise the older part", run=_compact),
     SlashCommand(name="jobs", help="background jobs", run=_jobs),
     SlashCommand(name="kill", hint="job", help="end a background job", run=_kill),
     SlashCommand(name="map", hint="file", help="show the outline of a file", run=_map),

@@ -38,7 +38,7 @@ async def get_state(session: Session, params: NoParams) -> dict[str, Any]:
         "sessionFile": str(log.path) if log.path else None,
         "sessionId": log.session_id,
         "sessionName": log.name,
-        "autoCompactionEnabled": session.options.auto_compaction,
+        "autoCompactionEnabled": session.compactor.options.mode == "auto",
         "messageCount": len(session.messages),
         "pendingMessageCount": len(session.queues),
     }

@@ -1,13 +1,15 @@
 """Commands that talk: prompts, queues, aborting, the user's shell."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from app.agent.ports import InterruptMode
 from app.agent.queues import QueueMode
-from app.engine.commands.base import Command, NoParams, Params, command
+from app.compaction.cut import CannotCompact
+from app.engine.commands.base import Command, CommandError, NoParams, Params, command
 from app.engine.session import Session
+from app.engine.summariser import SummaryFailed
 from app.values.content import Image
 
 
@@ -30,6 +32,10 @@ class Interrupt(Params, frozen=True, kw_only=True):
 
 class Switch(Params, frozen=True, kw_only=True):
     enabled: bool
+
+
+class Compact(Params, frozen=True, kw_only=True):
+    custom_instructions: str | None = None
 
 
 class Bash(Params, frozen=True, kw_only=True):
@@ -92,6 +98,17 @@ async def retry_now(session: Session, params: NoParams) -> None:
     session.runner.countdown.retry_now()
 
 
+async def compact(session: Session, params: Compact) -> Any:
+    try:
+        return await session.compact(params.custom_instructions)
+    except (CannotCompact, SummaryFailed) as problem:
+        raise CommandError(str(problem)) from None
+
+
+async def set_auto_compaction(session: Session, params: Switch) -> None:
+    session.compactor.options.mode = "auto" if params.enabled else "off"
+
+
 async def bash(session: Session, params: Bash) -> dict[str, object]:
     done = await session.run_shell(params.command, exclude=params.exclude_from_context, update_id=params.id)
     data: dict[str, object] = {
@@ -123,6 +140,8 @@ TALKING: tuple[Command, ...] = (
     command("set_auto_retry", Switch, set_auto_retry, "Switch retries after errors on or off."),
     command("abort_retry", NoParams, abort_retry, "Give up a retry that is waiting."),
     command("retry_now", NoParams, retry_now, "Do not wait for the retry's delay."),
+    command("compact", Compact, compact, "Summarise the older part of the context.", "CompactionResult"),
+    command("set_auto_compaction", Switch, set_auto_compaction, "Switch automatic compaction on or off."),
     command(
         "bash",
         Bash,

@@ -1,0 +1,41 @@
+"""What of a branch goes into its summary when it is left: newest first, as far as the window reaches. Pure."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from app.compaction.budget import estimate_tokens
+from app.compaction.cut import message_of
+from app.compaction.files import FileLists, files_of
+from app.values.entries import CompactionEntry, Entry
+from app.values.messages import CompactionSummaryMessage, Message, ToolResultMessage
+
+
+class Branch(msgspec.Struct, frozen=True, kw_only=True):
+    messages: tuple[Message, ...]
+    """Oldest first."""
+    files: FileLists
+    left_out: int = 0
+
+
+def branch_of(entries: Sequence[Entry], budget_tokens: int) -> Branch:
+    """`entries`: from below the common ancestor to the old leaf. Tool results are left out, their calls are not."""
+    messages = [message for entry in entries if (message := _message_of(entry)) is not None]
+    kept: list[Message] = []
+    total = 0
+    for message in reversed(messages):
+        size = estimate_tokens(message)
+        is_summary = isinstance(message, CompactionSummaryMessage)
+        if total + size > budget_tokens and not (is_summary and total < 0.9 * budget_tokens):
+            break
+        kept.append(message)
+        total += size
+    kept.reverse()
+    return Branch(messages=tuple(kept), files=files_of(messages), left_out=len(messages) - len(kept))
+
+
+def _message_of(entry: Entry) -> Message | None:
+    if isinstance(entry, CompactionEntry):
+        return CompactionSummaryMessage(id=entry.id, summary=entry.summary, tokens_before=entry.tokens_before)
+    message = message_of(entry)
+    return None if isinstance(message, ToolResultMessage) else message

@@ -1,0 +1,168 @@
+"""Where a conversation is cut when it is compacted: what is summarised, what stays word for word. Pure.
+
+Never between a call and its result: a result is no place to cut.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from app.compaction.budget import Limits, estimate_tokens
+from app.compaction.files import FileLists, files_of
+from app.values.entries import (
+    BranchSummaryEntry,
+    CompactionEntry,
+    ContextEditEntry,
+    CustomMessageEntry,
+    Entry,
+    MessageEntry,
+)
+from app.values.messages import (
+    AssistantMessage,
+    BashExecutionMessage,
+    BranchSummaryMessage,
+    CustomMessage,
+    Message,
+    SystemMessage,
+    ToolResultMessage,
+    UserMessage,
+)
+
+
+class CannotCompact(Exception):
+    """There is nothing that a summary could stand for."""
+
+
+class Preparation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a compaction would do."""
+
+    to_summarise: tuple[Message, ...]
+    """Whole turns that will be replaced."""
+    turn_prefix: tuple[Message, ...] = ()
+    """The beginning of the turn that is cut in two, if one is."""
+    first_kept_entry_id: str | None
+    """None: nothing before the compaction is kept."""
+    previous_summary: str | None = None
+    files: FileLists
+    tokens_before: int
+    kept_tokens: int
+
+    @property
+    def is_split_turn(self) -> bool:
+        return bool(self.turn_prefix)
+
+
+def prepare(path: Sequence[Entry], limits: Limits, tokens_before: int) -> Preparation:
+    """Cuts the branch `path` (root first). Raises `CannotCompact`."""
+    path = _without_omitted(path)
+    if path and isinstance(path[-1], CompactionEntry):
+        raise CannotCompact("Already compacted")
+    previous, start = _after_last_compaction(path)
+    cut = _cut_point(path, start, limits.keep_recent_tokens)
+    turn_start = _turn_start(path, start, cut)
+    is_split = turn_start < cut and turn_start >= start
+    history = _messages(path[start : turn_start if is_split else cut])
+    prefix = _messages(path[turn_start:cut]) if is_split else ()
+    if not history and not prefix:
+        raise CannotCompact("Nothing to compact (session too small)")
+    discarded = (*history, *prefix)
+    return Preparation(
+        to_summarise=history,
+        turn_prefix=prefix,
+        first_kept_entry_id=path[cut].id if cut < len(path) else None,
+        previous_summary=previous.summary if previous else None,
+        files=files_of(discarded, carried=previous.details if previous else None),
+        tokens_before=tokens_before,
+        kept_tokens=sum(estimate_tokens(message) for message in _messages(path[cut:])),
+    )
+
+
+def _without_omitted(path: Sequence[Entry]) -> Sequence[Entry]:
+    """What an edit took out of the context does not come back through a summary."""
+    omitted = {
+        entry.target_id for entry in path if isinstance(entry, ContextEditEntry) and entry.replacement is None
+    }
+    return [entry for entry in path if entry.id not in omitted] if omitted else path
+
+
+def message_of(entry: Entry) -> Message | None:
+    """The entry as a message of the conversation, if it is part of it."""
+    match entry:
+        case MessageEntry(message=message) if not isinstance(message, SystemMessage):
+            return message
+        case CustomMessageEntry():
+            return CustomMessage(
+                id=entry.id, custom_type=entry.custom_type, content=entry.content, display=entry.display
+            )
+        case BranchSummaryEntry():
+            return BranchSummaryMessage(id=entry.id, summary=entry.summary, from_id=entry.from_id)
+    return None
+
+
+def _messages(entries: Sequence[Entry]) -> tuple[Message, ...]:
+    return tuple(message for entry in entries if (message := message_of(entry)) is not None)
+
+
+def _after_last_compaction(path: Sequence[Entry]) -> tuple[CompactionEntry | None, int]:
+    """The last compaction, and where what it kept begins."""
+    for index in range(len(path) - 1, -1, -1):
+        entry = path[index]
+        if isinstance(entry, CompactionEntry):
+            ids = {kept.id: position for position, kept in enumerate(path[:index])}
+            return entry, ids.get(entry.first_kept_entry_id, index + 1)
+    return None, 0
+
+
+def _cut_point(path: Sequence[Entry], start: int, keep_tokens: int) -> int:
+    """The first kept entry: going back from the newest until enough is kept, then to the next place to cut."""
+    total = 0
+    reached = start
+    for index in range(len(path) - 1, start - 1, -1):
+        message = message_of(path[index])
+        if message is None:
+            continue
+        total += estimate_tokens(message)
+        if total >= keep_tokens:
+            reached = index
+            break
+    places = [index for index in range(start, len(path)) if _is_place(path[index])]
+    if not places:
+        return start
+    after = [index for index in places if index >= reached]
+    if after:
+        return _with_state_before(path, after[0], start)
+    # What must stay is one batch of results too large for the budget: it stays whole, with its calls.
+    return _with_state_before(path, places[-1], start)
+
+
+def _is_place(entry: Entry) -> bool:
+    message = message_of(entry)
+    return isinstance(
+        message,
+        UserMessage | AssistantMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage,
+    )
+
+
+def _with_state_before(path: Sequence[Entry], cut: int, start: int) -> int:
+    """Changes of model and the like that stand right before the cut stay with what follows them."""
+    while (
+        cut > start and message_of(path[cut - 1]) is None and not isinstance(path[cut - 1], CompactionEntry)
+    ):
+        cut -= 1
+    return cut
+
+
+def _turn_start(path: Sequence[Entry], start: int, cut: int) -> int:
+    """Where the turn begins that the cut falls into; the cut itself if it falls between turns."""
+    first = next((index for index in range(cut, len(path)) if message_of(path[index]) is not None), cut)
+    if first >= len(path) or _opens_turn(path[first]):
+        return cut
+    for index in range(first, start - 1, -1):
+        if _opens_turn(path[index]):
+            return index
+    return cut
+
+
+def _opens_turn(entry: Entry) -> bool:
+    message = message_of(entry)
+    return message is not None and not isinstance(message, AssistantMessage | ToolResultMessage)

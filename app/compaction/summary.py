@@ -1,0 +1,121 @@
+"""What a model is asked when it is to summarise: the requests' words, and how several answers become one summary.
+
+Sending is done by whoever calls; nothing here knows a provider.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import msgspec
+
+from app.compaction.cut import Preparation
+from app.compaction.serialise import as_text
+from app.values.messages import Message
+from app.values.usage import Usage
+
+SYSTEM_PROMPT = (
+    "You write summaries of conversations between a person and a coding agent, so that the agent can go on "
+    "with nothing but your summary. Do not continue the conversation and do not answer anything in it. Write "
+    "the summary in the structure that you are given, and nothing else."
+)
+
+_STRUCTURE = """\
+## Goal
+What the person wants to reach; several goals as a list.
+
+## Constraints & Preferences
+What the person asked for or ruled out; "(none)" if there is nothing.
+
+## Progress
+### Done
+- [x] What is finished, with the files it touched.
+### In Progress
+- [ ] What was being worked on.
+### Blocked
+- What stands in the way, if anything.
+
+## Key Decisions
+- **Decision**: why it was taken.
+
+## Next Steps
+1. What comes next, in order.
+
+## Critical Context
+- Names, values, error texts and findings that the work cannot go on without; "(none)" if there are none."""
+
+_FIRST = (
+    "Summarise the conversation above in this structure. Keep exact file paths, names and error messages."
+    "\n\n" + _STRUCTURE
+)
+_UPDATE = (
+    "The conversation above is what happened since the summary in <previous-summary> was written. Write the "
+    "summary anew so that it covers both: keep everything of the old one that still matters, move what was "
+    "finished to Done, and bring Next Steps up to date. Use this structure, with exact file paths, names and "
+    "error messages.\n\n" + _STRUCTURE
+)
+_PREFIX = (
+    "The conversation above is the first part of a turn whose later part is kept word for word. Summarise "
+    "this part, so that the later one can be understood:\n\n## Original Request\nWhat the person asked for.\n\n"
+    "## Early Progress\n- What was decided and done.\n\n## Context for Suffix\n- What one must know to follow on."
+)
+_BRANCH = (
+    "The conversation above is a branch that the person has left to go back to an earlier point. Summarise it "
+    "for the agent that goes on there, in this structure, with exact file paths, names and error messages.\n\n"
+    + _STRUCTURE.split("\n\n## Critical Context")[0]
+)
+BRANCH_PREAMBLE = (
+    "The user explored a different conversation branch before returning here. Summary of that branch:\n\n"
+)
+_NO_HISTORY = "No prior history."
+_TURN_HEADING = "\n\n---\n\n**Turn Context (split turn):**\n\n"
+
+
+class Written(msgspec.Struct, frozen=True, kw_only=True):
+    """A model's answer to a request for a summary."""
+
+    text: str
+    usage: Usage = Usage()
+
+
+Write = Callable[[str], Awaitable[Written]]
+"""Asks a model (with `SYSTEM_PROMPT`) and returns its whole answer. Raises what the caller expects."""
+
+
+async def write_summary(preparation: Preparation, write: Write, instructions: str | None = None) -> Written:
+    """One summary for everything that is cut away, with the files it touched."""
+    usage = Usage()
+    history = preparation.previous_summary or _NO_HISTORY
+    if preparation.to_summarise:
+        request = conversation_request(
+            preparation.to_summarise, previous=preparation.previous_summary, instructions=instructions
+        )
+        written = await write(request)
+        history, usage = written.text, usage + written.usage
+    if preparation.turn_prefix:
+        written = await write(_request(preparation.turn_prefix, _PREFIX, None, instructions))
+        history, usage = f"{history}{_TURN_HEADING}{written.text}", usage + written.usage
+    return Written(text=history.strip() + preparation.files.as_text(), usage=usage)
+
+
+def conversation_request(
+    messages: Sequence[Message], *, previous: str | None = None, instructions: str | None = None
+) -> str:
+    return _request(messages, _UPDATE if previous else _FIRST, previous, instructions)
+
+
+def branch_request(
+    messages: Sequence[Message], instructions: str | None = None, *, replace: bool = False
+) -> str:
+    """`replace`: the person's instructions stand instead of ours."""
+    if replace and instructions:
+        return _request(messages, instructions, None, None)
+    return _request(messages, _BRANCH, None, instructions)
+
+
+def _request(messages: Sequence[Message], wanted: str, previous: str | None, instructions: str | None) -> str:
+    parts = [f"<conversation>\n{as_text(messages)}\n</conversation>"]
+    if previous:
+        parts.append(f"<previous-summary>\n{previous}\n</previous-summary>")
+    parts.append(wanted)
+    if instructions:
+        parts.append(f"Additional focus: {instructions}")
+    return "\n\n".join(parts)

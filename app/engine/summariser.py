@@ -1,0 +1,134 @@
+"""Asking a model for a summary: one request, retried like any other, its text told as it arrives."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+import msgspec
+
+from app.agent.abort import Abort
+from app.compaction.summary import SYSTEM_PROMPT, Written
+from app.engine.choice import ModelChoice
+from app.engine.retry import RetryPolicy
+from app.engine.runner import Failure
+from app.providers.contract import Context, Credential, StreamOptions
+from app.providers.credentials import CredentialError
+from app.providers.registry import Registry
+from app.values.events import (
+    CompactionProgress,
+    Event,
+    SummarizationRetryAttemptStart,
+    SummarizationRetryFinished,
+    SummarizationRetryScheduled,
+)
+from app.values.messages import AssistantMessage, user_message
+from app.values.models import Model
+from app.values.stream import TextDelta
+
+Source = Literal["compaction", "branchSummary"]
+
+
+class SummaryFailed(Exception):
+    """No summary could be had; the text says why."""
+
+
+class SummaryCancelled(SummaryFailed):
+    """Somebody stopped it."""
+
+
+class Summariser:
+    """Writes summaries with the session's model, or with a cheaper one that was chosen for it."""
+
+    def __init__(
+        self,
+        choice: ModelChoice,
+        registry: Registry,
+        *,
+        classify: Callable[[AssistantMessage], Failure],
+        publish: Callable[[Event], Awaitable[None]],
+        policy: Callable[[], RetryPolicy],
+        options: Callable[[], StreamOptions],
+    ) -> None:
+        self.model: Model | None = None
+        """None: the session's own."""
+        self._choice = choice
+        self._registry = registry
+        self._classify = classify
+        self._publish = publish
+        self._policy = policy
+        self._options = options
+
+    async def write(self, request: str, abort: Abort, source: Source) -> Written:
+        """The answer to `request`. Raises `SummaryFailed`."""
+        attempt = 0
+        while True:
+            message = await self._ask(request, abort)
+            if abort.is_set:
+                raise SummaryCancelled("Compaction cancelled")
+            problem = _problem(message)
+            if problem is None:
+                if attempt:
+                    await self._publish(SummarizationRetryFinished())
+                return Written(text=message.text.strip(), usage=message.usage)
+            attempt += 1
+            delay = self._delay(message, attempt)
+            if delay is None:
+                raise SummaryFailed(problem)
+            await self._wait(delay, attempt, problem, abort, source)
+
+    async def _ask(self, request: str, abort: Abort) -> AssistantMessage:
+        model = self.model or self._choice.required()
+        try:
+            credential = await self._choice.credentials.resolve(model.provider) or Credential()
+        except CredentialError as problem:
+            raise SummaryFailed(str(problem)) from None
+        thinking = self._choice.thinking if self.model is None else "off"
+        options = msgspec.structs.replace(
+            self._options(), credential=credential, thinking=thinking, use_cache=False
+        )
+        context = Context(system_prompt=SYSTEM_PROMPT, messages=(user_message(request),))
+        stream = self._registry.stream(model, context, options)
+        forget = abort.on_set(stream.cancel)
+        try:
+            async for event in stream:
+                if isinstance(event, TextDelta):
+                    await self._publish(CompactionProgress(delta=event.delta))
+            return await stream.result()
+        finally:
+            forget()
+            stream.cancel()
+
+    def _delay(self, message: AssistantMessage, attempt: int) -> int | None:
+        policy, failure = self._policy(), self._classify(message)
+        if message.stop_reason != "error" or not failure.is_retryable:
+            return None
+        if not policy.is_enabled or attempt > policy.max_attempts:
+            return None
+        return policy.delay_ms(attempt, failure.retry_after_ms)
+
+    async def _wait(self, delay_ms: int, attempt: int, problem: str, abort: Abort, source: Source) -> None:
+        await self._publish(
+            SummarizationRetryScheduled(
+                attempt=attempt,
+                max_attempts=self._policy().max_attempts,
+                delay_ms=delay_ms,
+                error_message=problem,
+            )
+        )
+        try:
+            await asyncio.wait_for(abort.wait(), delay_ms / 1000)
+        except TimeoutError:
+            await self._publish(SummarizationRetryAttemptStart(source=source))
+            return
+        raise SummaryCancelled("Compaction cancelled")
+
+
+def _problem(message: AssistantMessage) -> str | None:
+    """A summary that was cut off, or calls tools, is none."""
+    if message.stop_reason == "error":
+        return message.error_message or "The request for a summary failed."
+    if message.stop_reason == "length":
+        return "The summary was cut off at the model's output limit."
+    if message.tool_calls or not message.text.strip():
+        return "The model did not write a summary."
+    return None

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual.app import App, ComposeResult
+from textual._path import CSSPathType
 from textual.widget import Widget
 
 from widgets.themes import read_theme, textual_theme, variable_defaults
@@ -15,7 +16,7 @@ THEMES = {"dark": "bayou-dark", "light": "bayou-light"}
 
 
 class Host(App[None]):
-    CSS_PATH: ClassVar[list[str | Path]] = [
+    CSS_PATH: ClassVar[CSSPathType | None] = [
         STYLES / f"{name}.tcss" for name in ("base", "editor", "screens", "completion")
     ]
     ENABLE_COMMAND_PALETTE = False

@@ -14,7 +14,7 @@ from widgets.transcript.leaf import Leaf, Run
 from widgets.transcript.markdown import inline, language, parse, parser
 from widgets.transcript.table import TableLeaf
 
-_FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})[ \t]*([^\n]*)\n")
+_FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*([^\n]*)\n")
 TABLE_FROM = 24
 """Body rows from which a table grows row by row."""
 PARAGRAPH_FROM = 1_200
@@ -28,13 +28,12 @@ class GrowingFence:
 
     is_closed = True
 
-    def __init__(self, indent: int, marker: str, leaf: CodeLeaf) -> None:
-        self.indent = indent
+    def __init__(self, marker: str, leaf: CodeLeaf) -> None:
         self.marker = marker
         self.leaf = leaf
         self.source = ""
         self._line = ""
-        """The unfinished line, while it may still become the closing one or its indent is not known."""
+        """The unfinished line, while it may still become the closing one."""
         self._in_line = False
         self._newline = ""
         """A newline is written only when something follows it, since the last one is not part of the code."""
@@ -45,9 +44,9 @@ class GrowingFence:
         if match is None:
             return None
         leaf = CodeLeaf(
-            "", language(match.group(3)), first=live.first, rest=live.rest, blank=live.blank, is_open=True
+            "", language(match.group(2)), first=live.first, rest=live.rest, blank=live.blank, is_open=True
         )
-        fence = cls(len(match.group(1)), match.group(2), leaf)
+        fence = cls(match.group(1), leaf)
         rest = fence.feed(tail[match.end() :])
         return fence if rest is None else None
 
@@ -65,10 +64,9 @@ class GrowingFence:
                 if self._closes(line) and newline >= 0:
                     rest = text[newline + 1 :]
                     break
-                if newline < 0 and (self._may_close(line) or not line.strip(" ")):
+                if newline < 0 and self._may_close(line):
                     self._line = line
                     break
-                line = self._dedent(line)
             out.append(self._newline + line)
             self._newline = "\n" if newline >= 0 else ""
             self._in_line = newline < 0
@@ -81,14 +79,8 @@ class GrowingFence:
 
     def finish(self) -> None:
         if self._line and not self._closes(self._line):
-            self.leaf.extend(self._newline + self._dedent(self._line))
+            self.leaf.extend(self._newline + self._line)
         self.leaf.close()
-
-    def _dedent(self, line: str) -> str:
-        cut = 0
-        while cut < self.indent and line[cut : cut + 1] == " ":
-            cut += 1
-        return line[cut:]
 
     def _may_close(self, line: str) -> bool:
         bare = line.lstrip(" ")

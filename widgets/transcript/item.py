@@ -90,7 +90,7 @@ class Item:
             self.leaves = drawing.draw(self.block, is_open=is_open)
         self._tops = list(accumulate((leaf.height(width) for leaf in self.leaves), initial=self.gap))
         self._bases = []
-        self.height = self._tops[-1]
+        self.height = self._tops[-1] if self.leaves else 0
         self.is_exact = True
         self.width = width
         self._was_open = is_open

@@ -4,7 +4,6 @@ A growing fence, table or paragraph is not even parsed again as a whole: see `gr
 cut into pieces, the leaves are those of `markdown.parse` on the whole.
 """
 
-import re
 from typing import Any
 
 from markdown_it.token import Token
@@ -80,6 +79,7 @@ class MarkdownStream:
             return
         self._parts.append(text)
         self._size += len(text)
+        self._has_brackets = self._has_brackets or "[" in text
         before = self._size - len(text)
         if isinstance(self._growing, GrowingPlain):
             self._grow(self._growing, text)
@@ -112,7 +112,7 @@ class MarkdownStream:
         self._growing = None
         if growing.is_closed:
             self._freeze(self.live)
-            self._lead = Lead(is_first=False)
+            self._lead = Lead(is_first=not self.frozen)
             self._tail = ""
             return rest
         self._tail = growing.source + rest
@@ -132,7 +132,6 @@ class MarkdownStream:
 
     def _freeze(self, leaves: list[Leaf]) -> None:
         self.frozen.extend(leaves)
-        self._has_brackets = self._has_brackets or any("[" in leaf.plain for leaf in leaves)
         if leaves is self.live:
             self.live = []
 
@@ -142,11 +141,11 @@ class MarkdownStream:
         tokens = parser().parse(self._tail, env)
         references: dict[str, Any] = env["references"]
         if self._changes_links(references):
-            self._start_again(references)
+            self._start_again()
             return
         lines = self._tail.split("\n")
-        boundary = _boundary(tokens)
-        if boundary is not None and _is_decided(lines, boundary[1]):
+        boundary = _boundary(tokens, lines)
+        if boundary is not None:
             self._freeze_above(tokens, boundary, lines, references)
             tokens, lines = self._reread(env)
         self.live = Builder(lines, self._lead, self.base, self.gutter).build(tokens)
@@ -166,7 +165,7 @@ class MarkdownStream:
         self._freeze(builder.build(tokens[:index]))
         blank_above = not lines[line - 1].strip(" \t>")
         number = builder.lists[0] if in_list and builder.lists else None
-        self._lead = Lead(is_first=False, in_list=in_list, blank_above=blank_above, number=number)
+        self._lead = Lead(is_first=not self.frozen, in_list=in_list, blank_above=blank_above, number=number)
         self._references = {
             label: link for label, link in references.items() if "map" not in link or link["map"][0] < line
         }
@@ -181,19 +180,15 @@ class MarkdownStream:
         self._known = known
         return self._has_brackets
 
-    def _start_again(self, references: dict[str, Any]) -> None:
+    def _start_again(self) -> None:
         """A link that is defined late changes what is above it: read everything once more."""
         self.generation += 1
         self.frozen = []
         self.live = []
-        self._has_brackets = False
         self._lead = Lead()
         self._tail = self.source
-        self._references = {label: {**link} for label, link in references.items()}
-        for link in self._references.values():
-            link.pop("map", None)
-        self._parse()
         self._references = {}
+        self._parse()
 
     def _start_growing(self, tokens: list[Token], env: dict[str, Any]) -> _Growing | None:
         if not tokens:
@@ -205,7 +200,8 @@ class MarkdownStream:
             return GrowingFence.start(self._tail, self.live[-1]) if self.live else None
         if last.type == "table_close" and tokens[0].type == "table_open" and self.live:
             return GrowingTable.start(self._tail, tokens, self.live[-1], self.base)
-        if last.type == "paragraph_close" and len(tokens) == 3 and self.live:
+        is_all = tokens[0].map == [0, self._tail.count("\n") + 1]
+        if last.type == "paragraph_close" and is_all and len(tokens) == 3 and self.live:
             return GrowingParagraph.start(self._tail, self.live[-1], self.base, env)
         return None
 
@@ -215,21 +211,16 @@ def _is_decided(lines: list[str], line: int) -> bool:
     return line < len(lines) - 1 or not lines[line - 1].strip(" \t>")
 
 
-def _boundary(tokens: list[Token]) -> tuple[int, int] | None:
-    """The last block, or the last item of the last list: token index and line. None when nothing is above it."""
-    found = -1
-    for index, token in enumerate(tokens):
-        if token.level == 0 and token.nesting >= 0 and token.map:
-            found = index
-    if found < 0:
-        return None
-    if re.fullmatch(r"(bullet|ordered)_list_open", tokens[found].type):
-        for index in range(len(tokens) - 1, found, -1):
-            if tokens[index].level == 1 and tokens[index].type == "list_item_open":
-                if index > found + 1:
-                    found = index
-                break
-    if found == 0:
-        return None
-    span = tokens[found].map
-    return (found, span[0]) if span and span[0] > 0 else None
+def _boundary(tokens: list[Token], lines: list[str]) -> tuple[int, int] | None:
+    """The last block, or the last item of the last list, that surely begins where it seems to: token and line."""
+    starts = [
+        index for index, token in enumerate(tokens) if token.level == 0 and token.nesting >= 0 and token.map
+    ]
+    if starts and tokens[starts[-1]].type.endswith("_list_open"):
+        items = range(starts[-1] + 2, len(tokens))
+        starts += [at for at in items if tokens[at].level == 1 and tokens[at].type == "list_item_open"]
+    for index in reversed(starts):
+        span = tokens[index].map
+        if index and span and span[0] and _is_decided(lines, span[0]):
+            return index, span[0]
+    return None

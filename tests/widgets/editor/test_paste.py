@@ -1,0 +1,81 @@
+"""What is pasted: cleaned, kept small, recognised when it is a picture."""
+
+import struct
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from widgets.editor.chips import PasteChip
+from widgets.editor.images import image_bytes, image_file
+from widgets.editor.model import EditorModel
+from widgets.editor.paste import clean, dropped_images, is_long, needs_space_before
+
+
+@given(st.text(alphabet=st.characters(), max_size=200))
+def test_nothing_that_a_terminal_obeys_is_left(text: str) -> None:
+    cleaned = clean(text)
+    assert not any(ord(char) < 32 and char not in "\n\t" for char in cleaned)
+    assert "\x7f" not in cleaned
+    assert clean(cleaned) == cleaned
+
+
+def test_line_breaks_become_one_kind_and_tabs_stay() -> None:
+    assert clean("a\r\nb\rc\td") == "a\nb\nc\td"
+
+
+def test_whole_escape_sequences_go_not_just_their_first_byte() -> None:
+    assert clean("\x1b[31mred\x1b[0m \x1b]0;title\x07x\x1b]8;;http://a\x1b\\link") == "red xlink"
+
+
+def test_pasted_text_cannot_pretend_to_be_a_chip() -> None:
+    model = EditorModel()
+    model.insert_chip(PasteChip(text="secret"))
+    assert clean(model.text + "x") == "x"
+
+
+def test_length_and_lines_decide_about_a_chip() -> None:
+    assert not is_long("one line")
+    assert is_long("a\n" * 10)
+    assert is_long("x" * 1001)
+
+
+def test_binary_leaves_only_its_printable_part() -> None:
+    data = bytes(range(256)).decode("latin-1") * 4
+    assert clean(data).isprintable() or "\n" in clean(data)
+
+
+def test_dropped_files_in_the_ways_that_terminals_write_them() -> None:
+    assert dropped_images("/tmp/a.png") == (Path("/tmp/a.png"),)
+    assert dropped_images(r"/tmp/my\ shot.png ") == (Path("/tmp/my shot.png"),)
+    assert dropped_images("'/tmp/my shot.png' '/tmp/b.jpg'") == (Path("/tmp/my shot.png"), Path("/tmp/b.jpg"))
+    assert dropped_images("file:///tmp/my%20shot.png") == (Path("/tmp/my shot.png"),)
+    assert dropped_images("/tmp/my shot.png") == (Path("/tmp/my shot.png"),)
+
+
+def test_a_sentence_about_a_picture_is_a_sentence() -> None:
+    assert dropped_images("look at /tmp/a.png") == ()
+    assert dropped_images("a.png") == ()
+
+
+def test_a_path_behind_a_word_gets_a_blank() -> None:
+    assert needs_space_before("/etc/hosts", "see")
+    assert not needs_space_before("/etc/hosts", "see ")
+    assert not needs_space_before("word", "see")
+
+
+def test_a_picture_tells_its_size(tmp_path: Path) -> None:
+    header = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 640, 480) + b"\x08\x02\x00\x00\x00"
+    path = tmp_path / "shot.png"
+    path.write_bytes(header)
+    image = image_file(path)
+    assert image is not None
+    assert (image.mime_type, image.width, image.height) == ("image/png", 640, 480)
+    assert image_file(tmp_path / "missing.png") is None
+
+
+def test_a_gif_from_the_clipboard_tells_its_size() -> None:
+    image = image_bytes(b"GIF89a" + struct.pack("<HH", 12, 34) + b"\0" * 10, "clipboard")
+    assert image is not None
+    assert (image.width, image.height) == (12, 34)
+    assert image_bytes(b"no image at all", "clipboard") is None

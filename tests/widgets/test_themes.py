@@ -1,0 +1,148 @@
+"""Themes: those that ship can be read by everyone; broken ones are named and change nothing."""
+
+from pathlib import Path
+
+import pytest
+from textual.theme import Theme
+
+from tests.widgets.host import STYLES
+from widgets.colors import contrast, read_color
+from widgets.themes import (
+    TOKENS,
+    ThemeProblem,
+    ThemeSpec,
+    colors_of,
+    read_tcss_theme,
+    read_theme,
+    textual_theme,
+    variable_defaults,
+)
+
+FILES = sorted((STYLES / "themes").glob("*.json"))
+GROUNDS = ("background", "surface", "panel", "selectedBg", "userMessageBg", "customMessageBg")
+TEXTS = (
+    *(
+        "text",
+        "muted",
+        "dim",
+        "accent",
+        "primary",
+        "secondary",
+        "success",
+        "warning",
+        "error",
+        "thinkingText",
+    ),
+    *("mdHeading", "mdLink", "mdLinkUrl", "mdCode", "mdQuote", "mdListBullet", "toolTitle", "toolOutput"),
+    *("toolDiffAdded", "toolDiffRemoved", "toolDiffContext", "bashMode", "customMessageLabel"),
+    *("syntaxComment", "syntaxKeyword", "syntaxFunction", "syntaxVariable", "syntaxString", "syntaxNumber"),
+    *("syntaxType", "syntaxOperator", "syntaxPunctuation"),
+)
+MARKS = (
+    *("border", "borderAccent", "scrollbarThumb", "bashMode", "caretBg"),
+    *(f"thinking{level}" for level in ("Off", "Minimal", "Low", "Medium", "High", "Xhigh", "Max")),
+)
+
+
+def load(path: Path) -> ThemeSpec:
+    return read_theme(path.read_bytes(), path.name)
+
+
+def test_there_are_four_of_bayou_and_four_beloved_ones() -> None:
+    names = {load(path).name for path in FILES}
+    assert {"bayou-dark", "bayou-light", "high-contrast", "ansi"} < names
+    assert len(names) >= 8
+    assert all(load(path).name == path.stem for path in FILES)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_text_and_marks_can_be_told_from_their_ground(path: Path) -> None:
+    spec = load(path)
+    if spec.ansi:
+        assert "#" not in str(spec.colors), "the terminal's palette, nothing else"
+        return
+    colors = colors_of(spec)
+    poor = [
+        f"{text} on {ground}: {contrast(colors[text], colors[ground]):.2f}"
+        for text in TEXTS
+        for ground in GROUNDS
+        if contrast(colors[text], colors[ground]) < 4.5
+    ]
+    poor += [
+        f"{mark}: {contrast(colors[mark], colors['background']):.2f}"
+        for mark in MARKS
+        if contrast(colors[mark], colors["background"]) < 3
+    ]
+    assert contrast(colors["caretText"], colors["caretBg"]) >= 4.5
+    assert contrast(colors["searchMatchText"], colors["searchMatchBg"]) >= 4.5
+    assert not poor
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_theme_gives_every_style_variable(path: Path) -> None:
+    theme = textual_theme(load(path))
+    assert isinstance(theme, Theme)
+    assert set(variable_defaults()) <= set(theme.variables)
+
+
+def test_colours_in_all_their_forms() -> None:
+    assert read_color("#Abc") == "#aabbcc"
+    assert read_color(196) == "#ff0000"
+    assert read_color(244) == "#808080"
+    assert read_color("oklch(100% 0 0)") == "#ffffff"
+    assert read_color("okhsl(120 0% 0%)") == "#000000"
+
+
+def test_a_theme_of_pi_loads_and_gets_what_it_lacks() -> None:
+    colors = (
+        b'{"accent": "mint", "success": "#0f0", "error": 196, "warning": "#fa0", "text": "", "muted": 244}'
+    )
+    spec = read_theme(
+        b'{"$schema": "x", "name": "mine", "vars": {"mint": "#7fc8a9"}, "colors": ' + colors + b"}",
+        "mine.json",
+    )
+    found = colors_of(spec)
+    assert set(found) == set(TOKENS)
+    assert found["accent"] == "#7fc8a9"
+    assert found["text"].startswith("#")
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (b"{", "mine.json"),
+        (b'{"name": "system", "colors": {}}', "`system`"),
+        (b'{"name": "m", "colours": {}}', "colours"),
+        (b'{"name": "m", "colors": {"accent": "#fff"}}', "needs"),
+        (b'{"name": "m", "colors": {"acent": "#fff"}}', "acent"),
+        (b'{"name": "m", "colors": {"accent":"#ggg","success":1,"error":1,"warning":1}}', "accent"),
+        (
+            b'{"name":"m","vars":{"a":"b","b":"a"},"colors":{"accent":"a","success":1,"error":1,"warning":1}}',
+            "circle",
+        ),
+    ],
+)
+def test_a_broken_theme_says_what_is_wrong_and_where(raw: bytes, said: str) -> None:
+    with pytest.raises(ThemeProblem) as problem:
+        read_theme(raw, "mine.json")
+    assert "mine.json" in str(problem.value)
+    assert said in str(problem.value)
+
+
+def test_a_tcss_theme_sets_tokens_and_may_add_rules() -> None:
+    text = """$appearance: light;
+$mint: #00664d;  /* a name */
+$accent: $mint;
+$thinking-high: #804000;
+$success: #206020; $background: #ffffff;
+$error: #a00000;
+$warning: #705000;
+StatusFooter { background: $panel; }
+"""
+    text = text.replace("; $background", ";\n$background")
+    spec, rules = read_tcss_theme(text, "mine", "mine.tcss")
+    found = colors_of(spec)
+    assert found["accent"] == "#00664d"
+    assert found["thinkingHigh"] == "#804000"
+    assert rules == "StatusFooter { background: $panel; }"
+    assert not textual_theme(spec).dark

@@ -1,0 +1,183 @@
+"""Blocks one below the other: heights add up and the view stays put."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tools.results import Card, TextBlock
+from widgets.transcript.blocks import Block, CardBlock, NoteBlock, Prose, ReplyBlock, Thinking, UserBlock
+from widgets.transcript.column import Column
+from widgets.transcript.drawing import Expansion
+from widgets.transcript.heights import Heights
+from widgets.transcript.item import Item
+
+TEXTS = st.lists(
+    st.sampled_from(["word", "a longer run of words", "\n", "\n\n", "- item\n", "`code`"]), min_size=1
+).map(" ".join)
+
+
+@st.composite
+def blocks(draw: st.DrawFn) -> list[Block]:
+    out: list[Block] = []
+    for number in range(draw(st.integers(1, 14))):
+        text = draw(TEXTS)
+        name = f"b{number}"
+        match draw(st.integers(0, 3)):
+            case 0:
+                out.append(UserBlock(id=name, text=text))
+            case 1:
+                out.append(ReplyBlock(id=name, parts=(Thinking(text=text), Prose(text=text))))
+            case 2:
+                card = Card(title="bash", subject="x", blocks=(TextBlock(text=text),))
+                out.append(CardBlock(id=name, card=card))
+            case _:
+                out.append(NoteBlock(id=name, text=text))
+    return out
+
+
+def column_of(values: list[Block], width: int = 40) -> Column:
+    column = Column()
+    column.width = width
+    column.replace([Item(value) for value in values])
+    return column
+
+
+def measure_all(column: Column) -> None:
+    for index in range(len(column)):
+        column.measure(index)
+
+
+@given(st.lists(st.integers(1, 9), min_size=1), st.data())
+def test_heights_are_sums_whatever_is_changed(values: list[int], data: st.DataObject) -> None:
+    heights = Heights()
+    heights.replace(values)
+    model = list(values)
+    for _ in range(data.draw(st.integers(0, 12))):
+        index = data.draw(st.integers(0, len(model) - 1))
+        height = data.draw(st.integers(1, 9))
+        match data.draw(st.sampled_from(["set", "append", "insert", "remove"])):
+            case "set":
+                model[index] = height
+                heights.set(index, height)
+            case "append":
+                model.append(height)
+                heights.append(height)
+            case "insert":
+                model.insert(index, height)
+                heights.insert(index, height)
+            case _ if len(model) > 1:
+                del model[index]
+                heights.remove(index)
+    assert heights.total == sum(model)
+    assert [heights.top(index) for index in range(len(model))] == [
+        sum(model[:index]) for index in range(len(model))
+    ]
+    for y in range(heights.total):
+        assert heights.top(heights.find(y)) <= y < heights.top(heights.find(y)) + model[heights.find(y)]
+
+
+@settings(max_examples=60)
+@given(blocks(), st.integers(20, 80))
+def test_rows_are_as_many_as_the_heights_say(values: list[Block], width: int) -> None:
+    column = column_of(values, width)
+    measure_all(column)
+    rows = column.rows(0, column.total + 5)
+    assert len(rows) == column.total
+    assert sum(item.height for item in column.items) == column.total
+
+
+@settings(max_examples=60)
+@given(blocks(), st.data())
+def test_scrolling_up_and_down_again_ends_where_it_began(values: list[Block], data: st.DataObject) -> None:
+    column = column_of(values)
+    room = data.draw(st.integers(3, 12))
+    y = column.settle_end(room)
+    seen = column.rows(y, room)
+    steps = data.draw(st.lists(st.integers(1, 9), max_size=6))
+    for step in steps:
+        before = column.rows(y, room)
+        y = column.shift(y, -step, room)
+        if y == 0:
+            return
+        assert column.rows(y + step, room) == before
+    for step in reversed(steps):
+        y = column.shift(y, step, room)
+    assert column.rows(y, room) == seen
+
+
+@settings(max_examples=80)
+@given(blocks(), st.data())
+def test_the_top_row_stays_when_others_change(values: list[Block], data: st.DataObject) -> None:
+    column = column_of(values)
+    measure_all(column)
+    room = 8
+    y = data.draw(st.integers(0, max(0, column.total - 1)))
+    if not column.total:
+        return
+    top = column.rows(y, 1)[0]
+    anchor = column.anchor(y)
+    assert anchor is not None
+    index = data.draw(st.integers(0, len(values) - 1))
+    item = column.items[index]
+    if item is top.item:
+        return
+    if item.can_expand:
+        item.toggle(column.expansion)
+    else:
+        item.show(NoteBlock(id=item.block.id, text=data.draw(TEXTS)))
+    column.measure(index)
+    place = column.place_of(anchor)
+    assert column.rows(place, room)[0] == top
+
+
+@settings(max_examples=80)
+@given(blocks(), st.data())
+def test_the_text_under_the_eye_stays_when_the_width_changes(
+    values: list[Block], data: st.DataObject
+) -> None:
+    column = column_of(values)
+    measure_all(column)
+    y = data.draw(st.integers(0, max(0, column.total - 1)))
+    shown = column.rows(y, 1)
+    if not shown or shown[0].leaf is None:
+        return
+    item, leaf, row = shown[0]
+    assert leaf is not None
+    offset = leaf.layout(40)[row][0]
+    anchor = column.anchor(y)
+    assert anchor is not None
+    column.width = data.draw(st.integers(16, 100))
+    column.estimate()
+    now_item, now_leaf, now_row = column.rows(column.place_of(anchor), 1)[0]
+    assert (now_item, now_leaf) == (item, leaf)
+    start, end = leaf.layout(column.width)[now_row]
+    assert start <= offset <= max(start, end)
+
+
+def test_cards_stick_together_and_everything_else_is_parted_by_a_blank_row() -> None:
+    card = Card(title="read")
+    column = column_of(
+        [
+            UserBlock(id="u", text="x"),
+            CardBlock(id="a", card=card),
+            CardBlock(id="b", card=card),
+            NoteBlock(id="n", text="y"),
+        ]
+    )
+    assert [item.gap for item in column.items] == [0, 1, 0, 1]
+
+
+def test_only_some_blocks_keep_what_was_drawn() -> None:
+    column = column_of([NoteBlock(id=f"n{number}", text="text") for number in range(500)])
+    for y in range(0, column.total, 10):
+        column.rows(column.settle(y, 10), 10)
+    assert sum(item.leaves is not None for item in column.items) <= 80
+
+
+def test_opening_everything_guesses_heights_without_drawing() -> None:
+    card = Card(title="bash", blocks=(TextBlock(text="line\n" * 30),))
+    column = column_of([CardBlock(id=f"c{number}", card=card) for number in range(50)])
+    closed = column.total
+    column.expansion = Expansion(tools=True)
+    column.estimate()
+    assert column.total > closed + 50 * 25
+    assert all(item.leaves is None for item in column.items)

@@ -73,11 +73,11 @@ def detect(sample: bytes, *, is_whole: bool = True) -> Encoding | None:
     for mark, name in _MARKS:
         if sample.startswith(mark):
             return Encoding(name=name, mark=mark)
-    if _is_utf8(sample, is_whole):
-        return None if _looks_binary(sample) else UTF8
-    wide = _wide(sample)
+    wide = _wide(sample) if b"\0" in sample else ""
     if wide:
         return Encoding(name=wide)
+    if _is_utf8(sample, is_whole):
+        return None if _looks_binary(sample) else UTF8
     if _looks_binary(sample):
         return None
     return _legacy(sample, is_whole)

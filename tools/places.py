@@ -1,7 +1,6 @@
 """Finding what a call's path argument means, the same way for every tool that looks."""
 
 from tools.base import ToolContext, ToolError
-from tools.operations import FileStat
 from tools.paths import resolve
 from tools.workspace import Workspace
 
@@ -21,7 +20,3 @@ def locate(workspace: Workspace, raw: str | None, context: ToolContext) -> str:
     if "\0" in raw:
         raise ToolError("The path holds a null byte, which no file name can have.")
     return resolve(raw, context.cwd, lambda path: exists(workspace, path))
-
-
-def stat(workspace: Workspace, path: str) -> FileStat:
-    return workspace.files.stat(path)

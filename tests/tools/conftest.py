@@ -36,12 +36,12 @@ class Hands:
         arguments: dict[str, Any] | None = None,
         /,
         *,
-        context: ToolContext | None = None,
+        within: ToolContext | None = None,
         **more: Any,
     ) -> ToolResult:
         tool = self._tools[name]
         values = validate_arguments(tool, {**(arguments or {}), **more})
-        return await tool.run(values, context or self.context())
+        return await tool.run(values, within or self.context())
 
     async def text(self, name: str, **arguments: Any) -> str:
         return (await self(name, **arguments)).text

@@ -51,7 +51,7 @@ async def test_background_returns_at_once_and_delivers_later(hands: Hands, proje
     jobs = Jobs()
     os.mkfifo(project / "gate")
     result = await hands(
-        "bash", command="echo one; cat gate", background=True, context=hands.context(jobs=jobs)
+        "bash", command="echo one; cat gate", background=True, within=hands.context(jobs=jobs)
     )
     assert result.text.startswith("Background job bg_1 started: echo one; cat gate\n")
     assert result.details == {"jobId": "bg_1", "background": True}
@@ -63,7 +63,7 @@ async def test_background_returns_at_once_and_delivers_later(hands: Hands, proje
 async def test_a_job_can_be_killed(hands: Hands) -> None:
     jobs = Jobs()
     await hands(
-        "bash", command="sleep 600.333 & sleep 600.333", background=True, context=hands.context(jobs=jobs)
+        "bash", command="sleep 600.333 & sleep 600.333", background=True, within=hands.context(jobs=jobs)
     )
     await until(lambda: bool(alive("600.333")))
     await asyncio.to_thread(jobs.kill)
@@ -73,7 +73,7 @@ async def test_a_job_can_be_killed(hands: Hands) -> None:
 
 async def test_cancelling_a_job_ends_its_command(hands: Hands) -> None:
     jobs = Jobs()
-    await hands("bash", command="sleep 600.334", background=True, context=hands.context(jobs=jobs))
+    await hands("bash", command="sleep 600.334", background=True, within=hands.context(jobs=jobs))
     await until(lambda: bool(alive("600.334")))
     jobs.work[0].cancel()
     assert (await jobs.work[0]).text.endswith("Command aborted")
@@ -86,7 +86,7 @@ async def test_a_slow_command_is_promoted_after_the_threshold(
     workspace.shell = ShellSettings(background_after_seconds=0.05)
     jobs = Jobs()
     os.mkfifo(project / "gate")
-    result = await hands("bash", command="cat gate", context=hands.context(jobs=jobs))
+    result = await hands("bash", command="cat gate", within=hands.context(jobs=jobs))
     assert "Background job bg_1 started" in result.text
     (project / "gate").write_text("late\n")
     assert (await jobs.work[0]).text == "late"
@@ -96,7 +96,7 @@ async def test_the_person_can_send_a_command_to_the_background(hands: Hands, pro
     jobs = Jobs()
     os.mkfifo(project / "gate")
     context = hands.context(jobs=jobs, background_requested=lambda: True)
-    assert "Background job" in (await hands("bash", command="cat gate", context=context)).text
+    assert "Background job" in (await hands("bash", command="cat gate", within=context)).text
     (project / "gate").write_text("x")
     await jobs.work[0]
 

@@ -13,11 +13,12 @@ from tools.diffs import diff_texts
 from tools.editing import Edit, Edited, apply_edits
 from tools.failures import file_error
 from tools.mutations import FileState, NewContent
-from tools.paths import display, resolve
+from tools.paths import display
+from tools.places import locate
 from tools.results import Card, DiffBlock, TextBlock, TextPart, ToolResult
 from tools.schema import schema_of
 from tools.text import visible
-from tools.workspace import Workspace, workspace_of
+from tools.workspace import workspace_of
 
 
 class Replacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -97,7 +98,9 @@ def _pair(raw: dict[str, Any]) -> dict[str, Any]:
 
 async def _run(arguments: EditArguments, context: ToolContext) -> ToolResult:
     workspace = workspace_of(context)
-    path = await asyncio.to_thread(_find, workspace, arguments.path, context)
+    if not arguments.path.strip():
+        raise ToolError("The path is empty. Pass the file to edit.")
+    path = await asyncio.to_thread(locate, workspace, arguments.path, context)
     shown = display(path, context.cwd)
     edits = tuple(Edit(old_text=edit.old_text, new_text=edit.new_text) for edit in arguments.edits)
     real = workspace.files.real_path(path)
@@ -117,23 +120,6 @@ async def _run(arguments: EditArguments, context: ToolContext) -> ToolResult:
     assert isinstance(edited, Edited)
     workspace.read_cache.record_whole(real, changed.stat.version, edited.text)
     return _result(edited, len(edits), shown)
-
-
-def _find(workspace: Workspace, raw: str, context: ToolContext) -> str:
-    if not raw.strip():
-        raise ToolError("The path is empty. Pass the file to edit.")
-
-    def exists(path: str) -> bool:
-        try:
-            workspace.files.stat(path)
-        except (OSError, ValueError):
-            return False
-        return True
-
-    path = resolve(raw, context.cwd, exists)
-    if "\0" in path:
-        raise ToolError("The path holds a null byte, which no file name can have.")
-    return path
 
 
 def _result(edited: Edited, count: int, shown: str) -> ToolResult:

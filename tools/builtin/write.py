@@ -15,7 +15,8 @@ from tools.encoding import UTF8, Encoding
 from tools.failures import file_error
 from tools.limits import count_lines
 from tools.mutations import FileState, NewContent
-from tools.paths import absolute, display
+from tools.paths import display
+from tools.places import locate
 from tools.results import Card, DiffBlock, FileBlock, TextBlock, TextPart, ToolResult
 from tools.schema import schema_of
 from tools.text import visible
@@ -63,7 +64,7 @@ async def _run(arguments: WriteArguments, context: ToolContext) -> ToolResult:
     workspace = workspace_of(context)
     if not arguments.path.strip() or "\0" in arguments.path:
         raise ToolError("The path is empty or holds a null byte. Pass the file to write.")
-    path = absolute(arguments.path, context.cwd)
+    path = await asyncio.to_thread(locate, workspace, arguments.path, context)
     real = await asyncio.to_thread(workspace.files.real_path, path)
     shown = display(path, context.cwd)
 

@@ -1,0 +1,240 @@
+"""`grep`, `find` and `ls` find what is there, in a stable order, and say what they leave out."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.tools.conftest import Hands
+from tools.globs import path_regex
+from tools.workspace import Workspace
+
+
+def tree(project: Path, *names: str, text: str = "needle\n") -> None:
+    for number, name in enumerate(names):
+        path = project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        os.utime(path, (1_000_000 + number, 1_000_000 + number))
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def git_init(project: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+
+
+async def test_matches_come_by_path_and_line(hands: Hands, project: Path) -> None:
+    tree(project, "b.txt", "a/a.txt")
+    (project / "c.txt").write_text("x\nneedle 1\ny\nneedle 2\n")
+    assert await hands.text("grep", pattern="needle") == (
+        "a/a.txt:1: needle\nb.txt:1: needle\nc.txt:2: needle 1\nc.txt:4: needle 2"
+    )
+
+
+async def test_context_lines_are_marked_and_groups_apart(hands: Hands, project: Path) -> None:
+    (project / "a").write_text("1\n2\nhit\n4\n5\n6\n7\nhit\n9\n")
+    assert await hands.text("grep", pattern="hit", context=1) == (
+        "a-2- 2\na:3: hit\na-4- 4\n--\na-7- 7\na:8: hit\na-9- 9"
+    )
+
+
+@pytest.mark.parametrize("in_git", [True, False])
+async def test_ignored_files_are_left_out_in_and_outside_git(
+    hands: Hands, project: Path, in_git: bool
+) -> None:
+    if in_git:
+        git_init(project)
+    tree(project, "kept.py", "ignored.log", "build/x.py", ".hidden/y.py", "sub/local.py", "sub/own.py")
+    (project / ".gitignore").write_text("*.log\nbuild/\n")
+    (project / "sub/.gitignore").write_text("local.py\n")
+    assert await hands.text("grep", pattern="needle") == (
+        ".hidden/y.py:1: needle\nkept.py:1: needle\nsub/own.py:1: needle"
+    )
+    assert sorted((await hands.text("find", pattern="*.py")).split("\n")) == [
+        ".hidden/y.py",
+        "kept.py",
+        "sub/own.py",
+    ]
+    assert "No files found" in await hands.text("find", pattern="*.log")
+    # A glob narrows the search; it does not bring ignored files back.
+    assert await hands.text("grep", pattern="needle", glob="*.log") == "No matches found"
+    assert ".git/" not in await hands.text("find", pattern="**")
+
+
+async def test_globs_narrow_by_name_and_by_path(hands: Hands, project: Path) -> None:
+    tree(project, "src/a.py", "src/deep/b.py", "test/a.py", "src/a.ts")
+    assert await hands.text("grep", pattern="needle", glob="src/**/*.py") == (
+        "src/a.py:1: needle\nsrc/deep/b.py:1: needle"
+    )
+    assert await hands.text("grep", pattern="needle", glob="*.{ts,js}") == "src/a.ts:1: needle"
+    assert await hands.text("grep", pattern="needle", path="test") == "test/a.py:1: needle"
+    assert await hands.text("grep", pattern="needle", path="src/a.ts") == "src/a.ts:1: needle"
+
+
+@pytest.mark.parametrize("pattern", ["--pre=touch pwned", "-e", "--files", "-f/etc/passwd", "--"])
+async def test_a_pattern_never_becomes_a_flag(hands: Hands, project: Path, pattern: str) -> None:
+    (project / "a.txt").write_text(f"before {pattern} after\n")
+    assert await hands.text("grep", pattern=pattern, literal=True) == f"a.txt:1: before {pattern} after"
+    assert "pwned" not in names(project)
+    (project / "--files").write_text("odd name\n")
+    assert await hands.text("grep", pattern="odd", path="--files") == "--files:1: odd name"
+    await hands.text("grep", pattern="odd", glob="--pre=x")
+    await hands.text("find", pattern=pattern)
+
+
+async def test_case_and_literal_text(hands: Hands, project: Path) -> None:
+    (project / "a").write_text("a.b\nAXB\n")
+    assert await hands.text("grep", pattern="a.b") == "a:1: a.b"
+    assert await hands.text("grep", pattern="a.b", ignoreCase=True) == "a:1: a.b\na:2: AXB"
+    assert await hands.text("grep", pattern="A.B", ignoreCase=True, literal=True) == "a:1: a.b"
+
+
+async def test_the_match_limit_is_told_with_the_total(hands: Hands, project: Path) -> None:
+    tree(project, "a", "b", "c", text="needle\n" * 60)
+    text = await hands.text("grep", pattern="needle")
+    assert text.count("\n") == 101
+    assert text.endswith(
+        "b:40: needle\n\n[100 matches limit reached (180 matches in 3 files). "
+        "Use limit=200 for more, or refine pattern]"
+    )
+    assert (await hands.text("grep", pattern="needle", limit=2)).startswith(
+        "a:1: needle\na:2: needle\n\n[2 matches"
+    )
+
+
+async def test_long_lines_are_clipped_with_their_length(hands: Hands, project: Path) -> None:
+    (project / "a").write_text("needle " + "x" * 5000 + "\n")
+    text = await hands.text("grep", pattern="needle")
+    assert "... [truncated, 5,007 characters]" in text
+    assert text.endswith("[Some lines truncated to 500 chars. Use read tool to see full lines]")
+
+
+async def test_a_bad_expression_is_explained(hands: Hands) -> None:
+    words = await hands.error("grep", pattern="a(b")
+    assert words.startswith("The pattern is not a valid regular expression. For plain text set literal.")
+
+
+async def test_what_grep_showed_explains_a_stale_edit(hands: Hands, project: Path) -> None:
+    (project / "a").write_text("x\nvalue = 1\n")
+    await hands("grep", pattern="value")
+    (project / "a").write_text("x\nvalue = 2\n")
+    assert "The file has changed since you read it" in await hands.error(
+        "edit", path="a", oldText="value = 1", newText="value = 3"
+    )
+
+
+async def test_find_sorts_by_recency(hands: Hands, project: Path) -> None:
+    tree(project, "old.py", "newer.py", "sub/newest.py")
+    assert await hands.text("find", pattern="*.py") == "sub/newest.py\nnewer.py\nold.py"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("src/**/*.py", {"src/a.py", "src/x/b.py"}),
+        ("**/*.py", {"src/a.py", "src/x/b.py", "top.py"}),
+        ("./src/*.py", {"src/a.py"}),
+        ("x/*.py", {"src/x/b.py"}),
+        ("a.py", {"src/a.py"}),
+        ("src", {"src/"}),
+        ("src/", {"src/"}),
+        ("x", {"src/x/"}),
+        ("*.{py,md}", {"src/a.py", "src/x/b.py", "top.py", "README.md"}),
+        ("[tx]*.py", {"top.py"}),
+        ("?.py", {"src/a.py", "src/x/b.py"}),
+        ("readme.md", {"README.md"}),
+        ("READ", {"README.md"}),
+        ("*.rs", {"No files found matching pattern"}),
+    ],
+)
+async def test_find_understands_names_and_globs(
+    hands: Hands, project: Path, pattern: str, found: set[str]
+) -> None:
+    tree(project, "src/a.py", "src/x/b.py", "top.py", "README.md")
+    text = await hands.text("find", pattern=pattern)
+    assert set(text.split("\n\n[")[0].split("\n")) == found
+
+
+async def test_find_takes_absolute_patterns_and_places(hands: Hands, project: Path, tmp_path: Path) -> None:
+    tree(project, "src/a.py")
+    (tmp_path / "other").mkdir()
+    tree(tmp_path / "other", "o.py")
+    assert await hands.text("find", pattern=f"{tmp_path}/other/*.py") == f"{tmp_path}/other/o.py"
+    assert await hands.text("find", pattern="*.py", path="src") == "src/a.py"
+
+
+async def test_the_result_limit_is_told_with_the_total(hands: Hands, project: Path) -> None:
+    tree(project, *(f"f{number}.txt" for number in range(30)))
+    text = await hands.text("find", pattern="*.txt", limit=10)
+    assert text.endswith("[10 results limit reached (30 found). Use limit=20 for more, or refine pattern]")
+    assert text.startswith("f29.txt\n")
+
+
+async def test_a_change_made_by_a_tool_is_found_at_once(hands: Hands, project: Path) -> None:
+    assert "No files" in await hands.text("find", pattern="new.py")
+    await hands("write", path="new.py", content="fresh\n")
+    assert await hands.text("find", pattern="new.py") == "new.py"
+    assert await hands.text("grep", pattern="fresh") == "new.py:1: fresh"
+    await hands("edit", path="new.py", oldText="fresh", newText="other")
+    assert await hands.text("grep", pattern="fresh") == "No matches found"
+
+
+async def test_ls_sorts_and_marks(hands: Hands, project: Path) -> None:
+    tree(project, "b.txt", "A.txt", ".dot", "Dir/x")
+    (project / "loop").symlink_to("loop")
+    (project / "dirlink").symlink_to("Dir")
+    assert await hands.text("ls") == ".dot\nA.txt\nb.txt\nDir/\ndirlink/\nloop"
+    (project / "void").mkdir()
+    assert await hands.text("ls", path="void") == "(empty directory)"
+
+
+async def test_ls_is_capped_with_the_total(hands: Hands, project: Path) -> None:
+    tree(project, *(f"{number:03}" for number in range(510)))
+    result = await hands("ls")
+    assert result.text.endswith(
+        "499\n\n[500 entries limit reached. Showing 500 of 510. Use limit=1000 for more]"
+    )
+    assert result.details == {"entryLimitReached": 500}
+
+
+async def test_wrong_kinds_of_places_are_refused(hands: Hands, project: Path) -> None:
+    tree(project, "file")
+    assert "is not a directory" in await hands.error("find", pattern="*", path="file")
+    assert "it does not exist" in await hands.error("grep", pattern="x", path="nowhere")
+    assert "is a file, not a directory" in await hands.text("ls", path="file")
+
+
+async def test_the_search_program_may_be_missing(
+    hands: Hands, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tools.ripgrep._bundled", lambda: None)
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "ripgrep (rg) was not found" in await hands.error("grep", pattern="x")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "matches"),
+    [
+        ("*.py", "a.py", True),
+        ("*.py", "x/a.py", True),
+        ("a/**", "a/b/c", True),
+        ("a/**/c", "a/c", True),
+        ("a/**/c", "a/b/d/c", True),
+        ("a/*", "a/b/c", False),
+        ("[!a].py", "a.py", False),
+        ("[!a].py", "b.py", True),
+        ("{a,b}/{c,d}.py", "b/c.py", True),
+        ("a{b", "a{b", True),
+        ("[", "[", True),
+        ("x[a", "x[a", True),
+        ("a.py", "abpy", False),
+        ("a\\*", "a*", True),
+        ("[a-", "[a-", True),
+    ],
+)
+def test_globs(pattern: str, path: str, matches: bool) -> None:
+    assert bool(path_regex(pattern).fullmatch(path)) is matches

@@ -1,6 +1,8 @@
 // Opens a session file with pi's own code and prints what it makes of it; with a third argument, appends a prompt.
+import { existsSync } from "node:fs";
 const [packageFolder, file, text] = process.argv.slice(2);
-const { SessionManager } = await import(`${packageFolder}/dist/core/session-manager.js`);
+const bundle = `${packageFolder}/dist/bundle/index.js`; // newer releases; needs nothing beside it
+const { SessionManager } = await import(existsSync(bundle) ? bundle : `${packageFolder}/dist/core/session-manager.js`);
 const session = SessionManager.open(file);
 if (text) session.appendMessage({ role: "user", content: [{ type: "text", text }], timestamp: Date.now() });
 const rows = [];

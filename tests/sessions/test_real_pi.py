@@ -1,6 +1,7 @@
 """pi itself opens what bayou writes, and bayou goes on with what pi then appends.
 
-Needs pi's npm package (0.74.2 or later) unpacked somewhere: BAYOU_PI_PACKAGE names its folder.
+Needs pi's npm package (0.74.2 or later) unpacked somewhere: BAYOU_PI_PACKAGE names its folder, BAYOU_NODE the
+node to run it with (the one on the path by default; releases after 1.0 need version 22).
 """
 
 import json
@@ -23,15 +24,19 @@ from app.values.entries import (
     MessageEntry,
     ModelChangeEntry,
     ThinkingLevelChangeEntry,
+    UsageEntry,
 )
-from app.values.messages import BashExecutionMessage
+from app.values.messages import BashExecutionMessage, SystemMessage
+from app.values.usage import Usage
 from app.values.wire import to_wire
 from tests.conftest import OUTSIDE
 from tests.sessions.say import answer, result, say
 
 PACKAGE = OUTSIDE.get("BAYOU_PI_PACKAGE", "")
+NODE = OUTSIDE.get("BAYOU_NODE") or shutil.which("node") or ""
+IS_OLD = PACKAGE != "" and json.loads(Path(PACKAGE, "package.json").read_text())["version"].startswith("0.")
 pytestmark = pytest.mark.skipif(
-    not (PACKAGE and shutil.which("node") and Path(PACKAGE, "dist").is_dir()),
+    not (PACKAGE and NODE and Path(PACKAGE, "dist").is_dir()),
     reason="BAYOU_PI_PACKAGE names no unpacked pi package, or there is no node",
 )
 
@@ -39,7 +44,7 @@ pytestmark = pytest.mark.skipif(
 def ask_pi(path: Path, append: str = "") -> dict[str, Any]:
     script = Path(__file__).with_name("ask_pi.mjs")
     done = subprocess.run(
-        ["node", str(script), PACKAGE, str(path), append],
+        [NODE, str(script), PACKAGE, str(path), append],
         capture_output=True,
         text=True,
         timeout=120,
@@ -85,6 +90,22 @@ def rich(folder: Path) -> SessionLog:
     log.append(say("after"))
     log.append(BranchSummaryEntry(parent_id=None, summary="elsewhere", from_id="root"))
     return log
+
+
+def add_what_newer_releases_know(log: SessionLog) -> None:
+    log.append(MessageEntry(parent_id=None, message=SystemMessage(sections={"a": "A", "b": "B"})))
+    log.append(MessageEntry(parent_id=None, message=SystemMessage(sections={"a": None})))
+    usage = Usage(input=5, total_tokens=5)
+    log.append(UsageEntry(parent_id=None, kind="cache_warm", provider="p", model="m", usage=usage))
+    failed, edited, called = (
+        log.append(answer("failed")),
+        log.append(say("long")),
+        log.append(answer("", "x")),
+    )
+    output = log.append(result("x", "too long"))
+    log.append(ContextEditEntry(parent_id=None, target_id=failed.id, replacement=None))
+    for target, content in ((edited, "short"), (called, "said"), (output, "cut"), (output, "cut again")):
+        log.append(ContextEditEntry(parent_id=None, target_id=target.id, replacement={"content": content}))
 
 
 def test_pi_reads_the_same_session(tmp_path: Path) -> None:

@@ -261,5 +261,9 @@ def _restore(session: Session, options: Options) -> None:
     """A resumed session keeps its own model, unless the command line names one."""
     if session.log.entries and options.model is None:
         session.restore_choice()
+    if session.conversation.recover_partial() is not None:
+        session.log.problems.append(
+            "bayou ended while an answer was being written; what had arrived of it is kept."
+        )
     if options.name:
         session.conversation.rename(" ".join(options.name.split()))

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from app.sessions.log import SessionLog
+from app.sessions.partial import PartialFile, left_behind
 from app.values.entries import (
     ContextEditEntry,
     CustomEntry,
@@ -69,6 +70,7 @@ class Conversation:
 
     def __init__(self, log: SessionLog) -> None:
         self.log = log
+        self._partial = PartialFile(log)
         self.messages: list[Message] = []
         self.declared = Declared()
         self.reload()
@@ -100,6 +102,22 @@ class Conversation:
             message = msgspec.structs.replace(message, id=stored.id)
         self._place(message)
         return message
+
+    def keep_partial(self, message: AssistantMessage) -> None:
+        """The answer so far, beside the log, so that a kill loses a second of it at most."""
+        self._partial.update(message, self.log.leaf_id)
+
+    def discard_partial(self) -> None:
+        self._partial.discard()
+
+    def recover_partial(self) -> AssistantMessage | None:
+        """An answer that a crash cut off becomes an aborted message; returns it, if there was one."""
+        partial = left_behind(self.log)
+        if partial is None or partial.leaf_id != self.log.leaf_id or self.log.is_read_only:
+            return None
+        recovered = self.record(partial.recovered())
+        self.discard_partial()
+        return recovered if isinstance(recovered, AssistantMessage) else None
 
     def record_state(self, entry: Entry) -> Entry:
         """Writes an entry that is not a message."""

@@ -27,6 +27,7 @@ from app.values.events import (
     Event,
     MessageEnd,
     MessageStart,
+    MessageUpdate,
     Notice,
     ToolExecutionEnd,
     TurnEnd,
@@ -60,6 +61,8 @@ class Steps(msgspec.Struct, kw_only=True):
     publish: Callable[[Event], Awaitable[None]]
     recover_overflow: Callable[[AssistantMessage], Awaitable[bool]] = _no_recovery
     """Makes room after an overflow; True: the run may go on."""
+    partial: Callable[[], AssistantMessage | None] = lambda: None
+    """The answer that is arriving, as far as it has."""
     turn_ended: Callable[[], Awaitable[None]] = _nothing
     """Records what waited for the turn to end."""
     observe: Callable[[Event], Awaitable[Event]] | None = None
@@ -79,7 +82,6 @@ class Runner:
     ) -> None:
         self.conversation = conversation
         self.countdown = Countdown()
-        self.partial: AssistantMessage | None = None
         self._queues = queues
         self._requests = requests
         self._steps = steps
@@ -148,10 +150,15 @@ class Runner:
         if self._steps.observe is not None:
             event = await self._steps.observe(event)
         match event:
+            case MessageUpdate():
+                if (partial := self._steps.partial()) is not None:
+                    self.conversation.keep_partial(partial)
             case MessageEnd(message=ToolResultMessage()):
                 pass  # recorded when its tool ended
             case MessageEnd():
                 event = msgspec.structs.replace(event, message=self.conversation.record(event.message))
+                if isinstance(event.message, AssistantMessage):
+                    self.conversation.discard_partial()
             case ToolExecutionEnd(message=ToolResultMessage() as result):
                 self.conversation.record(result)
             case AgentEnd():

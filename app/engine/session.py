@@ -126,6 +126,7 @@ class Session:
             make_ports=self._ports,
             classify=self._failure,
             publish=self.publish,
+            partial=lambda: self.turns.stream.partial if self.turns.stream else None,
             turn_ended=self._record_held_back,
             recover_overflow=self.compactor.recover,
         )

@@ -77,6 +77,8 @@ class Turns:
         sections: Callable[[], Mapping[str, str]],
     ) -> None:
         self.hooks = TurnHooks()
+        self.stream: AssistantStream | None = None
+        """The answer that is arriving, or arrived last."""
         self._choice = choice
         self._toolbox = toolbox
         self._queues = queues
@@ -125,7 +127,8 @@ class Turns:
             ),
             session_id=conversation.log.session_id,
         )
-        return await self._requests.send(ask, failure=problem)
+        self.stream = await self._requests.send(ask, failure=problem)
+        return self.stream
 
     async def _credential(self, provider: str) -> tuple[Credential, str | None]:
         """A key that cannot be had (a failing command, say) is the request's failure, in its own words."""

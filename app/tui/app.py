@@ -13,15 +13,14 @@ from typing import ClassVar
 from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Static
 
+from app.agent.queues import Queued
 from app.cli.assembly import Assembled
 from app.engine.session import Refused, Session
 from app.tui import bars, replay
-from app.tui.bars import Segment
 from app.tui.presenter import Presenter
 from app.tui.slash import EXPECTED, run_slash
-from app.values.content import Image
+from app.values.content import Image, text_of
 from app.values.events import (
     AgentSettled,
     AgentStart,
@@ -33,8 +32,11 @@ from app.values.events import (
     QueueUpdate,
     ToolExecutionStart,
 )
-from app.values.messages import AssistantMessage, CustomMessage
+from app.values.messages import CustomMessage
 from widgets.editor.prompt import PromptEditor
+from widgets.status.footer import StatusFooter
+from widgets.status.header import StatusHeader
+from widgets.status.queue import Kind, QueuedRow, QueueView
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 
@@ -85,6 +87,9 @@ class BayouApp(App[int]):
         self.home = home or Path.home()
         self.transcript = Transcript(id="transcript", clock=clock)
         self.editor = PromptEditor(id="editor")
+        self.header = StatusHeader(id="header")
+        self.footer = StatusFooter(id="footer")
+        self.queue_view = QueueView(id="queue")
         self.presenter = Presenter(self.session, self.transcript, self._note_event, clock)
         self.stop_signal = 0
         self._first_prompts = first_prompts
@@ -98,11 +103,11 @@ class BayouApp(App[int]):
         self._tasks: set[asyncio.Task[None]] = set()
 
     def compose(self) -> ComposeResult:
-        yield Static("", id="header", markup=False)
+        yield self.header
         yield self.transcript
-        yield Static("", id="queue", markup=False)
+        yield self.queue_view
         yield self.editor
-        yield Static("", id="footer", markup=False)
+        yield self.footer
 
     def on_mount(self) -> None:
         self.session.subscribe(self.presenter.show)
@@ -190,10 +195,10 @@ class BayouApp(App[int]):
             case AgentSettled():
                 self._set_activity("")
             case QueueUpdate():
-                self._show_queue(event)
+                self._show_queue()
             case ToolExecutionStart():
                 self._start_ticking()
-            case MessageEnd(message=AssistantMessage()):
+            case MessageEnd():
                 pass
             case _:
                 return
@@ -204,14 +209,11 @@ class BayouApp(App[int]):
         self.editor.follows_up = self.session.is_running
         self.editor.set_border_state(thinking_level=self.session.choice.thinking, status=text)
 
-    def _show_queue(self, event: QueueUpdate) -> None:
-        lines = [f"Steering: {_one_line(text)}" for text in event.steering]
-        lines += [f"Follow-up: {_one_line(text)}" for text in event.follow_up]
-        if lines:
-            lines.append("↳ Alt+Up takes them back")
-        queue = self.query_one("#queue", Static)
-        queue.update("\n".join(lines))
-        queue.display = bool(lines)
+    def _show_queue(self) -> None:
+        queues = self.session.queues
+        rows = [_queued(message, "steer") for message in queues.waiting("steering")]
+        rows += [_queued(message, "followUp") for message in queues.waiting("follow_up")]
+        self.queue_view.show(rows)
 
     def _start_ticking(self) -> None:
         """Elapsed times move once a second while a tool runs, and nothing moves otherwise."""
@@ -228,18 +230,8 @@ class BayouApp(App[int]):
         self.set_timer(1.0, tick)
 
     def _refresh_bars(self) -> None:
-        if not self.is_mounted:
-            return
-        width = self.size.width
-        left, right = bars.fit(
-            bars.footer_left(self.session, self.home), bars.footer_right(self.session), width
-        )
-        self.query_one("#footer", Static).update(_bar(left, right, width))
-        about = bars.header_text(self.session)
-        self.query_one("#header", Static).update(f"bayou  {about}"[: max(0, width)])
-
-    def on_resize(self) -> None:
-        self._refresh_bars()
+        self.footer.show(bars.footer(self.session, self.home))
+        self.header.show(bars.header(self.session))
 
     # Keys
 
@@ -396,12 +388,5 @@ def _images(message: PromptEditor.Submitted | PromptEditor.FollowUp) -> tuple[Im
     )
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:200]
-
-
-def _bar(left: list[Segment], right: list[Segment], width: int) -> str:
-    start = "  ".join(segment.text for segment in left)
-    end = "  ".join(segment.text for segment in right)
-    gap = max(1, width - len(start) - len(end))
-    return f"{start}{' ' * gap}{end}"[:width]
+def _queued(message: Queued, kind: Kind) -> QueuedRow:
+    return QueuedRow(id=message.id, kind=kind, text=text_of(message.content))

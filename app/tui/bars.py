@@ -2,62 +2,72 @@
 
 from pathlib import Path
 
-import msgspec
-
 from app.engine.session import Session
 from app.values.models import Model
+from widgets.status.segments import Segment
 
 
-class Segment(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of a bar. The higher `weight`, the longer it stays when the bar gets narrow."""
-
-    name: str
-    text: str
-    weight: int
-    tone: str = "muted"
-
-
-def footer_left(session: Session, home: Path) -> list[Segment]:
+def footer(session: Session, home: Path) -> list[Segment]:
+    """Where one is and what it costs on the left, who answers on the right."""
     usage = session.stats.usage
-    context = session.context_usage()
-    segments = [
-        Segment(name="path", text=short_path(session.cwd, home), weight=60),
-        Segment(name="name", text=session.log.name or "", weight=30),
-        Segment(name="input", text=f"↑{amount(usage.input)}" if usage.input else "", weight=40),
-        Segment(name="output", text=f"↓{amount(usage.output)}" if usage.output else "", weight=40),
-        Segment(name="cache", text=_cache(session), weight=20),
-        Segment(name="cost", text=f"${usage.cost.total:.3f}" if usage.cost.total else "", weight=45),
-    ]
-    if context is not None and context.tokens is not None:
-        percent = context.percent or 0
-        tone = "error" if percent > 90 else "warning" if percent > 70 else "muted"
-        text = f"{percent:.1f}%/{amount(context.context_window)}"
-        segments.append(Segment(name="context", text=text, weight=50, tone=tone))
     running = len(session.jobs.running())
-    segments.append(
-        Segment(name="jobs", text=f"{running} job{'s' if running > 1 else ''}" if running else "", weight=55)
-    )
-    return [segment for segment in segments if segment.text]
+    left = [
+        Segment(id="path", text=short_path(session.cwd, home), short=session.cwd.name, importance=6),
+        Segment(id="name", text=session.log.name or "", importance=3),
+        Segment(id="input", text=f"↑{amount(usage.input)}" if usage.input else "", importance=4),
+        Segment(id="output", text=f"↓{amount(usage.output)}" if usage.output else "", importance=4),
+        Segment(id="cache", text=_cache(session), importance=2),
+        Segment(id="cost", text=f"${usage.cost.total:.3f}" if usage.cost.total else "", importance=5),
+        Segment(
+            id="jobs",
+            text=f"{running} job{'s' if running > 1 else ''}" if running else "",
+            tone="accent",
+            importance=7,
+        ),
+    ]
+    return [*left, *_context(session), *_model(session)]
 
 
-def footer_right(session: Session) -> list[Segment]:
+def _context(session: Session) -> list[Segment]:
+    context = session.context_usage()
+    if context is None or context.tokens is None or not context.tokens:
+        return []
+    percent = context.percent or 0
+    tone = "error" if percent > 90 else "warning" if percent > 70 else "muted"
+    text = f"{percent:.1f}% of {amount(context.context_window)}"
+    return [
+        Segment(id="context", text=text, short=f"{percent:.0f}%", bar=percent / 100, tone=tone, importance=6)
+    ]
+
+
+def _model(session: Session) -> list[Segment]:
     model = session.choice.model
     if model is None:
-        return [Segment(name="model", text="no model", weight=90, tone="warning")]
-    segments = [Segment(name="model", text=model.id, weight=90)]
+        return [Segment(id="model", text="no model", tone="warning", importance=9, is_right=True)]
+    segments = [Segment(id="model", text=model.id, tone="text", importance=9, is_right=True)]
     if model.reasoning:
         level = session.choice.thinking
         text = "thinking off" if level == "off" else level
-        segments.append(Segment(name="thinking", text=text, weight=70))
+        segments.append(Segment(id="thinking", text=text, importance=5, is_right=True))
     return segments
 
 
-def header_text(session: Session) -> str:
+def header(session: Session) -> list[Segment]:
     """The offline model says plainly what it is."""
     model = session.choice.model
+    segments = [Segment(id="bayou", text="bayou", tone="accent", importance=9)]
     if model is not None and is_offline(model):
-        return "offline guide: no language model is connected. /help shows what it understands"
-    return session.log.name or ""
+        segments.append(
+            Segment(
+                id="offline",
+                text="offline guide: not a language model; type help to see what it understands",
+                short="offline guide",
+                tone="warning",
+                importance=8,
+            )
+        )
+    segments.append(Segment(id="name", text=session.log.name or "", importance=4))
+    return segments
 
 
 def is_offline(model: Model) -> bool:
@@ -89,19 +99,3 @@ def short_path(path: Path, home: Path) -> str:
     except ValueError:
         return str(path)
     return "~" if inside == Path() else f"~/{inside}"
-
-
-def fit(left: list[Segment], right: list[Segment], width: int) -> tuple[list[Segment], list[Segment]]:
-    """Drops the least important until the rest fits."""
-    kept = sorted([*left, *right], key=lambda segment: segment.weight)
-    while kept and _length(kept) > width:
-        kept.pop(0)
-    names = {segment.name for segment in kept}
-    return (
-        [segment for segment in left if segment.name in names],
-        [segment for segment in right if segment.name in names],
-    )
-
-
-def _length(segments: list[Segment]) -> int:
-    return sum(len(segment.text) for segment in segments) + 2 * max(0, len(segments) - 1) + 2

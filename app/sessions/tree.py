@@ -60,9 +60,7 @@ class Tree:
         self._parents: list[int] = []
         self._children: dict[int, list[int]] | None = None
         self._links = dict(links or {})
-        for entry in entries:
-            self._file(entry)
-        self._adopt([position for position in range(len(self.entries)) if self._is_orphan(position)])
+        self._adopt(self._load(entries))
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -72,23 +70,34 @@ class Tree:
 
     def add(self, entry: Entry) -> int:
         """Files an entry behind all others and returns its position."""
-        position = self._file(entry)
+        position = len(self.entries)
+        self._load((entry,))
         if self._children is not None:
             self._children.setdefault(self._parents[position], []).append(position)
         return position
 
-    def _file(self, entry: Entry) -> int:
-        position = len(self.entries)
-        self._parents.append(self._position_of_parent(entry))
-        self.entries.append(entry)
-        if entry.id:
-            if entry.id in self._index:
-                self.duplicates.append(entry.id)
-            self._index[entry.id] = position
-        kind = type(entry)
-        if kind is LabelEntry or kind is SessionInfoEntry:
-            self._note(entry)
-        return position
+    def _load(self, entries: Iterable[Entry]) -> list[int]:
+        """Files entries behind all others; returns the positions that found no parent. Runs for thousands at once."""
+        index, parents, orphans = self._index, self._parents, []
+        for position, entry in enumerate(entries, len(self.entries)):
+            entry_id, parent_id = entry.id, entry.parent_id
+            parent = NOWHERE
+            if parent_id is not None:
+                parent = index.get(parent_id, NOWHERE)
+                if parent == NOWHERE:
+                    parent = self._position_of_parent(entry)
+                    if parent == NOWHERE:
+                        orphans.append(position)
+            parents.append(parent)
+            self.entries.append(entry)
+            if entry_id:
+                if entry_id in index:
+                    self.duplicates.append(entry_id)
+                index[entry_id] = position
+            kind = type(entry)
+            if kind is LabelEntry or kind is SessionInfoEntry:
+                self._note(entry)
+        return orphans
 
     def _note(self, entry: Entry) -> None:
         """What the newest entry of its kind decides, wherever in the tree it stands."""
@@ -122,9 +131,6 @@ class Tree:
             seen.add(wanted)
             wanted = self._links[wanted]
         return NOWHERE
-
-    def _is_orphan(self, position: int) -> bool:
-        return self._parents[position] == NOWHERE and self.entries[position].parent_id is not None
 
     def _adopt(self, orphans: list[int]) -> None:
         """A parent that stands behind its child is only found now."""

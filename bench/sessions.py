@@ -1,0 +1,187 @@
+"""Figures of session files: opening, projecting, appending, listing, searching.
+
+Everything runs on files made here, in a temporary folder; what needs a clean memory runs in a process of its own.
+"""
+
+import gc
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from app.sessions.index import INDEX_NAME, SessionIndex
+from app.sessions.library import list_sessions, search_sessions, session_folder
+from app.sessions.log import SessionLog
+from app.values.codec import encode
+from app.values.content import Text, Thinking, ToolCall
+from app.values.entries import MessageEntry, SessionHeader
+from app.values.messages import AssistantMessage, Message, ToolResultMessage, user_message
+from bench.table import Row
+
+ENTRIES = 20_000
+MEGABYTE = 1_000_000
+
+
+def best(work: Callable[[], object], repeat: int = 5) -> float:
+    """Seconds of the fastest of several runs; what the run made is freed outside of them."""
+    found = []
+    for _ in range(repeat):
+        gc.collect()
+        started = time.perf_counter()
+        made = work()
+        found.append(time.perf_counter() - started)
+        del made
+    return min(found)
+
+
+def text(chance: random.Random, size: int) -> str:
+    return " ".join(f"word{chance.randrange(3000)}" for _ in range(size // 8))
+
+
+def turn(chance: random.Random, number: int) -> list[Message]:
+    """A prompt, a call, its result, an answer: about eleven kilobytes."""
+    call = ToolCall(id=f"call{number}", name="bash", arguments={"command": "ls -l"})
+    asked = (Thinking(thinking=text(chance, 500)), Text(text=text(chance, 600)), call)
+    return [
+        user_message(text(chance, 400)),
+        AssistantMessage(content=asked, provider="p", model="m", api="a", stop_reason="toolUse"),
+        ToolResultMessage(tool_call_id=call.id, tool_name="bash", content=(Text(text=text(chance, 6000)),)),
+        AssistantMessage(content=(Text(text=text(chance, 2200)),), provider="p", model="m", api="a"),
+    ]
+
+
+def write_large(path: Path, entries: int = ENTRIES) -> None:
+    chance = random.Random(1)
+    parent: str | None = None
+    with path.open("wb") as file:
+        file.write(encode(SessionHeader(id="large", cwd="/")) + b"\n")
+        for number in range(entries // 4):
+            for message in turn(chance, number):
+                entry = MessageEntry(parent_id=parent, message=message)
+                parent = entry.id
+                file.write(encode(entry) + b"\n")
+
+
+def rows() -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        yield from opening(folder)
+        yield from appending(folder)
+    with tempfile.TemporaryDirectory() as name:
+        yield from library(Path(name))
+
+
+def opening(folder: Path) -> Iterator[Row]:
+    path = folder / "large.jsonl"
+    write_large(path)
+    lines = path.read_bytes().split(b"\n")[:-1]
+    kept = best(lambda: [msgspec.json.decode(line) for line in lines])
+    dropped = best(lambda: [None for line in lines if msgspec.json.decode(line) is None])
+    opened = best(lambda: SessionLog.open(path, read_only=True))
+    size = path.stat().st_size
+    about = f"open {size / MEGABYTE:.0f} MB, {ENTRIES} entries"
+    yield Row(
+        name=about,
+        figure=opened * 1000,
+        unit="ms",
+        ratio=opened / kept,
+        reference="json.decode, kept",
+        limit="2.5x",
+    )
+    yield Row(
+        name=about, figure=opened * 1000, unit="ms", ratio=opened / dropped, reference="json.decode, dropped"
+    )
+    memory = peak_of_opening(path)
+    yield Row(
+        name="  its peak memory",
+        figure=memory / MEGABYTE,
+        unit="MB",
+        ratio=memory / size,
+        reference="the file",
+        limit="4x",
+    )
+    log = SessionLog.open(path, read_only=True)
+    leaf = log.entries[4999].id
+    yield Row(
+        name="project 5,000 entries", figure=best(lambda: log.project(leaf)) * 1000, unit="ms", limit="15 ms"
+    )
+
+
+_PEAK = """
+import re, resource, sys
+from pathlib import Path
+from app.sessions.log import SessionLog
+
+def peak():
+    status = Path("/proc/self/status")
+    if status.exists():
+        return int(re.search(r"VmHWM:\\s+(\\d+)", status.read_text())[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+before = peak()
+log = SessionLog.open(Path(sys.argv[1]), read_only=True)
+print(peak() - before)
+"""
+
+
+def peak_of_opening(path: Path) -> float:
+    """Bytes that a fresh process grows by."""
+    command = [sys.executable, "-c", _PEAK, str(path)]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def appending(folder: Path) -> Iterator[Row]:
+    """To the large file of `opening`, against a new one."""
+
+    def per_entry(log: SessionLog) -> float:
+        message = turn(random.Random(2), 1)[0]
+        count = 300
+
+        def work() -> None:
+            for _ in range(count):
+                log.append(MessageEntry(parent_id=None, message=message))
+
+        return best(work) / count
+
+    new = SessionLog.create(folder, folder)
+    small = per_entry(new)
+    large = per_entry(SessionLog.open(folder / "large.jsonl"))
+    yield Row(
+        name="append to 50 MB", figure=large * 1e6, unit="µs", ratio=large / small, reference="to a new file"
+    )
+
+
+def library(root: Path, sessions: int = 2000) -> Iterator[Row]:
+    chance = random.Random(3)
+    for number in range(sessions):
+        cwd = Path(f"/project{number % 20}")
+        path = session_folder(root, cwd) / f"2026_session-{number:05d}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        entries = [MessageEntry(parent_id=None, message=message) for message in turn(chance, number)]
+        lines = [SessionHeader(id=f"session-{number:05d}", cwd=str(cwd)), *entries]
+        path.write_bytes(b"".join(encode(line) + b"\n" for line in lines))
+    here = Path("/project3")
+    started = time.perf_counter()
+    list_sessions(root, here)
+    cold = time.perf_counter() - started
+    yield Row(name=f"list {sessions} sessions, cold", figure=cold, unit="s", limit="3 s")
+    warm = best(lambda: list_sessions(root, here))
+    yield Row(name=f"list {sessions} sessions, warm", figure=warm * 1000, unit="ms", limit="100 ms")
+    for query in ("word77", "word77 word78", '"word5 word6"'):
+        found = best(lambda query=query: search_sessions(root, query))
+        yield Row(name=f"search {query}", figure=found * 1000, unit="ms", limit="50 ms")
+    index = SessionIndex(root)
+    size = (root / INDEX_NAME).stat().st_size
+    index.close()
+    yield Row(name="the index", figure=size / MEGABYTE, unit="MB")
+
+
+if __name__ == "__main__":
+    for row in rows():
+        ratio = f"{row.ratio:6.2f}x {row.reference}" if row.ratio is not None else ""
+        print(f"{row.name:36}{row.figure:10.2f} {row.unit:3} {ratio:28} {row.limit}")

@@ -24,7 +24,13 @@ _FOREIGN_PREFIXES = ("BAYOU_", "PI_", "TEXTUAL_", "XDG_", "GIT_")
 _FOREIGN_SUFFIXES = ("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_ACCESS_TOKEN", "_SECRET_ACCESS_KEY")
 _FOREIGN = {"NO_COLOR", "FORCE_COLOR", "COLORFGBG", "EDITOR", "VISUAL", "TMUX", "SSH_TTY", "SSH_CONNECTION"}
 _KEPT = {"TEXTUAL_SNAPSHOT_TEMPDIR", "TEXTUAL_SNAPSHOT_FILE_OPEN_PREFIX"}
-_FIXED = {"TZ": "UTC", "LC_ALL": "C.UTF-8", "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+_FIXED = {
+    "TZ": "UTC",
+    "LC_ALL": "C.UTF-8",
+    "TERM": "xterm-256color",
+    "COLORTERM": "truecolor",
+    "BAYOU_OFFLINE_PACE": "0",
+}
 
 _numbers = itertools.count()
 

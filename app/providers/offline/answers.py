@@ -1,0 +1,213 @@
+"""The guide's decision: one answer to one context. A pure function, so that the same question has the same answer."""
+
+import msgspec
+
+from app.providers.contract import Context
+from app.providers.offline import demos
+from app.providers.offline.followups import in_full
+from app.providers.offline.forms import FORMS, greeting, help_text
+from app.providers.offline.plans import Plan, Step, plan, purposes
+from app.providers.offline.situation import Round, Situation, situation_of
+from app.providers.offline.summaries import is_summary_request, summary
+from app.providers.offline.telling import first_line, names_in, tell
+from app.providers.offline.wishes import Demo, Help, Incomplete, Talking, Unclear
+
+_DEMO_TOOLS = (
+    Step(tool="ls", arguments={}, verb="list", object="`.`"),
+    Step(
+        tool="bash", arguments={"command": "sleep 1; echo one second later"}, verb="wait", object="a second"
+    ),
+    Step(
+        tool="read",
+        arguments={"path": "a-file-that-does-not-exist"},
+        verb="read",
+        object="a file that is not there",
+    ),
+)
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    thinking: str = ""
+    text: str = ""
+    steps: tuple[Step, ...] = ()
+    error: str = ""
+    """Ends the answer as a failure in these words."""
+
+
+def answer_to(context: Context) -> Reply:
+    if is_summary_request(context):
+        return Reply(text=summary(context))
+    situation = situation_of(context)
+    if not situation.request:
+        return Reply(text="There is nothing to answer. " + _examples())
+    said = in_full(situation)
+    if said.answer:
+        return Reply(text=_joined(_told(situation), said.answer))
+    todo = plan(said.request, situation)
+    progress = _Progress(todo, situation)
+    if not situation.rounds:
+        return _first(todo, situation)
+    return progress.next()
+
+
+def _first(todo: Plan, situation: Situation) -> Reply:
+    """The answer that begins with a request."""
+    demo = next((wish for wish in todo.talk if isinstance(wish, Demo)), None)
+    steps = todo.groups[0] if todo.groups else ()
+    if demo is not None and demo.kind == "tools":
+        steps = tuple(step for step in _DEMO_TOOLS if step.tool in situation.tools)
+    text = _joined(
+        _told(situation),
+        _images(situation),
+        *(_talk(wish) for wish in todo.talk),
+        *todo.refusals,
+        f"I will {purposes(steps)}." if steps else "",
+    )
+    error = demos.ERROR if demo is not None and demo.kind == "error" else ""
+    return Reply(thinking=_thoughts(todo, steps), text=text, steps=steps, error=error)
+
+
+class _Progress:
+    """Where a request of several groups stands, read from what was done for it."""
+
+    def __init__(self, todo: Plan, situation: Situation) -> None:
+        self._todo = todo
+        self._situation = situation
+
+    def next(self) -> Reply:
+        rounds = self._situation.rounds
+        groups = self._todo.groups
+        done = len(rounds)
+        last = rounds[-1]
+        if not last:
+            return Reply(text=_told(self._situation) or "I have nothing to add.")
+        if done > 1 and _has_failed(rounds[-2]):
+            return self._offer(last)  # the last round looked for what the one before did not find
+        if _has_failed(last):
+            return self._after_failure(last, groups[done:])
+        if done < len(groups):
+            steps = groups[done]
+            return Reply(
+                thinking=f"{done} of {len(groups)} steps are done; next: {purposes(steps)}.",
+                text=_joined(_told(self._situation), f"Next I will {purposes(steps)}."),
+                steps=steps,
+            )
+        return Reply(text=_joined(_told(self._situation), *_found_offers(last)))
+
+    def _after_failure(self, last: Round, left: tuple[tuple[Step, ...], ...]) -> Reply:
+        told = _told(self._situation)
+        dropped = f"I stopped there and did not {purposes(left[0])}." if left else ""
+        names = _missing_names(last)
+        if names and "find" in self._situation.tools:
+            steps = tuple(
+                Step(tool="find", arguments={"pattern": f"*{name}*"}, verb="find", object=f"`*{name}*`")
+                for name in names
+            )
+            return Reply(
+                thinking="A file is not where it was said to be. Perhaps it is elsewhere: I look for its name.",
+                text=_joined(told, dropped, f"I will {purposes(steps)}: perhaps it is somewhere else."),
+                steps=steps,
+            )
+        return Reply(text=_joined(told, dropped, "What shall I do instead?"))
+
+    def _offer(self, last: Round) -> Reply:
+        offers = _found_offers(last)
+        if offers:
+            return Reply(text=_joined(_told(self._situation), "Did you mean one of these?", *offers))
+        return Reply(
+            text=_joined(_told(self._situation), "What shall I do instead? `list` shows what is here.")
+        )
+
+
+def _has_failed(results: Round) -> bool:
+    return any(exchange.result.is_error for exchange in results)
+
+
+def _missing_names(results: Round) -> tuple[str, ...]:
+    """Names of files that could not be read because there is no such file."""
+    names = [
+        exchange.argument("path").rstrip("/").rsplit("/", 1)[-1]
+        for exchange in results
+        if exchange.result.is_error
+        and exchange.call.name in ("read", "edit")
+        and any(
+            word in exchange.text.lower()
+            for word in ("no such file", "not found", "does not exist", "enoent")
+        )
+    ]
+    return tuple(dict.fromkeys(name for name in names if name and not set(name) & set("*?[{")))[:3]
+
+
+def _found_offers(results: Round) -> list[str]:
+    """Files that `find` found, to be read by their number."""
+    paths: list[str] = []
+    for exchange in results:
+        if exchange.call.name == "find" and not exchange.result.is_error:
+            folder = exchange.argument("path").rstrip("/")
+            paths += [f"{folder}/{name}" if folder else name for name in names_in(exchange)]
+    files = [path for path in paths if not path.endswith("/")][:5]
+    if not files:
+        return []
+    lines = "\n".join(f"{number}. `read {_quoted(path)}`" for number, path in enumerate(files, 1))
+    return [f"{lines}\n\nSay a number, or `all`."]
+
+
+def _quoted(path: str) -> str:
+    return f'"{path}"' if " " in path or "," in path else path
+
+
+def _told(situation: Situation) -> str:
+    """What came back since the last answer, and what came beside it."""
+    notes = [f"I was also given a note ({note.custom_type})." for note in situation.notes]
+    return _joined(tell(situation.fresh) if situation.fresh else "", *notes)
+
+
+def _images(situation: Situation) -> str:
+    if not situation.image_count:
+        return ""
+    return "I cannot see images; the ones you attached are in the session for a model that can."
+
+
+def _talk(wish: Talking) -> str:
+    match wish:
+        case Help():
+            return greeting() if wish.is_greeting else help_text()
+        case Incomplete():
+            return wish.question
+        case Unclear():
+            return _unclear(wish.text)
+        case Demo():
+            return {"markdown": demos.MARKDOWN, "long": demos.long_text()}.get(wish.kind, "")
+
+
+def _unclear(text: str) -> str:
+    what = f"I do not understand “{first_line(text, 60)}”. " if text else ""
+    words = [word for word in text.replace("`", "").split() if len(word.strip(".,;:!?")) > 3]
+    longest = max(words, key=len).strip(".,;:!?\"'") if words else ""
+    if not longest or not all(character.isalnum() or character in "_-./" for character in longest):
+        return what + _examples()
+    return (
+        f"{what}I am a small program, not a language model. Shall I look for a word of it?\n\n"
+        f"1. `grep {longest}`\n2. `find {longest}`\n3. `help`\n\nSay a number, or something like "
+        f"`{FORMS[0].example}`."
+    )
+
+
+def _examples() -> str:
+    return f"Say something like `{FORMS[0].example}`; `help` lists what I understand."
+
+
+def _thoughts(todo: Plan, steps: tuple[Step, ...]) -> str:
+    if not steps:
+        return "Nothing has to be looked up for this."
+    count = len(steps)
+    together = f" These {count} do not depend on each other, so I ask for them at once." if count > 1 else ""
+    later = len(todo.groups) - 1
+    after = (
+        f" {later} more step{'s' if later > 1 else ''} will follow, if this succeeds." if later > 0 else ""
+    )
+    return f"The request asks me to {purposes(steps)}.{together}{after}"
+
+
+def _joined(*paragraphs: str) -> str:
+    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)

@@ -1,0 +1,221 @@
+"""What a verb's words are about: paths, ranges, patterns, replacements. Which verb they belong to: `words`."""
+
+import re
+from collections.abc import Callable, Iterator
+
+from app.providers.offline.forms import DEMOS
+from app.providers.offline.quotes import Quotes, is_quoted
+from app.providers.offline.wishes import (
+    IT,
+    Demo,
+    EditFile,
+    FindName,
+    Help,
+    Incomplete,
+    ListFolder,
+    MapFile,
+    ReadFile,
+    RunCommand,
+    SearchText,
+    Wish,
+    WriteFile,
+)
+
+_FILLER = re.compile(
+    r"^(?:(?:a|an|all|any|to|for|of)\s+"
+    r"|(?:the|me|my|our|this|file|files|folder|directory|contents? of|named|called|text|occurrences of|command)"
+    r"(?:\s+|$))+",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+|\s+", re.IGNORECASE)
+_RANGE = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?:-(?P<last>\d*))?")
+_LINES = re.compile(
+    r"(?:(?:from\s+)?lines?\s+(?P<first>\d+)(?:\s*(?:-|to|until)\s*(?P<last>\d+))?)(?:\s+(?:of|in|from)\s+)?",
+    re.IGNORECASE,
+)
+_SYMBOL = re.compile(
+    r"(?:the\s+)?(?:symbol|function|class|method|section|heading)\s+(?P<name>\S+)\s+(?:in|of|from)\s+(?P<path>.+)",
+    re.IGNORECASE,
+)
+_IN = re.compile(r"^(?P<what>.+?)\s+(?:in|under|inside|within)\s+(?P<where>\S.*)$", re.IGNORECASE | re.DOTALL)
+_REPLACE = re.compile(
+    r"^\s*(?:replace\s+)?(?P<old>.+?)\s+(?:with|by)\s+(?P<new>.*)$", re.IGNORECASE | re.DOTALL
+)
+_NEXT_REPLACE = re.compile(r"\s*(?:[;,]|\band\b)\s*(?=replace\b)", re.IGNORECASE)
+_PRONOUNS = {"it", "that", "this", "them", "that file", "this file", "the file", "same file", "the same file"}
+
+
+def wishes_of(verb: str, word: str, argument: str, quotes: Quotes) -> Iterator[Wish]:
+    """The wishes that `verb` (said as `word`) with its argument amounts to; at least one."""
+    if verb == "edit":
+        yield _edit(word, argument, quotes)
+        return
+    yield from _BY_VERB[verb](argument, quotes)
+
+
+def _read(argument: str, quotes: Quotes) -> Iterator[Wish]:
+    symbol = _SYMBOL.fullmatch(argument)
+    if symbol:
+        yield ReadFile(path=_path(symbol["path"], quotes), symbol=quotes.put_back(symbol["name"]))
+        return
+    lines = _LINES.search(argument)
+    rest = (argument[: lines.start()] + " " + argument[lines.end() :]) if lines else argument
+    paths = _paths(rest, quotes)
+    if not paths:
+        yield Incomplete(verb="read", question="Which file should I read? Say, for example: `read README.md`")
+    for path in paths:
+        if lines:
+            yield ReadFile(path=path, first=int(lines["first"]), last=int(lines["last"] or lines["first"]))
+        else:
+            yield _with_range(path)
+
+
+def _with_range(path: str) -> ReadFile:
+    match = _RANGE.fullmatch(path)
+    if match is None:
+        return ReadFile(path=path)
+    first = int(match["first"])
+    last = first if match["last"] is None else int(match["last"]) if match["last"] else None
+    return ReadFile(path=match["path"], first=first, last=last)
+
+
+def _map(argument: str, quotes: Quotes) -> Iterator[Wish]:
+    paths = _paths(argument, quotes)
+    if not paths:
+        yield Incomplete(verb="map", question="Of which file should I make a map? Say: `map FILE`")
+    for path in paths:
+        yield MapFile(path=path)
+
+
+def _find(argument: str, quotes: Quotes) -> Iterator[Wish]:
+    what, folder = _what_and_where(argument, quotes)
+    names = _paths(what, quotes)
+    if not names:
+        yield Incomplete(verb="find", question="What is the name of what I should find? Say: `find NAME`")
+    for name in names:
+        yield FindName(name=name, folder=folder)
+
+
+def _grep(argument: str, quotes: Quotes) -> Iterator[Wish]:
+    what, where = _what_and_where(argument, quotes)
+    pattern = quotes.put_back(what if is_quoted(what) else _FILLER.sub("", what)).strip()
+    if not pattern:
+        yield Incomplete(verb="grep", question="What should I search for? Say: `grep PATTERN`")
+        return
+    yield SearchText(pattern=pattern, where=where)
+
+
+def _list(argument: str, quotes: Quotes) -> Iterator[Wish]:
+    text = re.sub(r"^(?:the\s+)?(?:files|contents?|everything)?\s*(?:in|of|here)\b", "", argument, flags=re.I)
+    paths = _paths(text, quotes)
+    if not paths:
+        yield ListFolder()
+    for path in paths:
+        yield ListFolder(path=path)
+
+
+def _run(argument: str, quotes: Quotes) -> Iterator[Wish]:
+    # A command that is quoted as a whole loses its quotes; quotes inside one belong to the shell.
+    whole = is_quoted(argument)
+    command = (quotes.put_back(argument) if whole else quotes.put_back_quoted(argument)).strip()
+    if not command:
+        yield Incomplete(verb="run", question="Which command should I run? Say: `run COMMAND`")
+        return
+    yield RunCommand(command=command)
+
+
+def _write(argument: str, quotes: Quotes) -> Iterator[Wish]:
+    match = re.match(r"(?P<path>\S+?)\s*(?::|\bwith\b)\s*(?P<text>.+)", _FILLER.sub("", argument), re.DOTALL)
+    if match is None:
+        yield Incomplete(verb="write", question="What should the file contain? Say: `write FILE: TEXT`")
+        return
+    text = match["text"].strip()
+    body = quotes.put_back(text) if is_quoted(text) else quotes.put_back_quoted(text)
+    yield WriteFile(path=_path(match["path"], quotes), text=body if body.endswith("\n") else body + "\n")
+
+
+def _edit(word: str, argument: str, quotes: Quotes) -> Wish:
+    path, changes = None, argument
+    if word == "replace":
+        what = _IN.match(argument) if not _REPLACE.match(argument) else _last_in(argument)
+        if what:
+            path, changes = what["where"], what["what"]
+    else:
+        match = re.match(r"(?P<path>\S+?)\s*(?::|,|\s)\s*(?P<rest>.*)$", argument + " ", re.DOTALL)
+        if match:
+            path, changes = match["path"], match["rest"].strip()
+    where = _path(path, quotes) if path else None
+    replacements = tuple(_replacements(changes, quotes))
+    if not replacements:
+        name = where or "FILE"
+        question = f"What should I change in {name}? Say: `edit {name}: replace A with B`"
+        return Incomplete(verb="edit", question=question)
+    return EditFile(path=where, replacements=replacements)
+
+
+def _last_in(argument: str) -> "re.Match[str] | None":
+    """`A with B in FILE`: the file is behind the last `in`, if that is one word."""
+    return re.match(r"^(?P<what>.+)\s+in\s+(?P<where>\S+)\s*$", argument, re.IGNORECASE | re.DOTALL)
+
+
+def _replacements(text: str, quotes: Quotes) -> Iterator[tuple[str, str]]:
+    for part in _NEXT_REPLACE.split(text):
+        match = _REPLACE.match(part)
+        if match:
+            yield quotes.put_back(match["old"].strip()), quotes.put_back(match["new"].strip())
+
+
+def _demo(argument: str, quotes: Quotes) -> Iterator[Wish]:
+    kind = quotes.put_back(argument).strip().lower()
+    if kind in DEMOS:
+        yield Demo(kind=kind)
+    else:
+        yield Incomplete(
+            verb="demo", question=f"There are these demos: {', '.join(DEMOS)}. Say: `demo {DEMOS[0]}`"
+        )
+
+
+def _help(argument: str, quotes: Quotes) -> Iterator[Wish]:
+    yield Help()
+
+
+def _what_and_where(argument: str, quotes: Quotes) -> tuple[str, str | None]:
+    match = _IN.match(argument)
+    if match is None:
+        return argument, None
+    where = quotes.put_back(_FILLER.sub("", match["where"])).strip()
+    return match["what"], None if where.lower() in ("here", "this project", "") else where
+
+
+def _paths(text: str, quotes: Quotes) -> list[str]:
+    cleaned = text.strip()
+    if cleaned.lower() in _PRONOUNS:
+        return [IT]
+    cleaned = _FILLER.sub("", cleaned)
+    return [
+        _path(word, quotes) for word in _BETWEEN.split(cleaned) if word.strip(".,;!?") or word in (".", "..")
+    ]
+
+
+def _path(text: str, quotes: Quotes) -> str:
+    word = quotes.put_back(text.strip()).strip()
+    if word.lower() in _PRONOUNS:
+        return IT
+    if word not in (".", "..") and not is_quoted(text):
+        word = word.rstrip(",;:!?")
+        if word.endswith(".") and not word.endswith(("/.", "..")):
+            word = word[:-1]
+    return word.removeprefix("@")
+
+
+_BY_VERB: dict[str, Callable[[str, Quotes], Iterator[Wish]]] = {
+    "read": _read,
+    "map": _map,
+    "find": _find,
+    "grep": _grep,
+    "list": _list,
+    "run": _run,
+    "write": _write,
+    "demo": _demo,
+    "help": _help,
+}

@@ -1,0 +1,83 @@
+"""`offline/guide`: a deterministic agent behind the same contract as all other models. It is no language model.
+
+It is what bayou opens on without credentials: it understands plain requests (`forms`), really calls the tools
+and tells what came back. What it answers is decided in `answers`; here that is streamed.
+"""
+
+import os
+import random
+from typing import Final
+
+from app.providers.contract import AssistantStream, Context, StreamOptions
+from app.providers.offline.answers import Reply, answer_to
+from app.providers.pieces import CHARACTERS_PER_TOKEN, Sender, sizes, with_output
+from app.values.codec import encode
+from app.values.content import Text, Thinking, ToolCall
+from app.values.models import Model
+from app.values.usage import Usage
+
+TOKENS_PER_SECOND: Final = 150.0
+"""A pace at which one can read along."""
+PACE_VARIABLE: Final = "BAYOU_OFFLINE_PACE"
+"""Environment: tokens per second, 0 for as fast as possible."""
+
+
+def offline_model(tokens_per_second: float | None = None) -> Model:
+    """The model; with a pace of its own, or with that of the environment."""
+    return Model(
+        id="guide",
+        name="Offline guide (no language model)",
+        api="offline",
+        provider="offline",
+        reasoning=True,
+        input=("text", "image"),
+        context_window=128_000,
+        max_tokens=8_192,
+        compat=None if tokens_per_second is None else {"tokensPerSecond": tokens_per_second},
+    )
+
+
+async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
+    if options.hooks.on_response is not None:
+        await options.hooks.on_response(200, {})
+    reply = answer_to(context)
+    stream.draft.usage = _prompt_usage(context)
+    sender = Sender(stream, size=sizes(random.Random(0), 2, 14), tokens_per_second=pace_of(model))
+    for block in _blocks(reply, stream, with_thinking=options.thinking != "off"):
+        await sender.send(block)
+    stream.draft.usage = with_output(stream.draft.usage, stream.draft.content)
+    if reply.error:
+        stream.draft.stop_reason = "error"
+        stream.draft.error_message = reply.error
+
+
+def pace_of(model: Model) -> float:
+    """Tokens per second: the model's own, the environment's, or the default."""
+    chosen = (model.compat or {}).get("tokensPerSecond", os.environ.get(PACE_VARIABLE))
+    try:
+        return TOKENS_PER_SECOND if chosen is None else max(0.0, float(chosen))
+    except (TypeError, ValueError):
+        return TOKENS_PER_SECOND
+
+
+def _blocks(
+    reply: Reply, stream: AssistantStream, *, with_thinking: bool
+) -> list[Thinking | Text | ToolCall]:
+    blocks: list[Thinking | Text | ToolCall] = []
+    if reply.thinking and with_thinking:
+        blocks.append(Thinking(thinking=reply.thinking))
+    if reply.text:
+        blocks.append(Text(text=reply.text))
+    answer_id = stream.partial.id
+    for number, step in enumerate(reply.steps, 1):
+        blocks.append(
+            ToolCall(id=f"call_{answer_id}_{number}", name=step.tool, arguments=dict(step.arguments))
+        )
+    return blocks
+
+
+def _prompt_usage(context: Context) -> Usage:
+    length = len(context.system_prompt) + sum(
+        len(encode(value)) for value in (*context.tools, *context.messages)
+    )
+    return Usage(input=length // CHARACTERS_PER_TOKEN, total_tokens=length // CHARACTERS_PER_TOKEN)

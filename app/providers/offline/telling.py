@@ -1,0 +1,219 @@
+"""Tells in words what tool calls brought back. Looks at what the model reads, as a model would."""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import PurePosixPath
+
+from app.providers.offline.situation import Exchange, Round
+from app.values.content import Image
+
+_LANGUAGES = {
+    ".py": "python", ".js": "javascript", ".ts": "typescript", ".tsx": "tsx", ".rs": "rust", ".go": "go",
+    ".c": "c", ".h": "c", ".cpp": "cpp", ".java": "java", ".rb": "ruby", ".sh": "bash", ".md": "markdown",
+    ".toml": "toml", ".json": "json", ".yaml": "yaml", ".yml": "yaml", ".html": "html", ".css": "css",
+}  # fmt: skip
+_DEFINITION = re.compile(
+    r"^\s*(?:export\s+|pub\s+|async\s+|static\s+|default\s+)*(?:def|class|function|func|fn|struct|interface|type)\s+"
+    r"(?:\([^)]*\)\s*)?(\w+)",
+    re.MULTILINE,
+)
+_NOTICE = re.compile(r"\n\n\[(?P<notice>[^\n]*)\]\s*\Z")
+_EXIT = re.compile(r"\n\n(?P<end>Command (?:exited with code|timed out|aborted)[^\n]*)\s*\Z")
+_MATCH = re.compile(r"^(?P<path>.+?):\d+: ", re.MULTILINE)
+_MORE = re.compile(r"offset=\d+")
+_SHOWN_LINES = 6
+_SHOWN_OUTPUT = 12
+_SHOWN_NAMES = 10
+
+
+def tell(results: Round) -> str:
+    """One result in some detail; several as a list."""
+    if len(results) == 1:
+        return _in_detail(results[0])
+    lines = [f"- {_in_short(exchange)}" for exchange in results]
+    failed = sum(exchange.result.is_error for exchange in results)
+    head = f"{len(results)} results" + (f", {failed} of them failed" if failed else "")
+    return f"{head}:\n\n" + "\n".join(lines)
+
+
+def first_line(text: str, width: int = 200) -> str:
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "(nothing)")
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def fenced(text: str, language: str = "text") -> str:
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _in_short(exchange: Exchange) -> str:
+    if exchange.result.is_error and exchange.call.name != "bash":
+        return f"{_subject(exchange)} failed: {first_line(exchange.text)}"
+    return _SHORT.get(exchange.call.name, _any_short)(exchange)
+
+
+def _in_detail(exchange: Exchange) -> str:
+    short = _in_short(exchange)
+    if exchange.result.is_error and exchange.call.name != "bash":
+        return short
+    more = _DETAIL.get(exchange.call.name, _no_detail)(exchange)
+    return f"{short}\n\n{more}" if more else short
+
+
+def _subject(exchange: Exchange) -> str:
+    subject = exchange.argument("path") or exchange.argument("command") or exchange.argument("pattern")
+    return f"{exchange.call.name} `{first_line(subject, 80)}`" if subject else exchange.call.name
+
+
+def _body(exchange: Exchange) -> str:
+    return _NOTICE.sub("", exchange.text)
+
+
+def _read_short(exchange: Exchange) -> str:
+    name = f"`{exchange.argument('path')}`"
+    if any(isinstance(part, Image) for part in exchange.result.content):
+        return f"{name} is an image. I cannot see it; you can, in its card above."
+    details = exchange.result.details if isinstance(exchange.result.details, dict) else {}
+    if exchange.call.arguments.get("map"):
+        return f"The map of {name} has {_count(len(_body(exchange).splitlines()), 'line')}."
+    if details.get("directory"):
+        return f"{name} is a folder with {_count(details.get('entries', 0), 'entry', 'entries')}."
+    first, last, total = (details.get(key) for key in ("firstLine", "lastLine", "totalLines"))
+    if total == 0:
+        return f"{name} is empty."
+    if first is None or last is None or total is None:
+        return f"{name}: {_count(len(_body(exchange).splitlines()), 'line')}."
+    if last - first + 1 >= total:
+        return f"{name} has {_count(total, 'line')}{_definitions(_body(exchange))}."
+    return f"{name}: lines {first:,} to {last:,} of {total:,}{_definitions(_body(exchange))}."
+
+
+def _definitions(text: str) -> str:
+    names = list(dict.fromkeys(_DEFINITION.findall(text)))
+    if not names:
+        return ""
+    shown = ", ".join(f"`{name}`" for name in names[:5])
+    return f" and defines {shown}" + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def _read_detail(exchange: Exchange) -> str:
+    if any(isinstance(part, Image) for part in exchange.result.content):
+        return ""
+    lines = _body(exchange).splitlines()
+    if not lines:
+        return ""
+    is_map = bool(exchange.call.arguments.get("map"))
+    count = _SHOWN_OUTPUT if is_map else _SHOWN_LINES
+    language = "text" if is_map else _LANGUAGES.get(PurePosixPath(exchange.argument("path")).suffix, "text")
+    sample = fenced("\n".join(line[:120] for line in lines[:count]), language)
+    more = "\n\nSay `more` for the lines that follow." if _MORE.search(exchange.text[-400:]) else ""
+    return f"{'It reads' if len(lines) <= count else 'It begins'}:\n\n{sample}{more}"
+
+
+def _bash_output(exchange: Exchange) -> tuple[str, str]:
+    """Output and how the command ended."""
+    ending = _EXIT.search(exchange.text)
+    output = exchange.text[: ending.start()] if ending else exchange.text
+    return output.strip("\n"), ending["end"] if ending else ""
+
+
+def _bash_short(exchange: Exchange) -> str:
+    output, ending = _bash_output(exchange)
+    command = f"`{first_line(exchange.argument('command'), 80)}`"
+    lines = 0 if output in ("", "(no output)") else len(output.splitlines())
+    wrote = f"wrote {_count(lines, 'line')}" if lines else "wrote nothing"
+    if not exchange.result.is_error:
+        return f"{command} succeeded and {wrote}."
+    how = ending.removeprefix("Command ") or first_line(output)
+    return f"{command} failed ({how}) and {wrote}."
+
+
+def _bash_detail(exchange: Exchange) -> str:
+    output, _ = _bash_output(exchange)
+    if output in ("", "(no output)"):
+        return ""
+    lines = output.splitlines()
+    head = "Its last lines:\n\n" if len(lines) > _SHOWN_OUTPUT else ""
+    return head + fenced("\n".join(line[:160] for line in lines[-_SHOWN_OUTPUT:]))
+
+
+def _files_with_matches(exchange: Exchange) -> Counter[str]:
+    return Counter(_MATCH.findall(exchange.text))
+
+
+def _grep_short(exchange: Exchange) -> str:
+    files = _files_with_matches(exchange)
+    pattern = f"`{first_line(exchange.argument('pattern'), 80)}`"
+    if not files:
+        return f"Nothing matches {pattern}."
+    return f"{pattern} is on {_count(files.total(), 'line')} in {_count(len(files), 'file')}."
+
+
+def _grep_detail(exchange: Exchange) -> str:
+    files = _files_with_matches(exchange)
+    if not files:
+        return ""
+    rows = "\n".join(f"| `{path}` | {count} |" for path, count in files.most_common(_SHOWN_NAMES))
+    rest = f"\n\nand {len(files) - _SHOWN_NAMES} more files." if len(files) > _SHOWN_NAMES else ""
+    return f"| File | Lines |\n|---|---:|\n{rows}{rest}"
+
+
+def names_in(exchange: Exchange) -> list[str]:
+    """The paths or entries that `find` or `ls` listed."""
+    text = _body(exchange)
+    if text.startswith(("No files", "(empty", "No matches")):
+        return []
+    return [line for line in text.splitlines() if line.strip() and not line.startswith("[")]
+
+
+def _find_short(exchange: Exchange) -> str:
+    names = names_in(exchange)
+    pattern = f"`{exchange.argument('pattern')}`"
+    return f"{_count(len(names), 'path')} for {pattern}." if names else f"No file is named {pattern}."
+
+
+def _ls_short(exchange: Exchange) -> str:
+    names = names_in(exchange)
+    folders = sum(name.endswith("/") for name in names)
+    where = f"`{exchange.argument('path') or '.'}`"
+    files = _count(len(names) - folders, "file")
+    return f"{where} holds {_count(folders, 'folder')} and {files}." if names else f"{where} is empty."
+
+
+def _list_detail(exchange: Exchange) -> str:
+    names = names_in(exchange)
+    if not names:
+        return ""
+    shown = "\n".join(f"- `{name}`" for name in names[:_SHOWN_NAMES])
+    rest = f"\n- and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
+    return shown + rest
+
+
+def _any_short(exchange: Exchange) -> str:
+    return f"{_subject(exchange)}: {first_line(exchange.text)}"
+
+
+def _no_detail(exchange: Exchange) -> str:
+    return ""
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+_SHORT: dict[str, Callable[[Exchange], str]] = {
+    "read": _read_short,
+    "bash": _bash_short,
+    "grep": _grep_short,
+    "find": _find_short,
+    "ls": _ls_short,
+}
+_DETAIL: dict[str, Callable[[Exchange], str]] = {
+    "read": _read_detail,
+    "bash": _bash_detail,
+    "grep": _grep_detail,
+    "find": _list_detail,
+    "ls": _list_detail,
+}

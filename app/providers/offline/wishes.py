@@ -1,0 +1,77 @@
+"""What a person can ask the offline guide for, as values. How words become wishes is in `words`."""
+
+import msgspec
+
+
+class _Wish(msgspec.Struct, frozen=True, kw_only=True):
+    pass
+
+
+class ReadFile(_Wish, frozen=True, kw_only=True):
+    path: str
+    first: int | None = None
+    last: int | None = None
+    symbol: str | None = None
+
+
+class MapFile(_Wish, frozen=True, kw_only=True):
+    path: str
+
+
+class FindName(_Wish, frozen=True, kw_only=True):
+    name: str
+    folder: str | None = None
+
+
+class SearchText(_Wish, frozen=True, kw_only=True):
+    pattern: str
+    where: str | None = None
+    """A file, a folder, or a glob."""
+
+
+class ListFolder(_Wish, frozen=True, kw_only=True):
+    path: str | None = None
+
+
+class RunCommand(_Wish, frozen=True, kw_only=True):
+    command: str
+
+
+class EditFile(_Wish, frozen=True, kw_only=True):
+    path: str | None
+    """None: not said."""
+    replacements: tuple[tuple[str, str], ...]
+
+
+class WriteFile(_Wish, frozen=True, kw_only=True):
+    path: str
+    text: str
+
+
+class Help(_Wish, frozen=True, kw_only=True):
+    is_greeting: bool = False
+
+
+class Demo(_Wish, frozen=True, kw_only=True):
+    """Shows a part of the interface."""
+
+    kind: str
+
+
+class Incomplete(_Wish, frozen=True, kw_only=True):
+    """The verb is clear, what it is about is not."""
+
+    verb: str
+    question: str
+
+
+class Unclear(_Wish, frozen=True, kw_only=True):
+    text: str
+
+
+Doing = ReadFile | MapFile | FindName | SearchText | ListFolder | RunCommand | EditFile | WriteFile
+Talking = Help | Demo | Incomplete | Unclear
+Wish = Doing | Talking
+
+IT = "it"
+"""A path that stands for the file spoken of last."""

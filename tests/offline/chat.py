@@ -1,0 +1,71 @@
+"""A conversation with the offline guide in a real folder, with the real loop and the real tools."""
+
+from pathlib import Path
+
+import msgspec
+
+from app.agent.abort import Abort
+from app.agent.loop import run
+from app.agent.ports import Ports
+from app.agent.queues import Queues
+from app.engine.toolbox import Toolbox, ToolChoice
+from app.providers.contract import AssistantStream, Context, StreamOptions
+from app.providers.offline.guide import offline_model
+from app.providers.registry import Registry
+from app.values.events import MessageEnd
+from app.values.messages import AssistantMessage, Message, ToolResultMessage, user_message
+from tools.registry import builtin_tools
+from tools.workspace import Workspace
+
+
+class Chat:
+    """Say something; see what the guide answered and did."""
+
+    def __init__(self, folder: Path, *, tools: str | None = None) -> None:
+        self.folder = folder
+        self.messages: list[Message] = []
+        self.thinking = "medium"
+        self._registry = Registry()
+        self._toolbox = Toolbox(builtin_tools(), Workspace(folder), folder)
+        if tools is not None:
+            self._toolbox.choose(ToolChoice(only=tuple(tools.split())))
+        self._ports = Ports(
+            ask=self._ask,
+            tools=self._toolbox.active,
+            tool_context=self._toolbox.context,
+            queues=Queues(),
+            abort=Abort(),
+        )
+
+    async def say(self, *texts: str) -> str:
+        """Returns everything that the guide wrote until it stopped."""
+        before = len(self.messages)
+        async for event in run([user_message(text) for text in texts], self._ports):
+            if isinstance(event, MessageEnd):
+                self.messages.append(event.message)
+        return "\n\n".join(
+            message.text for message in self.messages[before:] if isinstance(message, AssistantMessage)
+        )
+
+    def put(self, name: str, text: str) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    @property
+    def answers(self) -> list[AssistantMessage]:
+        return [message for message in self.messages if isinstance(message, AssistantMessage)]
+
+    @property
+    def calls(self) -> list[list[str]]:
+        """The tools called, answer by answer."""
+        return [[call.name for call in answer.tool_calls] for answer in self.answers]
+
+    @property
+    def results(self) -> list[ToolResultMessage]:
+        return [message for message in self.messages if isinstance(message, ToolResultMessage)]
+
+    async def _ask(self) -> AssistantStream:
+        context = Context(messages=tuple(self.messages), tools=self._toolbox.declarations())
+        options = msgspec.convert({"thinking": self.thinking}, StreamOptions)
+        return self._registry.stream(offline_model(), context, options)

@@ -1,0 +1,259 @@
+"""The offline guide as people meet it: what they say, what it does, what it tells."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.providers.contract import Context, StreamOptions
+from app.providers.offline.answers import answer_to
+from app.providers.offline.guide import TOKENS_PER_SECOND, offline_model, pace_of
+from app.providers.registry import Registry
+from app.values.content import Image, Text
+from app.values.messages import CustomMessage, ToolDeclaration, UserMessage, user_message
+from app.values.stream import TextDelta
+from tests.offline.chat import Chat
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Chat:
+    return Chat(tmp_path)
+
+
+async def test_it_never_pretends_to_be_a_language_model(chat: Chat):
+    for greeting in ("hello", "help", "who are you?"):
+        assert "not a language model" in (await chat.say(greeting)).replace("*", "")
+    assert "no language model" in offline_model().name
+
+
+async def test_it_reads_a_file_and_tells_what_is_in_it(chat: Chat):
+    chat.put("a.py", "class Boat:\n    def row(self): ...\n")
+    told = await chat.say("read a.py")
+    assert "`a.py` has 2 lines and defines `Boat`, `row`." in told
+    assert "```python\nclass Boat:" in told
+
+
+async def test_three_files_are_read_at_once(chat: Chat):
+    for name in "abc":
+        chat.put(f"{name}.txt", name)
+    told = await chat.say("read a.txt, b.txt and c.txt")
+    assert chat.calls == [["read", "read", "read"], []]
+    assert "3 results:" in told
+    assert "at once" in chat.answers[0].thinking
+
+
+async def test_a_part_of_a_file(chat: Chat):
+    chat.put("n.txt", "\n".join(f"line {number}" for number in range(1, 101)))
+    told = await chat.say("read n.txt:10-12")
+    assert "of 100." in told
+    assert "line 12" in told
+    assert "line 50" not in told
+
+
+async def test_more_goes_on_where_the_page_ended(chat: Chat):
+    chat.put("long.txt", "line\n" * 4500)
+    assert "Say `more`" in await chat.say("read long.txt")
+    assert "lines 2,001 to 4,000" in await chat.say("more")
+    assert "lines 4,001 to 4,500" in await chat.say("go on")
+    assert "nothing to go on with" in await chat.say("more")
+
+
+async def test_commands_succeed_and_fail(chat: Chat):
+    assert "`echo hi` succeeded and wrote 1 line." in await chat.say("run echo hi")
+    assert "failed (exited with code 3) and wrote 1 line" in await chat.say("run echo no; exit 3")
+    assert "`true` succeeded and wrote nothing." in await chat.say("run true")
+
+
+async def test_searching_finding_and_listing(chat: Chat):
+    chat.put("src/one.py", "def main(): pass\nmain()\n")
+    chat.put("src/two.py", "import one\n")
+    assert "`main` is on 2 lines in 1 file." in await chat.say("grep main")
+    assert "Nothing matches `zebra`." in await chat.say("grep zebra in src")
+    assert "2 paths for `*.py`." in await chat.say("find *.py")
+    assert "`.` holds 1 folder and 0 files." in await chat.say("list")
+
+
+async def test_a_file_is_written_changed_and_read_again(chat: Chat):
+    await chat.say("write n.txt: one two\nedit n.txt: replace one with 1 then read it")
+    assert chat.calls == [["write"], ["edit"], ["read"], []]
+    assert (chat.folder / "n.txt").read_text() == "1 two\n"
+    assert "1 two" in chat.answers[-1].text
+
+
+async def test_a_failure_stops_the_steps_that_would_follow(chat: Chat):
+    told = await chat.say("run exit 1 then list")
+    assert "I stopped there and did not list `.`." in told
+    assert chat.calls == [["bash"], []]
+
+
+async def test_a_missing_file_is_looked_for_and_offered(chat: Chat):
+    chat.put("deep/er/config.toml", "x = 1\n")
+    told = await chat.say("read config.toml")
+    assert "does not exist" in told
+    assert "1. `read deep/er/config.toml`" in told
+    assert "x = 1" in await chat.say("yes")
+
+
+async def test_offers_are_taken_by_number(chat: Chat):
+    for name in "ab":
+        chat.put(f"{name}.py", f"name = {name!r}\n")
+    await chat.say("find *.py")
+    told = await chat.say("1 and 2")
+    assert "name" not in told
+    assert chat.calls[-2] == ["read", "read"]
+    await chat.say("find *.py")
+    await chat.say("all")
+    assert chat.calls[-2] == ["read", "read"]
+    await chat.say("find a.py")
+    assert "say a number from 1 to 1" in await chat.say("4")
+
+
+async def test_what_is_not_understood_is_answered_with_a_question(chat: Chat):
+    told = await chat.say("tell me about elephants")
+    assert "I do not understand" in told
+    assert "1. `grep elephants`" in told
+    assert "Nothing matches `elephants`." in await chat.say("the first one")
+
+
+async def test_short_answers_without_a_question_before(chat: Chat):
+    assert "not offered anything" in await chat.say("2")
+    assert "nothing to repeat" in await chat.say("again")
+    assert "Which file do you mean" in await chat.say("read it")
+    assert "What shall I do instead" in await chat.say("no")
+
+
+async def test_again_repeats_the_last_real_request(chat: Chat):
+    await chat.say("run echo 1")
+    await chat.say("yes")
+    assert "`echo 1` succeeded" in await chat.say("again")
+
+
+async def test_a_question_about_a_file_can_be_answered_without_naming_it(chat: Chat):
+    chat.put("n.txt", "a b\n")
+    assert "What should I change in n.txt?" in await chat.say("edit n.txt")
+    await chat.say("replace a with c")
+    assert (chat.folder / "n.txt").read_text() == "c b\n"
+
+
+async def test_a_tool_that_is_not_active_is_named(tmp_path: Path):
+    chat = Chat(tmp_path, tools="read ls")
+    assert "the tool `bash` is not active here. Active: `ls`, `read`." in await chat.say("run `pwd` and list")
+    assert chat.calls == [["ls"], []]
+
+
+async def test_thinking_can_be_off(chat: Chat):
+    await chat.say("list")
+    assert chat.answers[0].thinking
+    chat.thinking = "off"
+    await chat.say("list")
+    assert not chat.answers[-2].thinking
+
+
+async def test_several_messages_are_one_request(chat: Chat):
+    await chat.say("list", "run echo 2")
+    assert chat.calls[0] == ["ls", "bash"]
+
+
+async def test_results_are_told_before_a_message_that_came_meanwhile(chat: Chat):
+    chat.put("a.txt", "hello\n")
+    await chat.say("read a.txt")
+    steered = (*chat.messages[:-1], user_message("help"))
+    reply = answer_to(Context(messages=steered, tools=(ToolDeclaration(name="read"),)))
+    assert reply.text.startswith("`a.txt` has 1 line.")
+    assert "offline guide" in reply.text
+
+
+async def test_what_came_beside_the_results_is_mentioned(chat: Chat):
+    await chat.say("list")
+    note = CustomMessage(custom_type="file-map", content="…")
+    reply = answer_to(Context(messages=(*chat.messages[:-1], note), tools=()))
+    assert "I was also given a note (file-map)." in reply.text
+
+
+def test_images_are_not_looked_at():
+    message = UserMessage(content=(Text(text="help"), Image(data="", mime_type="image/png")))
+    assert "I cannot see images" in answer_to(Context(messages=(message,))).text
+
+
+@pytest.mark.parametrize("kind", ["markdown", "long"])
+async def test_demos_show_the_interface(chat: Chat, kind: str):
+    assert len(await chat.say(f"demo {kind}")) > 400
+
+
+async def test_a_demo_of_tools_has_a_slow_one_and_a_failing_one(chat: Chat):
+    told = await chat.say("demo tools")
+    assert "3 results, 1 of them failed" in told
+
+
+async def test_a_demo_of_an_error_is_an_error(chat: Chat):
+    await chat.say("demo error")
+    assert chat.answers[-1].stop_reason == "error"
+    assert "you asked for it" in (chat.answers[-1].error_message or "")
+
+
+def test_a_conversation_is_summed_up_when_asked_for_without_tools():
+    text = "<conversation>\n[User]: read a.py\n\n[Assistant]: done\n\n[User]: list src/deep\n</conversation>"
+    reply = answer_to(Context(system_prompt="You summarize.", messages=(user_message(text),)))
+    assert "## Goal\nread a.py" in reply.text
+    assert "- src/deep" in reply.text
+
+
+async def test_the_same_conversation_gets_the_same_answer(tmp_path: Path):
+    (tmp_path / "a.txt").write_text("x\n")
+    one, other = Chat(tmp_path), Chat(tmp_path)
+    for words in ("hello", "read a.txt and list", "again", "nonsense here"):
+        assert await one.say(words) == await other.say(words)
+
+
+async def test_it_streams_in_pieces_and_counts_tokens():
+    stream = Registry().stream(offline_model(0), Context(messages=(user_message("help"),)), StreamOptions())
+    deltas = [event.delta async for event in stream if isinstance(event, TextDelta)]
+    message = await stream.result()
+    assert "".join(deltas) == message.text
+    assert message.usage.input > 0
+    assert message.usage.output > 100
+    assert message.usage.cost.total == 0
+
+
+async def test_it_can_be_stopped_while_it_writes():
+    stream = Registry().stream(
+        offline_model(500), Context(messages=(user_message("demo long"),)), StreamOptions()
+    )
+    async for event in stream:
+        if isinstance(event, TextDelta):
+            stream.cancel()
+    message = await stream.result()
+    assert message.stop_reason == "aborted"
+    assert 0 < len(message.text) < 1000
+
+
+def test_the_pace_is_the_models_the_environments_or_the_default(monkeypatch: pytest.MonkeyPatch):
+    assert pace_of(offline_model(12)) == 12
+    assert pace_of(offline_model()) == 0  # what all tests run with
+    monkeypatch.setenv("BAYOU_OFFLINE_PACE", "30")
+    assert pace_of(offline_model()) == 30
+    monkeypatch.setenv("BAYOU_OFFLINE_PACE", "quick")
+    assert pace_of(offline_model()) == TOKENS_PER_SECOND
+    monkeypatch.delenv("BAYOU_OFFLINE_PACE")
+    assert pace_of(offline_model()) == TOKENS_PER_SECOND
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+@given(
+    texts=st.lists(st.sampled_from(["help", "more", "1", "yes", "again", "read it", "x", "", "list", "no"]))
+)
+def test_any_order_of_short_answers_is_answered(texts: list[str]):
+    messages = tuple(user_message(text) for text in texts)
+    assert answer_to(Context(messages=messages)).text
+
+
+def test_it_needs_no_network_library():
+    program = (
+        "import sys, app.providers.offline.guide;"
+        "print([name for name in ('httpx', 'textual', 'rich', 'anthropic', 'openai') if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert found.strip() == "[]"

@@ -1,0 +1,297 @@
+"""`ExtensionApi`: what an extension may touch. The types that go with it are in `public`.
+
+An extension is a function `extension(api)`, plain or async.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from app.extensions.contexts import Context, ToolCallContext
+from app.extensions.events import Bus
+from app.extensions.exec import ExecResult, run_program
+from app.extensions.hooks import HOOKS, SESSION_EVENTS
+from app.extensions.ports import DeliverAs, Host, Jobs, ProviderSpec
+from app.extensions.registrations import Command, Extension, Flag, NotReady, Shortcut, Transform
+from app.extensions.tools import make_tool
+from app.extensions.versions import API_VERSION
+from app.values.content import Image
+from app.values.messages import CustomMessage
+from app.values.models import Model, ThinkingLevel
+from tools.base import Tool, ToolContext
+
+if TYPE_CHECKING:
+    from app.extensions.runner import Extensions
+
+
+class ExtensionApi:
+    """Everything an extension may do. Registering is for `extension(api)` itself, acting for later."""
+
+    version = API_VERSION
+
+    def __init__(self, extensions: "Extensions", extension: Extension) -> None:
+        self._all = extensions
+        self._extension = extension
+        self.context = Context(extension, lambda: extensions.host, extensions.emit)
+        """The session as it is now."""
+        self.events = Bus(extensions.bus, extension)
+        """To talk to other extensions."""
+
+    @property
+    def name(self) -> str:
+        return self._extension.name
+
+    # Registering
+
+    def on(self, name: str, handler: Callable[..., Any] | None = None) -> Any:
+        """Waits for a hook or a session event: `api.on("tool_call", check)` gives back how to stop, and
+        `@api.on("tool_call")` decorates. Handlers are called as `handler(payload, context)`."""
+        self._extension.require_open()
+        if name not in HOOKS and name not in SESSION_EVENTS:
+            raise ValueError(f"There is no hook {name!r}. docs/extensions.md lists all of them.")
+        if handler is not None:
+            return self._all.on(self._extension, name, handler, self.context)
+
+        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+            self._all.on(self._extension, name, function, self.context)
+            return function
+
+        return decorate
+
+    def register_tool(self, tool: Tool) -> None:
+        """A tool for the model. One with the name of a built-in takes its place."""
+        self._register("tool", self._extension.tools, tool.name, tool)
+        if self._all.host is not None:
+            self._all.host.add_tool(tool, self._extension.owner)
+
+    def tool(
+        self,
+        name: str,
+        description: str,
+        *,
+        arguments: type[msgspec.Struct] | None = None,
+        schema: dict[str, Any] | None = None,
+        **more: Any,
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Decorates `async def run(arguments, context: ToolCallContext)`; it may return a text, a `View` or a
+        `ToolResult`. `more` are fields of `Tool`: snippet, guidelines, mode, show, …"""
+
+        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+            def context_of(call: ToolContext) -> ToolCallContext:
+                return ToolCallContext(self._extension, lambda: self._all.host, self._all.emit, call)
+
+            tool = make_tool(
+                function,
+                name=name,
+                description=description,
+                arguments=arguments,
+                schema=schema,
+                context_of=context_of,
+                extension=self._extension,
+                limits=self._all.limits,
+                **more,
+            )
+            self.register_tool(tool)
+            return function
+
+        return decorate
+
+    def unregister_tool(self, name: str) -> None:
+        self._extension.require_open()
+        if self._extension.tools.pop(name, None) is not None and self._all.host is not None:
+            self._all.host.remove_tool(name, self._extension.owner)
+
+    def command(
+        self, name: str, *, description: str = "", complete: Callable[[str], Any] | None = None
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Decorates `async def run(arguments: str, context: CommandContext)`, called as `/name arguments`."""
+
+        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+            self.register_command(
+                Command(name=name, run=function, description=description, complete=complete)
+            )
+            return function
+
+        return decorate
+
+    def register_command(self, command: Command) -> None:
+        self._register("command", self._extension.commands, command.name, command)
+
+    def shortcut(
+        self, key: str, *, description: str = ""
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Decorates `async def run(context)`."""
+
+        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+            shortcut = Shortcut(key=key, run=function, description=description)
+            self._register("shortcut", self._extension.shortcuts, key, shortcut)
+            return function
+
+        return decorate
+
+    def register_flag(
+        self,
+        name: str,
+        *,
+        type: Literal["boolean", "string"] = "boolean",
+        default: bool | str | None = None,
+        description: str = "",
+    ) -> None:
+        """A command line flag `--name`."""
+        flag = Flag(name=name, type=type, default=default, description=description)
+        self._register("flag", self._extension.flags, name, flag)
+
+    def flag(self, name: str) -> bool | str | None:
+        """What the command line says of a flag that this extension registered, or its default."""
+        flag = self._extension.flags.get(name)
+        return self._all.flag_values.get(name, flag.default) if flag else None
+
+    def message_renderer(self, custom_type: str, render: Callable[..., Any]) -> None:
+        """`render(message, expanded)` gives a `View`, blocks, a text, or a widget (full screen only)."""
+        self._register("message renderer", self._extension.message_renderers, custom_type, render)
+
+    def entry_renderer(self, custom_type: str, render: Callable[..., Any]) -> None:
+        """As `message_renderer`, for entries made by `append_entry`: `render(data, expanded)`."""
+        self._register("entry renderer", self._extension.entry_renderers, custom_type, render)
+
+    def tool_renderer(self, tool_name: str, render: Callable[..., Any]) -> None:
+        """`render(arguments, result, usual)`: `usual` is the `Card` that the tool itself makes."""
+        self._register("tool renderer", self._extension.tool_renderers, tool_name, render)
+
+    def markdown_transform(
+        self, change: Callable[[str], str], *, kinds: Sequence[str] = ("assistant",)
+    ) -> None:
+        """Changes Markdown before it is drawn. Kinds: user, assistant, thinking, custom, summary."""
+        self._extension.require_open()
+        self._extension.transforms.append(Transform(change=change, kinds=tuple(kinds)))
+
+    def register_provider(self, spec: ProviderSpec) -> None:
+        """Models, and where needed the adapter that speaks to them."""
+        self._register("provider", self._extension.providers, spec.name, spec)
+        if self._all.host is not None:
+            self._all.host.add_provider(spec, self._extension.owner)
+
+    def autocomplete(self, complete: Callable[..., Any]) -> None:
+        """`complete(text, cursor)` gives more suggestions for the editor: texts or `Completion`s, also async."""
+        self._extension.require_open()
+        self._extension.completers.append(complete)
+
+    def _register(self, what: str, table: dict[str, Any], name: str, value: Any) -> None:
+        """Within an extension the later registration counts; between two, whose order says `runner`'s tables."""
+        self._extension.require_open()
+        if name in table:
+            self._all.report(
+                self._extension.source.path,
+                "register",
+                f"the {what} {name} is registered twice; the second counts",
+            )
+        table[name] = value
+
+    # Acting
+
+    @property
+    def _host(self) -> Host:
+        self._extension.require_open()
+        if self._all.host is None:
+            raise NotReady("There is no session yet. Do this in a hook, for example session_start.")
+        return self._all.host
+
+    async def send_message(
+        self,
+        custom_type: str,
+        content: str | tuple[Any, ...],
+        *,
+        display: bool = True,
+        details: Any = None,
+        deliver_as: DeliverAs = "steer",
+        trigger_turn: bool = False,
+        call_id: str | None = None,
+    ) -> str:
+        """A message of the extension's own, which the model reads; returns its id, for `wait_for_delivery`.
+
+        `steer`: before the next request. `follow_up`: when the agent would stop. `next_turn`: with the next
+        prompt. `aside`: right behind the results of the present tool batch, in the same request; `call_id` says
+        which call it belongs to. Without a run under way it is added, and starts one if `trigger_turn`.
+        """
+        message = CustomMessage(custom_type=custom_type, content=content, display=display, details=details)
+        return await self._host.send(message, deliver_as=deliver_as, trigger=trigger_turn, call_id=call_id)
+
+    async def send_user_message(
+        self,
+        text: str,
+        images: Sequence[Image] = (),
+        *,
+        deliver_as: Literal["steer", "follow_up"] | None = None,
+        expand: bool = False,
+    ) -> None:
+        """As if the person had typed it; `deliver_as` is needed while a run is under way."""
+        await self._host.prompt(text, images, deliver_as=deliver_as, expand=expand)
+
+    async def wait_for_delivery(self, message_id: str, timeout: float | None = None) -> Any:
+        """Until a request that contains the message got response headers, or the message left the context."""
+        return await self._host.wait_for_delivery(message_id, timeout)
+
+    async def append_entry(self, custom_type: str, data: Any = None) -> str:
+        """State of the extension's own in the session file; the model never reads it."""
+        return await self._host.append_entry(custom_type, data)
+
+    async def edit_context(self, target_id: str, replacement: dict[str, Any] | None) -> str:
+        """Leaves an entry out of the context (None) or replaces its content; the file keeps it."""
+        return await self._host.edit_context(target_id, replacement)
+
+    async def set_label(self, entry_id: str, label: str | None) -> None:
+        await self._host.set_label(entry_id, label)
+
+    async def set_session_name(self, name: str) -> None:
+        await self._host.set_name(name)
+
+    def session_name(self) -> str | None:
+        return self._host.session.name
+
+    def all_tools(self) -> Sequence[Tool]:
+        return self._host.tools()
+
+    def active_tools(self) -> Sequence[str]:
+        return self._host.active_tools()
+
+    def set_active_tools(self, names: Sequence[str]) -> None:
+        self._host.set_active_tools(names)
+
+    async def set_model(self, model: Model) -> bool:
+        """False when there are no credentials for it."""
+        return await self._host.set_model(model)
+
+    def thinking_level(self) -> ThinkingLevel:
+        return self._host.thinking_level()
+
+    async def set_thinking_level(self, level: ThinkingLevel) -> None:
+        await self._host.set_thinking_level(level)
+
+    def settings(self) -> Mapping[str, Any]:
+        return self._host.settings
+
+    @property
+    def jobs(self) -> Jobs:
+        """Background jobs: `adopt` running work, `all`, `wait`, `kill`."""
+        return self._host.jobs
+
+    async def exec(
+        self,
+        command: str,
+        arguments: Sequence[str] = (),
+        *,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: str | None = None,
+        timeout: float | None = None,
+        max_bytes: int = 1_000_000,
+    ) -> ExecResult:
+        """Runs a program without a shell, in the session's folder unless `cwd` says otherwise."""
+        self._extension.require_open()
+        if cwd is None and self._all.host is not None:
+            cwd = self._all.host.cwd
+        return await run_program(
+            command, arguments, cwd=cwd, env=env, stdin=stdin, timeout=timeout, max_bytes=max_bytes
+        )

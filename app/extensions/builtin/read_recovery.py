@@ -1,0 +1,97 @@
+"""bayou's own extension `builtin:read-recovery`: asks again for reads that steering has skipped.
+
+With `interruptMode: immediate` a message from the person skips the rest of a tool batch. Skipped calls run no
+hooks, so what was asked for is taken from the assistant's message at the turn's end.
+"""
+
+import json
+from typing import Any
+
+import msgspec
+
+from app.extensions.public import (
+    AssistantMessage,
+    Context,
+    CustomMessage,
+    ExtensionApi,
+    ListBlock,
+    ToolResultMessage,
+    TurnEnded,
+    View,
+    text_of,
+)
+
+MESSAGE = "read-recovery"
+SKIPPED = "Skipped due to queued user message."
+
+
+class SkippedRead(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    arguments: dict[str, Any]
+    """As the model gave them: offset, limit and all."""
+
+    @property
+    def call(self) -> str:
+        more = "".join(
+            f", {name}={json.dumps(value)}"
+            for name, value in self.arguments.items()
+            if name != "path" and value is not None
+        )
+        return f"read({json.dumps(self.path, ensure_ascii=False)}{more})"
+
+
+def extension(api: ExtensionApi) -> None:
+    api.message_renderer(MESSAGE, _draw)
+
+    @api.on("turn_end")
+    async def recover(event: TurnEnded, context: Context) -> None:
+        skipped = skipped_reads(event.message, event.tool_results)
+        if not skipped:
+            return
+        await api.send_message(
+            MESSAGE,
+            recovery_text(skipped),
+            details={"reads": [{"path": read.path, "arguments": read.arguments} for read in skipped]},
+            deliver_as="follow_up",
+        )
+
+
+def skipped_reads(
+    message: AssistantMessage, results: tuple[ToolResultMessage, ...]
+) -> tuple[SkippedRead, ...]:
+    """The reads of this message that were skipped, in call order, each once."""
+    skipped = {
+        result.tool_call_id
+        for result in results
+        if result.tool_name == "read" and text_of(result.content).strip() == SKIPPED
+    }
+    found: list[SkippedRead] = []
+    for call in message.tool_calls:
+        path = call.arguments.get("path")
+        if call.id not in skipped or call.name != "read" or not isinstance(path, str) or not path:
+            continue
+        read = SkippedRead(path=path, arguments=dict(call.arguments))
+        if read not in found:
+            found.append(read)
+    return tuple(found)
+
+
+def recovery_text(reads: tuple[SkippedRead, ...]) -> str:
+    lines = "\n".join(f"- {read.call}" for read in reads)
+    return (
+        "These reads were skipped when a message came in between, and nothing of them was read:\n"
+        f"{lines}\nIf you still need them, call read for them now."
+    )
+
+
+def _draw(message: CustomMessage, expanded: bool) -> View:
+    details = message.details if isinstance(message.details, dict) else {}
+    reads = details.get("reads")
+    paths = tuple(str(read.get("path", "")) for read in reads) if isinstance(reads, list) else ()
+    noun = "read" if len(paths) == 1 else "reads"
+    return View(
+        title="read recovery",
+        summary=f"{len(paths)} skipped {noun} asked for again",
+        body=(ListBlock(items=tuple(text_of(message.content).split("\n"))),),
+        level="warning",
+    )

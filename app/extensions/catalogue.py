@@ -1,0 +1,195 @@
+"""What all extensions together offer to a face: commands, shortcuts, flags, renderers, transforms, completions.
+
+Of two extensions that register one name, the one loaded first keeps it and the other is told. Foreign code is
+called with limits; when it fails, the face goes on as if it were not there.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from app.extensions.contexts import CommandContext
+from app.extensions.guard import TooSlow, call, call_now
+from app.extensions.registrations import Command, Completion, Extension, Flag, Shortcut
+from app.extensions.runner import Extensions, in_words
+from app.extensions.views import View, as_view
+from app.values.messages import CustomMessage
+from tools.results import Card, ToolResult
+
+COMMAND_SECONDS = 24 * 3600.0
+"""A command may run long; it is a person who waits, and Escape ends it."""
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """What a renderer made: a view for every face, or a widget that only the full screen can show."""
+
+    view: View | None = None
+    widget: Any = None
+
+
+class Catalogue:
+    def __init__(self, extensions: Extensions) -> None:
+        self._extensions = extensions
+
+    # Commands and keys
+
+    def commands(self, taken: Iterable[str] = ()) -> dict[str, Command]:
+        """By name. `taken` are bayou's own, which stay bayou's."""
+        return self._first("command", lambda extension: extension.commands, taken)
+
+    def shortcuts(self, taken: Iterable[str] = ()) -> dict[str, Shortcut]:
+        return self._first("shortcut", lambda extension: extension.shortcuts, taken)
+
+    def flags(self) -> dict[str, Flag]:
+        return self._first("flag", lambda extension: extension.flags, ())
+
+    def unknown_flags(self) -> tuple[str, ...]:
+        """Flags of the command line that no extension has registered."""
+        return tuple(name for name in self._extensions.flag_values if name not in self.flags())
+
+    async def run_command(self, name: str, arguments: str) -> bool:
+        """False when there is no such command. A failure is reported, not raised."""
+        found = self._owner(name, lambda extension: extension.commands)
+        if found is None:
+            return False
+        extension, command = found
+        context = CommandContext(extension, lambda: self._extensions.host, self._extensions.emit)
+        await self._guarded(extension, f"command /{name}", COMMAND_SECONDS, command.run, arguments, context)
+        return True
+
+    async def run_shortcut(self, key: str) -> bool:
+        found = self._owner(key, lambda extension: extension.shortcuts)
+        if found is None:
+            return False
+        extension, shortcut = found
+        context = CommandContext(extension, lambda: self._extensions.host, self._extensions.emit)
+        await self._guarded(extension, f"shortcut {key}", COMMAND_SECONDS, shortcut.run, context)
+        return True
+
+    async def complete_argument(self, name: str, typed: str) -> tuple[Completion, ...]:
+        found = self._owner(name, lambda extension: extension.commands)
+        if found is None or found[1].complete is None:
+            return ()
+        extension, command = found
+        assert command.complete is not None
+        given = await self._guarded(extension, f"completion of /{name}", 1.0, command.complete, typed)
+        return _completions(given)
+
+    async def complete(self, text: str, cursor: int) -> tuple[Completion, ...]:
+        """What extensions suggest for the editor."""
+        found: list[Completion] = []
+        for extension in self._extensions.loaded:
+            for completer in extension.completers:
+                given = await self._guarded(extension, "autocomplete", 1.0, completer, text, cursor)
+                found += _completions(given)
+        return tuple(found)
+
+    # Drawing
+
+    def render_message(self, message: CustomMessage, *, expanded: bool) -> Shown | None:
+        """None: nobody draws this type, or its renderer failed; draw it plainly."""
+        return self._render(
+            lambda extension: extension.message_renderers, message.custom_type, message, expanded
+        )
+
+    def render_entry(self, custom_type: str, data: Any, *, expanded: bool) -> Shown | None:
+        return self._render(lambda extension: extension.entry_renderers, custom_type, data, expanded)
+
+    def render_tool(
+        self, name: str, arguments: Mapping[str, Any], result: ToolResult | None, usual: Card
+    ) -> Shown | None:
+        return self._render(lambda extension: extension.tool_renderers, name, arguments, result, usual)
+
+    def draws(self, custom_type: str) -> bool:
+        return any(custom_type in extension.message_renderers for extension in self._extensions.loaded)
+
+    def transform(self, text: str, kind: str) -> str:
+        """The Markdown to draw in place of `text`."""
+        for extension in self._extensions.loaded:
+            for transform in extension.transforms:
+                if kind not in transform.kinds:
+                    continue
+                changed = self._guarded_now(extension, "markdown transform", transform.change, text)
+                text = changed if isinstance(changed, str) else text
+        return text
+
+    def _render(
+        self, table: Callable[[Extension], Mapping[str, Any]], name: str, *arguments: Any
+    ) -> Shown | None:
+        found = self._owner(name, table)
+        if found is None:
+            return None
+        extension, render = found
+        made = self._guarded_now(extension, f"renderer of {name}", render, *arguments)
+        if made is None:
+            return None
+        view = as_view(made, title=name)
+        return Shown(view=view) if view is not None else Shown(widget=made)
+
+    # Calling foreign code
+
+    def _first(
+        self, what: str, table: Callable[[Extension], Mapping[str, Any]], taken: Iterable[str]
+    ) -> dict[str, Any]:
+        own = set(taken)
+        found: dict[str, Any] = {}
+        owners: dict[str, str] = {}
+        for extension in self._extensions.loaded:
+            for name, value in table(extension).items():
+                if name in own or name in found:
+                    whose = owners.get(name, "bayou itself")
+                    text = f"the {what} {name} belongs to {whose} already; this one is left out"
+                    self._extensions.report(extension.source.path, "register", text)
+                    continue
+                found[name] = value
+                owners[name] = extension.name
+        return found
+
+    def _owner(
+        self, name: str, table: Callable[[Extension], Mapping[str, Any]]
+    ) -> tuple[Extension, Any] | None:
+        for extension in self._extensions.loaded:
+            if name in table(extension):
+                return extension, table(extension)[name]
+        return None
+
+    async def _guarded(
+        self, extension: Extension, what: str, seconds: float, function: Callable[..., Any], *arguments: Any
+    ) -> Any:
+        try:
+            return await call(function, *arguments, seconds=seconds, block=self._extensions.limits.block)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            self._extensions.report(extension.source.path, what, "it cancelled itself")
+        except (Exception, SystemExit) as problem:  # noqa: BLE001  (foreign code: reported with its source)
+            self._extensions.report(extension.source.path, what, in_words(problem, extension.source.path))
+        return None
+
+    def _guarded_now(
+        self, extension: Extension, what: str, function: Callable[..., Any], *arguments: Any
+    ) -> Any:
+        try:
+            made = call_now(function, *arguments, block=self._extensions.limits.block)
+        except (Exception, SystemExit, TooSlow) as problem:  # noqa: BLE001  (foreign code: reported with its source)
+            self._extensions.report(extension.source.path, what, in_words(problem, extension.source.path))
+            return None
+        if isinstance(made, Awaitable):
+            close = getattr(made, "close", None)
+            if close is not None:
+                close()
+            self._extensions.report(extension.source.path, what, "it must be a plain function, not async")
+            return None
+        return made
+
+
+def _completions(given: Any) -> tuple[Completion, ...]:
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        return ()
+    return tuple(
+        item if isinstance(item, Completion) else Completion(value=str(item), label=str(item))
+        for item in given
+    )

@@ -1,0 +1,54 @@
+"""A bus on which extensions talk to each other. Names are theirs; bayou sends nothing on it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from app.extensions.guard import Limits, call
+from app.extensions.registrations import Extension
+
+Failed = Callable[[Extension, str, BaseException], None]
+
+
+class EventBus:
+    def __init__(self, failed: Failed, limits: Limits) -> None:
+        self._failed = failed
+        self._limits = limits
+        self._listeners: dict[str, tuple[tuple[Extension, Callable[[Any], Any]], ...]] = {}
+
+    def on(self, extension: Extension, name: str, function: Callable[[Any], Any]) -> Callable[[], None]:
+        entry = (extension, function)
+        self._listeners[name] = (*self._listeners.get(name, ()), entry)
+
+        def take_back() -> None:
+            self._listeners[name] = tuple(
+                other for other in self._listeners.get(name, ()) if other is not entry
+            )
+
+        extension.on_close.append(take_back)
+        return take_back
+
+    async def emit(self, name: str, data: Any = None) -> None:
+        for extension, function in self._listeners.get(name, ()):
+            if not extension.is_open:
+                continue
+            try:
+                await call(function, data, seconds=self._limits.answer, block=self._limits.block)
+            except (Exception, SystemExit) as problem:  # noqa: BLE001  (another extension's failure is not the sender's)
+                self._failed(extension, name, problem)
+
+
+class Bus:
+    """The bus as one extension sees it."""
+
+    def __init__(self, bus: EventBus, extension: Extension) -> None:
+        self._bus = bus
+        self._extension = extension
+
+    def on(self, name: str, function: Callable[[Any], Any]) -> Callable[[], None]:
+        """Calls `function(data)`, plain or async, for each event of that name; returns how to stop."""
+        self._extension.require_open()
+        return self._bus.on(self._extension, name, function)
+
+    async def emit(self, name: str, data: Any = None) -> None:
+        self._extension.require_open()
+        await self._bus.emit(name, data)

@@ -1,0 +1,249 @@
+"""The hooks by name: what each is told, what it may answer, how several answers become one, what a failure means.
+
+`notify` hooks are told and cannot answer. `gate` hooks decide whether something happens: one that fails closes
+the gate. `change` hooks may change something, each seeing what those before it made; one that fails changes nothing.
+Besides these, every event of a session (`app.values.events`) can be listened to by its `type`.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from app.extensions import answers as fold
+from app.extensions import payloads as p
+from app.values.events import Event
+
+HookKind = Literal["notify", "gate", "change"]
+Fold = Callable[[Any, Any, Any], Any]
+"""(payload, answer so far or None, this answer) → answer so far. It may change the payload for those who follow."""
+
+
+class Hook(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    kind: HookKind
+    payload: Any
+    help: str
+    answer: Any = None
+    fold: Fold | None = None
+    stops: Callable[[Any], bool] | None = None
+    """After such an answer nobody else is asked."""
+    is_slow: bool = False
+    """May ask a model: the time limit is many times longer."""
+    closed: Callable[[str], Any] | None = None
+    """A gate's answer when a handler failed."""
+
+
+def _notify(name: str, payload: Any, help: str) -> Hook:
+    return Hook(name=name, kind="notify", payload=payload, help=help)
+
+
+def _change(name: str, payload: Any, answer: Any, fold: Fold, help: str, **more: Any) -> Hook:
+    return Hook(name=name, kind="change", payload=payload, answer=answer, fold=fold, help=help, **more)
+
+
+def _is_cancelled(answer: Any) -> bool:
+    return answer is not None and answer.cancel
+
+
+HOOKS: dict[str, Hook] = {
+    hook.name: hook
+    for hook in (
+        _change(
+            "project_trust",
+            p.ProjectTrust,
+            p.TrustAnswer,
+            fold.trust_answers,
+            "Whether a folder is trusted; the first yes or no counts.",
+            stops=lambda answer: answer is not None and answer.trusted != "undecided",
+        ),
+        _change(
+            "resources_discover",
+            p.ResourcesDiscover,
+            p.ResourcePaths,
+            fold.resources,
+            "More skills, prompts, themes.",
+        ),
+        _notify("session_start", p.SessionStart, "A conversation is open; extensions are loaded."),
+        _notify(
+            "session_shutdown", p.SessionShutdown, "It is about to be closed, or extensions to be reloaded."
+        ),
+        _change(
+            "session_before_switch",
+            p.SessionBeforeSwitch,
+            p.CancelAnswer,
+            fold.cancels,
+            "May cancel /new and /resume.",
+            stops=_is_cancelled,
+        ),
+        _change(
+            "session_before_fork",
+            p.SessionBeforeFork,
+            p.CancelAnswer,
+            fold.cancels,
+            "May cancel a fork.",
+            stops=_is_cancelled,
+        ),
+        _change(
+            "session_before_compact",
+            p.SessionBeforeCompact,
+            p.CompactAnswer,
+            fold.last_answers,
+            "May cancel a compaction, write its summary, or change its instructions.",
+            stops=_is_cancelled,
+            is_slow=True,
+        ),
+        _notify("session_compact", p.SessionCompact, "A compaction is in force."),
+        _notify("session_compact_failed", p.SessionCompactFailed, "A compaction failed or was aborted."),
+        _change(
+            "session_before_tree",
+            p.SessionBeforeTree,
+            p.TreeAnswer,
+            fold.last_answers,
+            "May cancel going to another point, or summarise the branch that is left.",
+            stops=_is_cancelled,
+            is_slow=True,
+        ),
+        _notify("session_tree", p.SessionTree, "The conversation continues at another point of the tree."),
+        _change(
+            "input",
+            p.Input,
+            p.InputAnswer,
+            fold.input_answers,
+            "May change a prompt, or handle it so that it goes no further.",
+            stops=lambda answer: answer is not None and answer.action == "handled",
+        ),
+        _change(
+            "before_agent_start",
+            p.BeforeAgentStart,
+            p.BeforeAgentStartAnswer,
+            fold.agent_start,
+            "May add a message or change the system prompt of a run.",
+        ),
+        _change(
+            "context",
+            p.ContextPayload,
+            p.ContextAnswer,
+            fold.context_answers,
+            "May change what the model reads, without system messages.",
+        ),
+        _change(
+            "context_with_system",
+            p.ContextPayload,
+            p.ContextAnswer,
+            fold.context_answers,
+            "As `context`, with system messages.",
+        ),
+        _change(
+            "before_provider_request",
+            p.BeforeProviderRequest,
+            p.PayloadAnswer,
+            fold.payload_answers,
+            "May replace the request's payload.",
+        ),
+        _notify(
+            "before_provider_headers", p.BeforeProviderHeaders, "May change the request's headers in place."
+        ),
+        _notify("after_provider_response", p.AfterProviderResponse, "Response headers arrived."),
+        _notify(
+            "provider_stream_event", p.ProviderStreamEvent, "One event of the provider's stream, as it came."
+        ),
+        _change(
+            "turn_end",
+            p.TurnEnded,
+            p.BoundaryAnswer,
+            fold.boundary,
+            "A turn and its results are recorded; may add entries, end the run, or go on.",
+        ),
+        _change(
+            "agent_before_settle",
+            p.BeforeSettle,
+            p.BoundaryAnswer,
+            fold.boundary,
+            "Nothing is left to do; may add entries or go on.",
+        ),
+        _change(
+            "message_end",
+            p.MessageEnded,
+            p.MessageAnswer,
+            fold.message_answers,
+            "May change a complete message before it is recorded.",
+        ),
+        Hook(
+            name="tool_call",
+            kind="gate",
+            payload=p.ToolCallPayload,
+            answer=p.ToolCallAnswer,
+            fold=fold.tool_call,
+            stops=lambda answer: answer is not None and answer.block,
+            closed=lambda reason: p.ToolCallAnswer(block=True, reason=reason),
+            help="May block a tool call or change its arguments in place.",
+        ),
+        _change(
+            "tool_result",
+            p.ToolResultPayload,
+            p.ToolResultAnswer,
+            fold.tool_result,
+            "May change a result before the model reads it.",
+        ),
+        Hook(
+            name="user_bash",
+            kind="gate",
+            payload=p.UserBash,
+            answer=p.UserBashAnswer,
+            fold=fold.user_bash,
+            stops=lambda answer: answer is not None and (answer.block or answer.result is not None),
+            closed=lambda reason: p.UserBashAnswer(block=True, reason=reason),
+            help="May change, answer or block a command that the person runs with `!`.",
+        ),
+        _notify("model_select", p.ModelSelect, "Another model is chosen."),
+        _notify("thinking_level_select", p.ThinkingLevelSelect, "Another thinking level is chosen."),
+        _notify("ui_prompt_start", p.UiPromptStart, "A question is shown."),
+        _notify("ui_prompt_end", p.UiPromptEnd, "A question is answered or gone."),
+    )
+}
+
+SESSION_EVENTS: dict[str, Any] = {
+    event.__struct_config__.tag: event
+    for event in get_args(Event)
+    if event.__struct_config__.tag not in HOOKS and event.__struct_config__.tag != "extension_ui_request"
+}
+"""Events of a session that are told as they are published, by their `type`."""
+
+
+def hook_named(name: str) -> Hook | None:
+    """The hook, or a plain `notify` one for an event of the session."""
+    hook = HOOKS.get(name)
+    if hook is None and name in SESSION_EVENTS:
+        event = SESSION_EVENTS[name]
+        return _notify(name, event, (event.__doc__ or "").strip().split("\n")[0])
+    return hook
+
+
+def as_answer(hook: Hook, value: Any) -> Any:
+    """What a handler returned, as the hook's answer. Raises `TypeError` in words when it cannot be one."""
+    if value is None or hook.answer is None:
+        return None
+    if isinstance(value, hook.answer):
+        return value
+    if isinstance(value, dict):
+        unknown = value.keys() - set(hook.answer.__struct_encode_fields__)
+        if unknown:
+            known = ", ".join(hook.answer.__struct_encode_fields__)
+            raise TypeError(f"{hook.name} was answered with the unknown key {min(unknown)!r}. Known: {known}")
+        return _from_dict(hook.answer, value)
+    raise TypeError(
+        f"{hook.name} must return {hook.answer.__name__}, a dict or None, not {type(value).__name__}"
+    )
+
+
+def _from_dict(kind: Any, value: dict[str, Any]) -> Any:
+    names = dict(zip(kind.__struct_encode_fields__, kind.__struct_fields__, strict=True))
+    given = {names[key]: item for key, item in value.items()}
+    try:
+        for field in msgspec.structs.fields(kind):
+            if field.name in given:
+                given[field.name] = msgspec.convert(given[field.name], field.type, from_attributes=True)
+    except (msgspec.ValidationError, TypeError) as problem:
+        raise TypeError(f"{kind.__name__} does not fit: {problem}") from None
+    return kind(**given)

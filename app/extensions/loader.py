@@ -1,0 +1,185 @@
+"""Finding extensions: bayou's own, the person's, the trusted project's, settings' and flags' paths, packages.
+
+Finding runs nothing. What is found is a list of `Source`s that `runner.Extensions.load` takes.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from app.extensions.modules import CannotLoad, load_function
+from app.extensions.registrations import Extension, Source
+from app.extensions.versions import require_version
+from app.resources.paths import Paths
+
+Origin = Literal["builtin", "user", "project", "flag", "settings", "package", "entry-point"]
+GROUP = "bayou.extensions"
+"""The entry-point group of installed Python distributions."""
+BUILTIN = {
+    "builtin:file-maps": "app.extensions.builtin.file_maps",
+    "builtin:read-recovery": "app.extensions.builtin.read_recovery",
+}
+MANIFEST = "bayou.json"
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """What command line, settings and trust say about extensions."""
+
+    is_safe: bool = False
+    """`--safe`: none at all."""
+    only_named: bool = False
+    """`--no-extensions`: none but those named with `-e`."""
+    named: tuple[str, ...] = ()
+    """`-e`: paths, or `builtin:NAME`."""
+    settings: tuple[str, ...] = ()
+    """The setting `extensions`: more paths; `-NAME` switches one off."""
+    packages: tuple[Path, ...] = ()
+    """Files and folders of installed packages."""
+    is_trusted: bool = False
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    sources: tuple[Source, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def find_extensions(paths: Paths, choice: Choice) -> Found:
+    """In the order in which they are loaded. One that is found twice counts once."""
+    if choice.is_safe:
+        return Found()
+    problems: list[str] = []
+    sources = _named(paths, choice.named, problems) if choice.only_named else _all(paths, choice, problems)
+    off = {word[1:] for word in choice.settings if word.startswith("-")}
+    seen: set[str] = set()
+    kept: list[Source] = []
+    for source in sources:
+        key = (
+            str(Path(source.path).resolve())
+            if source.origin not in ("builtin", "entry-point")
+            else source.name
+        )
+        if source.name in off or key in seen:
+            continue
+        seen.add(key)
+        kept.append(source)
+    return Found(sources=tuple(kept), problems=tuple(problems))
+
+
+def _all(paths: Paths, choice: Choice, problems: list[str]) -> list[Source]:
+    sources = [builtin_source(name) for name in BUILTIN]
+    sources += in_folder(paths.agent_dir / "extensions", "user")
+    if choice.is_trusted:
+        sources += in_folder(paths.project_dir / "extensions", "project")
+    for word in choice.settings:
+        if not word.startswith("-"):
+            sources += _from_word(paths, word.removeprefix("+"), "settings", problems)
+    for path in choice.packages:
+        sources += _at(path, "package") or in_folder(path, "package")
+    sources += entry_point_sources(problems)
+    return sources + _named(paths, choice.named, problems)
+
+
+def _named(paths: Paths, words: Iterable[str], problems: list[str]) -> list[Source]:
+    return [source for word in words for source in _from_word(paths, word, "flag", problems)]
+
+
+def _from_word(paths: Paths, word: str, origin: Origin, problems: list[str]) -> list[Source]:
+    if word in BUILTIN:
+        return [builtin_source(word)]
+    if word.startswith("builtin:"):
+        problems.append(f"There is no {word}. There are: {', '.join(BUILTIN)}.")
+        return []
+    path = paths.home / word[2:] if word.startswith("~/") else paths.cwd / word
+    found = _at(path, origin) or in_folder(path, origin)
+    if not found:
+        problems.append(f"{path}: there is no extension; a .py file or a folder with __init__.py is needed")
+    return found
+
+
+def in_folder(folder: Path, origin: Origin) -> list[Source]:
+    """One level deep: `*.py`, folders with `__init__.py`, folders with a manifest."""
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return []
+    return [
+        source for path in entries if not path.name.startswith((".", "_")) for source in _at(path, origin)
+    ]
+
+
+def _at(path: Path, origin: Origin) -> list[Source]:
+    """The extension or extensions at a path; none when it is something else."""
+    if path.is_file():
+        return [_file_source(path, path.stem, origin)] if path.suffix == ".py" else []
+    manifest = path / MANIFEST
+    if manifest.is_file():
+        return _from_manifest(path, manifest, origin)
+    init = path / "__init__.py"
+    return [_file_source(init, path.name, origin)] if init.is_file() else []
+
+
+def _from_manifest(folder: Path, manifest: Path, origin: Origin) -> list[Source]:
+    try:
+        data = json.loads(manifest.read_text(encoding="utf-8"))
+        names = data.get("extensions", ["__init__.py"])
+        assert isinstance(names, list) and all(isinstance(name, str) for name in names)
+    except (OSError, ValueError, AttributeError, AssertionError):
+        return [_broken(manifest, folder.name, origin, 'it must hold {"extensions": ["FILE.py", …]}')]
+    found: list[Source] = []
+    for name in names:
+        file = folder / name
+        if file.is_dir():
+            file = file / "__init__.py"
+        title = folder.name if len(names) == 1 else f"{folder.name}/{Path(name).stem}"
+        if not file.is_file() or not file.resolve().is_relative_to(folder.resolve()):
+            found.append(_broken(manifest, title, origin, f"it names {name}, which is not in its folder"))
+        else:
+            found.append(_file_source(file, title, origin, str(data.get("api", ""))))
+    return found
+
+
+def _file_source(file: Path, name: str, origin: Origin, api: str = "") -> Source:
+    def load(extension: Extension) -> Any:
+        require_version(api)
+        return load_function(file, extension)
+
+    shown = file.parent if file.name == "__init__.py" else file
+    return Source(name=name, path=str(shown), origin=origin, load=load)
+
+
+def _broken(file: Path, name: str, origin: Origin, reason: str) -> Source:
+    def load(extension: Extension) -> Any:
+        raise CannotLoad(reason)
+
+    return Source(name=name, path=str(file), origin=origin, load=load)
+
+
+def builtin_source(name: str) -> Source:
+    return Source(
+        name=name, path=name, origin="builtin", load=lambda extension: import_module(BUILTIN[name]).extension
+    )
+
+
+def entry_point_sources(problems: list[str]) -> list[Source]:
+    """What installed Python distributions offer in the group `bayou.extensions`."""
+    # Looking through all distributions takes time that --version and --help must not pay.
+    from importlib.metadata import entry_points  # noqa: PLC0415
+
+    try:
+        points: Sequence[Any] = tuple(entry_points(group=GROUP))
+    except Exception as problem:  # noqa: BLE001  (a broken distribution of somebody else)
+        problems.append(f"Installed extensions cannot be listed: {problem}")
+        return []
+    return [
+        Source(
+            name=point.name,
+            path=f"{point.value} ({GROUP})",
+            origin="entry-point",
+            load=lambda extension, point=point: point.load(),
+        )
+        for point in sorted(points, key=lambda point: point.name)
+    ]

@@ -1,0 +1,93 @@
+"""Importing an extension's code under a private package name, fresh each time, leaving no bytecode behind.
+
+Two extensions may have modules of the same name, and none can shadow bayou's or a library's. Within a package,
+modules import each other relatively: `from . import helper`.
+"""
+
+import importlib.util
+import re
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from app.extensions.registrations import Extension
+from app.extensions.versions import require_version
+
+_PREFIX = "bayou_extension_"
+_DECLARED = re.compile(r"^BAYOU_API\s*(?::\s*str\s*)?=\s*['\"](.*)['\"]\s*(?:#.*)?$", re.MULTILINE)
+
+
+class CannotLoad(Exception):
+    """The code is not an extension for this bayou. `str` says why."""
+
+
+class _FreshLoader(SourceFileLoader):
+    """Always compiles: a file changed twice within a second must not be run in its older form."""
+
+    def get_code(self, fullname: str) -> Any:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+class _Finder(MetaPathFinder):
+    """Gives the modules of extensions, and only those, the loader above."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not fullname.startswith(_PREFIX) or path is None:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and isinstance(spec.loader, SourceFileLoader) and spec.origin:
+            spec.loader = _FreshLoader(fullname, spec.origin)
+        return spec
+
+
+_finder = _Finder()
+
+
+def load_function(file: Path, extension: Extension) -> Any:
+    """Imports the file and gives its `extension` function. Raises `CannotLoad`, or whatever the code raises."""
+    require_version(declared_range(file))
+    module = _import(file, extension)
+    function = getattr(module, "extension", None)
+    if not callable(function):
+        raise CannotLoad("it has no function extension(api)")
+    return function
+
+
+def declared_range(file: Path) -> str:
+    """`BAYOU_API = ">=1,<2"` of the file, read without running it."""
+    try:
+        match = _DECLARED.search(file.read_text(encoding="utf-8", errors="replace"))
+    except OSError as problem:
+        raise CannotLoad(f"it cannot be read: {problem.strerror}") from None
+    return match[1] if match else ""
+
+
+def _import(file: Path, extension: Extension) -> ModuleType:
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+    slug = re.sub(r"\W", "_", extension.name)
+    name = f"{_PREFIX}{extension.epoch}_{slug}"
+    folder = [str(file.parent)] if file.name == "__init__.py" else None
+    loader = _FreshLoader(name, str(file))
+    spec = importlib.util.spec_from_file_location(
+        name, file, loader=loader, submodule_search_locations=folder
+    )
+    if spec is None or spec.loader is None:
+        raise CannotLoad("it is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+
+    def forget() -> None:
+        for other in [known for known in sys.modules if known == name or known.startswith(name + ".")]:
+            del sys.modules[other]
+
+    extension.on_close.append(forget)
+    spec.loader.exec_module(module)
+    return module

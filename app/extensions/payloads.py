@@ -1,0 +1,324 @@
+"""What a hook is told and what it may answer. How several answers are put together is in `hooks`.
+
+Payloads that a handler may change in place say so; all others are values. An answer may be given as one of these
+structs or as a dict with the same keys.
+"""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from app.values.content import Image, UserContent
+from app.values.entries import CompactionEntry
+from app.values.messages import AssistantMessage, CustomMessage, Message, ToolResultMessage
+from app.values.models import Model
+
+
+class Payload(msgspec.Struct, kw_only=True):
+    """What a handler gets as its first argument."""
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a handler may return. Leaving a field out means: no opinion."""
+
+
+# Starting, trusting, finding
+
+
+class ProjectTrust(Payload, kw_only=True):
+    """Asked before a project's own files count, of extensions that are not the project's."""
+
+    cwd: Path
+    items: tuple[str, ...] = ()
+    """What would run, one line each."""
+
+
+class TrustAnswer(Answer, frozen=True, kw_only=True):
+    trusted: Literal["yes", "no", "undecided"] = "undecided"
+    remember: bool = False
+
+
+class ResourcesDiscover(Payload, kw_only=True):
+    cwd: Path
+    reason: Literal["startup", "reload"]
+
+
+class ResourcePaths(Answer, frozen=True, kw_only=True):
+    skill_paths: tuple[str, ...] = ()
+    prompt_paths: tuple[str, ...] = ()
+    theme_paths: tuple[str, ...] = ()
+
+
+class SessionStart(Payload, kw_only=True):
+    reason: Literal["startup", "reload", "new", "resume", "fork"]
+    previous_session_file: Path | None = None
+
+
+class SessionShutdown(Payload, kw_only=True):
+    reason: Literal["quit", "reload", "new", "resume", "fork"]
+    target_session_file: Path | None = None
+
+
+# Changing the conversation as a whole
+
+
+class SessionBeforeSwitch(Payload, kw_only=True):
+    reason: Literal["new", "resume"]
+    target_session_file: Path | None = None
+
+
+class SessionBeforeFork(Payload, kw_only=True):
+    entry_id: str
+    position: Literal["before", "at"] = "before"
+
+
+class CancelAnswer(Answer, frozen=True, kw_only=True):
+    cancel: bool = False
+
+
+class SessionBeforeCompact(Payload, kw_only=True):
+    reason: Literal["manual", "threshold", "overflow"]
+    messages: tuple[Message, ...]
+    """What would be summarised."""
+    kept: tuple[Message, ...] = ()
+    first_kept_entry_id: str = ""
+    tokens_before: int = 0
+    previous_summary: str | None = None
+    custom_instructions: str | None = None
+    will_retry: bool = False
+
+
+class CompactionText(Answer, frozen=True, kw_only=True):
+    """A summary in place of bayou's own."""
+
+    summary: str
+    first_kept_entry_id: str | None = None
+    details: Any = None
+
+
+class CompactAnswer(Answer, frozen=True, kw_only=True):
+    cancel: bool = False
+    compaction: CompactionText | None = None
+    custom_instructions: str | None = None
+
+
+class SessionCompact(Payload, kw_only=True):
+    entry: CompactionEntry
+    from_extension: bool
+    reason: Literal["manual", "threshold", "overflow"]
+
+
+class SessionCompactFailed(Payload, kw_only=True):
+    reason: Literal["manual", "threshold", "overflow"]
+    error_message: str | None = None
+    aborted: bool = False
+
+
+class SessionBeforeTree(Payload, kw_only=True):
+    target_id: str | None
+    old_leaf_id: str | None
+    common_ancestor_id: str | None = None
+    messages: tuple[Message, ...] = ()
+    """Of the branch that is left."""
+    wants_summary: bool = False
+    custom_instructions: str | None = None
+
+
+class TreeSummary(Answer, frozen=True, kw_only=True):
+    summary: str
+    details: Any = None
+
+
+class TreeAnswer(Answer, frozen=True, kw_only=True):
+    cancel: bool = False
+    summary: TreeSummary | None = None
+    custom_instructions: str | None = None
+    label: str | None = None
+
+
+class SessionTree(Payload, kw_only=True):
+    new_leaf_id: str | None
+    old_leaf_id: str | None
+    summary: str | None = None
+
+
+# A prompt and what the model reads
+
+
+class Input(Payload, kw_only=True):
+    text: str
+    images: tuple[Image, ...] = ()
+    source: Literal["interactive", "rpc", "print", "extension"] = "interactive"
+    while_running: Literal["steer", "follow_up"] | None = None
+
+
+class InputAnswer(Answer, frozen=True, kw_only=True):
+    action: Literal["continue", "transform", "handled"] = "continue"
+    text: str | None = None
+    images: tuple[Image, ...] | None = None
+
+
+class BeforeAgentStart(Payload, kw_only=True):
+    prompt: str
+    images: tuple[Image, ...] = ()
+    system_prompt: str = ""
+    sections: dict[str, str] = {}
+    """Sections of this session's prompt that extensions own. May be changed in place."""
+    message: CustomMessage | None = None
+    """Set when the run begins with an extension's message instead of a prompt."""
+
+
+class BeforeAgentStartAnswer(Answer, frozen=True, kw_only=True):
+    message: CustomMessage | None = None
+    """Goes into the conversation before the prompt."""
+    system_prompt: str | None = None
+
+
+class ContextPayload(Payload, kw_only=True):
+    messages: tuple[Message, ...]
+
+
+class ContextAnswer(Answer, frozen=True, kw_only=True):
+    messages: tuple[Message, ...] | None = None
+
+
+class BeforeProviderRequest(Payload, kw_only=True):
+    model: Model | None = None
+    payload: dict[str, Any]
+
+
+class PayloadAnswer(Answer, frozen=True, kw_only=True):
+    payload: dict[str, Any] | None = None
+
+
+class BeforeProviderHeaders(Payload, kw_only=True):
+    headers: dict[str, str | None]
+    """May be changed in place; None suppresses a header."""
+
+
+class AfterProviderResponse(Payload, kw_only=True):
+    status: int
+    headers: dict[str, str]
+
+
+class ProviderStreamEvent(Payload, kw_only=True):
+    provider: str
+    api: str
+    model: str
+    data: Any
+
+
+# Turns, messages, tools
+
+
+class Draft(Answer, frozen=True, kw_only=True):
+    """An entry that is added at the boundary of a turn."""
+
+    type: Literal["custom", "custom_message", "context_edit"]
+    custom_type: str = ""
+    data: Any = None
+    content: str | tuple[UserContent, ...] = ""
+    display: bool = True
+    details: Any = None
+    target_id: str = ""
+    replacement: dict[str, Any] | None = None
+
+
+class TurnEnded(Payload, kw_only=True):
+    turn_index: int
+    message: AssistantMessage
+    tool_results: tuple[ToolResultMessage, ...]
+
+
+class BeforeSettle(Payload, kw_only=True):
+    outcome: Literal["completed", "error"]
+    message: AssistantMessage | None = None
+
+
+class BoundaryAnswer(Answer, frozen=True, kw_only=True):
+    entries: tuple[Draft, ...] = ()
+    continue_: bool | None = msgspec.field(name="continue", default=None)
+    """False ends the run here, True asks for one more turn."""
+
+
+class MessageEnded(Payload, kw_only=True):
+    message: Message
+
+
+class MessageAnswer(Answer, frozen=True, kw_only=True):
+    message: Message | None = None
+    """Must keep its role."""
+
+
+class ToolCallPayload(Payload, kw_only=True):
+    tool_call_id: str
+    tool_name: str
+    input: dict[str, Any]
+    """May be changed in place; it is not validated again."""
+
+
+class ToolCallAnswer(Answer, frozen=True, kw_only=True):
+    block: bool = False
+    reason: str = ""
+    terminate: bool = False
+
+
+class ToolResultPayload(Payload, kw_only=True):
+    tool_call_id: str
+    tool_name: str
+    input: dict[str, Any]
+    content: tuple[UserContent, ...]
+    details: dict[str, Any] | None = None
+    structured_content: Any = None
+    is_error: bool = False
+
+
+class ToolResultAnswer(Answer, frozen=True, kw_only=True):
+    content: tuple[UserContent, ...] | None = None
+    details: dict[str, Any] | None = None
+    structured_content: Any = None
+    is_error: bool | None = None
+
+
+class UserBash(Payload, kw_only=True):
+    command: str
+    exclude_from_context: bool = False
+    cwd: Path = Path()
+
+
+class BashResult(Answer, frozen=True, kw_only=True):
+    output: str
+    exit_code: int | None = 0
+
+
+class UserBashAnswer(Answer, frozen=True, kw_only=True):
+    command: str | None = None
+    """Runs this instead."""
+    result: BashResult | None = None
+    """Nothing runs; this is the result."""
+    block: bool = False
+    reason: str = ""
+
+
+# The model and questions
+
+
+class ModelSelect(Payload, kw_only=True):
+    model: Model
+    previous_model: Model | None = None
+    source: Literal["set", "cycle", "restore"] = "set"
+
+
+class ThinkingLevelSelect(Payload, kw_only=True):
+    level: str
+    previous_level: str | None = None
+
+
+class UiPromptStart(Payload, kw_only=True):
+    kind: Literal["select", "confirm", "input", "editor", "custom"]
+    title: str = ""
+
+
+class UiPromptEnd(UiPromptStart, kw_only=True):
+    pass

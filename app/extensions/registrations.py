@@ -1,0 +1,126 @@
+"""What an extension has registered: tools, commands, shortcuts, flags, renderers, providers, handlers.
+
+One `Extension` is one extension in one epoch: a reload makes new ones, and everything that holds on to an old one
+is told so.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from app.extensions.ports import ProviderSpec
+from tools.base import Tool
+
+
+class StaleExtension(RuntimeError):
+    """The extension was reloaded or removed; what it kept from before does nothing any more."""
+
+
+class NotReady(RuntimeError):
+    """There is no session yet: actions belong into hooks, tools and commands, not into loading."""
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that an extension did wrong, in words that name it and its file."""
+
+    source: str
+    event: str
+    """A hook's name, or `load`, `register`, `tool NAME`, `command NAME`, `render`."""
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.event}: {self.text}"
+
+
+class Completion(msgspec.Struct, frozen=True, kw_only=True):
+    """One suggestion for a command's argument or for the editor."""
+
+    value: str
+    label: str = ""
+    description: str = ""
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    run: Callable[[str, Any], Any]
+    """(arguments, CommandContext)"""
+    description: str = ""
+    complete: Callable[[str], Sequence[Completion | str] | Awaitable[Sequence[Completion | str]]] | None = (
+        None
+    )
+
+
+class Shortcut(msgspec.Struct, frozen=True, kw_only=True):
+    key: str
+    run: Callable[[Any], Any]
+    description: str = ""
+
+
+class Flag(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    type: Literal["boolean", "string"] = "boolean"
+    default: bool | str | None = None
+    description: str = ""
+
+
+class Transform(msgspec.Struct, frozen=True, kw_only=True):
+    """Changes the Markdown of messages before it is drawn, never what is stored or sent."""
+
+    change: Callable[[str], str]
+    kinds: tuple[str, ...] = ("assistant",)
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an extension comes from."""
+
+    name: str
+    """`permission-gate`, `builtin:file-maps`."""
+    path: str
+    """Its file, folder or entry point, for people."""
+    origin: Literal["builtin", "user", "project", "flag", "settings", "package", "entry-point"]
+    load: Callable[["Extension"], Any]
+    """Gives the function `extension(api)`; may raise anything."""
+
+
+class Extension:
+    """One loaded extension. `is_open` ends with its epoch."""
+
+    def __init__(self, source: Source, epoch: int) -> None:
+        self.source = source
+        self.epoch = epoch
+        self.is_open = True
+        self.tools: dict[str, Tool] = {}
+        self.commands: dict[str, Command] = {}
+        self.shortcuts: dict[str, Shortcut] = {}
+        self.flags: dict[str, Flag] = {}
+        self.message_renderers: dict[str, Callable[..., Any]] = {}
+        self.entry_renderers: dict[str, Callable[..., Any]] = {}
+        self.tool_renderers: dict[str, Callable[..., Any]] = {}
+        self.transforms: list[Transform] = []
+        self.providers: dict[str, ProviderSpec] = {}
+        self.completers: list[Callable[..., Any]] = []
+        self.handler_count = 0
+        self.on_close: list[Callable[[], None]] = []
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    @property
+    def owner(self) -> str:
+        """Names this extension in this epoch, for the host's tables."""
+        return f"extension:{self.source.name}#{self.epoch}"
+
+    def require_open(self) -> None:
+        if not self.is_open:
+            raise StaleExtension(
+                f"{self.name} was reloaded or removed. This object belongs to the time before; "
+                "use the one that the new extension(api) or the new handler was given."
+            )
+
+    def close(self) -> None:
+        self.is_open = False
+        callbacks, self.on_close = self.on_close, []
+        for callback in callbacks:
+            callback()

@@ -1,0 +1,59 @@
+"""An extension's function as a tool: arguments described, the answer made a result, its time on the loop limited."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from app.extensions.contexts import ToolCallContext
+from app.extensions.guard import Guarded, Limits, TooSlow, call_now
+from app.extensions.registrations import Extension
+from app.extensions.views import View, view_text
+from tools.base import Tool, ToolContext, ToolError
+from tools.results import ToolResult, text_result
+from tools.schema import schema_of
+
+
+def make_tool(
+    function: Callable[..., Any],
+    *,
+    name: str,
+    description: str,
+    arguments: type[msgspec.Struct] | None,
+    schema: dict[str, Any] | None,
+    context_of: Callable[[ToolContext], ToolCallContext],
+    extension: Extension,
+    limits: Limits,
+    **more: Any,
+) -> Tool:
+    async def run(given: Any, call: ToolContext) -> ToolResult:
+        if not extension.is_open:
+            raise ToolError(f"The tool {name} belongs to an extension that was reloaded or removed.")
+        try:
+            answer = call_now(function, given, context_of(call), block=limits.block)
+            if isinstance(answer, Awaitable):
+                # It may take as long as it likes, but not keep the loop to itself.
+                answer = await Guarded(answer, limits.block)
+        except TooSlow as problem:
+            raise ToolError(f"The tool {name} failed: {problem}") from None
+        return as_result(answer)
+
+    if schema is None:
+        empty = {"type": "object", "properties": {}}
+        schema = schema_of(arguments) if arguments is not None else empty
+    return Tool(name=name, description=description, schema=schema, run=run, arguments=arguments, **more)
+
+
+def as_result(answer: Any) -> ToolResult:
+    """A result, from a result, a text, a view, or nothing."""
+    if isinstance(answer, ToolResult):
+        return answer
+    if isinstance(answer, View):
+        return text_result(view_text(answer))
+    if answer is None:
+        return text_result("(done)")
+    if isinstance(answer, str):
+        return text_result(answer)
+    raise ToolError(
+        f"The tool returned {type(answer).__name__}; a text, a View or a ToolResult was expected."
+    )

@@ -1,0 +1,200 @@
+"""Asking and showing where there is no screen, and the watch over every question an extension asks.
+
+`SilentUi` serves print and JSON mode, `EventUi` speaks RPC's question protocol; the full screen brings its own.
+`WatchedUi` is what extensions get: it tells of questions, stops the clock meanwhile, and refuses stale extensions.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from app.extensions.guard import waiting_for_a_person
+from app.extensions.payloads import UiPromptEnd, UiPromptStart
+from app.extensions.ports import Level, Placement, Ui
+from app.extensions.registrations import Extension
+from app.extensions.views import View, view_data, view_text
+from app.values.events import Event, Notice, QuestionAsked
+
+
+class SilentUi:
+    """Nobody is there: every question is answered with its cancelled value, and the first of a kind is reported."""
+
+    has_ui = False
+
+    def __init__(self, publish: Callable[[Event], None] = lambda event: None, mode: str = "print") -> None:
+        self._publish = publish
+        self._mode = mode
+        self._told: set[str] = set()
+        self._editor_text = ""
+
+    def _degraded(self, what: str) -> None:
+        if what not in self._told:
+            self._told.add(what)
+            text = f"An extension asked for {what}, which {self._mode} mode does not have."
+            self._publish(Notice(level="info", text=text))
+
+    async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
+        self._degraded("a choice")
+        return None
+
+    async def confirm(self, title: str, message: str = "", *, timeout: float | None = None) -> bool:
+        self._degraded("a confirmation")
+        return False
+
+    async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
+        self._degraded("an input")
+        return None
+
+    async def editor(self, title: str, prefill: str = "") -> str | None:
+        self._degraded("an editor")
+        return None
+
+    async def custom(self, make: Callable[..., Any], *, overlay: bool = False) -> Any:
+        self._degraded("a screen of its own")
+        return None
+
+    def notify(self, text: str, level: Level = "info") -> None:
+        self._publish(Notice(level=level, text=text))
+
+    def set_status(self, key: str, text: str | None) -> None: ...
+
+    def set_widget(self, key: str, content: Any, *, placement: Placement = "above_editor") -> None: ...
+
+    def set_title(self, title: str) -> None: ...
+
+    def set_header(self, make: Callable[..., Any] | None) -> None:
+        self._degraded("a header of its own")
+
+    def set_footer(self, make: Callable[..., Any] | None) -> None:
+        self._degraded("a footer of its own")
+
+    def set_working(self, message: str | None, *, frames: Sequence[str] | None = None) -> None: ...
+
+    def editor_text(self) -> str:
+        return ""
+
+    def set_editor_text(self, text: str) -> None: ...
+
+    def paste(self, text: str) -> None: ...
+
+    def set_tools_expanded(self, expanded: bool) -> None: ...
+
+    def tools_expanded(self) -> bool:
+        return False
+
+    def themes(self) -> Sequence[str]:
+        return ()
+
+    def theme(self) -> str:
+        return ""
+
+    def set_theme(self, name: str) -> bool:
+        return False
+
+
+class EventUi(SilentUi):
+    """Questions and notes as `extension_ui_request` events; whoever reads them sets `answer` of a question."""
+
+    has_ui = True
+
+    def __init__(self, publish: Callable[[Event], None]) -> None:
+        super().__init__(publish, "rpc")
+
+    async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
+        answer = await self._ask(None, timeout, method="select", title=title, options=tuple(options))
+        return answer if isinstance(answer, str) else None
+
+    async def confirm(self, title: str, message: str = "", *, timeout: float | None = None) -> bool:
+        return await self._ask(False, timeout, method="confirm", title=title, message=message) is True
+
+    async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
+        more = {"placeholder": placeholder} if placeholder else {}
+        answer = await self._ask(None, timeout, method="input", title=title, **more)
+        return answer if isinstance(answer, str) else None
+
+    async def editor(self, title: str, prefill: str = "") -> str | None:
+        answer = await self._ask(None, None, method="editor", title=title, prefill=prefill or None)
+        return answer if isinstance(answer, str) else None
+
+    def notify(self, text: str, level: Level = "info") -> None:
+        self._tell(method="notify", message=text, extra={"notifyType": level})
+
+    def set_status(self, key: str, text: str | None) -> None:
+        more = {} if text is None else {"statusText": text}
+        self._tell(method="setStatus", extra={"statusKey": key, **more})
+
+    def set_widget(self, key: str, content: Any, *, placement: Placement = "above_editor") -> None:
+        if callable(content):
+            self._degraded("a widget of its own")
+            return
+        extra: dict[str, Any] = {"widgetKey": key}
+        if isinstance(content, View):
+            extra |= {"widgetLines": view_text(content).split("\n"), "widgetView": view_data(content)}
+        elif content is not None:
+            extra["widgetLines"] = [content] if isinstance(content, str) else [str(line) for line in content]
+        extra["widgetPlacement"] = "aboveEditor" if placement == "above_editor" else "belowEditor"
+        self._tell(method="setWidget", extra=extra)
+
+    def set_title(self, title: str) -> None:
+        self._tell(method="setTitle", title=title)
+
+    def set_editor_text(self, text: str) -> None:
+        self._tell(method="set_editor_text", extra={"text": text})
+
+    def paste(self, text: str) -> None:
+        self.set_editor_text(text)
+
+    def _tell(self, **fields: Any) -> None:
+        self._publish(QuestionAsked(id=str(uuid.uuid4()), **fields))
+
+    async def _ask(self, cancelled: Any, timeout: float | None, **fields: Any) -> Any:
+        """Publishes the question and waits for its answer; the cancelled value after the timeout."""
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        milliseconds = None if timeout is None else round(timeout * 1000)
+        self._publish(QuestionAsked(id=str(uuid.uuid4()), timeout=milliseconds, answer=answer, **fields))
+        try:
+            return await asyncio.wait_for(answer, timeout)
+        except TimeoutError:
+            return cancelled
+
+
+class WatchedUi:
+    """A face's `Ui` as one extension sees it."""
+
+    def __init__(
+        self, ui: Callable[[], Ui], extension: Extension, emit: Callable[[str, Any], Awaitable[Any]]
+    ) -> None:
+        self._ui = ui
+        self._extension = extension
+        self._emit = emit
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything that is not a question goes straight to the face."""
+        self._extension.require_open()
+        return getattr(self._ui(), name)
+
+    async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
+        return await self._asked("select", title, lambda ui: ui.select(title, options, timeout=timeout))
+
+    async def confirm(self, title: str, message: str = "", *, timeout: float | None = None) -> bool:
+        return await self._asked("confirm", title, lambda ui: ui.confirm(title, message, timeout=timeout))
+
+    async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
+        return await self._asked("input", title, lambda ui: ui.input(title, placeholder, timeout=timeout))
+
+    async def editor(self, title: str, prefill: str = "") -> str | None:
+        return await self._asked("editor", title, lambda ui: ui.editor(title, prefill))
+
+    async def custom(self, make: Callable[..., Any], *, overlay: bool = False) -> Any:
+        return await self._asked("custom", "", lambda ui: ui.custom(make, overlay=overlay))
+
+    async def _asked(self, kind: Any, title: str, ask: Callable[[Ui], Awaitable[Any]]) -> Any:
+        self._extension.require_open()
+        ui = self._ui()
+        with waiting_for_a_person():
+            await self._emit("ui_prompt_start", UiPromptStart(kind=kind, title=title))
+            try:
+                return await ask(ui)
+            finally:
+                await self._emit("ui_prompt_end", UiPromptEnd(kind=kind, title=title))

@@ -1,0 +1,50 @@
+"""The version of the extension API, and whether a declared range holds it."""
+
+import re
+
+API_VERSION = "1.0"
+"""Rises in its first number when something that worked stops working, in its second when something is added."""
+
+_CLAUSE = re.compile(r"\s*(>=|<=|==|!=|~=|>|<)?\s*(\d+(?:\.\d+)*)(?:\.\*)?\s*\Z")
+
+
+class WrongVersion(Exception):
+    """The extension was written for another version of the API."""
+
+
+def require_version(declared: str, version: str = API_VERSION) -> None:
+    """Raises `WrongVersion` unless `version` is in the declared range (`>=1,<2`). No range fits all."""
+    for clause in declared.split(",") if declared.strip() else []:
+        match = _CLAUSE.match(clause)
+        if match is None:
+            raise WrongVersion(f"its API range {declared!r} cannot be understood; write for example '>=1,<2'")
+        if not _fits(version, match[1] or "==", match[2]):
+            raise WrongVersion(
+                f"it is written for version {declared} of the extension API, this bayou has {version}"
+            )
+
+
+def _fits(version: str, relation: str, wanted: str) -> bool:
+    length = max(version.count("."), wanted.count(".")) + 1
+    have, want = _numbers(version, length), _numbers(wanted, length)
+    match relation:
+        case ">=":
+            return have >= want
+        case "<=":
+            return have <= want
+        case ">":
+            return have > want
+        case "<":
+            return have < want
+        case "!=":
+            return have != want
+        case "~=":
+            return have >= want and have[: max(1, wanted.count("."))] == want[: max(1, wanted.count("."))]
+        case _:
+            count = wanted.count(".") + 1
+            return have[:count] == want[:count]
+
+
+def _numbers(version: str, length: int) -> tuple[int, ...]:
+    numbers = tuple(int(part) for part in version.split("."))
+    return numbers + (0,) * (length - len(numbers))

@@ -1,0 +1,113 @@
+"""What an extension shows without knowing any screen: a title, a summary and a body of blocks.
+
+The full screen makes a widget of it, print mode text, RPC data. An extension may give a widget of its own
+instead, which only the full screen can show.
+"""
+
+from typing import Any
+
+import msgspec
+
+from tools.results import (
+    Block,
+    Card,
+    CommandBlock,
+    DiffBlock,
+    FileBlock,
+    ImageBlock,
+    ListBlock,
+    MapBlock,
+    MarkdownBlock,
+    TableBlock,
+    TextBlock,
+    TreeBlock,
+    TreeNode,
+)
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    title: str
+    summary: str = ""
+    """How it stands, in a few words."""
+    body: tuple[Block, ...] = ()
+    collapsed_lines: int = 0
+    """Lines of the body that show before it is opened."""
+    level: str = "info"
+    """`info`, `warning` or `error`."""
+
+    def card(self) -> Card:
+        return Card(title=self.title, summary=self.summary, blocks=self.body)
+
+
+def as_view(value: Any, *, title: str = "") -> View | None:
+    """A view from what a renderer returned, if it is one of the plain forms: a View, a Card, blocks or a text."""
+    if isinstance(value, View):
+        return value
+    if isinstance(value, Card):
+        name = f"{value.title} {value.subject}".strip()
+        return View(title=name, summary=value.summary, body=value.blocks)
+    if isinstance(value, str):
+        return View(title=title, body=(TextBlock(text=value),))
+    if isinstance(value, Block):
+        return View(title=title, body=(value,))
+    if isinstance(value, tuple) and value and all(isinstance(item, Block) for item in value):
+        return View(title=title, body=value)
+    return None
+
+
+def view_text(view: View, *, expanded: bool = True) -> str:
+    """For print mode."""
+    head = " · ".join(part for part in (view.title, view.summary) if part)
+    lines = "\n".join(block_text(block) for block in view.body).split("\n") if view.body else []
+    if not expanded:
+        hidden = len(lines) - view.collapsed_lines
+        lines = lines[: view.collapsed_lines]
+        if hidden > 0 and view.collapsed_lines:
+            lines.append(f"… {hidden} more lines")
+    return "\n".join([*([head] if head else []), *lines])
+
+
+def view_data(view: View) -> dict[str, Any]:
+    """For RPC: plain JSON data, each block with its `kind`."""
+    return {
+        "title": view.title,
+        "summary": view.summary,
+        "level": view.level,
+        "collapsedLines": view.collapsed_lines,
+        "body": [block_data(block) for block in view.body],
+    }
+
+
+def block_data(block: Block) -> dict[str, Any]:
+    kind = type(block).__name__.removesuffix("Block").lower()
+    return {"kind": kind, **msgspec.to_builtins(block)}
+
+
+def block_text(block: Block) -> str:
+    match block:
+        case TextBlock() | MarkdownBlock() | FileBlock() | MapBlock():
+            return block.text
+        case DiffBlock():
+            return block.diff
+        case CommandBlock():
+            return f"$ {block.command}\n{block.output}".rstrip()
+        case ListBlock():
+            return "\n".join(block.items)
+        case TreeBlock():
+            return "\n".join(line for root in block.roots for line in _tree(root, 0))
+        case TableBlock():
+            return _table(block)
+        case ImageBlock():
+            return f"[image {block.mime_type}, {block.byte_count} bytes]"
+
+
+def _tree(node: TreeNode, depth: int) -> list[str]:
+    return ["  " * depth + node.label, *(line for child in node.children for line in _tree(child, depth + 1))]
+
+
+def _table(block: TableBlock) -> str:
+    rows = [block.header, *block.rows]
+    widths = [max(len(row[at]) for row in rows if at < len(row)) for at in range(max(map(len, rows)))]
+    return "\n".join(
+        "  ".join(cell.ljust(widths[at]) for at, cell in enumerate(row)).rstrip() for row in rows
+    )

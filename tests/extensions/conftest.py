@@ -1,0 +1,70 @@
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.extensions.guard import Limits
+from app.extensions.loader import Choice, find_extensions
+from app.extensions.registrations import Source
+from app.extensions.runner import Extensions
+from app.resources.paths import Paths
+from tests.extensions.fake_host import FakeHost
+
+QUICK = Limits(answer=0.2, slow_answer=0.4, block=0.15, load=0.5)
+"""Limits that a test can afford to run into."""
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Paths:
+    project = tmp_path / "home" / "project"
+    project.mkdir(parents=True)
+    return Paths.from_env({"HOME": str(tmp_path / "home")}, project)
+
+
+@pytest.fixture
+def host(paths: Paths) -> FakeHost:
+    return FakeHost(paths.cwd)
+
+
+@pytest.fixture
+def write(paths: Paths) -> Callable[[str, str], Path]:
+    """Writes an extension of the person's own."""
+
+    def put(name: str, code: str) -> Path:
+        path = paths.agent_dir / "extensions" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(code), encoding="utf-8")
+        return path
+
+    return put
+
+
+def source(function: Callable[..., Any], name: str = "mine") -> Source:
+    """An extension that is a function of the test."""
+    return Source(name=name, path=f"/x/{name}.py", origin="user", load=lambda extension: function)
+
+
+@pytest.fixture
+def load(host: FakeHost):
+    """Loads functions of the test as extensions, in their order."""
+
+    async def loaded(*functions: Callable[..., Any], limits: Limits = QUICK) -> Extensions:
+        extensions = Extensions(host, limits=limits)
+        await extensions.load([source(function, function.__name__) for function in functions])
+        return extensions
+
+    return loaded
+
+
+@pytest.fixture
+def load_files(paths: Paths, host: FakeHost):
+    """Loads what is found on disk."""
+
+    async def loaded(**choice: Any) -> Extensions:
+        extensions = Extensions(host, limits=QUICK)
+        await extensions.load(find_extensions(paths, Choice(**choice)).sources)
+        return extensions
+
+    return loaded

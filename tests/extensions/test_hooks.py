@@ -1,0 +1,468 @@
+"""Hooks: who is asked in which order, how answers become one, and what a failing extension can do (nothing)."""
+
+import asyncio
+import time
+
+import pytest
+
+from app.agent.ports import TurnOutcome
+from app.extensions.bridge import Bridge
+from app.extensions.hooks import HOOKS, SESSION_EVENTS, as_answer
+from app.extensions.payloads import (
+    BeforeAgentStart,
+    CancelAnswer,
+    CompactionText,
+    Input,
+    InputAnswer,
+    ProjectTrust,
+    ResourcesDiscover,
+    SessionBeforeCompact,
+    SessionBeforeFork,
+    SessionStart,
+    ToolCallAnswer,
+    TrustAnswer,
+    UserBash,
+)
+from app.extensions.public import ExtensionApi
+from app.values.content import Text, ToolCall
+from app.values.events import AgentStart, TurnStart
+from app.values.messages import AssistantMessage, CustomMessage, SystemMessage, user_message
+from tests.extensions.fake_host import FakeHost, settled
+from tools.results import text_result
+
+CALL = ToolCall(id="c1", name="bash", arguments={"command": "rm -rf /", "list": [1]})
+
+
+async def test_handlers_are_asked_in_the_order_of_loading(load):
+    order = []
+
+    def one(api: ExtensionApi):
+        api.on("session_start", lambda event, context: order.append("one"))
+
+    async def two(api: ExtensionApi):
+        @api.on("session_start")
+        async def begin(event, context):
+            await asyncio.sleep(0)
+            order.append("two")
+
+        api.on("session_start", lambda event, context: order.append("two again"))
+
+    extensions = await load(one, two)
+    await extensions.start()
+    assert order == ["one", "two", "two again"]
+
+
+async def test_nobody_listening_costs_a_look_up(load):
+    extensions = await load()
+    assert not extensions.listens("context")
+    assert await extensions.emit("context", None) is None
+
+
+async def test_session_events_are_told_by_their_type(load):
+    heard = []
+
+    def mine(api: ExtensionApi):
+        api.on("agent_start", lambda event, context: heard.append(event))
+
+    extensions = await load(mine)
+    await extensions.hear(AgentStart())
+    await extensions.hear(TurnStart())
+    assert heard == [AgentStart()]
+
+
+def test_every_hook_says_what_it_is_for():
+    for hook in HOOKS.values():
+        assert hook.help.endswith("."), hook.name
+        assert (hook.answer is None) == (hook.kind == "notify")
+    assert "agent_settled" in SESSION_EVENTS
+    assert "turn_end" not in SESSION_EVENTS  # a hook of that name asks
+
+
+# Gates
+
+
+async def test_the_first_that_blocks_a_tool_call_counts(load):
+    asked = []
+
+    def first(api: ExtensionApi):
+        api.on("tool_call", lambda event, context: {"block": True, "reason": "no", "terminate": True})
+
+    def second(api: ExtensionApi):
+        api.on("tool_call", lambda event, context: asked.append(event))
+
+    verdict = await Bridge(await load(first, second)).before_tool(CALL, dict(CALL.arguments))
+    assert (verdict.is_blocked, verdict.reason, verdict.terminate) == (True, "no", True)
+    assert asked == []
+
+
+async def test_arguments_are_changed_in_place_and_the_message_keeps_its_own(load):
+    def mine(api: ExtensionApi):
+        @api.on("tool_call")
+        def change(event, context):
+            event.input["command"] = "ls"
+            event.input["list"].append(2)
+
+    verdict = await Bridge(await load(mine)).before_tool(CALL, CALL.arguments)
+    assert verdict.arguments == {"command": "ls", "list": [1, 2]}
+    assert CALL.arguments == {"command": "rm -rf /", "list": [1]}
+
+
+async def fails(event, context):
+    raise RuntimeError("broken")
+
+
+async def never_answers(event, context):
+    await asyncio.Event().wait()
+
+
+def blocks_for_ever(event, context):
+    while True:
+        time.sleep(0.01)
+
+
+async def blocks_and_swallows(event, context):
+    for _ in range(3):
+        try:
+            while True:
+                time.sleep(0.01)  # noqa: ASYNC251  (blocking is what this is about)
+        except Exception:
+            pass
+
+
+async def answers_nonsense(event, context):
+    return {"blok": True}
+
+
+async def cancels_itself(event, context):
+    raise asyncio.CancelledError
+
+
+async def leaves(event, context):
+    raise SystemExit(3)
+
+
+BAD = [fails, never_answers, blocks_for_ever, blocks_and_swallows, cancels_itself, leaves]
+
+
+@pytest.mark.parametrize("bad", [*BAD, answers_nonsense])
+async def test_a_gate_whose_check_fails_is_closed(load, bad):
+    def mine(api: ExtensionApi):
+        api.on("tool_call", bad)
+
+    extensions = await load(mine)
+    verdict = await Bridge(extensions).before_tool(CALL, {})
+    assert verdict.is_blocked
+    assert "mine could not check this" in verdict.reason
+    answer = await Bridge(extensions).user_bash(UserBash(command="ls"))
+    assert not answer.block  # nobody asked there
+
+
+@pytest.mark.parametrize("bad", BAD)
+async def test_every_hook_survives_a_bad_handler(load, host: FakeHost, bad):
+    """Raising, waiting for ever, blocking the loop: the others are asked all the same and it is told once."""
+    heard = []
+
+    def mine(api: ExtensionApi):
+        api.on("session_start", bad)
+
+    def other(api: ExtensionApi):
+        api.on("session_start", lambda event, context: heard.append(event))
+
+    extensions = await load(mine, other)
+    await extensions.start()
+    await extensions.start()
+    await settled()
+    assert len(heard) == 2
+    assert [(error.extension_path, error.event) for error in host.errors()] == [
+        ("/x/mine.py", "session_start")
+    ]
+
+
+async def test_raising_in_every_hook_leaves_everything_as_it_was(load):
+    def mine(api: ExtensionApi):
+        for name in [*HOOKS, *SESSION_EVENTS]:
+            api.on(name, fails)
+
+    extensions = await load(mine)
+    bridge = Bridge(extensions)
+    message = AssistantMessage(content=(Text(text="hi"),))
+    result = text_result("ok")
+    assert await bridge.after_tool(CALL, {}, result) == result
+    assert await bridge.seal(message) is message
+    assert await bridge.transform([user_message("x")]) != []
+    assert await bridge.after_turn(TurnOutcome(message=message, results=())) is False
+    assert await bridge.before_settle(message) is True
+    assert await bridge.on_payload({"a": 1}) == {"a": 1}
+    assert (await bridge.input(Input(text="x"))).action == "continue"
+    for name, event in SESSION_EVENTS.items():
+        await extensions.emit(name, event)
+    assert {problem.event for problem in extensions.problems} >= {
+        "tool_result",
+        "message_end",
+        "context",
+        "turn_end",
+    }
+
+
+async def test_cancelling_the_run_cancels_the_handler(load):
+    started = asyncio.Event()
+
+    def mine(api: ExtensionApi):
+        @api.on("session_start")
+        async def wait(event, context):
+            started.set()
+            await asyncio.Event().wait()
+
+    extensions = await load(mine)
+    task = asyncio.create_task(extensions.start())
+    await started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert extensions.problems == []
+
+
+async def test_waiting_for_a_person_does_not_count_against_the_limit(load, host: FakeHost):
+    told = []
+
+    class SlowUi(type(host.ui)):
+        async def confirm(self, title, message="", *, timeout=None):
+            await asyncio.sleep(0.3)  # longer than the handler's limit of 0.2
+            return True
+
+    host.ui = SlowUi()
+
+    def mine(api: ExtensionApi):
+        @api.on("tool_call")
+        async def ask(event, context):
+            return {"block": not await context.ui.confirm("Really?")}
+
+        for name in ("ui_prompt_start", "ui_prompt_end"):
+            api.on(name, lambda event, context, name=name: told.append((name, event.kind, event.title)))
+
+    extensions = await load(mine)
+    verdict = await Bridge(extensions).before_tool(CALL, {})
+    assert not verdict.is_blocked
+    assert told == [("ui_prompt_start", "confirm", "Really?"), ("ui_prompt_end", "confirm", "Really?")]
+    assert extensions.problems == []
+
+
+# Changes
+
+
+async def test_results_are_changed_one_after_the_other(load):
+    def one(api: ExtensionApi):
+        api.on("tool_result", lambda event, context: {"content": (Text(text=event.content[0].text + "1"),)})
+
+    def two(api: ExtensionApi):
+        @api.on("tool_result")
+        def change(event, context):
+            return {
+                "content": (Text(text=event.content[0].text + "2"),),
+                "is_error": True,
+                "details": {"a": 1},
+            }
+
+    result = await Bridge(await load(one, two)).after_tool(CALL, {}, text_result("0"))
+    assert (result.text, result.is_error, result.details) == ("012", True, {"a": 1})
+
+
+async def test_a_prompt_is_changed_and_then_handled(load):
+    def one(api: ExtensionApi):
+        api.on("input", lambda event, context: InputAnswer(action="transform", text=event.text.upper()))
+
+    def two(api: ExtensionApi):
+        api.on("input", lambda event, context: {"action": "handled"} if event.text == "STOP" else None)
+
+    bridge = Bridge(await load(one, two))
+    payload = Input(text="hello")
+    answer = await bridge.input(payload)
+    assert (answer.action, answer.text, payload.text) == ("transform", "HELLO", "HELLO")
+    assert (await bridge.input(Input(text="stop"))).action == "handled"
+
+
+async def test_messages_and_prompt_before_a_run(load):
+    def mine(api: ExtensionApi):
+        @api.on("before_agent_start")
+        def begin(event, context):
+            event.sections["mood"] = "calm"
+            return {
+                "message": CustomMessage(custom_type="note", content="remember"),
+                "system_prompt": event.system_prompt + "!",
+            }
+
+    def again(api: ExtensionApi):
+        api.on("before_agent_start", lambda event, context: {"system_prompt": event.system_prompt + "?"})
+
+    payload = BeforeAgentStart(prompt="x", system_prompt="base", sections={})
+    answers = await Bridge(await load(mine, again)).before_agent_start(payload)
+    assert answers.system_prompt == "base!?"
+    assert [message.content for message in answers.messages] == ["remember"]
+    assert payload.sections == {"mood": "calm"}
+
+
+async def test_the_context_is_changed_with_and_without_system_messages(load):
+    seen = []
+
+    def mine(api: ExtensionApi):
+        @api.on("context")
+        def without(event, context):
+            seen.append(len(event.messages))
+            return {"messages": event.messages[-1:]}
+
+        @api.on("context_with_system")
+        def with_system(event, context):
+            seen.append(len(event.messages))
+
+    messages = [SystemMessage(content="s"), user_message("a"), user_message("b")]
+    changed = await Bridge(await load(mine)).transform(messages)
+    assert seen == [2, 2]
+    assert changed == [messages[0], messages[2]]
+
+
+async def test_payload_and_headers_of_a_request(load):
+    def mine(api: ExtensionApi):
+        api.on("before_provider_request", lambda event, context: {"payload": {**event.payload, "b": 2}})
+        api.on("before_provider_request", lambda event, context: {"payload": {**event.payload, "c": 3}})
+
+        @api.on("before_provider_headers")
+        def headers(event, context):
+            event.headers["x-mine"] = "1"
+
+    bridge = Bridge(await load(mine))
+    assert await bridge.on_payload({"a": 1}) == {"a": 1, "b": 2, "c": 3}
+    headers: dict[str, str | None] = {}
+    await bridge.on_headers(headers)
+    assert headers == {"x-mine": "1"}
+
+
+async def test_a_message_keeps_its_role_and_id(load):
+    def mine(api: ExtensionApi):
+        api.on(
+            "message_end", lambda event, context: {"message": AssistantMessage(content=(Text(text="new"),))}
+        )
+
+    def wrong(api: ExtensionApi):
+        api.on("message_end", lambda event, context: {"message": user_message("x")})
+
+    message = AssistantMessage(content=(Text(text="old"),))
+    extensions = await load(mine, wrong)
+    sealed = await Bridge(extensions).seal(message)
+    assert sealed.text == "new"
+    assert sealed.id == message.id
+    assert "same role" in extensions.problems[0].text
+
+
+async def test_a_turns_end_adds_entries_and_may_end_the_run(load, host: FakeHost):
+    def mine(api: ExtensionApi):
+        @api.on("turn_end")
+        def end(event, context):
+            entries = ({"type": "custom", "custom_type": "t", "data": event.turn_index},)
+            return {"entries": entries, "continue": False if event.turn_index else None}
+
+    bridge = Bridge(await load(mine))
+    outcome = TurnOutcome(message=AssistantMessage(), results=())
+    assert await bridge.after_turn(outcome) is False
+    assert await bridge.after_turn(outcome) is True
+    assert [entry.data for entry in host.session.entries()] == [0, 1]
+
+
+async def test_going_on_before_settling(load, host: FakeHost):
+    def mine(api: ExtensionApi):
+        api.on("agent_before_settle", lambda event, context: {"continue": True})
+
+    assert await Bridge(await load(mine)).before_settle(None) is False
+    assert host.calls == [("keep_going",)]
+
+
+async def test_compaction_and_moving_can_be_cancelled_or_supplied(load):
+    asked = []
+
+    def supplies(api: ExtensionApi):
+        api.on("session_before_compact", lambda event, context: {"compaction": {"summary": "mine"}})
+
+    def cancels(api: ExtensionApi):
+        api.on("session_before_fork", lambda event, context: {"cancel": True})
+
+    def third(api: ExtensionApi):
+        api.on("session_before_fork", lambda event, context: asked.append(event))
+
+    extensions = await load(supplies, cancels, third)
+    answer = await extensions.emit(
+        "session_before_compact", SessionBeforeCompact(reason="manual", messages=(user_message("x"),))
+    )
+    assert answer.compaction == CompactionText(summary="mine")
+    answer = await extensions.emit("session_before_fork", SessionBeforeFork(entry_id="e"))
+    assert answer == CancelAnswer(cancel=True)
+    assert asked == []
+
+
+async def test_trust_is_decided_by_the_first_yes_or_no_and_resources_add_up(load, host: FakeHost):
+    def one(api: ExtensionApi):
+        api.on("project_trust", lambda event, context: {"trusted": "undecided"})
+        api.on("resources_discover", lambda event, context: {"skill_paths": ("a",)})
+
+    def two(api: ExtensionApi):
+        api.on("project_trust", lambda event, context: {"trusted": "no", "remember": True})
+        api.on("resources_discover", lambda event, context: {"skill_paths": ["b"], "theme_paths": ["t"]})
+
+    def three(api: ExtensionApi):
+        api.on("project_trust", lambda event, context: {"trusted": "yes"})
+
+    extensions = await load(one, two, three)
+    assert await extensions.emit("project_trust", ProjectTrust(cwd=host.cwd)) == TrustAnswer(
+        trusted="no", remember=True
+    )
+    found = await extensions.emit("resources_discover", ResourcesDiscover(cwd=host.cwd, reason="startup"))
+    assert (found.skill_paths, found.theme_paths) == (("a", "b"), ("t",))
+
+
+def test_answers_are_structs_or_dicts_with_known_keys():
+    hook = HOOKS["tool_call"]
+    assert as_answer(hook, {"block": True}) == ToolCallAnswer(block=True)
+    assert as_answer(hook, None) is None
+    for wrong in ({"blok": 1}, {"block": "maybe"}, 3):
+        with pytest.raises(TypeError):
+            as_answer(hook, wrong)
+
+
+# Taking back
+
+
+async def test_a_handler_can_be_taken_back_while_it_is_running(load):
+    heard = []
+
+    def mine(api: ExtensionApi):
+        def first(event, context):
+            heard.append("first")
+            stop_first()
+            stop_second()
+
+        stop_first = api.on("session_start", first)
+        stop_second = api.on("session_start", lambda event, context: heard.append("second"))
+
+    extensions = await load(mine)
+    await extensions.start()
+    await extensions.start()
+    assert heard == ["first"]
+    assert not extensions.listens("session_start")
+
+
+async def test_an_unknown_hook_is_refused_by_name(load):
+    extensions = await load(lambda_with_unknown_hook)
+    assert "There is no hook 'tool_cal'" in extensions.problems[0].text
+
+
+def lambda_with_unknown_hook(api: ExtensionApi):
+    api.on("tool_cal", lambda event, context: None)
+
+
+async def test_session_start_says_why(load):
+    reasons = []
+
+    def mine(api: ExtensionApi):
+        api.on("session_start", lambda event, context: reasons.append(event))
+
+    extensions = await load(mine)
+    await extensions.emit("session_start", SessionStart(reason="fork"))
+    assert reasons[0].reason == "fork"

@@ -66,6 +66,13 @@ class RunningCommand:
     def kill(self) -> None:
         self._process.kill()
 
+    def let_go(self) -> None:
+        """The session's shell, if this runs in it, is left to this command; others get a new one."""
+        session = self._workspace.shell_session
+        if session is not None and session.is_running(self._process):
+            session.retire()
+            self._workspace.shell_session = None
+
     async def abort(self, finishing: "asyncio.Future[CommandOutcome]") -> CommandOutcome:
         """Ends the command with everything that it started; answers what its `finish` does."""
         if not self._aborted.done():
@@ -125,7 +132,12 @@ async def _surely(running: "asyncio.Future[R]") -> R:
 
 
 async def start_command(
-    workspace: Workspace, plan: SpawnPlan, *, tool: str, extra: dict[str, str] | None = None
+    workspace: Workspace,
+    plan: SpawnPlan,
+    *,
+    tool: str,
+    extra: dict[str, str] | None = None,
+    has_own_shell: bool = False,
 ) -> RunningCommand:
     """Starts a command in the session's way: settings, hook and prefix applied, output being taken in."""
     settings = workspace.shell
@@ -134,7 +146,7 @@ async def start_command(
     argv = shell_argv(settings, workspace.processes.find_program)
     command = prefixed(settings, plan.command)
     output = RollingOutput(workspace.artifacts, tool)
-    if settings.is_persistent:
+    if settings.is_persistent and not has_own_shell:
         if workspace.shell_session is None:
             workspace.shell_session = ShellSession(workspace.processes)
         process, reading = await workspace.shell_session.start(

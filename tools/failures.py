@@ -22,6 +22,10 @@ def file_error(problem: OSError, verb: str, path: str, files: FileOperations) ->
         return ToolError(f"Could not {verb} {shown}: {reason}. Ask the user, or change its mode with bash.")
     if code in (errno.ENOSPC, errno.EDQUOT):
         return ToolError(f"Could not {verb} {shown}: the disk is full. The file is as it was before.")
+    if code == errno.EFBIG:
+        return ToolError(
+            f"Could not {verb} {shown}: it is too large to be changed as a whole. Use bash, e.g. sed."
+        )
     if code == errno.EISDIR:
         return ToolError(f"Could not {verb} {shown}: it is a directory.")
     if code == errno.ENAMETOOLONG:

@@ -23,6 +23,14 @@ def normalized(line: str) -> str:
     return unicodedata.normalize("NFKC", visible(line).translate(_TABLE)).translate(_TABLE)
 
 
+def normalized_lines(text: str) -> list[str]:
+    """Every line of `text` normalized; plain ones, which are most, all at once."""
+    lines = visible(text).replace("`", "'").split("\n")
+    if text.isascii():
+        return lines
+    return [line if line.isascii() else normalized(line) for line in lines]
+
+
 def original_column(line: str, column: int) -> int | None:
     """Where in `line` the character begins that is at `column` of its normalized spelling; None if inside one."""
     position = 0

@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from tools.lookalikes import normalized, original_column
+from tools.lookalikes import normalized, normalized_lines, original_column
 
 Strategy = Literal["exact", "line-endings", "trailing-whitespace", "indentation", "look-alikes"]
 _TAB_WIDTHS: Final = (4, 2, 8, 3)
@@ -55,11 +55,12 @@ class Document:
 
     @cached_property
     def stripped(self) -> "View":
-        return View(self, str.rstrip)
+        return View(self, str.rstrip, [line.rstrip() for line in self.lines])
 
     @cached_property
     def alike(self) -> "View":
-        return View(self, lambda line: normalized(line).rstrip())
+        lines = [line.rstrip() for line in normalized_lines(self.text)]
+        return View(self, lambda line: normalized(line).rstrip(), lines)
 
     @cached_property
     def bare_lines(self) -> list[str]:
@@ -67,7 +68,7 @@ class Document:
 
     @cached_property
     def bare_alike_lines(self) -> list[str]:
-        return [normalized(line).strip() for line in self.lines]
+        return [line.lstrip() for line in self.alike.lines]
 
     def line_of(self, position: int) -> int:
         """The line (from 1) that a position is in."""
@@ -77,10 +78,11 @@ class Document:
 class View:
     """A document with every line in another spelling, and the way back."""
 
-    def __init__(self, document: Document, spell: Callable[[str], str]) -> None:
+    def __init__(self, document: Document, spell: Callable[[str], str], lines: list[str]) -> None:
         self._document = document
         self.spell = spell
-        self.lines = [spell(line) for line in document.lines]
+        self.lines = lines
+        """Every line of the document as `spell` has it."""
         self.text = "\n".join(self.lines)
         self._starts = list(accumulate((len(line) + 1 for line in self.lines), initial=0))
 

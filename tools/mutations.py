@@ -4,6 +4,7 @@ Undo and change totals stand on the events. What the new content is, each tool c
 """
 
 import asyncio
+import errno
 import hashlib
 from collections.abc import Callable
 from typing import TypeVar
@@ -17,6 +18,9 @@ from tools.threads import to_the_end
 ChangeListener = Callable[[FileChange], None]
 ContentKeeper = Callable[[str, bytes], None]
 """Gets (hash, content) of what a change replaces and of what it writes, before it happens."""
+
+MAX_FILE_BYTES = 256 << 20
+"""Larger files are not held in memory to be changed."""
 
 Key = tuple[str, object]
 
@@ -136,7 +140,9 @@ class MutationQueue:
         except (FileNotFoundError, NotADirectoryError):
             return None
         if stat.kind == "directory":
-            raise IsADirectoryError(21, "Is a directory", path)
+            raise IsADirectoryError(errno.EISDIR, "Is a directory", path)
+        if stat.size > MAX_FILE_BYTES:
+            raise OSError(errno.EFBIG, "File too large", path)
         with self._files.open(path) as file:
             return FileState(data=file.read(), stat=stat)
 

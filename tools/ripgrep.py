@@ -15,9 +15,10 @@ from tools.base import ToolError
 from tools.operations import Command
 from tools.process import pipe
 from tools.shell import child_environment
+from tools.text import visible
 from tools.workspace import Workspace
 
-ALWAYS: Final = ("--no-config", "--hidden", "--no-require-git", "--glob=!.git", "--no-messages")
+ALWAYS: Final = ("--no-config", "--hidden", "--no-require-git", "--glob=!.git")
 _CHUNK: Final = 1 << 20
 _MAX_ERRORS: Final = 16 * 1024
 _MAX_RECORD: Final = 64 << 20
@@ -30,6 +31,24 @@ class SearchEnd(msgspec.Struct, frozen=True, kw_only=True):
     errors: str
     is_stopped: bool
     """The consumer had enough."""
+
+    @property
+    def failure(self) -> str:
+        """Why nothing was searched at all, or nothing if at most some places could not be."""
+        return "" if self.exit_code != 2 or "os error" in self.errors else _tidy(self.errors)
+
+    @property
+    def unread(self) -> str:
+        """A notice of places that could not be searched."""
+        lines = [_tidy(line) for line in self.errors.splitlines() if "os error" in line]
+        if not lines:
+            return ""
+        more = f" and {len(lines) - 1} more" if len(lines) > 1 else ""
+        return f"Not searched: {lines[0]}{more}"
+
+
+def _tidy(text: str) -> str:
+    return visible(text.strip().removeprefix("rg: "))
 
 
 async def find_ripgrep(workspace: Workspace) -> str:

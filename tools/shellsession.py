@@ -34,6 +34,7 @@ class ShellSession:
         self._jobs = -1
         self._count = 0
         self._is_busy = asyncio.Lock()
+        self._is_retired = False
 
     async def start(
         self, shell: str, command: str, cwd: str, environment: Mapping[str, str], extra: Mapping[str, str]
@@ -63,6 +64,15 @@ class ShellSession:
         """The running command is done."""
         if self._is_busy.locked():
             self._is_busy.release()
+        if self._is_retired:
+            self._discard()
+
+    def is_running(self, process: object) -> bool:
+        return isinstance(process, SessionCommand) and process.session is self
+
+    def retire(self) -> None:
+        """No further command: the shell ends with the one that it runs."""
+        self._is_retired = True
 
     def close(self) -> None:
         if self._process is not None:
@@ -105,7 +115,7 @@ class SessionCommand:
     def __init__(
         self, session: ShellSession, process: RunningProcess, exit_: "asyncio.Task[int]", job: Path
     ) -> None:
-        self._session = session
+        self.session = session
         self._process = process
         self._exit = exit_
         self._job = job
@@ -127,7 +137,7 @@ class SessionCommand:
                     return self._exit.result()
             return int(status.read_text())
         finally:
-            self._session.release()
+            self.session.release()
 
     async def end(self) -> None:
         await self._process.end()

@@ -183,6 +183,21 @@ async def test_a_persistent_shell_starts_anew_after_exit_abort_and_timeout(
     assert await hands.text("bash", command="echo again") == "again"
 
 
+async def test_a_command_gone_to_the_background_takes_its_shell_along(
+    hands: Hands, workspace: Workspace, project: Path
+) -> None:
+    workspace.shell = ShellSettings(is_persistent=True)
+    jobs = Jobs()
+    os.mkfifo(project / "gate")
+    context = hands.context(jobs=jobs, background_requested=lambda: True)
+    await hands("bash", command="echo $$; cat gate", within=context)
+    assert await hands.text("bash", command="echo free") == "free"
+    (project / "gate").write_text("done\n")
+    shell, said = (await jobs.work[0]).text.split("\n")
+    assert said == "done"
+    await until(lambda: not Path(f"/proc/{shell}").exists())
+
+
 async def test_persistent_shells_are_not_shared_by_sessions(project: Path) -> None:
     settings = ShellSettings(is_persistent=True)
     one, other = Workspace(project, shell=settings), Workspace(project, shell=settings)

@@ -208,6 +208,23 @@ async def test_wrong_kinds_of_places_are_refused(hands: Hands, project: Path) ->
     assert "is a file, not a directory" in await hands.text("ls", path="file")
 
 
+async def test_places_that_could_not_be_searched_are_told(
+    hands: Hands, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree(project, "a.txt")
+    monkeypatch.setattr("tools.ripgrep._read_errors", fake_errors)
+    assert await hands.text("grep", pattern="needle") == (
+        "a.txt:1: needle\n\n[Not searched: ./locked: Permission denied (os error 13) and 1 more]"
+    )
+    assert "[Not searched: ./locked" in await hands.text("find", pattern="*.txt")
+
+
+def fake_errors(descriptor: int) -> str:
+    """What ripgrep says when a folder is closed to it (tests may run as a user to whom none is)."""
+    os.close(descriptor)
+    return "rg: ./locked: Permission denied (os error 13)\nrg: ./other: Permission denied (os error 13)\n"
+
+
 async def test_the_search_program_may_be_missing(
     hands: Hands, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,7 +103,9 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
             workspace, workspace.pty_host, plan, title=arguments.command, timeout=timeout
         )
         return _result(outcome, timeout, notices)
-    running = await start_command(workspace, plan, tool="bash", extra=extra)
+    running = await start_command(
+        workspace, plan, tool="bash", extra=extra, has_own_shell=bool(arguments.background)
+    )
     finishing = asyncio.ensure_future(running.finish(timeout))
     if arguments.background:
         return _hand_over(arguments.command, context, running, finishing, timeout, notices)
@@ -148,6 +150,7 @@ def _hand_over(
 ) -> ToolResult:
     """Gives the running command to the job table; the call itself is over."""
     assert context.jobs is not None
+    running.let_go()
     title = command.strip().split("\n", 1)[0][:120]
 
     async def work() -> ToolResult:

@@ -17,7 +17,7 @@ from tools.places import locate
 from tools.results import Card, TextPart, ToolResult
 from tools.ripgrep import ALWAYS, find_ripgrep, run_ripgrep
 from tools.schema import schema_of
-from tools.text import one_line, visible
+from tools.text import one_line
 from tools.workspace import Workspace, workspace_of
 
 _DEFAULT_LIMIT: Final = 1_000
@@ -63,10 +63,10 @@ async def _run(arguments: FindArguments, context: ToolContext) -> ToolResult:
 
     argv = (await find_ripgrep(workspace), *ALWAYS, "--files", "--null", ".")
     end = await run_ripgrep(workspace, argv, folder, b"\0", take)
-    if end.exit_code == 2 and not names and end.errors.strip():
-        raise ToolError(f"The search failed: {visible(end.errors.strip())}")
+    if end.failure and not names:
+        raise ToolError(f"The search failed: {end.failure}")
     limit = arguments.limit or _DEFAULT_LIMIT
-    return await asyncio.to_thread(_result, workspace, folder, pattern, names, limit, context.cwd)
+    return await asyncio.to_thread(_result, workspace, folder, pattern, names, limit, context.cwd, end.unread)
 
 
 def _place(workspace: Workspace, arguments: FindArguments, context: ToolContext) -> tuple[str, str]:
@@ -89,15 +89,17 @@ def _place(workspace: Workspace, arguments: FindArguments, context: ToolContext)
 
 
 def _result(
-    workspace: Workspace, folder: str, pattern: str, names: list[str], limit: int, cwd: Path
+    workspace: Workspace, folder: str, pattern: str, names: list[str], limit: int, cwd: Path, unread: str
 ) -> ToolResult:
     paths = [name.removeprefix("./") for name in names]
     folders = _folders(paths)
     found, how = _matching(pattern, paths, folders)
     if not found:
-        return ToolResult(content=(TextPart(text="No files found matching pattern"),))
+        text = "No files found matching pattern" + (f"\n\n[{unread}]" if unread else "")
+        return ToolResult(content=(TextPart(text=text),))
     times = workspace.files.modified(folder, found)
-    order = sorted(range(len(found)), key=lambda index: (-times[index], found[index]))
+    order = sorted(range(len(found)), key=found.__getitem__)
+    order.sort(key=times.__getitem__, reverse=True)
     prefix = _prefix(folder, cwd)
     shown = [
         prefix + one_line(found[index]) + ("/" if found[index] in folders else "") for index in order[:limit]
@@ -115,6 +117,8 @@ def _result(
             f"50.0KB limit reached, showing {cut.output_lines} of {len(found):,}. Refine path or pattern"
         )
         details["truncation"] = cut.details()
+    if unread:
+        notices.append(unread)
     text = cut.content + (f"\n\n[{'. '.join(notices)}]" if notices else "")
     return ToolResult(content=(TextPart(text=text),), details=details)
 

@@ -137,8 +137,9 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
     found = _Found(path_regex(arguments.glob.removeprefix("./")) if arguments.glob and not is_file else None)
     argv = (await find_ripgrep(workspace), *_options(arguments, is_file), "--", arguments.pattern, target)
     end = await run_ripgrep(workspace, argv, folder, b"\n", found.take)
-    if end.exit_code == 2 and not found.matches:
-        _raise_failure(end, arguments)
+    if end.failure and not found.matches:
+        hint = "" if arguments.literal else " For plain text set literal."
+        raise ToolError(f"The pattern is not a valid regular expression.{hint}\n{end.failure}")
     prefix = _prefix(folder, context.cwd)
     return _result(workspace, arguments, found, end, folder, prefix)
 
@@ -169,16 +170,6 @@ def _options(arguments: GrepArguments, is_file: bool) -> list[str]:
     return options
 
 
-def _raise_failure(end: SearchEnd, arguments: GrepArguments) -> None:
-    reason = visible(end.errors.strip().removeprefix("rg: "))
-    if "regex" in reason and not arguments.literal:
-        raise ToolError(
-            f"The pattern is not a valid regular expression. For plain text set literal.\n{reason}"
-        )
-    if reason:
-        raise ToolError(f"The search failed: {reason}")
-
-
 def _prefix(folder: str, cwd: Path) -> str:
     """What turns ripgrep's paths into ones that the other tools understand."""
     if folder == str(cwd):
@@ -198,7 +189,8 @@ def _result(
     prefix: str,
 ) -> ToolResult:
     if not found.matches:
-        return ToolResult(content=(TextPart(text="No matches found"),))
+        text = f"No matches found\n\n[{end.unread}]" if end.unread else "No matches found"
+        return ToolResult(content=(TextPart(text=text),))
     limit = arguments.limit or _DEFAULT_LIMIT
     lines: list[str] = []
     shown = files = 0
@@ -231,6 +223,8 @@ def _result(
     if has_clipped:
         notices.append(f"Some lines truncated to {MAX_LINE_CHARS} chars. Use read tool to see full lines")
         details["linesTruncated"] = True
+    if end.unread:
+        notices.append(end.unread)
     text = cut.content + (f"\n\n[{'. '.join(notices)}]" if notices else "")
     details |= {"matches": found.matches, "files": len(found.files)}
     return ToolResult(content=(TextPart(text=text),), details=details)

@@ -27,6 +27,7 @@ from tools.threads import Stop, in_thread
 from tools.workspace import Workspace, workspace_of
 
 _RANGE = re.compile(r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?", re.DOTALL)
+_MAX_IMAGE_BYTES = 100_000_000
 _MAX_NOTEBOOK_BYTES = 20_000_000
 
 
@@ -160,6 +161,11 @@ def _file(
         head = file.read(64 * 1024)
         info = identify(head)
         if info is not None:
+            if target.stat.size > _MAX_IMAGE_BYTES:
+                size = format_size(target.stat.size)
+                raise ToolError(
+                    f"{target.shown} is an image of {size}, too large. Scale it down with bash first."
+                )
             file.seek(0)
             return _image(file.read(), context, workspace, target)
         if target.path.endswith(".ipynb") and target.stat.size <= _MAX_NOTEBOOK_BYTES:

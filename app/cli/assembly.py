@@ -28,6 +28,7 @@ from app.providers.registry import Registry
 from app.providers.select import ModelNotFound, select_model, select_scope
 from app.resources.paths import Paths
 from app.resources.settings import LoadedSettings, Settings, load_settings
+from app.resources.themes import Themes, find_themes
 from app.resources.trust import Decision, decide
 from app.sessions.log import SessionLog
 from app.values.messages import AssistantMessage
@@ -45,6 +46,9 @@ class Assembled(msgspec.Struct, kw_only=True):
     prompt: PromptSource
     places: Places
     trust: Decision
+    themes: Themes
+    theme: str
+    """The name that settings or command line want; may be `system`."""
     problems: tuple[str, ...] = ()
     """What a person should be told at the start."""
 
@@ -83,15 +87,29 @@ def assemble(
         toolbox.register(jobs_tool(session.jobs), owner="built-in")
     toolbox.choose(_tool_choice(options, settings))
     _restore(session, options)
+    named = () if options.no_themes else settings.resources.themes
+    themes = find_themes(
+        paths,
+        is_trusted=trust.is_trusted,
+        more=[Path(path).expanduser() for path in (*named, *options.theme)],
+    )
     problems = (
         *(str(problem) for problem in loaded.problems),
         *(str(problem) for problem in catalogue.problems),
         *credentials.problems,
         *prompt.problems,
         *log.problems,
+        *themes.problems,
     )
     return Assembled(
-        session=session, settings=settings, prompt=prompt, places=places, trust=trust, problems=problems
+        session=session,
+        settings=settings,
+        prompt=prompt,
+        places=places,
+        trust=trust,
+        themes=themes,
+        theme=options.use_theme or settings.display.theme,
+        problems=problems,
     )
 
 

@@ -17,7 +17,8 @@ from textual.binding import Binding, BindingType
 from app.agent.queues import Queued
 from app.cli.assembly import Assembled
 from app.engine.session import Refused, Session
-from app.tui import bars, replay
+from app.tui import bars, look, replay
+from app.tui.drafts import Drafts
 from app.tui.presenter import Presenter
 from app.tui.slash import EXPECTED, run_slash
 from app.values.content import Image, text_of
@@ -30,6 +31,7 @@ from app.values.events import (
     MessageEnd,
     ProviderWaiting,
     QueueUpdate,
+    SessionReplaced,
     ToolExecutionStart,
 )
 from app.values.messages import CustomMessage
@@ -37,6 +39,7 @@ from widgets.editor.prompt import PromptEditor
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.queue import Kind, QueuedRow, QueueView
+from widgets.themes import variable_defaults
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 
@@ -91,7 +94,7 @@ class BayouApp(App[int]):
         self.footer = StatusFooter(id="footer")
         self.queue_view = QueueView(id="queue")
         self.presenter = Presenter(self.session, self.transcript, self._note_event, clock)
-        self.stop_signal = 0
+        self.drafts = Drafts(self.session)
         self._first_prompts = first_prompts
         self._first_images = first_images
         self._activity = ""
@@ -109,12 +112,29 @@ class BayouApp(App[int]):
         yield self.editor
         yield self.footer
 
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variable_defaults()
+
+    def use_theme(self, name: str) -> str | None:
+        """Returns why it cannot be used, if it cannot."""
+        theme, problem = look.load(self.assembled.themes, look.choose(name))
+        if theme is not None:
+            self.register_theme(theme)
+            self.theme = theme.name
+        return problem
+
     def on_mount(self) -> None:
+        problem = self.use_theme(self.assembled.theme)
+        if problem is not None:
+            self.presenter.note(problem, NoteKind.WARNING)
+            self.use_theme(look.DARK)
         self.session.subscribe(self.presenter.show)
         self.presenter.show_all()
         for problem in self.assembled.problems:
             self.presenter.note(problem, NoteKind.WARNING)
         self.editor.focus()
+        if draft := self.drafts.restore():
+            self.editor.set_text(draft)
         self._refresh_bars()
         if self._first_prompts:
             self._spawn(self._send_first())
@@ -133,6 +153,10 @@ class BayouApp(App[int]):
     @on(PromptEditor.FollowUp)
     def _followed_up(self, message: PromptEditor.FollowUp) -> None:
         self._spawn(self._send(message.text, _images(message), "follow_up"))
+
+    @on(PromptEditor.Changed)
+    def _draft_changed(self, message: PromptEditor.Changed) -> None:
+        self.drafts.editor_changed(self.editor.text, _images(self.editor))
 
     async def _send(self, text: str, images: tuple[Image, ...], while_running: str) -> None:
         self.transcript.follow()
@@ -196,6 +220,9 @@ class BayouApp(App[int]):
                 self._set_activity("")
             case QueueUpdate():
                 self._show_queue()
+                self.drafts.save()
+            case SessionReplaced():
+                self.drafts.session_replaced()
             case ToolExecutionStart():
                 self._start_ticking()
             case MessageEnd():
@@ -381,7 +408,7 @@ class BayouApp(App[int]):
         self.transcript.add(replay.custom_block(f"map-{message.id}", message))
 
 
-def _images(message: PromptEditor.Submitted | PromptEditor.FollowUp) -> tuple[Image, ...]:
+def _images(message: PromptEditor.Submitted | PromptEditor.FollowUp | PromptEditor) -> tuple[Image, ...]:
     return tuple(
         Image(data=b64encode(item.data).decode("ascii"), mime_type=item.mime_type)
         for item in message.attachments

@@ -6,10 +6,13 @@ speaks which wire format is the adapters' business; which adapter serves a model
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
+from app.providers.errors import ProviderError
+from app.providers.merge import DeltaKind, EventQueue
+from app.providers.watchdog import Watchdog
 from app.values.content import AssistantContent
 from app.values.messages import AssistantMessage, Message, StopReason, ToolDeclaration
 from app.values.models import Model, ThinkingLevel
@@ -48,7 +51,8 @@ class RequestHooks(msgspec.Struct, frozen=True, kw_only=True):
     on_response: Callable[[int, Mapping[str, str]], Awaitable[None]] | None = None
     """Status and headers of the response, before its body is read."""
     on_state: Callable[[str, float], None] | None = None
-    """`waiting` or `stalled` with seconds, for display."""
+    """`waiting` (nothing yet) or `stalled` (nothing more) with the seconds until the request is given up, then
+    `flowing` when it goes on; for display."""
 
 
 class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +67,11 @@ class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
     use_cache: bool = True
     headers: Mapping[str, str] = {}
     proxy: str | None = None
+    ca_bundle: str | None = None
+    """A file with certificates to trust besides the usual ones."""
+    sampling: Mapping[str, Any] = {}
+    """Further request fields, sent as they are."""
+    tool_choice: Literal["auto", "any", "none"] | None = None
     first_event_seconds: float = 300.0
     idle_seconds: float = 300.0
     hooks: RequestHooks = RequestHooks()
@@ -86,31 +95,84 @@ class Draft(msgspec.Struct, kw_only=True):
 
 
 class AssistantStream:
-    """One response on its way: iterate over its events, or await `result()`; `cancel()` at any time."""
+    """One response on its way: iterate over its events, or await `result()`; `cancel()` at any time.
+
+    An adapter writes to `draft` and emits. `before_snapshot` lets it keep open blocks in a form that is cheap to
+    grow, and put them into the draft when somebody looks.
+    """
 
     def __init__(self, model: Model, *, message_id: str, timestamp: int, thinking: str | None = None) -> None:
         self.draft = Draft()
+        self.before_snapshot: Callable[[bool], None] | None = None
+        """Told whether it is the last look."""
         self._model = model
         self._message_id = message_id
         self._timestamp = timestamp
         self._thinking = thinking
-        self._events: asyncio.Queue[StreamEvent | None] = asyncio.Queue()
+        self._events = EventQueue()
         self._final: asyncio.Future[AssistantMessage] = asyncio.get_running_loop().create_future()
         self._task: asyncio.Task[None] | None = None
-        self._is_cancelled = False
+        self._watchdog: Watchdog | None = None
+        self._on_state: Callable[[str, float], None] | None = None
+        self._limits = (0.0, 0.0)
+
+    def watched(
+        self,
+        *,
+        first_event_seconds: float,
+        idle_seconds: float,
+        on_state: Callable[[str, float], None] | None = None,
+    ) -> "AssistantStream":
+        """Ends the response with an error when it is silent for longer; zero means no limit."""
+        self._limits = (first_event_seconds, idle_seconds)
+        self._on_state = on_state
+        return self
 
     def run(self, produce: Produce) -> "AssistantStream":
         """Starts the adapter's body; returns itself."""
+        if self._final.done():
+            return self
+        self._events.put(StreamStart())
+        first, idle = self._limits
+        if first > 0 or idle > 0:
+            self._watchdog = Watchdog(
+                first_event_seconds=first,
+                idle_seconds=idle,
+                on_state=self._on_state,
+                on_timeout=self._time_out,
+            )
+            self._watchdog.start()
         self._task = asyncio.get_running_loop().create_task(self._guard(produce))
         return self
 
     def emit(self, event: StreamEvent) -> None:
+        if self._final.done():
+            return
+        self._events.put(event)
+        self.touch()
+
+    def emit_delta(self, kind: DeltaKind, index: int, text: str) -> None:
+        """The same as emitting a delta, without building an event for each."""
         if not self._final.done():
-            self._events.put_nowait(event)
+            self._events.put_delta(kind, index, text)
+
+    def touch(self) -> None:
+        """Tells the watchdog that the response is alive. Keep-alives do not count."""
+        if self._watchdog is not None:
+            self._watchdog.touch()
+
+    @property
+    def is_over(self) -> bool:
+        return self._final.done()
 
     @property
     def partial(self) -> AssistantMessage:
         """The message so far."""
+        return self._final.result() if self._final.done() else self._snapshot(is_last=False)
+
+    def _snapshot(self, *, is_last: bool) -> AssistantMessage:
+        if self.before_snapshot is not None:
+            self.before_snapshot(is_last)
         draft = self.draft
         return AssistantMessage(
             id=self._message_id,
@@ -133,8 +195,8 @@ class AssistantStream:
         return await asyncio.shield(self._final)
 
     def cancel(self) -> None:
-        """Ends the response as `aborted`, keeping what has arrived."""
-        self._is_cancelled = True
+        """Ends the response as `aborted`, keeping what has arrived. Its listener is told at once."""
+        self._fail("aborted", "Request was aborted")
         if self._task is not None:
             self._task.cancel()
 
@@ -148,37 +210,66 @@ class AssistantStream:
             yield event
 
     async def _guard(self, produce: Produce) -> None:
-        self.emit(StreamStart())
         try:
             await produce(self)
         except asyncio.CancelledError:
-            self._fail("aborted", "Request was aborted" if self._is_cancelled else "Request was cancelled")
+            self._fail("aborted", "Request was aborted")
+        except ProviderError as problem:
+            self._fail("error", str(problem), diagnostics=problem.diagnostics)
         except Exception as problem:  # noqa: BLE001  (the contract: a failure is an event, never an exception)
             self._fail("error", str(problem) or type(problem).__name__)
         else:
             self._finish()
 
+    def _time_out(self, sentence: str) -> None:
+        self._fail("error", sentence, diagnostics=ProviderError(sentence, kind="timeout").diagnostics)
+        if self._task is not None:
+            self._task.cancel()
+
     def _finish(self) -> None:
+        if self._final.done():
+            return
         draft = self.draft
         if draft.stop_reason in ("error", "aborted"):
-            self._close(StreamError(reason=draft.stop_reason, message=self.partial))
+            self._close(StreamError(reason=draft.stop_reason, message=self._snapshot(is_last=True)))
             return
         if draft.stop_reason == "pending":
             draft.stop_reason = "toolUse" if self.partial.tool_calls else "stop"
-        self._close(StreamDone(reason=draft.stop_reason, message=self.partial))
+        self._close(StreamDone(reason=draft.stop_reason, message=self._snapshot(is_last=True)))
 
-    def _fail(self, reason: StopReason, text: str) -> None:
-        self.draft.stop_reason = reason
-        self.draft.error_message = text
-        self._close(StreamError(reason=reason, message=self.partial))
-
-    def _close(self, event: StreamDone | StreamError) -> None:
+    def _fail(self, reason: StopReason, text: str, diagnostics: list[dict[str, Any]] | None = None) -> None:
         if self._final.done():
             return
-        self._events.put_nowait(event)
-        self._events.put_nowait(None)
+        self.draft.stop_reason = reason
+        self.draft.error_message = text
+        if diagnostics:
+            self.draft.diagnostics = [*(self.draft.diagnostics or []), *diagnostics]
+        self._close(StreamError(reason=reason, message=self._snapshot(is_last=True)))
+
+    def _close(self, event: StreamDone | StreamError) -> None:
+        if self._watchdog is not None:
+            self._watchdog.stop()
+        self._events.put(event)
+        self._events.close()
         self._final.set_result(event.message)
 
 
 Adapter = Callable[[Model, Context, StreamOptions, AssistantStream], Awaitable[None]]
 """Speaks one `api`: reads the response into the stream. It may raise; the stream turns that into its end."""
+
+
+def speaks(*apis: str) -> Callable[[Adapter], Adapter]:
+    """Marks what an adapter can speak; a model of another `api` is an error and not a confused request."""
+
+    def decorate(adapter: Adapter) -> Adapter:
+        async def checked(
+            model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+        ) -> None:
+            if model.api not in apis:
+                expected = " or ".join(apis)
+                raise ProviderError(f"Mismatched api: {model.key} speaks '{model.api}', not {expected}.")
+            await adapter(model, context, options, stream)
+
+        return checked
+
+    return decorate

@@ -1,11 +1,13 @@
 """Which adapter serves which `api`. Adapters are imported at their first use; the last registration wins."""
 
-from collections.abc import Callable
+import asyncio
+import sys
 from importlib import import_module
 
 import msgspec
 
 from app.providers.contract import Adapter, AssistantStream, Context, StreamOptions
+from app.providers.errors import ProviderError
 from app.values.messages import now_ms
 from app.values.models import Model
 from app.values.wire import new_id
@@ -22,12 +24,20 @@ BUILT_IN = {
     "mistral-conversations": "app.providers.adapters.mistral_conversations",
     "bedrock-converse-stream": "app.providers.adapters.bedrock_converse_stream",
 }
-"""Each module offers `adapter`."""
+"""Each module offers `adapter`, and may offer `warm()`, which imports what its first request would."""
 
 
 class _Registration(msgspec.Struct, frozen=True, kw_only=True):
     owner: str
-    load: Callable[[], Adapter]
+    adapter: Adapter | None = None
+    module: str | None = None
+
+    @property
+    def is_loaded(self) -> bool:
+        return self.module is None or self.module in sys.modules
+
+    def load(self) -> Adapter:
+        return self.adapter or import_module(self.module or "").adapter
 
 
 class Registry:
@@ -36,10 +46,10 @@ class Registry:
     def __init__(self) -> None:
         self._by_api: dict[str, list[_Registration]] = {}
         for api, module in BUILT_IN.items():
-            self._add(api, "built-in", _loader(module))
+            self._add(api, _Registration(owner="built-in", module=module))
 
     def register(self, api: str, adapter: Adapter, *, owner: str) -> None:
-        self._add(api, owner, lambda: adapter)
+        self._add(api, _Registration(owner=owner, adapter=adapter))
 
     def remove_owner(self, owner: str) -> None:
         """Takes back everything that `owner` registered; what it covered shows again."""
@@ -59,25 +69,41 @@ class Registry:
         """Asks `model`. Returns at once; whatever goes wrong is the stream's terminal event."""
         stream = AssistantStream(
             model, message_id=message_id or new_id(), timestamp=now_ms(), thinking=options.thinking
+        ).watched(
+            first_event_seconds=options.first_event_seconds,
+            idle_seconds=options.idle_seconds,
+            on_state=options.hooks.on_state,
         )
 
         async def produce(stream: AssistantStream) -> None:
-            await self._adapter(model.api)(model, context, options, stream)
+            adapter = await self._adapter(model.api)
+            await adapter(model, context, options, stream)
 
         return stream.run(produce)
 
-    def _adapter(self, api: str) -> Adapter:
+    def warm(self, api: str) -> None:
+        """Imports what the first request of `api` needs. Takes a while: meant for a thread of its own."""
+        registrations = self._by_api.get(api)
+        if not registrations or registrations[-1].module is None:
+            return
+        module = import_module(registrations[-1].module)
+        getattr(module, "warm", _nothing)()
+
+    async def _adapter(self, api: str) -> Adapter:
         registrations = self._by_api.get(api)
         if not registrations:
-            raise LookupError(f"No adapter speaks '{api}'. Known: {', '.join(self.apis())}.")
-        return registrations[-1].load()
+            raise ProviderError(f"No adapter speaks '{api}'. Known: {', '.join(self.apis())}.")
+        registration = registrations[-1]
+        try:
+            if registration.is_loaded:
+                return registration.load()
+            return await asyncio.to_thread(registration.load)
+        except ImportError as problem:
+            raise ProviderError(f"The adapter for '{api}' cannot be loaded: {problem}") from problem
 
-    def _add(self, api: str, owner: str, load: Callable[[], Adapter]) -> None:
-        self._by_api.setdefault(api, []).append(_Registration(owner=owner, load=load))
+    def _add(self, api: str, registration: _Registration) -> None:
+        self._by_api.setdefault(api, []).append(registration)
 
 
-def _loader(module: str) -> Callable[[], Adapter]:
-    def load() -> Adapter:
-        return import_module(module).adapter
-
-    return load
+def _nothing() -> None:
+    return None

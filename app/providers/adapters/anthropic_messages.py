@@ -1,0 +1,38 @@
+"""`anthropic-messages`: through the anthropic SDK, for Anthropic and for every server that speaks its format."""
+
+from app.providers.adapters.anthropic_wire import Reader, payload
+from app.providers.adapters.common import affinity_headers, authorization, copilot_headers
+from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
+from app.providers.senders.sdk import send_with_anthropic, warm_anthropic
+from app.providers.transform import fitting_id, prepare
+from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
+from app.values.models import Model
+
+DEFAULT_URL = "https://api.anthropic.com"
+warm = warm_anthropic
+
+
+@speaks("anthropic-messages")
+async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
+    prepared = prepare(context, model, fitting_id)
+    body = await final_payload(payload(prepared, model, options), options)
+    request = Request(
+        base_url=model.base_url or DEFAULT_URL,
+        path="/v1/messages",
+        body=encode_payload(body),
+        headers=request_headers(
+            model,
+            options,
+            **{"Anthropic-Version": "2023-06-01"},
+            **_key(model, options),
+            **affinity_headers(model, options),
+            **copilot_headers(model, prepared),
+        ),
+    )
+    await converse(send_with_anthropic, request, options, Reader(model, stream), stream)
+
+
+def _key(model: Model, options: StreamOptions) -> dict[str, str]:
+    if options.credential.is_bearer or model.provider == "github-copilot":
+        return authorization(options)
+    return {"X-Api-Key": options.credential.key} if options.credential.key else {}

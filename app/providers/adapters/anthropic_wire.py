@@ -1,0 +1,295 @@
+"""Anthropic's messages format: the conversation as its JSON, and its events as blocks. Pure; no network here."""
+
+import re
+from typing import Any
+
+import msgspec
+
+from app.providers.adapters.common import answer_limit, compat, count, cut_off
+from app.providers.blocks import Blocks, OpenCall, OpenText
+from app.providers.contract import AssistantStream, StreamOptions
+from app.providers.errors import ProviderError, error_from_json
+from app.providers.pricing import with_cost
+from app.providers.thinking import budget_for, clamp_level, provider_word, room_for_thinking
+from app.providers.transform import Prepared
+from app.providers.transport import decode_event
+from app.values.content import Image, Text, Thinking, ToolCall, UserContent
+from app.values.messages import AssistantMessage, StopReason, ToolResultMessage, UserMessage
+from app.values.models import Model
+from app.values.usage import Usage
+
+_STOP: dict[str, StopReason] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "pause_turn": "stop",
+    "max_tokens": "length",
+    "tool_use": "toolUse",
+}
+_EFFORT = {"minimal": "low"}
+_VERSION = re.compile(r"claude-[a-z]+-(\d+)(?:[-.](\d{1,2}))?(?!\d)")
+
+
+def payload(prepared: Prepared, model: Model, options: StreamOptions) -> dict[str, Any]:
+    switches = compat(model)
+    cache = _cache_control(model, options)
+    limit = answer_limit(model, options, prepared)
+    body: dict[str, Any] = {
+        "model": model.id,
+        "max_tokens": limit,
+        "stream": True,
+        "messages": messages(prepared, model, cache),
+    }
+    if prepared.system:
+        body["system"] = [_cached({"type": "text", "text": prepared.system}, cache)]
+    if prepared.tools:
+        tools = [_tool(tool, switches) for tool in prepared.tools]
+        if switches.get("supportsCacheControlOnTools", True):
+            tools[-1] = _cached(tools[-1], cache)
+        body["tools"] = tools
+        if options.tool_choice is not None:
+            body["tool_choice"] = {"type": options.tool_choice}
+    thinking = _thinking(model, options, limit)
+    body.update(thinking)
+    is_thinking = thinking.get("thinking", {}).get("type") in ("enabled", "adaptive")
+    if options.temperature is not None and not is_thinking and switches.get("supportsTemperature", True):
+        body["temperature"] = options.temperature
+    return body
+
+
+def messages(prepared: Prepared, model: Model, cache: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """Neighbours of the user's side become one message, as the format has only two sides."""
+    out: list[dict[str, Any]] = []
+    for message in prepared.messages:
+        match message:
+            case AssistantMessage():
+                content = _assistant_blocks(message, model)
+                if content:
+                    out.append({"role": "assistant", "content": content})
+                continue
+            case UserMessage():
+                blocks = _user_blocks(message.content)
+            case ToolResultMessage():
+                blocks = [
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": message.tool_call_id,
+                        "content": _user_blocks(message.content),
+                        "is_error": message.is_error,
+                    }
+                ]
+        if out and out[-1]["role"] == "user":
+            out[-1]["content"].extend(blocks)
+        else:
+            out.append({"role": "user", "content": blocks})
+    if cache and out and out[-1]["role"] == "user":
+        out[-1]["content"][-1] = _cached(out[-1]["content"][-1], cache)
+    return out
+
+
+def is_adaptive(model: Model) -> bool:
+    """Whether the model decides itself how long it thinks (from version 4.6 on) and takes an effort, no budget."""
+    forced = compat(model).get("forceAdaptiveThinking")
+    if forced is not None:
+        return bool(forced)
+    match = _VERSION.search(model.id)
+    return bool(match) and (int(match[1]), int(match[2] or 0)) >= (4, 6) if match else False
+
+
+def _thinking(model: Model, options: StreamOptions, limit: int) -> dict[str, Any]:
+    if not model.reasoning:
+        return {}
+    level = clamp_level(model, options.thinking)
+    if level == "off":
+        return {"thinking": {"type": "disabled"}}
+    if is_adaptive(model):
+        effort = _EFFORT.get(level, provider_word(model, level))
+        return {
+            "thinking": {"type": "adaptive", "display": "summarized"},
+            "output_config": {"effort": _EFFORT.get(effort, effort)},
+        }
+    budget = room_for_thinking(limit, budget_for(level, options.thinking_budgets))
+    return {"thinking": {"type": "enabled", "budget_tokens": budget}} if budget else {}
+
+
+def _cache_control(model: Model, options: StreamOptions) -> dict[str, Any] | None:
+    if not options.use_cache:
+        return None
+    is_long = options.is_long_cache and compat(model).get(
+        "supportsLongCacheRetention", model.provider == "anthropic"
+    )
+    return {"type": "ephemeral", "ttl": "1h"} if is_long else {"type": "ephemeral"}
+
+
+def _cached(block: dict[str, Any], cache: dict[str, Any] | None) -> dict[str, Any]:
+    return {**block, "cache_control": cache} if cache else block
+
+
+def _tool(tool: Any, switches: Any) -> dict[str, Any]:
+    schema = dict(tool.parameters)
+    schema.setdefault("type", "object")
+    out = {"name": tool.name, "description": tool.description, "input_schema": schema}
+    if switches.get("supportsEagerToolInputStreaming"):
+        out["eager_input_streaming"] = True
+    return out
+
+
+def _user_blocks(content: str | tuple[UserContent, ...]) -> list[dict[str, Any]]:
+    out: list[dict[str, Any]] = []
+    for block in (Text(text=content),) if isinstance(content, str) else content:
+        match block:
+            case Text():
+                out.append({"type": "text", "text": block.text})
+            case Image():
+                source = {"type": "base64", "media_type": block.mime_type, "data": block.data}
+                out.append({"type": "image", "source": source})
+            case _:
+                pass
+    return out
+
+
+def _assistant_blocks(message: AssistantMessage, model: Model) -> list[dict[str, Any]]:
+    out: list[dict[str, Any]] = []
+    for block in message.content:
+        match block:
+            case Text():
+                out.append({"type": "text", "text": block.text})
+            case Thinking() if block.redacted and block.thinking_signature:
+                out.append({"type": "redacted_thinking", "data": block.thinking_signature})
+            case Thinking() if block.thinking_signature or compat(model).get("allowEmptySignature"):
+                out.append(
+                    {
+                        "type": "thinking",
+                        "thinking": block.thinking,
+                        "signature": block.thinking_signature or "",
+                    }
+                )
+            case ToolCall():
+                out.append({"type": "tool_use", "id": block.id, "name": block.name, "input": block.arguments})
+            case _:
+                pass
+    return out
+
+
+class Reader:
+    """Reads one response. Blocks are known by their index on the wire."""
+
+    def __init__(self, model: Model, stream: AssistantStream) -> None:
+        self.is_over = False
+        self._model = model
+        self._stream = stream
+        self._blocks = Blocks(stream)
+        self._usage = Usage()
+
+    def take(self, event: str, data: bytes) -> None:
+        message = decode_event(data)
+        if not isinstance(message, dict):
+            return
+        kind = message.get("type") or event
+        if kind == "content_block_delta":
+            self._delta(message.get("index", 0), message.get("delta") or {})
+        elif kind == "ping":
+            return
+        elif kind == "content_block_start":
+            self._start(message.get("index", 0), message.get("content_block") or {})
+        elif kind == "content_block_stop":
+            self._blocks.end(message.get("index", 0))
+        elif kind == "message_start":
+            self._message_start(message.get("message") or {})
+        elif kind == "message_delta":
+            self._message_delta(message)
+        elif kind == "message_stop":
+            self.is_over = True
+        elif kind == "error":
+            text, word = error_from_json(message)
+            raise ProviderError(f"{word}: {text}" if word and word not in text else text, kind=word)
+        else:
+            return
+        self._stream.touch()
+
+    def finish(self) -> None:
+        self._blocks.end_all()
+        if not self.is_over and self._stream.draft.stop_reason == "pending":
+            raise cut_off("no message_stop")
+
+    def _message_start(self, message: dict[str, Any]) -> None:
+        draft = self._stream.draft
+        draft.response_id = message.get("id")
+        draft.response_model = message.get("model")
+        self._count(message.get("usage") or {})
+
+    def _message_delta(self, message: dict[str, Any]) -> None:
+        draft = self._stream.draft
+        delta = message.get("delta") or {}
+        self._count(message.get("usage") or {})
+        reason = delta.get("stop_reason")
+        if reason is None:
+            return
+        draft.raw_stop_reason = reason
+        if reason in _STOP:
+            draft.stop_reason = _STOP[reason]
+            return
+        draft.stop_reason = "error"
+        if reason == "refusal":
+            details = delta.get("stop_details") or {}
+            explanation = details.get("explanation") or "The model refused to answer."
+            draft.error_message = f"refusal: {explanation}"
+        elif reason == "model_context_window_exceeded":
+            draft.error_message = f"{reason}: the conversation no longer fits the model's context window."
+        else:
+            draft.error_message = f"The model stopped for an unknown reason: {reason}"
+
+    def _count(self, usage: dict[str, Any]) -> None:
+        """Counts are cumulative; what an event does not name stays as it was."""
+        old = self._usage
+        has = usage.keys()
+        self._usage = msgspec.structs.replace(
+            old,
+            input=count(usage, "input_tokens") if usage.get("input_tokens") is not None else old.input,
+            output=count(usage, "output_tokens") if usage.get("output_tokens") is not None else old.output,
+            cache_read=count(usage, "cache_read_input_tokens")
+            if usage.get("cache_read_input_tokens") is not None
+            else old.cache_read,
+            cache_write=count(usage, "cache_creation_input_tokens")
+            if usage.get("cache_creation_input_tokens") is not None
+            else old.cache_write,
+            cache_write1h=count(usage, "cache_creation", "ephemeral_1h_input_tokens") or old.cache_write1h,
+            reasoning=count(usage, "output_tokens_details", "thinking_tokens") or old.reasoning,
+            total_tokens=0,
+        )
+        if has:
+            self._stream.draft.usage = with_cost(self._usage, self._model)
+
+    def _start(self, index: int, block: dict[str, Any]) -> None:
+        kind = block.get("type")
+        if kind == "text":
+            opened = self._blocks.text(index)
+            if block.get("text"):
+                opened.append(block["text"])
+        elif kind == "thinking":
+            opened = self._blocks.thinking(index)
+            if block.get("thinking"):
+                opened.append(block["thinking"])
+            opened.signature = block.get("signature") or None
+        elif kind == "redacted_thinking":
+            self._blocks.add_thinking(
+                Thinking(thinking="", thinking_signature=block.get("data"), redacted=True)
+            )
+        elif kind == "tool_use":
+            call = self._blocks.call(index, call_id=block.get("id") or "", name=block.get("name") or "")
+            if block.get("input"):
+                call.append(msgspec.json.encode(block["input"]).decode())
+
+    def _delta(self, index: int, delta: dict[str, Any]) -> None:
+        kind = delta.get("type")
+        if kind == "text_delta":
+            self._blocks.text(index).append(delta.get("text") or "")
+        elif kind == "input_json_delta":
+            opened = self._blocks.opened(index)
+            if isinstance(opened, OpenCall):
+                opened.append(delta.get("partial_json") or "")
+        elif kind == "thinking_delta":
+            self._blocks.thinking(index).append(delta.get("thinking") or "")
+        elif kind == "signature_delta":
+            opened = self._blocks.opened(index)
+            if isinstance(opened, OpenText):
+                opened.signature = (opened.signature or "") + (delta.get("signature") or "")

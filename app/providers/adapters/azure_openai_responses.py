@@ -1,0 +1,74 @@
+"""`azure-openai-responses`: the responses format on a resource of one's own, with deployments instead of models."""
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+import msgspec
+
+from app.providers.adapters.responses_reader import Reader
+from app.providers.adapters.responses_request import joined_id, payload
+from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
+from app.providers.errors import ProviderError
+from app.providers.senders.sdk import send_with_openai, warm_openai
+from app.providers.transform import prepare
+from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
+from app.values.models import Model
+
+DEFAULT_API_VERSION = "v1"
+warm = warm_openai
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    base_url: str
+    deployment: str
+    api_version: str
+
+
+@speaks("azure-openai-responses")
+async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
+    place = place_for(model, options.credential.env)
+    prepared = prepare(context, model, joined_id)
+    body = await final_payload({**payload(prepared, model, options), "model": place.deployment}, options)
+    key = options.credential.key
+    own = {"Authorization": f"Bearer {key}"} if options.credential.is_bearer else {"Api-Key": key}
+    request = Request(
+        base_url=place.base_url,
+        path="/responses",
+        body=encode_payload(body, last="input"),
+        query={"api-version": place.api_version},
+        headers=request_headers(model, options, **own),
+    )
+    await converse(send_with_openai, request, options, Reader(model, stream), stream)
+
+
+def place_for(model: Model, env: Mapping[str, str]) -> Place:
+    """Resource, deployment and version: from the credential's settings, which include the environment's."""
+    base = env.get("AZURE_OPENAI_BASE_URL") or model.base_url
+    resource = env.get("AZURE_OPENAI_RESOURCE_NAME")
+    if not base and resource:
+        base = f"https://{resource}.openai.azure.com/openai/v1"
+    if not base:
+        raise ProviderError(
+            "Azure needs to know your resource: set AZURE_OPENAI_RESOURCE_NAME or AZURE_OPENAI_BASE_URL."
+        )
+    return Place(
+        base_url=_with_path(base.rstrip("/")),
+        deployment=deployments(env.get("AZURE_OPENAI_DEPLOYMENT_NAME_MAP", "")).get(model.id, model.id),
+        api_version=env.get("AZURE_OPENAI_API_VERSION") or DEFAULT_API_VERSION,
+    )
+
+
+def deployments(text: str) -> dict[str, str]:
+    """`model=deployment,model=deployment`."""
+    pairs = (pair.partition("=") for pair in text.split(","))
+    return {model.strip(): name.strip() for model, mark, name in pairs if mark and name.strip()}
+
+
+def _with_path(base: str) -> str:
+    host = urlsplit(base).hostname or ""
+    is_bare = urlsplit(base).path in ("", "/", "/openai")
+    if is_bare and host.endswith(
+        (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
+    ):
+        return f"{base.removesuffix('/openai')}/openai/v1"
+    return base

@@ -1,0 +1,106 @@
+"""What several wire formats share: answer limits, cache and session headers, GitHub Copilot's request headers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.providers.contract import StreamOptions
+from app.providers.errors import ProviderError
+from app.providers.transform import Prepared
+from app.values.codec import encode_json
+from app.values.content import Image, Text, Thinking, ToolCall
+from app.values.models import Model
+from app.version import VERSION
+
+_CHARS_PER_TOKEN = 4
+_IMAGE_CHARS = 4_800
+_SPARE_TOKENS = 1_024
+_LEAST_ANSWER = 1_024
+CUT = "The connection closed before the answer was complete"
+
+
+def compat(model: Model) -> Mapping[str, Any]:
+    return model.compat or {}
+
+
+def answer_limit(model: Model, options: StreamOptions, prepared: Prepared) -> int:
+    """The most tokens to ask for: what is wanted, what the model can, and what the context window leaves."""
+    wanted = min(options.max_tokens or model.max_tokens, model.max_tokens)
+    room = model.context_window - _estimated_tokens(prepared) - _SPARE_TOKENS
+    return max(min(wanted, room), min(wanted, _LEAST_ANSWER))
+
+
+def _estimated_tokens(prepared: Prepared) -> int:
+    chars = len(prepared.system)
+    for tool in prepared.tools:
+        chars += len(tool.description) + len(encode_json(tool.parameters))
+    for message in prepared.messages:
+        for block in message.content:
+            match block:
+                case str():
+                    chars += len(block)
+                case Text():
+                    chars += len(block.text)
+                case Thinking():
+                    chars += len(block.thinking)
+                case Image():
+                    chars += _IMAGE_CHARS
+                case ToolCall():
+                    chars += len(block.name) + sum(len(str(value)) for value in block.arguments.values())
+                case _:
+                    pass
+    return chars // _CHARS_PER_TOKEN
+
+
+def affinity_headers(model: Model, options: StreamOptions, *, is_default: bool = False) -> dict[str, str]:
+    """Headers by which a router keeps a session on the server that has its cache."""
+    if not options.session_id or not options.use_cache:
+        return {}
+    switches = compat(model)
+    if not switches.get("sendSessionAffinityHeaders", is_default):
+        return {}
+    match switches.get("sessionAffinityFormat") or (
+        "openrouter" if "openrouter.ai" in model.base_url else "openai"
+    ):
+        case "openrouter":
+            return {"X-Session-Id": options.session_id}
+        case "openai-nosession":
+            return {"X-Session-Affinity": options.session_id}
+        case _:
+            return {"Session_id": options.session_id, "X-Session-Affinity": options.session_id}
+
+
+def copilot_headers(model: Model, prepared: Prepared) -> dict[str, str]:
+    """GitHub Copilot bills by who began the turn and wants to be told of images; each request says it anew."""
+    if model.provider != "github-copilot":
+        return {}
+    headers = {
+        "X-Initiator": "user" if prepared.ends_with_user else "agent",
+        "Openai-Intent": "conversation-edits",
+        "Editor-Version": f"bayou/{VERSION}",
+    }
+    if prepared.has_images:
+        headers["Copilot-Vision-Request"] = "true"
+    return headers
+
+
+def authorization(options: StreamOptions) -> dict[str, str]:
+    """The key as a bearer token; nothing for servers that need none."""
+    key = options.credential.key
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def cut_off(detail: str) -> ProviderError:
+    return ProviderError(f"{CUT} ({detail}).", kind="connection")
+
+
+def count(data: Mapping[str, Any] | None, *path: str) -> int:
+    """A token count out of nested usage data; 0 where it is missing or not a number."""
+    value: Any = data
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return int(value) if isinstance(value, int | float) and value > 0 else 0
+
+
+def clamped_cache_key(session_id: str | None) -> str | None:
+    """OpenAI takes at most 64 code points."""
+    return session_id[:64] if session_id else None

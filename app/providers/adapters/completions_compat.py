@@ -1,0 +1,136 @@
+"""What a server of the chat-completions format can and wants: detected from provider and address, overridden by the
+model's own switches. Names and defaults of the switches are described in docs/models.md.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from app.providers.adapters.common import compat
+from app.values.models import Model
+
+ThinkingFormat = Literal[
+    "openai",
+    "openrouter",
+    "deepseek",
+    "zai",
+    "together",
+    "ant-ling",
+    "baseten",
+    "qwen",
+    "chat-template",
+    "qwen-chat-template",
+    "string-thinking",
+]
+
+
+class Switches(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    supports_store: bool = True
+    supports_developer_role: bool = True
+    supports_reasoning_effort: bool = True
+    supports_usage_in_streaming: bool = True
+    supports_finish_reason: bool = True
+    max_tokens_field: str = "max_completion_tokens"
+    requires_tool_result_name: bool = False
+    requires_assistant_after_tool_result: bool = False
+    requires_non_null_assistant_content: bool = False
+    requires_tools_with_tool_history: bool = False
+    requires_thinking_as_text: bool = False
+    requires_reasoning_content_on_assistant_messages: bool = False
+    thinking_format: str = "openai"
+    chat_template_kwargs: dict[str, Any] = {}
+    chat_template_args: dict[str, Any] = {}
+    open_router_routing: dict[str, Any] = {}
+    vercel_gateway_routing: dict[str, Any] = {}
+    zai_tool_stream: bool = False
+    supports_thinking_token_budget: bool = False
+    supports_strict_mode: bool = False
+    thinking_token_budget_field: str | None = None
+    cache_control_format: str | None = None
+    send_session_affinity_headers: bool = False
+    prompt_cache_key_mode: str = "auto"
+    supports_long_cache_retention: bool | None = None
+    vllm_priority: int | None = None
+
+
+_PLACES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("nvidia", ("integrate.api.nvidia.com",)),
+    ("cerebras", ("cerebras.ai",)),
+    ("xai", ("api.x.ai",)),
+    ("together", ("api.together.ai", "api.together.xyz")),
+    ("chutes", ("chutes.ai",)),
+    ("deepseek", ("deepseek.com",)),
+    ("zai", ("api.z.ai", "bigmodel.cn")),
+    ("moonshot", ("moonshot.ai", "moonshot.cn")),
+    ("opencode", ("opencode.ai",)),
+    ("cloudflare-workers-ai", ("api.cloudflare.com",)),
+    ("cloudflare-ai-gateway", ("gateway.ai.cloudflare.com",)),
+    ("ant-ling", ("ant-ling.com",)),
+    ("openrouter", ("openrouter.ai",)),
+    ("openai", ("api.openai.com",)),
+    ("baseten", ("baseten.co",)),
+)
+_IDS = {
+    "moonshotai": "moonshot",
+    "moonshotai-cn": "moonshot",
+    "zai-coding-cn": "zai",
+    "opencode-go": "opencode",
+}
+
+_OLD_LIMIT = frozenset(
+    ("chutes", "deepseek", "moonshot", "cloudflare-ai-gateway", "together", "nvidia", "ant-ling", "zai")
+)
+_NO_STORE = _OLD_LIMIT | {"cerebras", "xai", "opencode", "cloudflare-workers-ai"}
+_NO_EFFORT = frozenset(("xai", "zai", "moonshot", "together", "cloudflare-ai-gateway", "nvidia", "ant-ling"))
+_FORMATS = {name: name for name in ("deepseek", "zai", "together", "ant-ling", "openrouter")}
+
+
+def family(model: Model) -> str:
+    """Which known server this is; the provider's own id when it is none."""
+    for name, hosts in _PLACES:
+        if any(host in model.base_url for host in hosts):
+            return name
+    return _IDS.get(model.provider, model.provider)
+
+
+def switches_for(model: Model) -> Switches:
+    """Detected, then overridden field by field. A switch of a wrong type is ignored rather than fatal."""
+    detected = _detected(model)
+    own = compat(model)
+    if not own:
+        return detected
+    known = {name: own[name] for name in _WIRE_NAMES if name in own}
+    return _with(detected, known)
+
+
+_WIRE_NAMES = tuple(field.encode_name for field in msgspec.structs.fields(Switches))
+
+
+def _with(base: Switches, changes: Mapping[str, Any]) -> Switches:
+    data = msgspec.to_builtins(base)
+    for name, value in changes.items():
+        try:
+            msgspec.convert({**data, name: value}, Switches)
+        except msgspec.ValidationError:
+            continue
+        data[name] = value
+    return msgspec.convert(data, Switches)
+
+
+def _detected(model: Model) -> Switches:
+    server = family(model)
+    vendor = model.id.split("/", 1)[0]
+    has_developer = server not in _NO_STORE
+    if server == "openrouter":
+        has_developer = vendor in ("anthropic", "openai")
+    return Switches(
+        supports_store=server not in _NO_STORE,
+        supports_developer_role=has_developer,
+        supports_reasoning_effort=server not in _NO_EFFORT,
+        max_tokens_field="max_tokens" if server in _OLD_LIMIT else "max_completion_tokens",
+        requires_reasoning_content_on_assistant_messages=server == "deepseek",
+        thinking_format=_FORMATS.get(server, "openai"),
+        cache_control_format="anthropic" if server == "openrouter" and vendor == "anthropic" else None,
+        send_session_affinity_headers=server == "openrouter",
+    )

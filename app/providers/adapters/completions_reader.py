@@ -1,0 +1,231 @@
+"""The chat-completions format, receiving half: its chunks as blocks. Pure; no network here.
+
+Servers differ in what they leave out: indices and ids of calls, usage, a finish reason, the closing `[DONE]`.
+"""
+
+from typing import Any
+
+import msgspec
+
+from app.providers.adapters.common import count, cut_off
+from app.providers.adapters.completions_compat import Switches
+from app.providers.adapters.completions_request import REASONING_FIELDS
+from app.providers.blocks import Blocks, OpenCall
+from app.providers.contract import AssistantStream
+from app.providers.errors import ProviderError, error_from_json
+from app.providers.pricing import with_cost
+from app.providers.transport import decode_event
+from app.values.messages import StopReason
+from app.values.models import Model
+from app.values.usage import Usage
+
+_STOP: dict[str, StopReason] = {
+    "stop": "stop",
+    "end": "stop",
+    "eos": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "tool_calls": "toolUse",
+    "function_call": "toolUse",
+    "tool_use": "toolUse",
+}
+_ERRORS = {
+    "content_filter": "content_filter: the provider's filter stopped the answer.",
+    "network_error": "network_error: the provider lost its connection to the model.",
+    "model_context_window_exceeded": "model_context_window_exceeded: the conversation does not fit the model.",
+}
+
+
+class Reader:
+    def __init__(self, model: Model, switches: Switches, stream: AssistantStream) -> None:
+        self.is_over = False
+        self._model = model
+        self._switches = switches
+        self._stream = stream
+        self._blocks = Blocks(stream)
+        self._has_finished = False
+        self._calls: list[int] = []
+        """Keys of the calls so far; the last one takes deltas that name none."""
+        self._key_of_id: dict[str, int] = {}
+        self._last_key_of_index: dict[int, int] = {}
+
+    def take(self, event: str, data: bytes) -> None:
+        if data == b"[DONE]":
+            self.is_over = True
+            return
+        chunk = decode_event(data)
+        if not isinstance(chunk, dict):
+            return
+        if chunk.get("error"):
+            text, kind = error_from_json(chunk)
+            raise ProviderError(
+                f"{kind}: {text}" if kind and kind not in text else text,
+                kind=kind,
+                status=_status(chunk["error"]),
+            )
+        choices = chunk.get("choices")
+        if chunk.get("usage"):
+            self._count(chunk["usage"])
+        draft = self._stream.draft
+        if draft.response_id is None and chunk.get("id"):
+            draft.response_id = chunk["id"]
+            draft.response_model = chunk.get("model")
+        if choices:
+            self._choice(choices[0])
+        self._stream.touch()
+
+    def finish(self) -> None:
+        self._blocks.end_all()
+        if self._has_finished:
+            return
+        has_content = len(self._blocks) > 0
+        if not has_content and not self.is_over:
+            raise cut_off("no finish reason")
+        if self._switches.supports_finish_reason and not self.is_over:
+            raise cut_off("no finish reason")
+
+    def _choice(self, choice: dict[str, Any]) -> None:
+        delta = choice.get("delta") or choice.get("message") or {}
+        text = delta.get("content")
+        if text:
+            if isinstance(text, list):  # Mistral's way, which some gateways pass on
+                text = "".join(part.get("text") or "" for part in text if isinstance(part, dict))
+            self._end_thinking()
+            self._blocks.text("text").append(text)
+        refusal = delta.get("refusal")
+        if refusal:
+            self._end_thinking()
+            self._blocks.text("text").append(refusal)
+        for field in REASONING_FIELDS:
+            thought = delta.get(field)
+            if thought and isinstance(thought, str):
+                self._think(field, thought)
+                break
+        for call in delta.get("tool_calls") or ():
+            self._call(call)
+        for detail in delta.get("reasoning_details") or ():
+            self._sign(detail)
+        if choice.get("usage") is not None and not self._stream.draft.usage.total_tokens:
+            self._count(choice["usage"])
+        reason = choice.get("finish_reason")
+        if reason:
+            self._stop(reason)
+
+    def _think(self, field: str, thought: str) -> None:
+        self._blocks.end("text")
+        opened = self._blocks.thinking("thinking")
+        opened.signature = field
+        opened.append(thought)
+
+    def _end_thinking(self) -> None:
+        if self._blocks.opened("thinking") is not None:
+            self._blocks.end("thinking")
+
+    def _call(self, delta: dict[str, Any]) -> None:
+        function = delta.get("function") or {}
+        key = self._key(delta, function)
+        opened = self._blocks.opened(key)
+        if opened is None:
+            self._end_thinking()
+            self._blocks.end("text")
+            name = function.get("name") or ""
+            opened = self._blocks.call(key, call_id=delta.get("id") or f"call_{key}", name=name)
+        assert isinstance(opened, OpenCall)
+        if delta.get("id") and opened.id != delta["id"] and opened.id.startswith("call_"):
+            opened.id = delta["id"]
+        if not opened.name and function.get("name"):
+            opened.name = function["name"]
+        arguments = function.get("arguments")
+        if isinstance(arguments, dict):  # Ollama's way
+            arguments = msgspec.json.encode(arguments).decode()
+        if arguments:
+            opened.append(arguments)
+
+    def _key(self, delta: dict[str, Any], function: dict[str, Any]) -> int:
+        """Which call a delta belongs to: by id, else by index, else a name begins a new one, else the last."""
+        call_id, index = delta.get("id"), delta.get("index")
+        if call_id and call_id in self._key_of_id:
+            return self._key_of_id[call_id]
+        if isinstance(index, int) and index in self._last_key_of_index:
+            key = self._last_key_of_index[index]
+            opened = self._blocks.opened(key)
+            is_other = (
+                call_id and isinstance(opened, OpenCall) and opened.id != call_id and function.get("name")
+            )
+            if not is_other:  # some servers count every call as number 0
+                if call_id:
+                    self._key_of_id[call_id] = key
+                return key
+        elif not isinstance(index, int) and not call_id and not function.get("name") and self._calls:
+            return self._calls[-1]
+        key = len(self._calls)
+        self._calls.append(key)
+        if call_id:
+            self._key_of_id[call_id] = key
+        if isinstance(index, int):
+            self._last_key_of_index[index] = key
+        return key
+
+    def _sign(self, detail: Any) -> None:
+        """Encrypted reasoning belongs to the call whose id it names."""
+        if (
+            not isinstance(detail, dict)
+            or detail.get("type") != "reasoning.encrypted"
+            or not detail.get("data")
+        ):
+            return
+        key = self._key_of_id.get(detail.get("id") or "")
+        opened = self._blocks.opened(key) if key is not None else None
+        if isinstance(opened, OpenCall):
+            opened.signature = msgspec.json.encode(detail).decode()
+
+    def _stop(self, reason: str) -> None:
+        draft = self._stream.draft
+        draft.raw_stop_reason = reason
+        self._has_finished = True
+        if reason in _ERRORS:
+            draft.stop_reason = "error"
+            draft.error_message = _ERRORS[reason]
+        elif reason == "error":
+            draft.stop_reason = "error"
+            draft.error_message = (
+                "Provider returned error: the answer ended with an error and no explanation."
+            )
+        elif self._calls and reason not in ("length", "max_tokens"):
+            draft.stop_reason = "toolUse"  # several servers say `stop` behind calls
+        else:
+            draft.stop_reason = _STOP.get(reason, "stop")
+            if draft.stop_reason == "toolUse":
+                draft.stop_reason = "stop"  # a promise of calls, but none came
+
+    def _count(self, usage: dict[str, Any]) -> None:
+        cached = (
+            count(usage, "prompt_tokens_details", "cached_tokens")
+            or count(usage, "prompt_cache_hit_tokens")
+            or count(usage, "cached_tokens")
+        )
+        written = count(usage, "prompt_tokens_details", "cache_write_tokens")
+        prompt = count(usage, "prompt_tokens")
+        output = count(usage, "completion_tokens")
+        reasoning = count(usage, "completion_tokens_details", "reasoning_tokens")
+        billed = usage.get("cost")
+        self._stream.draft.usage = with_cost(
+            Usage(
+                input=max(prompt - cached - written, 0),
+                output=output,
+                cache_read=cached,
+                cache_write=written,
+                reasoning=reasoning or None,
+            ),
+            self._model,
+            billed=float(billed)
+            if isinstance(billed, int | float) and not isinstance(billed, bool)
+            else None,
+        )
+
+
+def _status(error: Any) -> int | None:
+    code = error.get("code") if isinstance(error, dict) else None
+    return code if isinstance(code, int) and 400 <= code < 600 else None

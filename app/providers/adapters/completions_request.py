@@ -1,0 +1,264 @@
+"""The chat-completions format, sending half: the conversation as its JSON. Pure; no network here."""
+
+from typing import Any
+
+import msgspec
+
+from app.providers.adapters.common import answer_limit, clamped_cache_key
+from app.providers.adapters.completions_compat import Switches, family
+from app.providers.contract import StreamOptions
+from app.providers.thinking import budget_for, clamp_level, provider_word
+from app.providers.transform import Prepared
+from app.values.content import Image, Text, Thinking, ToolCall, UserContent
+from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
+from app.values.models import Model, ThinkingLevel
+
+REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
+_IMAGES_FOLLOW = "(see the image below)"
+_ATTACHED = "The image from the tool result:"
+_CONTINUED = "I have read the tool results."
+
+
+def payload(prepared: Prepared, model: Model, options: StreamOptions, switches: Switches) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "model": model.id,
+        "messages": messages(prepared, model, switches, options),
+        "stream": True,
+        switches.max_tokens_field: answer_limit(model, options, prepared),
+    }
+    if switches.supports_usage_in_streaming:
+        body["stream_options"] = {"include_usage": True}
+    if switches.supports_store:
+        body["store"] = False
+    if options.temperature is not None:
+        body["temperature"] = options.temperature
+    body.update(_tools(prepared, options, switches))
+    body.update(_cache(model, options, switches))
+    if model.reasoning:
+        body.update(_thinking(model, options, switches))
+    if switches.open_router_routing:
+        body["provider"] = switches.open_router_routing
+    if switches.vercel_gateway_routing:
+        body["providerOptions"] = {"gateway": switches.vercel_gateway_routing}
+    if switches.vllm_priority is not None:
+        body["priority"] = switches.vllm_priority
+    return body
+
+
+def messages(
+    prepared: Prepared, model: Model, switches: Switches, options: StreamOptions
+) -> list[dict[str, Any]]:
+    out: list[dict[str, Any]] = []
+    if prepared.system:
+        role = "developer" if model.reasoning and switches.supports_developer_role else "system"
+        out.append({"role": role, "content": prepared.system})
+    images: list[dict[str, Any]] = []
+    for message in prepared.messages:
+        if images and not isinstance(message, ToolResultMessage):
+            out.append(_attached(images))
+            images = []
+        match message:
+            case UserMessage():
+                if switches.requires_assistant_after_tool_result and out and out[-1]["role"] == "tool":
+                    out.append({"role": "assistant", "content": _CONTINUED})
+                out.append({"role": "user", "content": _parts(message.content)})
+            case AssistantMessage():
+                out.append(_assistant(message, model, switches))
+            case ToolResultMessage():
+                out.append(_result(message, switches))
+                images += [_image(block) for block in message.content if isinstance(block, Image)]
+    if images:
+        out.append(_attached(images))
+    if switches.cache_control_format == "anthropic" and options.use_cache:
+        _mark_for_cache(out)
+    return out
+
+
+def _parts(content: str | tuple[UserContent, ...]) -> str | list[dict[str, Any]]:
+    """A plain string where there is nothing but one text: every server reads that."""
+    if isinstance(content, str):
+        return content
+    texts = [block for block in content if isinstance(block, Text)]
+    if len(texts) == len(content) == 1:
+        return texts[0].text
+    parts: list[dict[str, Any]] = []
+    for block in content:
+        match block:
+            case Text():
+                parts.append({"type": "text", "text": block.text})
+            case Image():
+                parts.append(_image(block))
+            case _:
+                pass
+    return parts
+
+
+def _image(block: Image) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": f"data:{block.mime_type};base64,{block.data}"}}
+
+
+def _attached(images: list[dict[str, Any]]) -> dict[str, Any]:
+    """Tool messages hold text only: their images follow in a message of the user's."""
+    return {"role": "user", "content": [{"type": "text", "text": _ATTACHED}, *images]}
+
+
+def _result(message: ToolResultMessage, switches: Switches) -> dict[str, Any]:
+    text = "\n".join(block.text for block in message.content if isinstance(block, Text))
+    out = {"role": "tool", "tool_call_id": message.tool_call_id, "content": text or _IMAGES_FOLLOW}
+    if switches.requires_tool_result_name:
+        out["name"] = message.tool_name
+    return out
+
+
+def _assistant(message: AssistantMessage, model: Model, switches: Switches) -> dict[str, Any]:
+    out: dict[str, Any] = {"role": "assistant"}
+    text = "".join(block.text for block in message.content if isinstance(block, Text))
+    thoughts = [block for block in message.content if isinstance(block, Thinking) and block.thinking]
+    if thoughts and switches.requires_thinking_as_text:
+        thinking = "\n\n".join(block.thinking for block in thoughts)
+        text = f"<thinking>\n{thinking}\n</thinking>\n\n{text}".rstrip()
+    elif thoughts:
+        field = next(
+            (b.thinking_signature for b in thoughts if b.thinking_signature in REASONING_FIELDS), None
+        )
+        if field:
+            out[field] = "\n\n".join(block.thinking for block in thoughts)
+    if switches.requires_reasoning_content_on_assistant_messages and model.reasoning:
+        out.setdefault("reasoning_content", "")
+    calls = [_call(block) for block in message.content if isinstance(block, ToolCall)]
+    if calls:
+        out["tool_calls"] = calls
+        details = _reasoning_details(message)
+        if details:
+            out["reasoning_details"] = details
+    out["content"] = text or ("" if switches.requires_non_null_assistant_content or not calls else None)
+    return out
+
+
+def _reasoning_details(message: AssistantMessage) -> list[Any]:
+    """Encrypted thoughts that a router sent along with calls, as they came."""
+    details: list[Any] = []
+    for block in message.content:
+        if isinstance(block, ToolCall) and block.thought_signature:
+            try:
+                details.append(msgspec.json.decode(block.thought_signature))
+            except msgspec.DecodeError:
+                continue
+    return details
+
+
+def _call(block: ToolCall) -> dict[str, Any]:
+    arguments = msgspec.json.encode(block.arguments).decode()
+    return {"id": block.id, "type": "function", "function": {"name": block.name, "arguments": arguments}}
+
+
+def _tools(prepared: Prepared, options: StreamOptions, switches: Switches) -> dict[str, Any]:
+    if prepared.tools:
+        tools: list[dict[str, Any]] = []
+        for tool in prepared.tools:
+            function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+            if switches.supports_strict_mode:
+                function["strict"] = False
+            tools.append({"type": "function", "function": function})
+        out: dict[str, Any] = {"tools": tools}
+        if options.tool_choice is not None:
+            out["tool_choice"] = "required" if options.tool_choice == "any" else options.tool_choice
+        if switches.zai_tool_stream:
+            out["tool_stream"] = True
+        return out
+    has_history = any(isinstance(message, ToolResultMessage) for message in prepared.messages)
+    # LiteLLM in front of Anthropic refuses a history with calls when no tools are declared.
+    return {"tools": []} if has_history and switches.requires_tools_with_tool_history else {}
+
+
+def _cache(model: Model, options: StreamOptions, switches: Switches) -> dict[str, Any]:
+    mode = switches.prompt_cache_key_mode
+    is_openai = family(model) == "openai"
+    if not options.use_cache or mode == "disabled" or not (is_openai or mode == "enabled"):
+        return {}
+    out: dict[str, Any] = {}
+    key = clamped_cache_key(options.session_id)
+    if key:
+        out["prompt_cache_key"] = key
+    has_long = (
+        is_openai
+        if switches.supports_long_cache_retention is None
+        else switches.supports_long_cache_retention
+    )
+    if options.is_long_cache and has_long:
+        out["prompt_cache_retention"] = "24h"
+    return out
+
+
+def _mark_for_cache(out: list[dict[str, Any]]) -> None:
+    """Anthropic behind a router: a mark on the prompt and on the last text of the conversation."""
+    for message in (out[0], out[-1]):
+        content = message.get("content")
+        if isinstance(content, str) and content:
+            message["content"] = [{"type": "text", "text": content, "cache_control": {"type": "ephemeral"}}]
+        elif isinstance(content, list):
+            texts = [part for part in content if part.get("type") == "text"]
+            if texts:
+                texts[-1]["cache_control"] = {"type": "ephemeral"}
+
+
+def _thinking(model: Model, options: StreamOptions, switches: Switches) -> dict[str, Any]:
+    level = clamp_level(model, options.thinking)
+    is_on = level != "off"
+    word = provider_word(model, level)
+    out: dict[str, Any] = {}
+    match switches.thinking_format:
+        case "openrouter":
+            out["reasoning"] = {"effort": word} if is_on else {"enabled": False}
+        case "deepseek" | "zai":
+            out["thinking"] = {"type": "enabled" if is_on else "disabled"}
+            if is_on and switches.supports_reasoning_effort:
+                out["reasoning_effort"] = word
+        case "together" | "ant-ling":
+            out["reasoning"] = {"enabled": is_on}
+            if is_on and switches.supports_reasoning_effort:
+                out["reasoning_effort"] = word
+        case "qwen":
+            out["enable_thinking"] = is_on
+        case "qwen-chat-template":
+            out["chat_template_kwargs"] = {"enable_thinking": is_on, "preserve_thinking": True}
+        case "chat-template":
+            values = {"thinking.enabled": is_on, "thinking.effort": word if is_on else None}
+            values["thinking.budget"] = budget_for(level, options.thinking_budgets) if is_on else None
+            out["chat_template_kwargs"] = _filled(switches.chat_template_kwargs, values)
+        case "baseten":
+            values = {"thinking.enabled": is_on, "thinking.effort": word if is_on else None}
+            out["chat_template_args"] = _filled(switches.chat_template_args, values) or {
+                "enable_thinking": is_on
+            }
+        case "string-thinking":
+            out["thinking"] = word if is_on else "none"
+        case _:
+            if switches.supports_reasoning_effort and (is_on or _has_word_for_off(model)):
+                out["reasoning_effort"] = word if is_on else (model.thinking_level_map or {})["off"]
+    out.update(_budget(level, options, switches))
+    return out
+
+
+def _has_word_for_off(model: Model) -> bool:
+    return bool((model.thinking_level_map or {}).get("off"))
+
+
+def _budget(level: ThinkingLevel, options: StreamOptions, switches: Switches) -> dict[str, Any]:
+    field = switches.thinking_token_budget_field
+    if field is None and switches.supports_thinking_token_budget:
+        field = "thinking_token_budget"
+    return {field: budget_for(level, options.thinking_budgets)} if field and level != "off" else {}
+
+
+def _filled(template: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """`{"$var": "thinking.enabled"}` stands for a value; one that has none is left out."""
+    out: dict[str, Any] = {}
+    for name, item in template.items():
+        if isinstance(item, dict) and set(item) == {"$var"}:
+            value = values.get(item["$var"])
+            if value is not None:
+                out[name] = value
+        else:
+            out[name] = item
+    return out

@@ -1,0 +1,56 @@
+"""`openai-codex-responses`: the responses format on a ChatGPT account. Needs an account sign-in, no key."""
+
+import base64
+import binascii
+
+import msgspec
+
+from app.providers.adapters.responses_reader import Reader
+from app.providers.adapters.responses_request import joined_id, payload
+from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
+from app.providers.errors import ProviderError
+from app.providers.senders.sdk import send_with_openai, warm_openai
+from app.providers.transform import prepare
+from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
+from app.values.models import Model
+
+DEFAULT_URL = "https://chatgpt.com/backend-api"
+_CLAIM = "https://api.openai.com/auth"
+warm = warm_openai
+
+
+@speaks("openai-codex-responses")
+async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
+    prepared = prepare(context, model, joined_id)
+    body = payload(prepared, model, options, is_prompt_separate=True)
+    body.pop("max_output_tokens", None)
+    body = await final_payload(body, options)
+    own = {
+        "Authorization": f"Bearer {options.credential.key}",
+        "Chatgpt-Account-Id": account_of(options.credential.key),
+        "OpenAI-Beta": "responses=experimental",
+        "Originator": "bayou",
+    }
+    if options.session_id:
+        own["Session_id"] = options.session_id
+    base = (model.base_url or DEFAULT_URL).rstrip("/").removesuffix("/codex")
+    request = Request(
+        base_url=base,
+        path="/codex/responses",
+        body=encode_payload(body, last="input"),
+        headers=request_headers(model, options, **own),
+    )
+    await converse(send_with_openai, request, options, Reader(model, stream), stream)
+
+
+def account_of(token: str) -> str:
+    """The account that an access token names. The token is read, not checked: that is the server's business."""
+    try:
+        part = token.split(".")[1]
+        claims = msgspec.json.decode(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+        return claims[_CLAIM]["chatgpt_account_id"]
+    except (IndexError, KeyError, TypeError, ValueError, binascii.Error, msgspec.DecodeError):
+        raise ProviderError(
+            "401 The sign-in for this account is not complete: no account id in its token. Use /login again.",
+            status=401,
+        ) from None

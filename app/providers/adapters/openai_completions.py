@@ -1,0 +1,35 @@
+"""`openai-completions`: through the openai SDK, for every server that speaks the chat-completions format."""
+
+from app.providers.adapters.common import affinity_headers, authorization, copilot_headers
+from app.providers.adapters.completions_compat import switches_for
+from app.providers.adapters.completions_reader import Reader
+from app.providers.adapters.completions_request import payload
+from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
+from app.providers.senders.sdk import send_with_openai, warm_openai
+from app.providers.transform import fitting_id, prepare
+from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
+from app.values.models import Model
+
+DEFAULT_URL = "https://api.openai.com/v1"
+_ID_LIMIT = 40
+warm = warm_openai
+
+
+@speaks("openai-completions")
+async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
+    switches = switches_for(model)
+    prepared = prepare(context, model, lambda call_id: fitting_id(call_id, _ID_LIMIT))
+    body = await final_payload(payload(prepared, model, options, switches), options)
+    request = Request(
+        base_url=model.base_url or DEFAULT_URL,
+        path="/chat/completions",
+        body=encode_payload(body),
+        headers=request_headers(
+            model,
+            options,
+            **authorization(options),
+            **affinity_headers(model, options, is_default=switches.send_session_affinity_headers),
+            **copilot_headers(model, prepared),
+        ),
+    )
+    await converse(send_with_openai, request, options, Reader(model, switches, stream), stream)

@@ -1,0 +1,32 @@
+"""`openai-responses`: through the openai SDK, for OpenAI and for every server that speaks its responses format."""
+
+from app.providers.adapters.common import affinity_headers, authorization, copilot_headers
+from app.providers.adapters.responses_reader import Reader
+from app.providers.adapters.responses_request import joined_id, payload
+from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
+from app.providers.senders.sdk import send_with_openai, warm_openai
+from app.providers.transform import prepare
+from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
+from app.values.models import Model
+
+DEFAULT_URL = "https://api.openai.com/v1"
+warm = warm_openai
+
+
+@speaks("openai-responses")
+async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
+    prepared = prepare(context, model, joined_id)
+    body = await final_payload(payload(prepared, model, options), options)
+    request = Request(
+        base_url=model.base_url or DEFAULT_URL,
+        path="/responses",
+        body=encode_payload(body, last="input"),
+        headers=request_headers(
+            model,
+            options,
+            **authorization(options),
+            **affinity_headers(model, options),
+            **copilot_headers(model, prepared),
+        ),
+    )
+    await converse(send_with_openai, request, options, Reader(model, stream), stream)

@@ -1,0 +1,167 @@
+"""OpenAI's responses format, sending half: the conversation as its JSON. Pure; no network here."""
+
+from typing import Any
+
+import msgspec
+
+from app.providers.adapters.common import answer_limit, clamped_cache_key, compat
+from app.providers.contract import StreamOptions
+from app.providers.thinking import clamp_level, provider_word
+from app.providers.transform import Prepared, fitting_id
+from app.values.content import Image, Text, Thinking, ToolCall, UserContent
+from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
+from app.values.models import Model
+
+IS_OPENAI_HOST = "api.openai.com"
+
+
+def joined_id(call_id: str) -> str:
+    """`call|item` with both halves fit for the wire."""
+    call, _, item = call_id.partition("|")
+    return f"{fitting_id(call)}|{fitting_id(item)}" if item else fitting_id(call)
+
+
+def payload(
+    prepared: Prepared, model: Model, options: StreamOptions, *, is_prompt_separate: bool = False
+) -> dict[str, Any]:
+    switches = compat(model)
+    body: dict[str, Any] = {
+        "model": model.id,
+        "input": items(prepared, model, with_prompt=not is_prompt_separate),
+        "stream": True,
+        "store": False,
+    }
+    if is_prompt_separate:
+        body["instructions"] = prepared.system
+    if switches.get("supportsMaxOutputTokens", True):
+        body["max_output_tokens"] = answer_limit(model, options, prepared)
+    if options.temperature is not None and not model.reasoning:
+        body["temperature"] = options.temperature
+    if prepared.tools:
+        body["tools"] = [
+            {
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters,
+                "strict": False,
+            }
+            for tool in prepared.tools
+        ]
+        if options.tool_choice is not None:
+            body["tool_choice"] = "required" if options.tool_choice == "any" else options.tool_choice
+    body.update(_cache(model, options))
+    body.update(_reasoning(model, options))
+    return body
+
+
+def items(prepared: Prepared, model: Model, *, with_prompt: bool) -> list[dict[str, Any]]:
+    out: list[dict[str, Any]] = []
+    if prepared.system and with_prompt:
+        is_developer = model.reasoning and compat(model).get("supportsDeveloperRole", True)
+        out.append({"role": "developer" if is_developer else "system", "content": prepared.system})
+    for index, message in enumerate(prepared.messages):
+        match message:
+            case UserMessage():
+                out.append({"role": "user", "content": _input(message.content)})
+            case AssistantMessage():
+                out.extend(_output(message, model, index))
+            case ToolResultMessage():
+                call = message.tool_call_id.partition("|")[0]
+                out.append(
+                    {"type": "function_call_output", "call_id": call, "output": _result(message.content)}
+                )
+    return out
+
+
+def _input(content: str | tuple[UserContent, ...]) -> list[dict[str, Any]]:
+    out: list[dict[str, Any]] = []
+    for block in (Text(text=content),) if isinstance(content, str) else content:
+        match block:
+            case Text():
+                out.append({"type": "input_text", "text": block.text})
+            case Image():
+                url = f"data:{block.mime_type};base64,{block.data}"
+                out.append({"type": "input_image", "detail": "auto", "image_url": url})
+            case _:
+                pass
+    return out
+
+
+def _result(content: tuple[UserContent, ...]) -> str | list[dict[str, Any]]:
+    if any(isinstance(block, Image) for block in content):
+        return _input(content)
+    return "\n".join(block.text for block in content if isinstance(block, Text))
+
+
+def _output(message: AssistantMessage, model: Model, index: int) -> list[dict[str, Any]]:
+    """An answer as the items it came as. The ids of another model's items mean nothing here and are left out."""
+    is_own = (message.provider, message.model) == (model.provider, model.id)
+    out: list[dict[str, Any]] = []
+    has_reasoning = False
+    for position, block in enumerate(message.content):
+        match block:
+            case Thinking():
+                item = _reasoning_item(block)
+                if item is not None:
+                    has_reasoning = True
+                    out.append(item)
+            case Text():
+                out.append(
+                    {
+                        "type": "message",
+                        "role": "assistant",
+                        "id": block.text_signature or f"msg_{index}_{position}",
+                        "status": "completed",
+                        "content": [{"type": "output_text", "text": block.text, "annotations": []}],
+                    }
+                )
+            case ToolCall():
+                call, _, item_id = block.id.partition("|")
+                item = {
+                    "type": "function_call",
+                    "call_id": call,
+                    "name": block.name,
+                    "arguments": msgspec.json.encode(block.arguments).decode(),
+                }
+                if is_own and has_reasoning and item_id.startswith("fc_"):
+                    item["id"] = item_id
+                out.append(item)
+            case _:
+                pass
+    return out
+
+
+def _reasoning_item(block: Thinking) -> dict[str, Any] | None:
+    """The item as it came; it is the signature of a thought of this format."""
+    try:
+        item = msgspec.json.decode(block.thinking_signature or "")
+    except msgspec.DecodeError:
+        return None
+    return item if isinstance(item, dict) and item.get("type") == "reasoning" else None
+
+
+def _cache(model: Model, options: StreamOptions) -> dict[str, Any]:
+    if not options.use_cache or compat(model).get("promptCacheKeyMode") == "disabled":
+        return {}
+    out: dict[str, Any] = {}
+    key = clamped_cache_key(options.session_id)
+    if key:
+        out["prompt_cache_key"] = key
+    has_long = compat(model).get("supportsLongCacheRetention", IS_OPENAI_HOST in model.base_url)
+    if options.is_long_cache and has_long:
+        out["prompt_cache_retention"] = "24h"
+    return out
+
+
+def _reasoning(model: Model, options: StreamOptions) -> dict[str, Any]:
+    if not model.reasoning:
+        return {}
+    level = clamp_level(model, options.thinking)
+    if level == "off":
+        word = (model.thinking_level_map or {}).get("off")
+        return {"reasoning": {"effort": word}} if word else {}
+    return {
+        "reasoning": {"effort": provider_word(model, level), "summary": "auto"},
+        "include": ["reasoning.encrypted_content"],
+    }

@@ -1,0 +1,197 @@
+"""Puts a response together block by block: keeps the draft's content and emits the matching events.
+
+Adapters name a block by the key that their wire format gives it. Growing text is kept in buffers; the draft sees
+it when a block ends or when somebody asks for the message so far.
+"""
+
+from collections.abc import Hashable
+from io import StringIO
+from typing import Any
+
+import msgspec
+
+from app.providers.contract import AssistantStream
+from app.providers.partial_json import PartialArguments
+from app.values.content import AssistantContent, Text, Thinking, ToolCall
+from app.values.stream import (
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ThinkingDelta,
+    ThinkingEnd,
+    ThinkingStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+
+
+class OpenText:
+    """A text or thinking block that still grows."""
+
+    __slots__ = ("_buffer", "_emit", "_kind", "index", "is_redacted", "is_thinking", "signature")
+
+    def __init__(self, stream: AssistantStream, index: int, *, is_thinking: bool) -> None:
+        self.index = index
+        self.is_thinking = is_thinking
+        self.is_redacted = False
+        self.signature: str | None = None
+        self._buffer = StringIO()
+        self._kind = ThinkingDelta if is_thinking else TextDelta
+        self._emit = stream.emit_delta
+
+    def append(self, text: str) -> None:
+        if not text:
+            return
+        self._buffer.write(text)
+        self._emit(self._kind, self.index, text)
+
+    @property
+    def text(self) -> str:
+        return self._buffer.getvalue()
+
+    def block(self) -> AssistantContent:
+        if self.is_thinking:
+            return Thinking(
+                thinking=self.text,
+                thinking_signature=self.signature,
+                redacted=True if self.is_redacted else None,
+            )
+        return Text(text=self.text, text_signature=self.signature)
+
+
+class OpenCall:
+    """A tool call whose arguments still grow."""
+
+    __slots__ = ("_arguments", "_emit", "id", "index", "name", "namespace", "signature")
+
+    def __init__(self, stream: AssistantStream, index: int, call_id: str, name: str) -> None:
+        self.index = index
+        self.id = call_id
+        self.name = name
+        self.namespace: str | None = None
+        self.signature: str | None = None
+        self._arguments = PartialArguments()
+        self._emit = stream.emit_delta
+
+    def append(self, text: str) -> None:
+        if not text:
+            return
+        self._arguments.add(text)
+        self._emit(ToolCallDelta, self.index, text)
+
+    @property
+    def text(self) -> str:
+        return self._arguments.text
+
+    def block(self, *, is_last: bool) -> ToolCall:
+        return self._call(self._arguments.exact() if is_last else self._arguments.value, None)
+
+    def finished(self) -> ToolCall:
+        return self._call(*self._arguments.finish())
+
+    def _call(self, arguments: dict[str, Any], problem: str | None) -> ToolCall:
+        return ToolCall(
+            id=self.id,
+            name=self.name,
+            arguments=arguments,
+            arguments_error=problem,
+            namespace=self.namespace,
+            thought_signature=self.signature,
+        )
+
+
+class Blocks:
+    """The blocks of one response. Ending is idempotent; a delta for a block that never began begins it."""
+
+    def __init__(self, stream: AssistantStream) -> None:
+        self._stream = stream
+        self._content = stream.draft.content
+        self._open: dict[Hashable, OpenText | OpenCall] = {}
+        stream.before_snapshot = self._snapshot
+
+    def __len__(self) -> int:
+        return len(self._content)
+
+    def text(self, key: Hashable) -> OpenText:
+        """The open text block of that key, begun if need be."""
+        found = self._open.get(key)
+        if isinstance(found, OpenText) and not found.is_thinking:
+            return found
+        return self._begin_text(key, is_thinking=False)
+
+    def thinking(self, key: Hashable) -> OpenText:
+        found = self._open.get(key)
+        if isinstance(found, OpenText) and found.is_thinking:
+            return found
+        return self._begin_text(key, is_thinking=True)
+
+    def call(self, key: Hashable, *, call_id: str = "", name: str = "") -> OpenCall:
+        found = self._open.get(key)
+        if isinstance(found, OpenCall):
+            return found
+        self.end(key)
+        opened = self._open[key] = OpenCall(self._stream, len(self._content), call_id, name)
+        self._content.append(ToolCall(id=call_id, name=name, arguments={}))
+        self._stream.emit(ToolCallStart(content_index=opened.index, id=call_id, tool_name=name))
+        return opened
+
+    def opened(self, key: Hashable) -> OpenText | OpenCall | None:
+        return self._open.get(key)
+
+    @property
+    def open_keys(self) -> tuple[Hashable, ...]:
+        return tuple(self._open)
+
+    def end(self, key: Hashable) -> None:
+        opened = self._open.pop(key, None)
+        if opened is None:
+            return
+        if isinstance(opened, OpenCall):
+            call = opened.finished()
+            self._content[opened.index] = call
+            self._stream.emit(ToolCallEnd(content_index=opened.index, tool_call=call))
+            return
+        block = opened.block()
+        self._content[opened.index] = block
+        if isinstance(block, Thinking):
+            self._stream.emit(ThinkingEnd(content_index=opened.index, content=block.thinking))
+        elif isinstance(block, Text):
+            self._stream.emit(TextEnd(content_index=opened.index, content=block.text))
+
+    def end_all(self) -> None:
+        for key in self.open_keys:
+            self.end(key)
+
+    def add_thinking(self, block: Thinking) -> None:
+        """A whole block at once (redacted thinking)."""
+        index = len(self._content)
+        self._content.append(block)
+        self._stream.emit(ThinkingStart(content_index=index))
+        self._stream.emit(ThinkingEnd(content_index=index, content=block.thinking))
+
+    def sign(self, index: int, signature: str) -> None:
+        """Adds a signature to a block that has already ended."""
+        block = self._content[index]
+        if isinstance(block, Thinking):
+            self._content[index] = msgspec.structs.replace(block, thinking_signature=signature)
+        elif isinstance(block, Text):
+            self._content[index] = msgspec.structs.replace(block, text_signature=signature)
+
+    def _begin_text(self, key: Hashable, *, is_thinking: bool) -> OpenText:
+        self.end(key)
+        opened = self._open[key] = OpenText(self._stream, len(self._content), is_thinking=is_thinking)
+        if is_thinking:
+            self._content.append(Thinking(thinking=""))
+            self._stream.emit(ThinkingStart(content_index=opened.index))
+        else:
+            self._content.append(Text(text=""))
+            self._stream.emit(TextStart(content_index=opened.index))
+        return opened
+
+    def _snapshot(self, is_last: bool) -> None:
+        for opened in self._open.values():
+            if isinstance(opened, OpenCall):
+                self._content[opened.index] = opened.block(is_last=is_last)
+            else:
+                self._content[opened.index] = opened.block()

@@ -1,0 +1,179 @@
+"""What goes wrong with a request, as one exception that carries the facts; and plain sentences out of error bodies.
+
+What a failure means for the next step (retry, compact, give up) is decided by `classify`.
+"""
+
+import email.utils
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from app.values.messages import now_ms
+
+_TAG = re.compile(r"<[^>]*>")
+_DROPPED = re.compile(r"<(script|style|svg|head)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_ENTITIES = {"&nbsp;": " ", "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'"}
+_MAX_TEXT = 1_000
+
+
+class ProviderError(Exception):
+    """A request that failed: in words, and as far as it is known with the server's status and its wish to wait."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        retry_after_ms: int | None = None,
+        kind: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retry_after_ms = retry_after_ms
+        self.kind = kind
+        """The server's own word for it (`rate_limit_error`), or one of ours (`timeout`, `connection`)."""
+
+    @property
+    def diagnostics(self) -> list[dict[str, Any]]:
+        """The facts in the form in which they are kept with the failed message."""
+        facts = {"status": self.status, "retryAfterMs": self.retry_after_ms, "kind": self.kind}
+        details = {name: value for name, value in facts.items() if value is not None}
+        return [{"type": "provider_error", "timestamp": now_ms(), "details": details}] if details else []
+
+
+def error_from_response(status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
+    """The error that an HTTP response with an error status tells of."""
+    text, kind = read_error_body(body)
+    return ProviderError(
+        f"{status} {_with_kind(text, kind)}".strip()
+        if text or kind
+        else f"{status} {_REASONS.get(status, '')}".strip(),
+        status=status,
+        retry_after_ms=retry_after_ms(headers),
+        kind=kind,
+    )
+
+
+def read_error_body(body: bytes) -> tuple[str, str | None]:
+    """The sentence in an error body, whatever its format, and the server's word for the kind of error."""
+    raw = body.decode("utf-8", "replace").strip()
+    try:
+        data = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return _short(plain_sentence(raw)), None
+    return error_from_json(data)
+
+
+def error_from_json(data: Any) -> tuple[str, str | None]:
+    """The same for a decoded body, or for an `error` event of a stream."""
+    if isinstance(data, list) and data:
+        data = data[0]
+    if not isinstance(data, dict):
+        return _short(str(data)) if data is not None else "", None
+    inner = data.get("error", data)
+    if isinstance(inner, str):
+        return _short(inner), _word(data.get("type") or data.get("code"))
+    if not isinstance(inner, dict):
+        inner = data
+    text = _first_text(inner, "message", "Message", "detail", "error_description", "error", "msg")
+    kind = _word(inner.get("type")) or _word(inner.get("status")) or _word(inner.get("code"))
+    code = _word(inner.get("code"))
+    if code and kind and code != kind:
+        kind = f"{kind} {code}"
+    nested = _nested_sentence(inner)
+    if nested and nested not in text:
+        text = f"{text} ({nested})" if text else nested
+    return _short(text), kind
+
+
+def plain_sentence(text: str) -> str:
+    """HTML reduced to its title and its first words; anything else is left as it is."""
+    if not re.search(r"<(html|body|head|title|h1|p|div|center)\b", text, re.IGNORECASE):
+        return text
+    title = _TITLE.search(text)
+    words = _unescape(_TAG.sub(" ", _DROPPED.sub(" ", text)))
+    words = " ".join(words.split())
+    heading = " ".join(_unescape(_TAG.sub(" ", title.group(1))).split()) if title else ""
+    if heading and words.startswith(heading):
+        words = words[len(heading) :].strip()
+    return " - ".join(part for part in (heading, words[:200].strip()) if part)
+
+
+def retry_after_ms(headers: Mapping[str, str]) -> int | None:
+    """How long the server asks to wait: `retry-after-ms`, `retry-after` (seconds or a date), or a reset time."""
+    found = {name.lower(): value for name, value in headers.items()}
+    for name, factor in (("retry-after-ms", 1.0), ("retry-after", 1000.0)):
+        value = found.get(name)
+        if value is None:
+            continue
+        try:
+            return max(0, round(float(value) * factor))
+        except (ValueError, OverflowError):
+            pass
+        try:
+            moment = email.utils.parsedate_to_datetime(value)
+        except (ValueError, TypeError):
+            continue
+        return max(0, round((moment.timestamp() - time.time()) * 1000))
+    return None
+
+
+_REASONS = {
+    400: "The request was refused without a reason",
+    401: "The key was not accepted",
+    403: "Access was denied",
+    404: "Not found (wrong base URL or model?)",
+    408: "Request timeout",
+    413: "The request is too large",
+    429: "Too many requests",
+    500: "Internal server error",
+    502: "Bad gateway",
+    503: "Service unavailable",
+    504: "Gateway timeout",
+    529: "Overloaded",
+}
+
+
+def _with_kind(text: str, kind: str | None) -> str:
+    if not kind or kind in text:
+        return text
+    return f"{kind}: {text}" if text else kind
+
+
+def _first_text(data: Mapping[str, Any], *names: str) -> str:
+    for name in names:
+        value = data.get(name)
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+        if isinstance(value, list) and value:
+            return "; ".join(_first_text(item, "msg", "message") for item in value if isinstance(item, dict))
+    return ""
+
+
+def _nested_sentence(error: Mapping[str, Any]) -> str:
+    """Routers put the answer of the server behind them into `metadata.raw`."""
+    metadata = error.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, dict) else None
+    if not isinstance(raw, str) or not raw.strip():
+        return ""
+    return read_error_body(raw.encode("utf-8", "replace"))[0]
+
+
+def _word(value: Any) -> str | None:
+    if isinstance(value, str) and value and value != "error":
+        return value
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _unescape(text: str) -> str:
+    for entity, character in _ENTITIES.items():
+        text = text.replace(entity, character)
+    return text
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"

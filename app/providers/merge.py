@@ -1,0 +1,103 @@
+"""The merge stage: a queue of stream events that joins deltas of one block until the listener takes them.
+
+A delta is handed out at the earliest `interval` after the one before it, so that a listener's cost follows time and
+not tokens; any other event, and the end, sends the waiting text out first. A slow listener gets longer deltas
+instead of a longer queue.
+"""
+
+import asyncio
+from collections import deque
+from io import StringIO
+
+from app.values.stream import Delta, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
+
+INTERVAL = 0.033
+
+DeltaKind = type[TextDelta] | type[ThinkingDelta] | type[ToolCallDelta]
+
+
+class _Run:
+    """Deltas of one kind and block that follow each other."""
+
+    __slots__ = ("_text", "index", "kind", "write")
+
+    def __init__(self, kind: DeltaKind, index: int) -> None:
+        self.kind = kind
+        self.index = index
+        self._text = StringIO()
+        self.write = self._text.write
+
+    def event(self) -> Delta:
+        return self.kind(content_index=self.index, delta=self._text.getvalue())
+
+
+class EventQueue:
+    """One producer, one listener."""
+
+    def __init__(self, interval: float = INTERVAL) -> None:
+        self._interval = interval
+        self._items: deque[StreamEvent | _Run] = deque()
+        self._tail: _Run | None = None
+        """The last item, if it is a run that can still grow."""
+        self._is_closed = False
+        self._waiter: asyncio.Future[None] | None = None
+        self._next_delta_at = 0.0
+
+    def put(self, event: StreamEvent) -> None:
+        if isinstance(event, TextDelta | ThinkingDelta | ToolCallDelta):
+            self.put_delta(type(event), event.content_index, event.delta)
+            return
+        self._tail = None
+        self._items.append(event)
+        self._wake()
+
+    def put_delta(self, kind: DeltaKind, index: int, text: str) -> None:
+        tail = self._tail
+        if tail is None or tail.index != index or tail.kind is not kind:
+            tail = self._tail = _Run(kind, index)
+            self._items.append(tail)
+            self._wake()
+        tail.write(text)
+
+    def close(self) -> None:
+        """Nothing more will come."""
+        self._is_closed = True
+        self._wake()
+
+    async def get(self) -> StreamEvent | None:
+        """The next event; None after the last one."""
+        loop = asyncio.get_running_loop()
+        while True:
+            due: float | None = None
+            if self._items:
+                head = self._items[0]
+                if not isinstance(head, _Run):
+                    return self._items.popleft()  # pyright: ignore[reportReturnType]  (it is `head`)
+                now = loop.time()
+                if head is not self._tail or self._is_closed or now >= self._next_delta_at:
+                    return self._take_run(head, now)
+                due = self._next_delta_at
+            elif self._is_closed:
+                return None
+            await self._wait(loop, due)
+
+    def _take_run(self, run: _Run, now: float) -> Delta:
+        self._items.popleft()
+        if run is self._tail:
+            self._tail = None
+        self._next_delta_at = now + self._interval
+        return run.event()
+
+    async def _wait(self, loop: asyncio.AbstractEventLoop, due: float | None) -> None:
+        waiter = self._waiter = loop.create_future()
+        timer = loop.call_at(due, self._wake) if due is not None else None
+        try:
+            await waiter
+        finally:
+            self._waiter = None
+            if timer is not None:
+                timer.cancel()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)

@@ -1,0 +1,118 @@
+"""Tool arguments: JSON that a model writes, complete or not. Nothing here raises on bad text.
+
+Reading is jiter's work, in one pass over the text. Here: what to do when the text is not quite JSON.
+"""
+
+import re
+from io import StringIO
+from typing import Any
+
+_CONTROL = re.compile(r"[\x00-\x1f]")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
+_BAD_ESCAPE = re.compile(r'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|(u[0-9a-fA-F]{0,3}\Z)|(.|\Z))', re.DOTALL)
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+
+
+def parse_partial(text: str) -> dict[str, Any]:
+    """What can be read of arguments that are still arriving; an object, at worst an empty one."""
+    data, _ = _read(text, is_partial=True)
+    return data if isinstance(data, dict) else {}
+
+
+def parse_arguments(text: str) -> tuple[dict[str, Any], str | None]:
+    """The finished arguments, and why they could not be read if they could not."""
+    if not text.strip():
+        return {}, None
+    data, problem = _read(text, is_partial=False)
+    if problem is not None:
+        return {}, problem
+    if isinstance(data, str):  # some models send the object as a JSON string
+        inner, inner_problem = _read(data, is_partial=False)
+        if inner_problem is None and isinstance(inner, dict):
+            return inner, None
+    if data is None:
+        return {}, None
+    if not isinstance(data, dict):
+        return {}, f"The arguments are not an object but {_kind_of(data)}: {_shortened(text)}"
+    return data, None
+
+
+class PartialArguments:
+    """Arguments while they arrive: grows by deltas, is read again only after it has grown by a good part, so that
+    all the reading together costs little more than reading the end once.
+    """
+
+    __slots__ = ("_buffer", "_length", "_read_again_at", "_value")
+
+    def __init__(self) -> None:
+        self._buffer = StringIO()
+        self._length = 0
+        self._read_again_at = 0
+        self._value: dict[str, Any] = {}
+
+    def add(self, delta: str) -> None:
+        self._length += len(delta)
+        self._buffer.write(delta)
+
+    @property
+    def text(self) -> str:
+        return self._buffer.getvalue()
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """What could be read when it was last read. Read again whenever the text has doubled."""
+        if self._length >= self._read_again_at:
+            self._value = self.exact()
+            self._read_again_at = self._length + max(64, self._length)
+        return self._value
+
+    def exact(self) -> dict[str, Any]:
+        return parse_partial(self.text)
+
+    def finish(self) -> tuple[dict[str, Any], str | None]:
+        """See `parse_arguments`."""
+        return parse_arguments(self.text)
+
+
+def repair(text: str) -> str:
+    """The text with raw control characters and bad escapes inside its strings written as JSON wants them."""
+
+    def mend(match: re.Match[str]) -> str:
+        found = match.group()
+        if "\\" in found:
+            found = _BAD_ESCAPE.sub(_mend_escape, found)
+        return _CONTROL.sub(lambda c: _ESCAPES.get(c.group()) or f"\\u{ord(c.group()):04x}", found)
+
+    return _STRING.sub(mend, text)
+
+
+def _mend_escape(match: re.Match[str]) -> str:
+    good, unfinished, other = match.groups()
+    if good is not None:
+        return match.group()
+    if unfinished is not None or not other:
+        return match.group()
+    return "\\\\" + other
+
+
+def _read(text: str, *, is_partial: bool) -> tuple[Any, str | None]:
+    import jiter  # noqa: PLC0415  (only responses need it)
+
+    mode = "trailing-strings" if is_partial else False
+    problem = ""
+    for attempt in (text, None):
+        candidate = repair(text) if attempt is None else attempt
+        try:
+            raw = candidate.encode("utf-8", "replace")
+            return jiter.from_json(raw, partial_mode=mode, cache_mode="none", allow_inf_nan=False), None
+        except ValueError as fault:
+            problem = problem or str(fault)
+    return None, f"The arguments are not valid JSON: {problem}. Received: {_shortened(text)}"
+
+
+def _kind_of(data: Any) -> str:
+    return {list: "a list", str: "a text", bool: "true or false"}.get(type(data), "a number")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 300 else f"{text[:300]}… ({len(text)} characters)"

@@ -1,0 +1,70 @@
+"""Messages that only bayou knows, as the user's messages that a model reads. Pure; the wire is not known here."""
+
+from collections.abc import Sequence
+
+from app.values.content import UserContent
+from app.values.messages import (
+    AssistantMessage,
+    BashExecutionMessage,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+    Message,
+    SystemMessage,
+    ToolResultMessage,
+    UnknownMessage,
+    UserMessage,
+)
+
+Sent = UserMessage | AssistantMessage | ToolResultMessage
+"""What providers have words for."""
+
+
+def to_provider_messages(messages: Sequence[Message]) -> list[Sent]:
+    """System messages are left out: what they say is in the context's prompt and tools."""
+    sent: list[Sent] = []
+    for message in messages:
+        match message:
+            case UserMessage() | AssistantMessage() | ToolResultMessage():
+                sent.append(message)
+            case CustomMessage():
+                sent.append(_user(message, message.content))
+            case BashExecutionMessage():
+                if not message.exclude_from_context:
+                    sent.append(_user(message, _command_text(message)))
+            case BranchSummaryMessage():
+                sent.append(_user(message, _summary(_BRANCH, message.summary)))
+            case CompactionSummaryMessage():
+                sent.append(_user(message, _summary(_COMPACTION, message.summary)))
+            case SystemMessage() | UnknownMessage():
+                pass
+    return sent
+
+
+_BRANCH = "Before this point another way was tried and left. What happened there, in short:"
+_COMPACTION = "The conversation before this point has been replaced by this summary of it:"
+
+
+def _user(message: Message, content: str | tuple[UserContent, ...]) -> UserMessage:
+    return UserMessage(id=message.id, timestamp=message.timestamp, content=content)
+
+
+def _summary(introduction: str, summary: str) -> str:
+    return f"{introduction}\n\n<summary>\n{summary}\n</summary>"
+
+
+def _command_text(message: BashExecutionMessage) -> str:
+    fence = "```"
+    while fence in message.output:
+        fence += "`"
+    parts = [f"I ran `{message.command}` in the shell."]
+    parts.append(
+        f"{fence}\n{message.output.rstrip()}\n{fence}" if message.output.strip() else "It printed nothing."
+    )
+    if message.cancelled:
+        parts.append("It was stopped before it ended.")
+    elif message.exit_code:
+        parts.append(f"It ended with exit code {message.exit_code}.")
+    if message.truncated and message.full_output_path:
+        parts.append(f"Only a part is shown; all of it is in {message.full_output_path}.")
+    return "\n".join(parts)

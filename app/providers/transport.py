@@ -1,0 +1,152 @@
+"""The seam between wire formats and the network: a `Request` goes in, status, headers and bytes come out.
+
+An adapter says what to send and reads what comes; how it travels (SDK, plain httpx, proxies, certificates) is
+decided in `app.providers.senders`. So a lighter sender can take an SDK's place without touching an adapter.
+"""
+
+import platform
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
+from urllib.parse import urlencode
+
+import msgspec
+
+from app.providers.contract import AssistantStream, StreamOptions
+from app.providers.errors import ProviderError, plain_sentence, read_error_body
+from app.providers.sse import SseDecoder
+from app.values.codec import encode_json
+from app.values.models import Model
+from app.version import VERSION
+
+USER_AGENT = f"bayou/{VERSION} ({sys.platform}; python/{platform.python_version()}; {platform.machine()})"
+_KEPT_FOR_DIAGNOSIS = 8_192
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """One HTTP request. `headers` are complete: a sender adds only what the transport itself needs."""
+
+    base_url: str
+    path: str
+    body: bytes
+    headers: Mapping[str, str] = {}
+    query: Mapping[str, str] = {}
+    method: str = "POST"
+
+    @property
+    def url(self) -> str:
+        url = self.base_url.rstrip("/") + self.path
+        return f"{url}?{urlencode(self.query)}" if self.query else url
+
+
+class Answer(Protocol):
+    """A response whose headers have arrived."""
+
+    status: int
+    headers: Mapping[str, str]
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """The body, as it comes. Raises `ProviderError` when the connection breaks."""
+        ...
+
+
+Send = Callable[[Request, StreamOptions], AbstractAsyncContextManager[Answer]]
+"""Opens the request; raises `ProviderError` for an error status or when nothing could be reached. Leaving the
+context closes the connection, if its response was not read to the end."""
+
+
+class Reader(Protocol):
+    """The reading half of a wire format: takes events, writes blocks. Pure; knows no network."""
+
+    is_over: bool
+    """True once the terminal event was seen; what comes after it is not read."""
+
+    def take(self, event: str, data: bytes) -> None: ...
+
+    def finish(self) -> None:
+        """The body ended. Raises `ProviderError` when the response is not complete."""
+        ...
+
+
+def request_headers(model: Model, options: StreamOptions, **own: str) -> dict[str, str]:
+    """The headers of a request: bayou's name, the adapter's, the model's, the credential's, the caller's."""
+    headers = {"User-Agent": USER_AGENT, "Content-Type": "application/json"}
+    headers.update(own)
+    headers.update(model.headers or {})
+    headers.update(options.credential.headers)
+    headers.update(options.headers)
+    return headers
+
+
+def encode_payload(payload: Mapping[str, Any], last: str = "messages") -> bytes:
+    """The request's JSON: its fields in a fixed order and the growing list at the end, so that two consecutive
+    requests share every byte up to their new messages.
+    """
+    names = sorted(name for name in payload if name != last)
+    if last in payload:
+        names.append(last)
+    return encode_json({name: payload[name] for name in names})
+
+
+async def final_payload(payload: dict[str, Any], options: StreamOptions) -> dict[str, Any]:
+    """The payload with the caller's own fields, after the hook has seen it."""
+    payload = {**payload, **options.sampling}
+    if options.hooks.on_payload is not None:
+        payload = await options.hooks.on_payload(payload) or payload
+    return payload
+
+
+async def converse(
+    send: Send, request: Request, options: StreamOptions, reader: Reader, stream: AssistantStream
+) -> None:
+    """Sends the request and lets `reader` read the event stream that answers it."""
+    async with send(request, options) as answer:
+        decoder = SseDecoder()
+        seen = 0
+        head = bytearray()
+        async for chunk in answer.chunks():
+            if not seen and len(head) < _KEPT_FOR_DIAGNOSIS:
+                head += chunk[:_KEPT_FOR_DIAGNOSIS]
+            for event, data in decoder.feed(chunk):
+                seen += 1
+                reader.take(event, data)
+                if reader.is_over:
+                    break
+            if reader.is_over or stream.is_over:
+                break
+        else:
+            for event, data in decoder.finish():
+                seen += 1
+                if not reader.is_over:
+                    reader.take(event, data)
+        if not seen:
+            raise _no_event_stream(bytes(head))
+        reader.finish()
+
+
+def _no_event_stream(head: bytes) -> ProviderError:
+    if not head.strip():
+        return ProviderError(
+            "The server's answer was empty: the stream ended before it began.", kind="connection"
+        )
+    text, kind = read_error_body(head)
+    return ProviderError(f"The server did not answer with an event stream: {plain_sentence(text)}", kind=kind)
+
+
+def decode_event(data: bytes) -> Any:
+    """The JSON of one event; invalid UTF-8 inside it becomes replacement characters. Raises `ProviderError`."""
+    try:
+        return _decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        pass
+    try:
+        return _decoder.decode(data.decode("utf-8", "replace"))
+    except (msgspec.DecodeError, RecursionError) as problem:
+        start = plain_sentence(data[:200].decode("utf-8", "replace"))
+        raise ProviderError(
+            f"The server sent an event that is not JSON ({problem}): {start}", kind="malformed"
+        ) from None
+
+
+_decoder = msgspec.json.Decoder()

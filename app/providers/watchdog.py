@@ -1,0 +1,85 @@
+"""Watches a response for silence: tells of it while it lasts, and says when it has lasted too long."""
+
+import asyncio
+from collections.abc import Callable
+
+OnState = Callable[[str, float], None]
+
+_TELL_EVERY = 1.0
+_TELL_AFTER = 2.0
+"""Shorter silences are not worth a word."""
+
+
+class Watchdog:
+    """`waiting` until the first event, `stalled` between later ones, `flowing` when a silence has ended."""
+
+    def __init__(
+        self,
+        *,
+        first_event_seconds: float,
+        idle_seconds: float,
+        on_state: OnState | None,
+        on_timeout: Callable[[str], None],
+    ) -> None:
+        self._first = first_event_seconds
+        self._idle = idle_seconds
+        self._on_state = on_state
+        self._on_timeout = on_timeout
+        self._loop = asyncio.get_running_loop()
+        self._last = self._loop.time()
+        self._has_begun = False
+        self._has_told = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        self._schedule(self._loop.time())
+
+    def touch(self) -> None:
+        """Something meaningful has arrived. Keep-alives are not."""
+        self._has_begun = True
+        self._last = self._loop.time()
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    @property
+    def _limit(self) -> float:
+        """Zero or less: no limit."""
+        return self._idle if self._has_begun else self._first
+
+    def _schedule(self, now: float) -> None:
+        limit = self._limit
+        pause = _TELL_EVERY
+        if limit > 0:
+            pause = min(pause, max(self._last + limit - now, 0.001), max(limit / 4, 0.001))
+        self._timer = self._loop.call_later(pause, self._look)
+
+    def _look(self) -> None:
+        now = self._loop.time()
+        silence, limit = now - self._last, self._limit
+        if limit > 0 and silence >= limit:
+            self._timer = None
+            self._on_timeout(self._sentence(limit))
+            return
+        self._tell(silence, limit)
+        self._schedule(now)
+
+    def _tell(self, silence: float, limit: float) -> None:
+        is_silent = silence >= min(_TELL_AFTER, limit / 4 if limit > 0 else _TELL_AFTER)
+        if self._on_state is None or not (is_silent or self._has_told):
+            return
+        if not is_silent:
+            self._has_told = False
+            self._on_state("flowing", 0.0)
+            return
+        self._has_told = True
+        state = "stalled" if self._has_begun else "waiting"
+        self._on_state(state, round(max(limit - silence, 0.0), 1) if limit > 0 else 0.0)
+
+    def _sentence(self, limit: float) -> str:
+        seconds = f"{limit:g} s"
+        if self._has_begun:
+            return f"Request timed out: the response stalled, nothing came for {seconds}."
+        return f"Request timed out: no answer within {seconds}."

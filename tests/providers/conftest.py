@@ -1,0 +1,15 @@
+"""What the provider tests share: a loopback server, and connections closed behind each test."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from app.providers.senders.connections import close_connections
+from tests.providers.loopback import Loopback, loopback
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Loopback]:
+    async with loopback() as running:
+        yield running
+        await close_connections()

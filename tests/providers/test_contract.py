@@ -1,0 +1,207 @@
+"""The stream contract: one terminal event, nothing raised, deltas merged, silence noticed, cancelling at any time."""
+
+import asyncio
+
+import pytest
+
+from app.providers.contract import AssistantStream, Context, RequestHooks, StreamOptions, speaks
+from app.providers.errors import ProviderError
+from app.providers.registry import Registry
+from app.values.content import Text
+from app.values.models import Model
+from app.values.stream import (
+    StreamDone,
+    StreamError,
+    StreamStart,
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ThinkingDelta,
+)
+from tests.providers.wires import context, listen, model_for, options, shape
+
+
+def registry_with(adapter, api: str = "mine") -> Registry:
+    registry = Registry()
+    registry.register(api, adapter, owner="test")
+    return registry
+
+
+async def test_a_response_is_start_blocks_and_one_end():
+    async def adapter(
+        model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+    ) -> None:
+        stream.draft.content.append(Text(text="Hi"))
+        stream.emit(TextStart(content_index=0))
+        stream.emit(TextDelta(content_index=0, delta="Hi"))
+        stream.emit(TextEnd(content_index=0, content="Hi"))
+
+    stream = registry_with(adapter).stream(model_for("mine"), context(), options())
+    events = await listen(stream)
+    assert shape(events) == ["start", "text_start", "text_delta", "text_end", "done"]
+    message = await stream.result()
+    assert (message.text, message.stop_reason) == ("Hi", "stop")
+    assert stream.partial is message
+
+
+async def test_deltas_of_one_block_are_joined_and_nothing_overtakes_them():
+    async def adapter(
+        model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+    ) -> None:
+        for _ in range(1000):
+            stream.emit(ThinkingDelta(content_index=0, delta="t"))
+        for _ in range(1000):
+            stream.emit(TextDelta(content_index=1, delta="x"))
+        stream.emit(TextEnd(content_index=1, content="x" * 1000))
+
+    events = await listen(registry_with(adapter).stream(model_for("mine"), context(), options()))
+    thinking = [event for event in events if isinstance(event, ThinkingDelta)]
+    text = [event for event in events if isinstance(event, TextDelta)]
+    assert "".join(event.delta for event in thinking) == "t" * 1000
+    assert "".join(event.delta for event in text) == "x" * 1000
+    assert len(thinking) <= 2 and len(text) <= 2
+    assert shape(events) == ["start", "thinking_delta", "text_delta", "text_end", "done"]
+
+
+async def test_a_slow_listener_gets_longer_deltas_not_more():
+    go_on = asyncio.Event()
+
+    async def adapter(
+        model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+    ) -> None:
+        for _ in range(50):
+            stream.emit(TextDelta(content_index=0, delta="a"))
+            await asyncio.sleep(0)
+        go_on.set()
+
+    stream = registry_with(adapter).stream(model_for("mine"), context(), options())
+    await go_on.wait()
+    assert shape(await listen(stream)) == ["start", "text_delta", "done"]
+
+
+async def test_whatever_an_adapter_raises_becomes_the_single_error_event():
+    async def adapter(
+        model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+    ) -> None:
+        stream.draft.content.append(Text(text="half"))
+        raise ProviderError("429 slow down", status=429, retry_after_ms=5000)
+
+    events = await listen(registry_with(adapter).stream(model_for("mine"), context(), options()))
+    assert isinstance(events[-1], StreamError)
+    message = events[-1].message
+    assert (message.text, message.stop_reason, message.error_message) == ("half", "error", "429 slow down")
+    assert message.diagnostics[0]["details"] == {"status": 429, "retryAfterMs": 5000}
+    assert sum(isinstance(event, StreamDone | StreamError) for event in events) == 1
+
+
+async def test_cancelling_keeps_what_arrived_and_tells_the_listener_at_once():
+    is_stuck = asyncio.Event()
+    was_cancelled = asyncio.Event()
+
+    async def adapter(
+        model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+    ) -> None:
+        stream.draft.content.append(Text(text="half"))
+        is_stuck.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            was_cancelled.set()
+
+    stream = registry_with(adapter).stream(model_for("mine"), context(), options())
+    await is_stuck.wait()
+    stream.cancel()
+    message = await stream.result()
+    assert (message.text, message.stop_reason) == ("half", "aborted")
+    await stream.closed()
+    assert was_cancelled.is_set()
+    stream.cancel()
+    assert (await stream.result()) is message
+
+
+async def test_cancelling_before_anything_ran():
+    async def adapter(
+        model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+    ) -> None:
+        raise AssertionError("never reached")
+
+    stream = registry_with(adapter).stream(model_for("mine"), context(), options())
+    stream.cancel()
+    events = await listen(stream)
+    assert [type(event) for event in events] == [StreamStart, StreamError]
+    assert (await stream.result()).stop_reason == "aborted"
+
+
+@pytest.mark.parametrize("has_begun", [False, True])
+async def test_silence_is_told_and_then_ended_with_a_retryable_error(has_begun: bool):
+    told: list[tuple[str, float]] = []
+
+    async def adapter(
+        model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+    ) -> None:
+        if has_begun:
+            stream.emit(TextDelta(content_index=0, delta="x"))
+        await asyncio.Event().wait()
+
+    limits = options(
+        first_event_seconds=0.4,
+        idle_seconds=0.4,
+        hooks=RequestHooks(on_state=lambda state, seconds: told.append((state, seconds))),
+    )
+    message = await registry_with(adapter).stream(model_for("mine"), context(), limits).result()
+    assert message.stop_reason == "error"
+    assert "timed out" in (message.error_message or "")
+    assert message.diagnostics[0]["details"]["kind"] == "timeout"
+    assert {state for state, _ in told} == {"stalled" if has_begun else "waiting"}
+    assert all(0 <= seconds <= 0.4 for _, seconds in told)
+
+
+async def test_the_last_registration_wins_and_an_owner_takes_all_of_his_back():
+    def saying(text: str):
+        async def adapter(
+            model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+        ) -> None:
+            stream.draft.content.append(Text(text=text))
+
+        return adapter
+
+    registry = Registry()
+    registry.register("mine", saying("first"), owner="a")
+    registry.register("mine", saying("second"), owner="b")
+    registry.register("other", saying("third"), owner="b")
+
+    async def answer() -> str:
+        return (await registry.stream(model_for("mine"), context(), options()).result()).text
+
+    assert await answer() == "second"
+    registry.remove_owner("b")
+    assert await answer() == "first"
+    assert "other" not in registry.apis()
+
+
+async def test_an_unknown_api_and_a_failing_import_are_errors_of_the_stream():
+    registry = Registry()
+    unknown = await registry.stream(model_for("no-such-api"), context(), options()).result()
+    assert "No adapter speaks 'no-such-api'" in (unknown.error_message or "")
+
+    def load():
+        raise ImportError("no module named 'sdk'")
+
+    async def adapter(model, context, options, stream) -> None:
+        load()
+
+    failed = await registry_with(adapter).stream(model_for("mine"), context(), options()).result()
+    assert failed.stop_reason == "error" and "no module named 'sdk'" in (failed.error_message or "")
+
+
+async def test_an_adapter_refuses_a_model_of_another_api():
+    @speaks("anthropic-messages")
+    async def adapter(
+        model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+    ) -> None:
+        raise AssertionError("never reached")
+
+    message = (
+        await registry_with(adapter, "google").stream(model_for("google"), context(), options()).result()
+    )
+    assert "Mismatched api" in (message.error_message or "")

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 
 from app.engine.session import Refused, Session
-from app.modes.printing import problem_of
+from app.modes.endings import fail, problem_of
 from app.modes.wire_events import EventLines
 from app.values.codec import encode
 from app.values.content import Image
@@ -23,18 +23,13 @@ async def run_json(
             await session.wait_until_idle()
             await session.drain()
     except Refused as problem:
-        return _fail(str(problem))
+        return fail(str(problem))
     finally:
         lines.flush()
     problem = problem_of(session.conversation.last_assistant)
-    return _fail(problem) if problem else 0
+    return fail(problem) if problem else 0
 
 
 def write_line(line: bytes) -> None:
     sys.stdout.buffer.write(line + b"\n")
     sys.stdout.buffer.flush()
-
-
-def _fail(text: str) -> int:
-    sys.stderr.write(f"bayou: {text}\n")
-    return 1

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 
 from app.engine.session import Refused, Session
+from app.modes.endings import fail, problem_of
 from app.values.content import Image
 from app.values.events import AutoRetryStart, Event, Notice
-from app.values.messages import AssistantMessage
 
 
 async def run_print(session: Session, prompts: Sequence[str], images: Sequence[Image] = ()) -> int:
@@ -20,33 +20,14 @@ async def run_print(session: Session, prompts: Sequence[str], images: Sequence[I
             await session.wait_until_idle()
             problem = problem_of(session.conversation.last_assistant)
             if problem is not None:
-                return _fail(problem)
+                return fail(problem)
     except Refused as problem:
-        return _fail(str(problem))
+        return fail(str(problem))
     message = session.conversation.last_assistant
     if message is not None:
         sys.stdout.write(message.text.rstrip("\n") + "\n")
         sys.stdout.flush()
     return 0
-
-
-def problem_of(message: AssistantMessage | None) -> str | None:
-    """Why an answer does not count as one."""
-    if message is None:
-        return "The model gave no answer."
-    match message.stop_reason:
-        case "error":
-            return message.error_message or "The request failed."
-        case "aborted":
-            return message.error_message or "The request was aborted."
-        case "length":
-            return "The answer was cut off: it reached the model's output limit."
-    return None
-
-
-def _fail(text: str) -> int:
-    sys.stderr.write(f"bayou: {text}\n")
-    return 1
 
 
 def _tell_stderr(event: Event) -> None:

@@ -1,0 +1,25 @@
+"""How a run without a screen ends: what went wrong, in words, and as an exit code."""
+
+import sys
+
+from app.values.messages import AssistantMessage
+
+
+def problem_of(message: AssistantMessage | None) -> str | None:
+    """Why an answer does not count as one."""
+    if message is None:
+        return "The model gave no answer."
+    match message.stop_reason:
+        case "error":
+            return message.error_message or "The request failed."
+        case "aborted":
+            return message.error_message or "The request was aborted."
+        case "length":
+            return "The answer was cut off: it reached the model's output limit."
+    return None
+
+
+def fail(text: str) -> int:
+    """Says so on standard error; returns the exit code."""
+    sys.stderr.write(f"bayou: {text}\n")
+    return 1

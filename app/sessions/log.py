@@ -23,6 +23,7 @@ from app.sessions.reading import read_entry
 from app.sessions.tree import LEAF_TYPE, NOWHERE, Navigation, SubtreeStats, Tree, is_leaf_mark, one_line
 from app.values.codec import encode
 from app.values.entries import (
+    CompactionEntry,
     CustomEntry,
     Entry,
     LabelEntry,
@@ -300,6 +301,9 @@ class SessionLog:
         if isinstance(entry, MessageEntry) and entry.message.id != entry_id:
             message = msgspec.structs.replace(entry.message, id=entry_id)
             entry = msgspec.structs.replace(entry, message=message)
+        if isinstance(entry, CompactionEntry) and entry.system_message is not None:
+            system = msgspec.structs.replace(entry.system_message, id=f"{entry_id}:system")
+            entry = msgspec.structs.replace(entry, system_message=system)
         if entry.id == entry_id and entry.parent_id == parent_id:
             return entry
         return msgspec.structs.replace(entry, id=entry_id, parent_id=parent_id)

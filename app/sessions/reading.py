@@ -18,7 +18,14 @@ import msgspec
 from app.sessions.errors import NotASession, SessionNotFound, SessionTooNew, SessionUnreadable, reason
 from app.sessions.migrate import migrate_lines
 from app.values.codec import decode, decode_json
-from app.values.entries import SESSION_VERSION, Entry, MessageEntry, SessionHeader, UnknownEntry
+from app.values.entries import (
+    SESSION_VERSION,
+    CompactionEntry,
+    Entry,
+    MessageEntry,
+    SessionHeader,
+    UnknownEntry,
+)
 from app.values.wire import from_wire
 
 HEADER_LIMIT = 1024 * 1024
@@ -180,8 +187,10 @@ def _read_lines(file: BinaryIO, reading: Reading) -> None:
             if entry is None and not is_blank(line) and not is_header(line):
                 _keep_bad(reading, BadLine(offset=offset, data=line))
         if entry is not None:
-            if type(entry) is MessageEntry:
+            if isinstance(entry, MessageEntry):
                 _share_id(entry.message, "id", entry.id)
+            elif isinstance(entry, CompactionEntry):
+                settled(entry)
             add(entry)
         offset += len(line)
     reading.size = offset
@@ -215,6 +224,8 @@ def settled(entry: Entry) -> Entry | None:
     """A message carries the id of its entry. None: not an entry at all."""
     if isinstance(entry, MessageEntry):
         _share_id(entry.message, "id", entry.id)
+    elif isinstance(entry, CompactionEntry) and entry.system_message is not None:
+        _share_id(entry.system_message, "id", f"{entry.id}:system")
     elif isinstance(entry, UnknownEntry) and (entry.raw.get("type") == "session" or "type" not in entry.raw):
         return None
     return entry

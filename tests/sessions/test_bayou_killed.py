@@ -1,0 +1,143 @@
+"""bayou itself, killed with SIGKILL while it streams, runs tools, compacts, writes; then opened again.
+
+It runs in RPC mode on its offline model, so that each announcement can be read from its output.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.sessions.log import SessionLog
+from app.values.entries import CustomMessageEntry, MessageEntry
+from app.values.wire import to_wire
+from tests.sessions.say import say
+
+ROOT = Path(__file__).parents[2]
+PROMPTS = ["read notes.txt and run ls", "run `seq 1 400`", "hello", "read notes.txt", "run `echo one`"]
+RUNS = 200 if os.environ.get("BAYOU_LONG") else 20
+
+
+class Bayou:
+    """One process; its lines as they come."""
+
+    def __init__(self, home: Path, project: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "app", "--mode", "rpc", "--offline", "--no-extensions"],
+            cwd=project,
+            env={**os.environ, **environment(home)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def send(self, **command: Any) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(command).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if line.endswith(b"\n"):  # the last may be cut off by the kill
+                yield json.loads(line)
+
+
+def environment(home: Path) -> dict[str, str]:
+    return {
+        "HOME": str(home),
+        "BAYOU_AGENT_DIR": str(home / ".bayou" / "agent"),
+        "PYTHONPATH": str(ROOT),
+        "BAYOU_OFFLINE_PACE": "3000",
+    }
+
+
+def work_until_killed(bayou: Bayou, chance: random.Random) -> list[dict[str, Any]]:
+    """Prompts and compactions, one after the other; the kill comes at some line, whatever it is."""
+    prompts = 0
+    last = chance.randrange(1, 250)
+    seen: list[dict[str, Any]] = []
+    bayou.send(type="prompt", message=PROMPTS[0])
+    for line in bayou.lines():
+        seen.append(line)
+        if len(seen) == last:
+            bayou.process.kill()
+        elif line.get("type") == "agent_settled":
+            prompts += 1
+            if prompts % 3 == 0:
+                bayou.send(type="compact")
+            else:
+                bayou.send(type="prompt", message=chance.choice(PROMPTS))
+        elif line.get("type") == "compaction_end":
+            bayou.send(type="prompt", message=chance.choice(PROMPTS))
+    bayou.process.wait()
+    return seen
+
+
+def announced(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [line["message"] for line in lines if line.get("type") == "message_end"]
+
+
+def recorded(log: SessionLog) -> list[dict[str, Any]]:
+    found = [to_wire(entry.message) for entry in log.entries if isinstance(entry, MessageEntry)]
+    found += [
+        {"role": "custom", "content": e.content} for e in log.entries if isinstance(e, CustomMessageEntry)
+    ]
+    return found
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> tuple[Path, Path]:
+    """A home whose settings make compaction worth while, and a project."""
+    home, project = tmp_path / "home", tmp_path / "project"
+    (home / ".bayou" / "agent").mkdir(parents=True)
+    settings = {"compaction": {"keepRecentTokens": 50}}
+    (home / ".bayou" / "agent" / "settings.json").write_text(json.dumps(settings))
+    project.mkdir()
+    (project / "notes.txt").write_text("a line of notes\n" * 50)
+    return home, project
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_what_bayou_had_announced_is_there_after_a_kill(places: tuple[Path, Path], seed: int) -> None:
+    home, project = places
+    lines = work_until_killed(Bayou(home, project), random.Random(seed))
+    files = list((home / ".bayou" / "agent" / "sessions").glob("*/*.jsonl"))
+    messages = [message for message in announced(lines) if message["role"] != "custom"]
+    if not any(message["role"] == "user" for message in messages):
+        return  # nothing was said yet, so there need be no file
+    (path,) = files
+    log = SessionLog.open(path)
+    there = recorded(log)
+    for message in messages:
+        assert message in there
+    ids = {message.get("toolCallId") for message in there if message["role"] == "toolResult"}
+    assert {line["toolCallId"] for line in lines if line.get("type") == "tool_execution_end"} <= ids
+    compactions = [line for line in lines if line.get("type") == "compaction_end" and line.get("result")]
+    assert len(compactions) <= sum(to_wire(entry)["type"] == "compaction" for entry in log.entries)
+    log.append(say("after the crash"))
+    log.close()
+    again = SessionLog.open(path)
+    assert again.entries == log.entries and not again.problems
+    again.close()
+    if seed % 10 == 0:
+        check_it_goes_on(home, project, path)
+
+
+def check_it_goes_on(home: Path, project: Path, path: Path) -> None:
+    before = path.read_bytes()
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "app", "-p", "-c", "--offline", "--no-extensions", "hello"],
+        cwd=project,
+        env={**os.environ, **environment(home)},
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert path.read_bytes().startswith(before) and len(path.read_bytes()) > len(before)

@@ -103,6 +103,8 @@ class ShellSettings(msgspec.Struct, frozen=True, kw_only=True):
     """One shell for all commands of the session, so that `cd`, exports and functions last."""
     is_intercepting: bool = False
     """Refuse commands for which there is a better tool."""
+    default_timeout: float | None = None
+    """Seconds for a command that names none."""
     background_after_seconds: float | None = None
     """A command that takes longer goes to the background by itself."""
     environment: Mapping[str, str] = {}

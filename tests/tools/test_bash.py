@@ -148,6 +148,12 @@ async def test_a_timeout_keeps_the_output(hands: Hands) -> None:
     assert not alive("600.111")
 
 
+async def test_a_default_timeout_is_a_setting(hands: Hands, workspace: Workspace) -> None:
+    workspace.shell = ShellSettings(default_timeout=1)
+    assert "Command timed out after 1 seconds" in await hands.text("bash", command="sleep 600.112")
+    assert not alive("600.112")
+
+
 ESCAPES = {
     "child": "sleep {mark}",
     "background": "sleep {mark} & wait",

@@ -1,0 +1,108 @@
+"""A whole session over a scripted model: real log, real tools where wanted, every event noted."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from app.engine.choice import ModelChoice
+from app.engine.places import Places
+from app.engine.retry import RetryPolicy
+from app.engine.runner import Failure
+from app.engine.session import Parts, Session
+from app.engine.toolbox import Toolbox
+from app.engine.turns import SessionOptions
+from app.providers.catalogue import Catalogue
+from app.providers.credentials import Credentials
+from app.providers.registry import Registry
+from app.providers.scripted import Response, Scripted
+from app.sessions.log import SessionLog
+from app.values.events import AgentSettled, Event
+from app.values.messages import AssistantMessage
+from app.values.models import Model
+from tools.base import Tool
+from tools.workspace import Workspace
+
+
+class Play:
+    """One session and what happened in it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *responses: Response,
+        tools: Iterable[Tool] = (),
+        log: SessionLog | None = None,
+        retry: RetryPolicy | None = None,
+        sections: Callable[[], dict[str, str]] | None = None,
+        **script: Any,
+    ) -> None:
+        self.folder = folder
+        self.script = Scripted(responses, **script)
+        self.registry = Registry()
+        self.script.register(self.registry)
+        self.places = Places(root=folder / "sessions", cwd=folder)
+        self.events: list[Event] = []
+        self.session = Session(
+            Parts(
+                log=log or self.places.new(),
+                places=self.places,
+                registry=self.registry,
+                choice=ModelChoice(
+                    Catalogue.load(folder / "agent", env={}),
+                    Credentials(folder / "agent", {}),
+                    model=self.script.model,
+                ),
+                toolbox=Toolbox(tools, Workspace(folder), folder),
+                sections=sections or (lambda: {"preamble": "You are a test."}),
+                classify=classify,
+                options=SessionOptions(retry=retry or RetryPolicy(base_delay_ms=1)),
+            )
+        )
+        self.session.subscribe(self.events.append)
+
+    async def prompt(self, text: str) -> list[str]:
+        """Sends a prompt, waits until all has settled, returns the kinds of events that came of it."""
+        start = len(self.events)
+        await self.session.prompt(text)
+        await self.session.wait_until_idle()
+        return kinds(self.events[start:])
+
+    def all(self, kind: type[Event]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Waits for something that an event brings about."""
+        changed = asyncio.Event()
+        leave = self.session.subscribe(lambda event: changed.set())
+        try:
+            async with asyncio.timeout(10):
+                while not condition():
+                    await changed.wait()
+                    changed.clear()
+        finally:
+            leave()
+
+    def lines(self) -> list[dict[str, Any]]:
+        """What is on disk."""
+        from app.values.codec import decode_json
+
+        assert self.session.log.path is not None
+        return [decode_json(line) for line in self.session.log.path.read_bytes().splitlines()]
+
+
+def kinds(events: Iterable[Event]) -> list[str]:
+    return [str(type(event).__struct_config__.tag) for event in events]
+
+
+def classify(message: AssistantMessage, model: Model | None) -> Failure:
+    text = message.error_message or ""
+    return Failure(
+        is_retryable="overloaded" in text,
+        is_overflow="too long" in text,
+        retry_after_ms=3 if "retry after" in text else None,
+    )
+
+
+def settled(play: Play) -> Callable[[], bool]:
+    return lambda: any(isinstance(event, AgentSettled) for event in play.events)

@@ -78,7 +78,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionIndex:
-    """Over the files of `root` and of the folders directly in it."""
+    """Over the files of `root` and of the folders directly in it. One thread at a time, whichever it is."""
 
     def __init__(self, root: Path, database: Path | None = None) -> None:
         self.root = root
@@ -92,14 +92,14 @@ class SessionIndex:
     def _connect(self) -> sqlite3.Connection:
         for attempt in range(2):
             try:
-                return self._prepared(sqlite3.connect(self._place, timeout=2.0))
+                return self._prepared(sqlite3.connect(self._place, timeout=2.0, check_same_thread=False))
             except sqlite3.OperationalError:
                 break  # locked, or nowhere to write
             except sqlite3.DatabaseError:
                 if attempt:
                     break
                 self._remove()
-        return self._prepared(sqlite3.connect(":memory:"))
+        return self._prepared(sqlite3.connect(":memory:", check_same_thread=False))
 
     def _remove(self) -> None:
         for suffix in ("", "-wal", "-shm", "-journal"):

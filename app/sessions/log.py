@@ -145,6 +145,11 @@ class SessionLog:
         return Path(self.header.cwd)
 
     @property
+    def is_cwd_gone(self) -> bool:
+        """The folder that the session was about is not there: continue elsewhere, fork, or leave it."""
+        return not self.cwd.is_dir()
+
+    @property
     def leaf_id(self) -> str | None:
         """Where the next entry will hang; None: at the root."""
         return None if self._leaf == NOWHERE else self._tree.entries[self._leaf].id

@@ -89,7 +89,7 @@ def _mend_tail(path: Path, file: SessionFile, reading: Reading, problems: list[s
         return
     if torn.data.strip(b"\0"):
         try:
-            set_aside(path, [torn])
+            set_aside(path, [torn], leaves_file=True)
         except OSError as problem:
             problems.append(f"The last line of {path} is torn and could not be set aside: {reason(problem)}.")
             return  # it stays, and a line feed keeps the next entry off it

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,11 @@ LARGEST_COPY = 8 * 1024 * 1024
 """Of a longer line only the place is noted; the line itself stays in the session file."""
 
 
-def set_aside(path: Path, lines: Iterable[BadLine]) -> int:
-    """Copies what is not there yet and returns how many that were. Raises `OSError`."""
+def set_aside(path: Path, lines: Iterable[BadLine], *, leaves_file: bool = False) -> int:
+    """Copies what is not there yet and returns how many that were. Raises `OSError`.
+
+    `leaves_file`: the lines will be cut from the session file, so that even the longest is copied, and safely.
+    """
     place = sidecar(path, "quarantine")
     known = {str(record.get("sha256")) for record in quarantined(path)}
     fresh: list[bytes] = []
@@ -26,21 +30,24 @@ def set_aside(path: Path, lines: Iterable[BadLine]) -> int:
         digest = hashlib.sha256(line.data).hexdigest()
         if digest not in known:
             known.add(digest)
-            fresh.append(encode_json(_record(line, digest)) + b"\n")
+            fresh.append(encode_json(_record(line, digest, is_whole=leaves_file)) + b"\n")
     if fresh:
         with place.open("ab") as file:
             file.write(b"".join(fresh))
+            if leaves_file:
+                file.flush()
+                os.fsync(file.fileno())
     return len(fresh)
 
 
-def _record(line: BadLine, digest: str) -> dict[str, Any]:
+def _record(line: BadLine, digest: str, *, is_whole: bool) -> dict[str, Any]:
     record: dict[str, Any] = {
         "found": now_iso(),
         "offset": line.offset,
         "bytes": len(line.data),
         "sha256": digest,
     }
-    if len(line.data) > LARGEST_COPY:
+    if len(line.data) > LARGEST_COPY and not is_whole:
         return {**record, "text": None}
     try:
         return {**record, "text": line.data.decode("utf-8")}

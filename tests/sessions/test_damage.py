@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -157,7 +158,7 @@ def test_a_line_of_many_megabytes_is_read(tmp_path: Path) -> None:
     again = SessionLog.open(log.path)
     assert again.entries == log.entries
     assert "torn" in again.problems[0]
-    assert quarantined(log.path)[0]["bytes"] == size
+    assert quarantined_bytes(quarantined(log.path)[0]) == b"y" * size
 
 
 @pytest.mark.parametrize(
@@ -200,6 +201,32 @@ def test_a_newer_version_is_read_but_not_written(tmp_path: Path) -> None:
     with pytest.raises(SessionTooNew, match=r"version 4.*Update bayou"):
         SessionLog.open(path)
     assert SessionLog.open(path, read_only=True).session_id == "s"
+
+
+def test_a_migration_that_fails_leaves_the_old_file(
+    tmp_path: Path, sample: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = sample("30-v1-input")
+    original = path.read_bytes()
+
+    def refuse(self: Path, target: Path) -> Path:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(SessionError, match="cannot be brought to version 3"):
+        SessionLog.open(path)
+    assert path.read_bytes() == original
+    monkeypatch.undo()
+    assert len(SessionLog.open(path).entries) == 6
+
+
+def test_a_session_says_when_its_folder_is_gone(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    log = SessionLog.create(tmp_path, project)
+    assert not log.is_cwd_gone
+    project.rmdir()
+    assert log.is_cwd_gone
 
 
 def test_a_file_that_may_not_be_written_is_opened_for_reading(

@@ -4,6 +4,7 @@ Finding runs nothing. What is found is a list of `Source`s that `runner.Extensio
 """
 
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -39,6 +40,8 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """The setting `extensions`: more paths; `-NAME` switches one off."""
     packages: tuple[Path, ...] = ()
     """Files and folders of installed packages."""
+    sites: tuple[Path, ...] = ()
+    """Folders with installed packages that are Python distributions."""
     is_trusted: bool = False
 
 
@@ -79,7 +82,7 @@ def _all(paths: Paths, choice: Choice, problems: list[str]) -> list[Source]:
             sources += _from_word(paths, word.removeprefix("+"), "settings", problems)
     for path in choice.packages:
         sources += _at(path, "package") or in_folder(path, "package")
-    sources += entry_point_sources(problems)
+    sources += entry_point_sources(problems, choice.sites)
     return sources + _named(paths, choice.named, problems)
 
 
@@ -164,13 +167,17 @@ def builtin_source(name: str) -> Source:
     )
 
 
-def entry_point_sources(problems: list[str]) -> list[Source]:
-    """What installed Python distributions offer in the group `bayou.extensions`."""
+def entry_point_sources(problems: list[str], sites: Sequence[Path] = ()) -> list[Source]:
+    """What installed Python distributions offer in the group `bayou.extensions`, those in bayou's own folder too."""
     # Looking through all distributions takes time that --version and --help must not pay.
-    from importlib.metadata import entry_points  # noqa: PLC0415
+    from importlib.metadata import distributions, entry_points  # noqa: PLC0415
 
     try:
-        points: Sequence[Any] = tuple(entry_points(group=GROUP))
+        points: list[Any] = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+        found = [(point, "") for point in points]
+        for site in sites:
+            own = [point for one in distributions(path=[str(site)]) for point in one.entry_points]
+            found += [(point, str(site)) for point in own if point.group == GROUP]
     except Exception as problem:  # noqa: BLE001  (a broken distribution of somebody else)
         problems.append(f"Installed extensions cannot be listed: {problem}")
         return []
@@ -179,7 +186,14 @@ def entry_point_sources(problems: list[str]) -> list[Source]:
             name=point.name,
             path=f"{point.value} ({GROUP})",
             origin="entry-point",
-            load=lambda extension, point=point: point.load(),
+            load=lambda extension, point=point, site=site: _from_site(point, site),
         )
-        for point in sorted(points, key=lambda point: point.name)
+        for point, site in found
     ]
+
+
+def _from_site(point: Any, site: str) -> Any:
+    """A package's own folder comes last on the path, so that it can shadow nothing of bayou's."""
+    if site and site not in sys.path:
+        sys.path.append(site)
+    return point.load()

@@ -4,7 +4,7 @@ Each group says what its keys mean; `app.resources.settings` composes them. How 
 file: `flat` groups stand at the top of the document, the others under the group's own key.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -284,13 +284,6 @@ class ShellSettings(Group, frozen=True, kw_only=True):
 class ResourceSettings(Group, frozen=True, kw_only=True):
     """Where more extensions, skills, prompts, themes and rules come from. Global and project lists add up."""
 
-    packages: Annotated[
-        tuple[str | dict[str, Any], ...],
-        Meta(
-            description="Installed packages; `bayou install` writes them.",
-            extra={"adds_up": True, "runs": True},
-        ),
-    ] = ()
     extensions: Annotated[
         tuple[str, ...],
         Meta(
@@ -333,6 +326,9 @@ class ExtensionSettings(Group, frozen=True, kw_only=True):
     """Limits that keep an extension from holding up the agent."""
 
     hook_timeout_ms: Annotated[int, Meta(ge=10, description="Time one hook has to answer.")] = 10_000
+    block_timeout_ms: Annotated[
+        int, Meta(ge=10, description="Time it may keep everything else waiting before it is interrupted.")
+    ] = 2_000
     load_timeout_ms: Annotated[int, Meta(ge=10, description="Time an extension has to register itself.")] = (
         10_000
     )

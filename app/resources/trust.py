@@ -27,7 +27,7 @@ _BYTES_LIMIT = 64 * 1024 * 1024
 class Item(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that trusting the project lets run or count."""
 
-    kind: Literal["extension", "settings", "command", "server", "package", "prompt", "models"]
+    kind: Literal["extension", "settings", "command", "server", "prompt", "models"]
     path: str
     """Relative to the project."""
     detail: str = ""
@@ -203,10 +203,9 @@ def _settings_items(cwd: Path, file: Path) -> Iterator[Item]:
         value = _at(data, key.path)
         if value is None or not key.runs:
             continue
-        kind = "package" if key.name == "packages" else "command"
         shown = json.dumps(value, ensure_ascii=False)
         yield Item(
-            kind=kind, path=_relative(cwd, file), detail=f"{key.name} = {shown[:400]}", fingerprint=shown
+            kind="command", path=_relative(cwd, file), detail=f"{key.name} = {shown[:400]}", fingerprint=shown
         )
 
 

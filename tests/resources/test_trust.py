@@ -22,15 +22,16 @@ def test_a_project_without_anything_that_runs_needs_no_answer(paths: Paths):
 def test_the_question_lists_exactly_what_would_run(risky: Paths, put):
     put(
         risky.project_settings_file,
-        '{"shellCommandPrefix": "source evil.sh;", "packages": ["git:host/x"], "theme": "x"}',
+        '{"shellCommandPrefix": "source evil.sh;", "extensions": ["~/x.py"], "theme": "x"}',
     )
     put(risky.project_dir / "models.json", '{"providers": {"p": {"apiKey": "!pass show key"}}} // mine')
     put(risky.project_dir / "mcp.json", '{"servers": {"s": {"command": "npx", "args": ["-y", "thing"]}}}')
     put(risky.project_dir / "APPEND_SYSTEM.md", "be kind")
-    items = {(item.kind, item.path): item.detail for item in question_for(risky.cwd).items}
+    found = question_for(risky.cwd).items
+    items = {(item.kind, item.path): item.detail for item in reversed(found)}
+    assert 'extensions = ["~/x.py"]' in [item.detail for item in found]
     assert items["extension", ".bayou/extensions/gate.py"] == "Python code"
     assert items["command", ".bayou/settings.json"] == 'shellCommandPrefix = "source evil.sh;"'
-    assert items["package", ".bayou/settings.json"] == 'packages = ["git:host/x"]'
     assert items["models", ".bayou/models.json"] == "!pass show key"
     assert items["server", ".bayou/mcp.json"] == "npx -y thing"
     assert ("prompt", ".bayou/APPEND_SYSTEM.md") in items

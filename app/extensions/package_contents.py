@@ -1,0 +1,142 @@
+"""What a package brings along: extensions, skills, prompts, themes. Looking runs nothing of it."""
+
+import json
+from collections.abc import Iterator
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.extensions.loader import GROUP, MANIFEST
+
+
+class BadPackage(Exception):
+    """It cannot be installed. `str` says why."""
+
+
+class EntryPoint(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    value: str
+
+
+class Contents(msgspec.Struct, frozen=True, kw_only=True):
+    """Paths relative to the package's folder."""
+
+    extensions: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
+    themes: tuple[str, ...] = ()
+    entry_points: tuple[EntryPoint, ...] = ()
+    """Of a Python distribution."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.extensions or self.skills or self.prompts or self.themes or self.entry_points)
+
+    @property
+    def runs_code(self) -> bool:
+        return bool(self.extensions or self.entry_points)
+
+    def lines(self) -> tuple[str, ...]:
+        """For people who are asked whether they want it."""
+        runs = [f"runs Python code: {name}" for name in self.extensions]
+        runs += [f"runs Python code: {point.name} ({point.value})" for point in self.entry_points]
+        more = [
+            f"{kind}: {name}"
+            for kind, names in (("skill", self.skills), ("prompts", self.prompts), ("theme", self.themes))
+            for name in names
+        ]
+        return (*runs, *more)
+
+
+def look_into(folder: Path) -> Contents:
+    """What the folder declares in `bayou.json`, or holds in the usual places. Raises `BadPackage`."""
+    check_links(folder)
+    manifest = folder / MANIFEST
+    if manifest.is_file():
+        return _declared(folder, manifest)
+    extensions = ["."] if (folder / "__init__.py").is_file() else []
+    extensions += [_relative(folder, path) for path in _python(folder / "extensions")]
+    if not extensions:
+        extensions = [path.name for path in sorted(folder.glob("*.py")) if _defines_extension(path)]
+    return Contents(
+        extensions=tuple(extensions),
+        skills=tuple(_relative(folder, path.parent) for path in _skills(folder)),
+        prompts=("prompts",) if any((folder / "prompts").glob("*.md")) else (),
+        themes=("themes",) if (folder / "themes").is_dir() else (),
+    )
+
+
+def look_into_site(site: Path) -> Contents:
+    """The entry points of the distributions in a folder that pip has filled."""
+    points: list[EntryPoint] = []
+    for distribution in distributions(path=[str(site)]):
+        points += _points(distribution)
+    return Contents(entry_points=tuple(sorted(points, key=lambda point: point.name)))
+
+
+def _points(distribution: Distribution) -> Iterator[EntryPoint]:
+    for point in distribution.entry_points:
+        if point.group == GROUP:
+            yield EntryPoint(name=point.name, value=point.value)
+
+
+def manifest_of(folder: Path) -> dict[str, Any]:
+    try:
+        data = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _declared(folder: Path, manifest: Path) -> Contents:
+    try:
+        data = json.loads(manifest.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise BadPackage(f"{MANIFEST} cannot be read: {problem}") from None
+    if not isinstance(data, dict):
+        raise BadPackage(f"{MANIFEST} must hold one object")
+    fields: dict[str, tuple[str, ...]] = {}
+    for kind in ("extensions", "skills", "prompts", "themes"):
+        names = data.get(kind, [])
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise BadPackage(f"{MANIFEST}: {kind} must be a list of paths")
+        for name in names:
+            target = (folder / name).resolve()
+            if not target.is_relative_to(folder.resolve()) or not target.exists():
+                raise BadPackage(f"{MANIFEST} names {name}, which is not in the package")
+        fields[kind] = tuple(names)
+    return Contents(**fields)  # pyright: ignore[reportArgumentType]  (four of its fields)
+
+
+def check_links(folder: Path) -> None:
+    """A link out of the package would install something else than what was shown."""
+    top = folder.resolve()
+    for path in folder.rglob("*"):
+        if path.is_symlink() and not path.resolve().is_relative_to(top):
+            raise BadPackage(f"{_relative(folder, path)} is a link that leads out of the package")
+
+
+def _python(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return [
+        path
+        for path in sorted(folder.iterdir())
+        if not path.name.startswith((".", "_")) and (path.suffix == ".py" or (path / "__init__.py").is_file())
+    ]
+
+
+def _defines_extension(path: Path) -> bool:
+    return "def extension(" in path.read_text(encoding="utf-8", errors="replace")
+
+
+def _skills(folder: Path) -> list[Path]:
+    if (folder / "SKILL.md").is_file():
+        return [folder / "SKILL.md"]
+    return sorted((folder / "skills").rglob("SKILL.md"))
+
+
+def _relative(folder: Path, path: Path) -> str:
+    return path.relative_to(folder).as_posix() or "."

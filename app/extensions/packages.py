@@ -1,0 +1,286 @@
+"""Installing packages into bayou's own folder: local paths, git repositories, Python distributions.
+
+A package is fetched beside the installed ones first, shown, and moved into place when the person agrees. Nothing
+of it runs before that: git hooks are off, and of Python distributions only wheels are taken.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import filelock
+import msgspec
+
+from app.extensions.package_contents import BadPackage, Contents, look_into, look_into_site, manifest_of
+from app.resources.files import FileFault, read_text, write_text
+from app.resources.paths import Paths
+from app.resources.trust import fingerprint
+
+Kind = Literal["path", "git", "python"]
+_LEFT_OUT = shutil.ignore_patterns(".git", "__pycache__", "node_modules", ".venv", "*.pyc")
+_FETCH_SECONDS = 300
+
+
+class Installed(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the list of installed packages."""
+
+    name: str
+    source: str
+    kind: Kind
+    revision: str = ""
+    """Commit or version."""
+    fingerprint: str
+    """Of what was agreed to."""
+    contents: Contents
+    installed_at: str = ""
+
+    def folder(self, paths: Paths) -> Path:
+        return paths.packages_dir / self.name
+
+
+class Staged(msgspec.Struct, frozen=True, kw_only=True):
+    """A package that has been fetched but not agreed to."""
+
+    package: Installed
+    place: Path
+    replaces: Installed | None = None
+
+    @property
+    def is_unchanged(self) -> bool:
+        return self.replaces is not None and self.replaces.fingerprint == self.package.fingerprint
+
+    def shown(self) -> str:
+        """What the person is asked about."""
+        package = self.package
+        revision = f" ({package.revision})" if package.revision else ""
+        verb = "Update" if self.replaces else "Install"
+        lines = [f"{verb} {package.name}{revision} from {package.source}:"]
+        return "\n".join([*lines, *(f"  {line}" for line in package.contents.lines())])
+
+
+class ResourcePaths(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the installed packages' parts lie."""
+
+    extensions: tuple[Path, ...] = ()
+    skills: tuple[Path, ...] = ()
+    prompts: tuple[Path, ...] = ()
+    themes: tuple[Path, ...] = ()
+    sites: tuple[Path, ...] = ()
+    """Folders with Python distributions."""
+
+
+def stage(paths: Paths, source: str) -> Staged:
+    """Fetches a package and looks into it. Raises `BadPackage`, leaving nothing behind."""
+    kind = kind_of(source)
+    paths.packages_dir.mkdir(parents=True, exist_ok=True)
+    top = Path(tempfile.mkdtemp(prefix=".staging-", dir=paths.packages_dir))
+    place = top / "package"
+    try:
+        revision = {"path": _copy, "git": _clone, "python": _pip}[kind](paths, source, place)
+        contents = look_into_site(place) if kind == "python" else look_into(place)
+        if contents.is_empty:
+            raise BadPackage(f"{source} holds no extension, skill, prompt or theme")
+        name = _name(source, kind, place)
+        package = Installed(
+            name=name,
+            source=source,
+            kind=kind,
+            revision=revision,
+            fingerprint=fingerprint(place),
+            contents=contents,
+            installed_at=time.strftime("%Y-%m-%d", time.gmtime()),
+        )
+        earlier = next((one for one in installed(paths) if one.name == name), None)
+        if earlier is not None and earlier.source != source:
+            raise BadPackage(f"{name} is installed already, from {earlier.source}. Remove it first.")
+        return Staged(package=package, place=place, replaces=earlier)
+    except BaseException:
+        shutil.rmtree(top, ignore_errors=True)
+        raise
+
+
+def commit(paths: Paths, staged: Staged) -> Installed:
+    """The person has agreed: moves the package into place. An older version stays whole until the new one is there."""
+    target = staged.package.folder(paths)
+    if fingerprint(staged.place) != staged.package.fingerprint:
+        raise BadPackage(f"{staged.package.name} has changed since it was shown")
+    with _locked(paths):
+        old = staged.place.parent / "old"
+        if target.exists():
+            target.rename(old)
+        try:
+            staged.place.rename(target)
+            others = [one for one in installed(paths) if one.name != staged.package.name]
+            _write(paths, [*others, staged.package])
+        except BaseException:
+            if target.exists():
+                target.rename(staged.place)
+            if old.exists():
+                old.rename(target)
+            raise
+    discard(staged)
+    return staged.package
+
+
+def discard(staged: Staged) -> None:
+    shutil.rmtree(staged.place.parent, ignore_errors=True)
+
+
+def remove(paths: Paths, name_or_source: str) -> Installed:
+    """Raises `BadPackage` when there is none."""
+    with _locked(paths):
+        package = find(paths, name_or_source)
+        _write(paths, [one for one in installed(paths) if one.name != package.name])
+        shutil.rmtree(package.folder(paths), ignore_errors=True)
+    return package
+
+
+def find(paths: Paths, name_or_source: str) -> Installed:
+    packages = installed(paths)
+    for package in packages:
+        if name_or_source in (package.name, package.source):
+            return package
+    known = ", ".join(package.name for package in packages) or "none"
+    raise BadPackage(f"{name_or_source} is not installed. Installed: {known}.")
+
+
+def installed(paths: Paths) -> tuple[Installed, ...]:
+    """By name. A broken list is an error, not an empty one: nothing must be overwritten by mistake."""
+    file = _list_file(paths)
+    try:
+        text = read_text(file)
+        packages = msgspec.json.decode(text, type=list[Installed]) if text and text.strip() else []
+    except (FileFault, msgspec.DecodeError) as problem:
+        raise BadPackage(f"{file} cannot be read: {problem}. Mend it or delete it.") from None
+    return tuple(sorted(packages, key=lambda package: package.name))
+
+
+def resource_paths(paths: Paths) -> ResourcePaths:
+    """For those who find extensions, skills, prompts and themes. Raises `BadPackage` for a broken list."""
+    found: dict[str, list[Path]] = {name: [] for name in ResourcePaths.__struct_fields__}
+    for package in installed(paths):
+        folder = package.folder(paths)
+        if package.kind == "python":
+            found["sites"].append(folder)
+        for kind in ("extensions", "skills", "prompts", "themes"):
+            found[kind] += [(folder / name).resolve() for name in getattr(package.contents, kind)]
+    return ResourcePaths(**{name: tuple(places) for name, places in found.items()})
+
+
+def kind_of(source: str) -> Kind:
+    """`pip:NAME` is a Python distribution; `git:…`, `git@…` and URLs are repositories; all else is a path."""
+    if source.startswith("pip:"):
+        return "python"
+    if source.startswith(("git:", "git@", "git+", "https://", "http://", "ssh://", "file://")):
+        return "git"
+    return "path"
+
+
+def _copy(paths: Paths, source: str, place: Path) -> str:
+    path = paths.cwd / Path(source).expanduser()
+    if path.is_file() and path.suffix == ".py":
+        place.mkdir()
+        shutil.copy2(path, place / path.name)
+    elif path.is_dir():
+        shutil.copytree(path, place, symlinks=True, ignore=_LEFT_OUT)
+    else:
+        raise BadPackage(f"{path}: there is no such folder or .py file")
+    return ""
+
+
+def _clone(paths: Paths, source: str, place: Path) -> str:
+    url, _, ref = source.removeprefix("git+").partition("#")
+    url = url.removeprefix("git:")
+    if not url.startswith(("git@", "https://", "http://", "ssh://", "file://", "/")):
+        url = f"https://{url}"
+    command = ["git", "-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never", "clone", "--quiet"]
+    command += ["--depth", "1", "--no-recurse-submodules", *(["--branch", ref] if ref else [])]
+    _run([*command, "--", url, str(place)], "git", {"GIT_TERMINAL_PROMPT": "0", "GIT_LFS_SKIP_SMUDGE": "1"})
+    revision = _run(["git", "-C", str(place), "rev-parse", "--short=12", "HEAD"], "git", {}).strip()
+    shutil.rmtree(place / ".git", ignore_errors=True)
+    return revision
+
+
+def _pip(paths: Paths, source: str, place: Path) -> str:
+    requirement = source.removeprefix("pip:").strip()
+    if not requirement or requirement.startswith("-"):
+        raise BadPackage("pip: needs the name of a distribution, as in pip:bayou-notes")
+    base = [sys.executable, "-m", "pip", "install"]
+    if subprocess.run(
+        [sys.executable, "-m", "pip", "--version"], capture_output=True, check=False
+    ).returncode:
+        uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
+        if uv is None:
+            raise BadPackage("Python packages need pip or uv; neither is there")
+        base = [uv, "pip", "install", "--python", sys.executable]
+    # Only wheels: building from source would run the package's code before anybody has agreed.
+    _run([*base, "--quiet", "--only-binary", ":all:", "--target", str(place), requirement], "pip", {})
+    versions = {one.metadata["Name"].lower(): one.version for one in _distributions(place)}
+    return versions.get(_distribution_name(requirement).lower(), "")
+
+
+def _distributions(place: Path) -> Sequence[Any]:
+    from importlib.metadata import distributions  # noqa: PLC0415  (only for Python packages)
+
+    return tuple(distributions(path=[str(place)]))
+
+
+def _distribution_name(requirement: str) -> str:
+    return re.split(r"[\s<>=!~\[;@]", requirement, maxsplit=1)[0]
+
+
+def _run(command: list[str], program: str, env: dict[str, str]) -> str:
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=_FETCH_SECONDS,
+            env={**os.environ, **env},
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise BadPackage(f"{program} is not installed") from None
+    except subprocess.TimeoutExpired:
+        raise BadPackage(f"{program} gave no answer within {_FETCH_SECONDS} seconds") from None
+    if done.returncode:
+        lines = (done.stderr.strip() or done.stdout.strip() or "no reason given").splitlines()
+        raise BadPackage(f"{program}: {lines[-1]}")
+    return done.stdout
+
+
+def _name(source: str, kind: Kind, place: Path) -> str:
+    given = manifest_of(place).get("name")
+    if isinstance(given, str) and given:
+        raw = given
+    elif kind == "python":
+        raw = _distribution_name(source.removeprefix("pip:"))
+    else:
+        raw = source.partition("#")[0].rstrip("/").rsplit("/", 1)[-1].removesuffix(".git").removesuffix(".py")
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", raw).strip(".-")
+    if not name:
+        raise BadPackage(f"{source} has no usable name; give it one in bayou.json")
+    return name
+
+
+def _list_file(paths: Paths) -> Path:
+    return paths.packages_dir / "installed.json"
+
+
+def _write(paths: Paths, packages: list[Installed]) -> None:
+    data = [msgspec.to_builtins(package) for package in sorted(packages, key=lambda package: package.name)]
+    write_text(_list_file(paths), json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+
+
+def _locked(paths: Paths) -> filelock.BaseFileLock:
+    paths.packages_dir.mkdir(parents=True, exist_ok=True)
+    return filelock.FileLock(paths.packages_dir / ".lock", timeout=30)

@@ -1,0 +1,281 @@
+"""Installing packages: nothing runs before it is agreed to, and nothing half-installed remains."""
+
+import json
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from app.extensions import packages as packages_module
+from app.extensions.loader import Choice, find_extensions
+from app.extensions.package_commands import run
+from app.extensions.package_contents import BadPackage, look_into
+from app.extensions.packages import (
+    commit,
+    discard,
+    installed,
+    kind_of,
+    remove,
+    resource_paths,
+    stage,
+)
+from app.extensions.runner import Extensions
+from app.resources.paths import Paths
+from app.resources.prompts import find_prompts
+from app.resources.skills import find_skills
+
+
+def put(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def notes(paths: Paths) -> Path:
+    """A package with something of everything, whose code would leave a mark."""
+    mark = paths.home / "ran"
+    return put(
+        paths.home / "notes",
+        {
+            "bayou.json": json.dumps(
+                {"name": "notes", "extensions": ["ext.py"], "skills": ["skills/pdf"], "prompts": ["prompts"]}
+            ),
+            "ext.py": f"open({str(mark)!r}, 'w')\ndef extension(api): api.command('note')(print)",
+            "skills/pdf/SKILL.md": "---\nname: pdf\ndescription: Reads PDF\n---\nHow.",
+            "prompts/fix.md": "Fix $1.",
+        },
+    )
+
+
+def test_what_is_fetched_is_shown_and_counts_once_agreed_to(paths: Paths, notes: Path):
+    staged = stage(paths, str(notes))
+    assert staged.shown() == (
+        f"Install notes from {notes}:\n  runs Python code: ext.py\n  skill: skills/pdf\n  prompts: prompts"
+    )
+    assert installed(paths) == ()
+    assert not (paths.home / "ran").exists()
+    commit(paths, staged)
+    assert [package.name for package in installed(paths)] == ["notes"]
+    assert not (paths.home / "ran").exists()
+    assert [path.name for path in paths.packages_dir.iterdir() if path.name.startswith(".staging")] == []
+
+
+async def test_its_parts_are_found_where_parts_are_found(paths: Paths, notes: Path, host):
+    commit(paths, stage(paths, str(notes)))
+    found = resource_paths(paths)
+    extensions = Extensions(host)
+    await extensions.load(find_extensions(paths, Choice(packages=found.extensions)).sources)
+    assert "ext" in [extension.name for extension in extensions.loaded]
+    assert find_skills(paths, is_trusted=False, more=found.skills).named("pdf")
+    assert find_prompts(paths, is_trusted=False, more=found.prompts).named("fix")
+
+
+def test_what_is_not_agreed_to_leaves_nothing_behind(paths: Paths, notes: Path):
+    discard(stage(paths, str(notes)))
+    assert list(paths.packages_dir.iterdir()) == []
+
+
+def test_a_package_that_changes_after_it_was_shown_is_refused(paths: Paths, notes: Path):
+    staged = stage(paths, str(notes))
+    (staged.place / "ext.py").write_text("import os")
+    with pytest.raises(BadPackage, match="has changed since it was shown"):
+        commit(paths, staged)
+    assert installed(paths) == ()
+
+
+def test_without_a_manifest_the_usual_places_count(paths: Paths, tmp_path: Path):
+    folder = put(
+        tmp_path / "p",
+        {
+            "extensions/a.py": "",
+            "extensions/_b.py": "",
+            "skills/x/SKILL.md": "",
+            "prompts/q.md": "",
+            "themes/t.json": "{}",
+        },
+    )
+    contents = look_into(folder)
+    assert contents.extensions == ("extensions/a.py",)
+    assert (contents.skills, contents.prompts, contents.themes) == (("skills/x",), ("prompts",), ("themes",))
+    single = put(tmp_path / "one", {"gate.py": "def extension(api): pass", "helper.py": "x = 1"})
+    assert look_into(single).extensions == ("gate.py",)
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"readme.md": "x"}, "holds no extension, skill, prompt or theme"),
+        ({"bayou.json": "{"}, "cannot be read"),
+        ({"bayou.json": '{"extensions": "x"}'}, "must be a list"),
+        ({"bayou.json": '{"extensions": ["../../x.py"]}'}, "not in the package"),
+    ],
+)
+def test_what_is_no_package_is_refused_in_words(
+    paths: Paths, tmp_path: Path, files: dict[str, str], words: str
+):
+    with pytest.raises(BadPackage, match=words):
+        stage(paths, str(put(tmp_path / "p", files)))
+    assert list(paths.packages_dir.iterdir()) == []
+
+
+def test_a_link_out_of_the_package_is_refused(paths: Paths, notes: Path):
+    (notes / "key").symlink_to("/etc/passwd")
+    with pytest.raises(BadPackage, match="leads out of the package"):
+        stage(paths, str(notes))
+
+
+def test_a_missing_source_is_named(paths: Paths):
+    with pytest.raises(BadPackage, match="nowhere: there is no such folder"):
+        stage(paths, "nowhere")
+
+
+@pytest.fixture
+def repository(paths: Paths, notes: Path) -> str:
+    def git(*words: str) -> None:
+        base = ["git", "-c", "user.name=t", "-c", "user.email=t@t"]
+        subprocess.run([*base, *words], cwd=notes, check=True, capture_output=True)
+
+    git("init", "-q", "-b", "main")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    return f"file://{notes}"
+
+
+def test_a_git_repository(paths: Paths, notes: Path, repository: str):
+    package = commit(paths, stage(paths, repository))
+    assert (package.kind, len(package.revision)) == ("git", 12)
+    assert not (package.folder(paths) / ".git").exists()
+    again = stage(paths, repository)
+    assert again.is_unchanged
+    discard(again)
+    with pytest.raises(BadPackage, match="installed already, from file://"):
+        stage(paths, str(notes))
+
+
+def test_a_repository_that_is_not_there_is_told_in_gits_words(paths: Paths):
+    with pytest.raises(BadPackage, match="git: "):
+        stage(paths, "file:///nowhere/at/all")
+
+
+def wheel(folder: Path) -> Path:
+    path = folder / "bayou_thing-1.5-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("bayou_thing_module.py", "def extension(api): api.command('thing')(print)")
+        info = "bayou_thing-1.5.dist-info"
+        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: bayou-thing\nVersion: 1.5\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(
+            f"{info}/entry_points.txt", "[bayou.extensions]\nthing = bayou_thing_module:extension\n"
+        )
+        archive.writestr(f"{info}/RECORD", "")
+    return path
+
+
+async def test_a_python_distribution(paths: Paths, tmp_path: Path, host):
+    staged = stage(paths, f"pip:{wheel(tmp_path)}")
+    assert "runs Python code: thing (bayou_thing_module:extension)" in staged.shown()
+    commit(paths, staged)
+    found = find_extensions(paths, Choice(sites=resource_paths(paths).sites))
+    extensions = Extensions(host)
+    await extensions.load([source for source in found.sources if source.name == "thing"])
+    assert extensions.loaded[0].commands.keys() == {"thing"}
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        ("pip:x", "python"),
+        ("git:host/x/y", "git"),
+        ("git@host:x/y.git", "git"),
+        ("https://host/x", "git"),
+        ("./here", "path"),
+        ("~/there", "path"),
+    ],
+)
+def test_kinds_of_sources(source: str, kind: str):
+    assert kind_of(source) == kind
+
+
+def test_an_option_in_place_of_a_source_is_no_source(paths: Paths):
+    for source in ("pip:--index-url=x", "pip:"):
+        with pytest.raises(BadPackage, match="needs the name"):
+            stage(paths, source)
+
+
+def test_removing(paths: Paths, notes: Path):
+    package = commit(paths, stage(paths, str(notes)))
+    remove(paths, "notes")
+    assert installed(paths) == ()
+    assert not package.folder(paths).exists()
+    with pytest.raises(BadPackage, match=r"notes is not installed\. Installed: none\."):
+        remove(paths, "notes")
+
+
+def test_a_broken_list_is_never_overwritten(paths: Paths, notes: Path):
+    paths.packages_dir.mkdir(parents=True)
+    (paths.packages_dir / "installed.json").write_text("{")
+    with pytest.raises(BadPackage, match="Mend it or delete it"):
+        stage(paths, str(notes))
+    assert (paths.packages_dir / "installed.json").read_text() == "{"
+
+
+def test_a_failed_update_leaves_the_old_version(paths: Paths, notes: Path, monkeypatch):
+    commit(paths, stage(paths, str(notes)))
+    (notes / "ext.py").write_text("def extension(api): pass  # new")
+    staged = stage(paths, str(notes))
+    monkeypatch.setattr(packages_module, "_write", lambda *arguments: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        commit(paths, staged)
+    assert "new" not in (paths.packages_dir / "notes" / "ext.py").read_text()
+    assert [package.name for package in installed(paths)] == ["notes"]
+
+
+# The commands
+
+
+def command(paths: Paths, name: str, *words: str, answer: bool | None = None) -> tuple[int, str, str]:
+    said: list[str] = []
+    complained: list[str] = []
+    ask = None if answer is None else lambda text: answer
+    code = run(name, list(words), paths, ask=ask, say=said.append, complain=complained.append)
+    return code, "\n".join(said), "\n".join(complained)
+
+
+def test_nothing_is_installed_without_a_yes(paths: Paths, notes: Path):
+    code, said, complained = command(paths, "install", str(notes))
+    assert code == 1
+    assert "runs Python code: ext.py" in said
+    assert complained == "Nothing was installed. Add --yes to agree without being asked."
+    assert command(paths, "install", str(notes), answer=False)[0] == 1
+    assert installed(paths) == ()
+    assert command(paths, "install", str(notes), "--yes")[0] == 0
+    assert command(paths, "list")[1].startswith(f"notes from {notes}, ")
+
+
+def test_an_update_asks_again_when_something_has_changed(paths: Paths, notes: Path):
+    command(paths, "install", str(notes), answer=True)
+    assert command(paths, "update")[1] == "notes is up to date."
+    (notes / "ext.py").write_text("def extension(api): pass")
+    code, said, _ = command(paths, "update", "notes", answer=True)
+    assert code == 0 and said.startswith("Update notes")
+    assert command(paths, "remove", "notes")[1] == "Removed notes."
+    assert command(paths, "list")[1] == "No packages are installed."
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("install",), "Usage: bayou install SOURCE"),
+        (("install", "x", "--no"), "Unknown option: --no"),
+        (("list", "x"), "Usage: bayou list"),
+        (("remove", "x"), "x is not installed"),
+    ],
+)
+def test_misuse_is_told_with_the_remedy(paths: Paths, words: tuple[str, ...], complaint: str):
+    code, _, complained = command(paths, *words)
+    assert code != 0
+    assert complaint in complained

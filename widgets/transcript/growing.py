@@ -197,7 +197,7 @@ class GrowingParagraph:
         if not cut:
             return
         children = parser().parseInline(self._open[:cut], self._env)[0].children or []
-        if any(token.type == "text" and _TROUBLE.search(token.content) for token in children):
+        if not _is_settled(children, self._open[:cut]):
             return
         plain, runs = inline(children, self._base)
         self._runs += [(start + self._at, end + self._at, key) for start, end, key in runs]
@@ -205,7 +205,7 @@ class GrowingParagraph:
         self._open = self._open[cut:]
 
     def _cut(self) -> int:
-        """Behind a single blank between two words, some way from the end; inside a word if it never ends."""
+        """Behind a blank between two words, some way from the end; inside a word if it never ends."""
         blanks = [match.end() for match in _CALM_BLANK.finditer(self._open, 0, len(self._open) - 40)]
         if blanks:
             return blanks[-1]
@@ -214,8 +214,27 @@ class GrowingParagraph:
         return 0
 
 
-_TROUBLE = re.compile(r"[*_`\[\]<~!&$\\]")
-_CALM_BLANK = re.compile(r"(?<=\w) (?=[^\W_])")
+_CALM_BLANK = re.compile(r"(?<=[^\s*_`~\[\]<>!\\$&])[ \n](?=[^\s*_`~\[\]<>!\\$&])")
+"""Where neither side is part of something that begins or ends."""
+_PAIR = re.compile(r"\[[^\[\]]*\]")
+_TROUBLE = re.compile(
+    r"(?<!\s)\*|\*(?!\s)"  # a star that may open or close
+    r"|(?<![^\W_])_|_(?![^\W_])"  # an underscore that is not inside a word
+    r"|`|\[|~~|\$\$|<(?=[A-Za-z/!?])|<$"
+)
+_OPEN_FORMULA = re.compile(r"\\[(\[]|\$[^\n]*\Z")
+
+
+def _is_settled(children: list[Token], source: str) -> bool:
+    """Whether nothing that follows can change how this was read: nothing in it waits for its other half."""
+    for token in children:
+        if token.type == "math_inline":
+            source = source.replace(token.content, "", 1)
+        elif token.type == "text" and _TROUBLE.search(_PAIR.sub("", token.content)):
+            return False
+    return _OPEN_FORMULA.search(source) is None
+
+
 _UNSURE = re.compile(r"\n(?![^\W\d_])(?!\Z)|\s\n| {2}|\t")
 
 

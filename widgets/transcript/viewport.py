@@ -57,6 +57,7 @@ class Viewport(ScrollView):
         # Called before the first paint at a size; the Resize event would come after it.
         anchor = self.remember_place()
         has_changed = super()._size_updated(size, virtual_size, container_size, layout)
+        self._thumb = ()  # the scrollbar was told of old numbers
         if self.size.width and self.text_width != self.column.width:
             self.column.width = self.text_width
             self.column.estimate()

@@ -1,0 +1,58 @@
+"""Bugs planted into the terminal output, to show that the fuzz would find such ones."""
+
+from collections.abc import Callable
+
+from rich.color import ColorSystem
+from textual._compositor import ChopsUpdate
+
+from widgets import terminal_output
+from widgets.terminal_output import Move, OutputDiff, Row, Run
+
+
+def scrolls_one_row_too_far() -> None:
+    find = terminal_output.find_move
+
+    def wrong(rows: dict[int, Row], wanted: dict[int, list[Run]]) -> Move | None:
+        move = find(rows, wanted)
+        return move and move._replace(top=move.top + 1)
+
+    def scroll(self: OutputDiff, move: Move, wanted: dict[int, list[Run]], out: list[str]) -> None:
+        right(self, move._replace(top=move.top - 1), wanted, out)
+        out[-1] = out[-1].replace(f"\x1b[{move.top};", f"\x1b[{move.top + 1};")
+
+    right = OutputDiff._scroll
+    terminal_output.find_move = wrong
+    OutputDiff._scroll = scroll  # type: ignore[method-assign]
+
+
+def sends_one_cell_too_few() -> None:
+    part = terminal_output.changed_part
+
+    def wrong(known: Run, run: Run) -> object:
+        found = part(known, run)
+        if found is None or found[1].cell_length < 2:
+            return found
+        x, strip = found
+        return x, strip.crop(0, strip.cell_length - 1)
+
+    terminal_output.changed_part = wrong  # type: ignore[assignment]
+
+
+def remembers_rows_as_they_were() -> None:
+    right = OutputDiff._encode_changes
+
+    def wrong(self: OutputDiff, update: ChopsUpdate, system: ColorSystem) -> list[str]:
+        before = {y: dict(row) for y, row in self._rows.items()}
+        out = right(self, update, system)
+        if len(out) > 3:
+            self._rows = {**self._rows, **{y: row for y, row in before.items() if y % 5 == 0}}
+        return out
+
+    OutputDiff._encode_changes = wrong  # type: ignore[method-assign]
+
+
+PLANTED: dict[str, Callable[[], None]] = {
+    "scroll": scrolls_one_row_too_far,
+    "cells": sends_one_cell_too_few,
+    "memory": remembers_rows_as_they_were,
+}

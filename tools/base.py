@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from tools.results import Card, TextBlock, ToolResult
+from tools.text import one_line, visible
 
 
 class ToolError(Exception):
@@ -95,6 +96,6 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 def plain_card(name: str, arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     """For tools that draw nothing of their own."""
     subject = ", ".join(f"{key}={value}" for key, value in arguments.items())
-    first_line = subject.splitlines()[0] if subject else ""
-    blocks = (TextBlock(text=result.text),) if result and result.text else ()
-    return Card(title=name, subject=first_line[:200], blocks=blocks)
+    first_line = one_line(subject.split("\n", 1)[0][:200])
+    blocks = (TextBlock(text=visible(result.text)),) if result and result.text else ()
+    return Card(title=name, subject=first_line, blocks=blocks)

@@ -10,7 +10,6 @@ from typing import BinaryIO
 import msgspec
 
 from tools.encoding import SAMPLE_BYTES, Encoding, detect
-from tools.filekinds import binary_kind
 from tools.limits import MAX_BYTES, MAX_LINES, Truncation, clip_bytes, format_size
 from tools.lines import LineIndexes, RawPage, read_page
 from tools.readcache import ReadCache, Version
@@ -19,7 +18,7 @@ from tools.threads import Stop
 
 
 class NotText(Exception):
-    """The file is binary; says what kind."""
+    """The file is binary."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +87,7 @@ def load_page(
     sample = file.read(SAMPLE_BYTES)
     encoding = detect(sample, is_whole=len(sample) < SAMPLE_BYTES)
     if encoding is None:
-        raise NotText(binary_kind(sample))
+        raise NotText
     lead, trail = _context(request, path, version, cache)
     first = max(1, request.offset or 1)
     wanted = min(request.limit or MAX_LINES, MAX_LINES)

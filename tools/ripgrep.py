@@ -5,6 +5,7 @@ import asyncio
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -91,7 +92,8 @@ async def run_ripgrep(
 ) -> SearchEnd:
     """Hands every record of the output to `take`, in a thread, until that answers False."""
     reading, writing = pipe()
-    errors_reading, errors_writing = os.pipe()
+    # A file, because a pipe that nobody empties in time would stop the search.
+    errors = os.memfd_create("errors") if hasattr(os, "memfd_create") else _temporary_file()
     try:
         process = await workspace.processes.start(
             Command(
@@ -101,28 +103,28 @@ async def run_ripgrep(
                 is_guarded=False,
             ),
             writing,
-            errors=errors_writing,
+            errors=errors,
         )
     except BaseException:
         os.close(reading)
-        os.close(errors_reading)
+        os.close(errors)
         raise
     finally:
         os.close(writing)
-        os.close(errors_writing)
     records = asyncio.ensure_future(asyncio.to_thread(_read_records, reading, separator, take))
-    errors = asyncio.ensure_future(asyncio.to_thread(_read_errors, errors_reading))
     try:
         is_complete = await asyncio.shield(records)
         if not is_complete:
             process.kill()
         code = await process.wait()
-        return SearchEnd(exit_code=code, errors=await asyncio.shield(errors), is_stopped=not is_complete)
+        return SearchEnd(exit_code=code, errors=_read_errors(errors), is_stopped=not is_complete)
     except asyncio.CancelledError:
         process.kill()
         await process.wait()
-        await asyncio.wait({records, errors})
+        await asyncio.wait({records})
         raise
+    finally:
+        os.close(errors)
 
 
 def _read_records(descriptor: int, separator: bytes, take: Callable[[bytes], bool]) -> bool:
@@ -150,10 +152,9 @@ def _read_records(descriptor: int, separator: bytes, take: Callable[[bytes], boo
 
 
 def _read_errors(descriptor: int) -> str:
-    kept = b""
-    try:
-        while data := os.read(descriptor, 65536):
-            kept = (kept + data)[:_MAX_ERRORS]
-    finally:
-        os.close(descriptor)
-    return kept.decode("utf-8", "replace")
+    return os.pread(descriptor, _MAX_ERRORS, 0).decode("utf-8", "replace")
+
+
+def _temporary_file() -> int:
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())

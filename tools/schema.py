@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from tools.base import Tool, ToolError
+from tools.text import visible
 
 _SHOWN_ARGUMENTS: Final = 2_000
 
@@ -74,7 +75,7 @@ def _failure(name: str, problems: list[tuple[str, str]], raw: Any) -> str:
         received = repr(type(raw))
     if len(received) > _SHOWN_ARGUMENTS:
         received = f"{received[:_SHOWN_ARGUMENTS]}\n... [{len(received):,} characters in all]"
-    return f'Validation failed for tool "{name}":\n{lines}\n\nReceived arguments:\n{received}'
+    return visible(f'Validation failed for tool "{name}":\n{lines}\n\nReceived arguments:\n{received}')
 
 
 def _fit(value: Any, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> Any:

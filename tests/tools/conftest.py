@@ -1,18 +1,43 @@
 """A project folder and hands that call tools in it as the agent loop does."""
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from tools.base import ToolContext, ToolError
+from tools.base import Tool, ToolContext, ToolError
 from tools.registry import builtin_tools
 from tools.results import ToolResult
 from tools.schema import validate_arguments
 from tools.workspace import Workspace
+
+HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def check_result(tool: Tool, arguments: dict[str, Any], result: ToolResult) -> None:
+    """What holds of every result: harmless text, details that can be stored, a card that can be drawn again."""
+    stored = msgspec.json.decode(msgspec.json.encode(result.details))
+    reopened = ToolResult(content=result.content, details=stored, is_error=result.is_error)
+    card = tool.card(arguments, result)
+    assert tool.card(arguments, reopened) == card
+    drawn = msgspec.json.encode(card).decode()
+    for text in (result.text, *strings(stored), *strings(msgspec.json.decode(drawn))):
+        assert not HARMFUL.search(text), text
+    tool.card({}, None)
+    assert "\n" not in card.subject + card.summary + card.title
+
+
+def strings(data: Any) -> Iterator[str]:
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, dict | list):
+        for item in data.values() if isinstance(data, dict) else data:
+            yield from strings(item)
 
 
 class Hands:
@@ -41,7 +66,9 @@ class Hands:
     ) -> ToolResult:
         tool = self._tools[name]
         values = validate_arguments(tool, {**(arguments or {}), **more})
-        return await tool.run(values, within or self.context())
+        result = await tool.run(values, within or self.context())
+        check_result(tool, {**(arguments or {}), **more}, result)
+        return result
 
     async def text(self, name: str, **arguments: Any) -> str:
         return (await self(name, **arguments)).text
@@ -51,6 +78,7 @@ class Hands:
         try:
             result = await self(name, **arguments)
         except ToolError as problem:
+            assert not HARMFUL.search(str(problem)), str(problem)
             return str(problem)
         pytest.fail(f"{name} did not fail but said: {result.text[:300]}")
 

@@ -85,7 +85,9 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
             raise ToolError(refusal)
     cwd = absolute(folder, context.cwd) if folder else str(context.cwd)
     await asyncio.to_thread(_check_folder, workspace.files, cwd)
-    timeout, notices = _clamped(workspace.shell.default_timeout if arguments.timeout is None else arguments.timeout)
+    timeout, notices = _clamped(
+        workspace.shell.default_timeout if arguments.timeout is None else arguments.timeout
+    )
     extra = dict(arguments.env or {})
     plan = SpawnPlan(
         command=command,

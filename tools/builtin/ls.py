@@ -14,6 +14,7 @@ from tools.listing import MAX_ENTRIES, Listing, list_directory
 from tools.places import locate
 from tools.results import Card, ListBlock, TextPart, ToolResult
 from tools.schema import schema_of
+from tools.text import visible
 from tools.workspace import Workspace, workspace_of
 
 
@@ -53,7 +54,9 @@ def _list(workspace: Workspace, raw: str | None, context: ToolContext, limit: in
     try:
         return list_directory(workspace.files, path, limit)
     except NotADirectoryError:
-        return Listing(text=f"{raw} is a file, not a directory. Use read to see it.", shown=0, total=0)
+        return Listing(
+            text=f"{visible(raw or '')} is a file, not a directory. Use read to see it.", shown=0, total=0
+        )
     except OSError as problem:
         raise file_error(problem, "list", path, workspace.files) from None
 

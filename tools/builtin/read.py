@@ -9,7 +9,9 @@ import msgspec
 from tools.arguments import number_argument, number_detail, text_argument
 from tools.artifacts import SCHEME
 from tools.base import Tool, ToolContext, ToolError
+from tools.encoding import SAMPLE_BYTES, detect
 from tools.failures import file_error
+from tools.filekinds import binary_kind
 from tools.images import identify, prepare
 from tools.limits import MAX_BYTES, format_size, truncate_head
 from tools.lines import FileShrank
@@ -158,7 +160,7 @@ def _file(
     arguments: ReadArguments, context: ToolContext, workspace: Workspace, target: _Target, stop: Stop
 ) -> ToolResult:
     with workspace.files.open(target.path) as file:
-        head = file.read(64 * 1024)
+        head = file.read(SAMPLE_BYTES)
         info = identify(head)
         if info is not None:
             if target.stat.size > _MAX_IMAGE_BYTES:
@@ -173,6 +175,8 @@ def _file(
             cells = notebook_text(file.read())
             if cells is not None:
                 return _notebook(cells, target)
+        if detect(head, is_whole=len(head) < SAMPLE_BYTES) is None:
+            raise _refusal(head, target)
         request = target.request
         if arguments.map:
             return outline_result(target.path, target.shown, stop)
@@ -193,13 +197,17 @@ def _file(
                 workspace.read_cache,
                 stop,
             )
-        except NotText as kind:
-            size = format_size(target.stat.size)
-            raise ToolError(
-                f"{target.shown} is a binary file ({kind}, {size}) and cannot be shown as text. "
-                "Use bash with file, strings, xxd or a tool for its kind."
-            ) from None
+        except NotText:
+            raise _refusal(head, target) from None
     return _page_result(arguments, workspace, target, request, page, real)
+
+
+def _refusal(head: bytes, target: _Target) -> ToolError:
+    kind, size = binary_kind(head), format_size(target.stat.size)
+    return ToolError(
+        f"{target.shown} is a binary file ({kind}, {size}) and cannot be shown as text. "
+        "Use bash with file, strings, xxd or a tool for its kind."
+    )
 
 
 def _page_result(
@@ -239,7 +247,7 @@ def _page_result(
 
 
 def _image(data: bytes, context: ToolContext, workspace: Workspace, target: _Target) -> ToolResult:
-    info = identify(data[: 64 * 1024]) or identify(data)
+    info = identify(data[:SAMPLE_BYTES]) or identify(data)
     assert info is not None
     ready = prepare(data, info, resizes=workspace.read.resizes_images)
     if ready.problem:

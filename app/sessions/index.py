@@ -1,7 +1,8 @@
 """The index over all session files of one root: a SQLite database that can be thrown away at any time.
 
 It is brought up to date before every question: new and changed files are read, grown ones from where they
-were left, vanished ones forgotten. A damaged or foreign database is replaced, a read-only disk gets one in memory.
+were left, vanished ones forgotten; texts only when something is searched. A damaged or foreign database is
+replaced, a read-only disk gets one in memory.
 """
 
 import os
@@ -23,7 +24,7 @@ _VERSION = 1
 _SCHEMA = """
 create table if not exists sessions(
     key integer primary key, path text unique not null, inode integer, size integer, mtime integer, read integer,
-    tail blob,
+    tail blob, searchable integer not null default 0,
     id text, cwd text, parent text, created integer, header blob, digest blob);
 create table if not exists texts(key integer primary key, session integer, entry text, role text, time text);
 create index if not exists texts_of_session on texts(session);
@@ -123,21 +124,25 @@ class SessionIndex:
             raise
         return db
 
-    def refresh(self) -> None:
+    def refresh(self, *, with_texts: bool = False) -> None:
         """Brings the index in step with the files. Another process that is doing so just now is left to it."""
         try:
-            self._refresh()
-            self._db.commit()
+            self._refresh(with_texts)
         except sqlite3.OperationalError:
             self._db.rollback()
         except sqlite3.DatabaseError:
             self._db.close()
             self._remove()
             self._db = self._connect()
-            self._refresh()
-            self._db.commit()
+            self._refresh(with_texts)
 
-    def _refresh(self) -> None:
+    def _refresh(self, with_texts: bool) -> None:
+        self._read_files()
+        if with_texts:
+            self._read_texts()
+        self._db.commit()
+
+    def _read_files(self) -> None:
         known = {
             row[1]: row
             for row in self._db.execute("select key, path, inode, size, mtime, read from sessions")
@@ -160,7 +165,7 @@ class SessionIndex:
             read, tail = _take(Path(path), offset, digest)
         except (SessionError, OSError):
             header, digest, read, tail = None, Digest(texts=[]), 0, b""
-        cursor = self._db.execute(
+        self._db.execute(
             "insert into sessions(path, inode, size, mtime, read, tail, id, cwd, parent, created, digest)"
             " values(?,?,?,?,?,?,?,?,?,?,?)",
             (
@@ -177,7 +182,6 @@ class SessionIndex:
                 _packed(digest),
             ),
         )
-        self._add_texts(cursor.lastrowid or 0, digest)
 
     def _read_again(self, row: tuple[int, str, int, int, int, int], found: os.stat_result) -> None:
         key, path, inode, size, _, read = row
@@ -199,7 +203,21 @@ class SessionIndex:
             "update sessions set size=?, mtime=?, read=?, tail=?, digest=? where key=?",
             (found.st_size, found.st_mtime_ns, read, tail, _packed(digest), key),
         )
-        self._add_texts(key, digest)
+
+    def _read_texts(self) -> None:
+        """Of the lines that are known, those that cannot be searched yet."""
+        rows = self._db.execute(
+            "select key, path, searchable, read from sessions where searchable < read order by mtime"
+        ).fetchall()
+        for key, path, searchable, read in rows:
+            digest = Digest(texts=[])
+            try:
+                offset = searchable or read_header(Path(path))[1]
+                _take(Path(path), offset, digest, end=read, with_texts=True)
+            except (SessionError, OSError):
+                continue
+            self._add_texts(key, digest)
+            self._db.execute("update sessions set searchable=? where key=?", (read, key))
 
     def _add_texts(self, key: int, digest: Digest) -> None:
         for text in digest.texts:
@@ -234,7 +252,7 @@ class SessionIndex:
 
     def search(self, query: str, *, limit: int = 50) -> list[Hit]:
         """Texts with all words of the query (each may be the beginning of a word), newest first; "…" is a phrase."""
-        self.refresh()
+        self.refresh(with_texts=True)
         words = [(phrase or word, bool(phrase)) for phrase, word in _WORDS.findall(query)]
         words = [(word, is_phrase) for word, is_phrase in words if any(map(str.isalnum, word))]
         if not words:
@@ -295,20 +313,28 @@ class _Rewritten(Exception):
     """What was read before is not what stands there now."""
 
 
-def _take(path: Path, offset: int, digest: Digest, tail: bytes = b"") -> tuple[int, bytes]:
+def _take(
+    path: Path,
+    offset: int,
+    digest: Digest,
+    tail: bytes = b"",
+    *,
+    end: int | None = None,
+    with_texts: bool = False,
+) -> tuple[int, bytes]:
     """Reads whole lines from `offset` on; returns where the next one will begin, and the bytes before that."""
     with path.open("rb", buffering=1 << 18) as file:
         file.seek(offset - len(tail))
         if file.read(len(tail)) != tail:
             raise _Rewritten
-        lines: list[bytes] = []
+        line = b""
         for line in file:
-            if not line.endswith(b"\n"):
+            if not line.endswith(b"\n") or (end is not None and offset >= end):
                 break
-            lines.append(line)
+            digest.take(line, with_texts=with_texts)
             offset += len(line)
-        digest.take(lines)
-    return offset, (lines[-1] if lines else tail)[-64:]
+            tail = line[-64:]
+    return offset, tail
 
 
 def _summary(row: tuple[int, str, str, str, str | None, int, int, int, bytes]) -> SessionSummary:

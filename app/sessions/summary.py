@@ -4,7 +4,7 @@ A digest can be continued where it stopped, so that a grown file costs only what
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -69,11 +69,13 @@ class Digest(msgspec.Struct, kw_only=True):
         """The first thing said that is more than a greeting."""
         return self.first_prompt or self.greeting
 
-    def take(self, lines: Iterable[bytes]) -> None:
-        for line in lines:
-            entry = read_entry(line)
-            if entry is not None:
-                self._add(entry)
+    def take(self, line: bytes, *, with_texts: bool = False) -> None:
+        """Adds a line: to the counts, and with `with_texts` to the texts."""
+        entry = read_entry(line)
+        if entry is not None:
+            self._add(entry)
+            if with_texts:
+                self.texts.extend(texts_of(entry))
 
     def _add(self, entry: Entry) -> None:
         self.entries += 1
@@ -83,51 +85,55 @@ class Digest(msgspec.Struct, kw_only=True):
                 self._add_message(entry, message)
             case SessionInfoEntry():
                 self.name = one_line(entry.name or "") or None
-                self._text(entry, "name", self.name or "")
-            case CompactionEntry() | BranchSummaryEntry():
+            case CompactionEntry() | BranchSummaryEntry() | UsageEntry():
                 self.cost += entry.usage.cost.total if entry.usage else 0.0
-                self._text(entry, "summary", entry.summary)
-            case CustomMessageEntry():
-                self._text(entry, "custom", text_of(entry.content))
-            case UsageEntry():
-                self.cost += entry.usage.cost.total
             case _:
                 pass
 
     def _add_message(self, entry: Entry, message: Message) -> None:
-        match message:
-            case UserMessage():
-                text = text_of(message.content)
-                self._prompt(text)
-                self._say(entry, "user", text, message.timestamp)
-            case AssistantMessage():
-                self.cost += message.usage.cost.total
-                self._say(entry, "assistant", _said(message), message.timestamp)
-            case ToolResultMessage():
-                self.cost += message.usage.cost.total if message.usage else 0.0
-                self._text(entry, "tool", text_of(message.content)[:LONGEST_RESULT])
-            case BashExecutionMessage():
-                self._text(entry, "bash", f"{message.command}\n{message.output[:LONGEST_RESULT]}")
-            case _:
-                pass
+        if isinstance(message, AssistantMessage | ToolResultMessage) and message.usage:
+            self.cost += message.usage.cost.total
+        if isinstance(message, UserMessage | AssistantMessage):
+            self.modified = max(self.modified, int(message.timestamp or milliseconds(entry.timestamp)))
+        if isinstance(message, UserMessage) and self.first_prompt is None:
+            self._prompt(text_of(message.content))
 
     def _prompt(self, text: str) -> None:
-        title = " ".join(text.split())[:LONGEST_TITLE]
-        if not title or self.first_prompt is not None:
+        title = " ".join(text[: LONGEST_TITLE * 4].split())[:LONGEST_TITLE]
+        if not title:
             return
         if _GREETING.fullmatch(title):
             self.greeting = self.greeting or title
         else:
             self.first_prompt = title
 
-    def _say(self, entry: Entry, role: str, text: str, timestamp: float) -> None:
-        self.modified = max(self.modified, int(timestamp or milliseconds(entry.timestamp)))
-        self._text(entry, role, text)
 
-    def _text(self, entry: Entry, role: str, text: str) -> None:
-        if text.strip():
-            clean = text[:LONGEST_TEXT].encode("utf-8", "replace").decode("utf-8")
-            self.texts.append(Found(entry.id, role, entry.timestamp, clean))
+def texts_of(entry: Entry) -> Iterator[Found]:
+    """What of an entry can be searched."""
+    role, text = _text(entry)
+    if text.strip():
+        clean = text[:LONGEST_TEXT].encode("utf-8", "replace").decode("utf-8")
+        yield Found(entry.id, role, entry.timestamp, clean)
+
+
+def _text(entry: Entry) -> tuple[str, str]:
+    match entry:
+        case MessageEntry(message=UserMessage(content=content)):
+            return "user", text_of(content)
+        case MessageEntry(message=AssistantMessage() as message):
+            return "assistant", _said(message)
+        case MessageEntry(message=ToolResultMessage() as message):
+            return "tool", text_of(message.content)[:LONGEST_RESULT]
+        case MessageEntry(message=BashExecutionMessage() as message):
+            return "bash", f"{message.command}\n{message.output[:LONGEST_RESULT]}"
+        case SessionInfoEntry():
+            return "name", one_line(entry.name or "")
+        case CompactionEntry() | BranchSummaryEntry():
+            return "summary", entry.summary
+        case CustomMessageEntry():
+            return "custom", text_of(entry.content)
+        case _:
+            return "", ""
 
 
 def _said(message: AssistantMessage) -> str:

@@ -66,8 +66,8 @@ def work_until_killed(bayou: Bayou, chance: random.Random) -> list[dict[str, Any
     bayou.send(type="prompt", message=PROMPTS[0])
     for line in bayou.lines():
         seen.append(line)
-        if len(seen) == last:
-            bayou.process.kill()
+        if len(seen) >= last:
+            bayou.process.kill()  # what it had written by then is still read
         elif line.get("type") == "agent_settled":
             prompts += 1
             if prompts % 3 == 0:

@@ -1,23 +1,14 @@
 """A session log: what is appended is in the file, in memory, and there again after opening."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from app.sessions.errors import SessionLocked
 from app.sessions.log import SessionLog
-from app.values.content import Text
 from app.values.entries import MessageEntry, ModelChangeEntry
-from app.values.messages import AssistantMessage, user_message
-
-
-def say(text: str) -> MessageEntry:
-    return MessageEntry(parent_id=None, message=user_message(text))
-
-
-def answer(text: str) -> MessageEntry:
-    message = AssistantMessage(content=(Text(text=text),), provider="p", model="m", api="a")
-    return MessageEntry(parent_id=None, message=message)
+from tests.sessions.say import answer, say
 
 
 def test_nothing_is_on_disk_until_something_is_said(tmp_path: Path) -> None:
@@ -60,8 +51,9 @@ def test_a_second_writer_is_told_who_has_the_session(tmp_path: Path) -> None:
     log = SessionLog.create(tmp_path, tmp_path)
     log.append(say("hello"))
     assert log.path is not None
-    with pytest.raises(SessionLocked, match="Open it read-only, fork it"):
+    with pytest.raises(SessionLocked, match="Open it read-only, fork it") as told:
         SessionLog.open(log.path)
+    assert told.value.holder in (None, os.getpid())  # not every system tells
     reader = SessionLog.open(log.path, read_only=True)
     assert reader.entries == log.entries
     log.close()

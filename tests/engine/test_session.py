@@ -45,11 +45,8 @@ async def test_a_message_is_on_disk_before_anyone_is_told(tmp_path: Path) -> Non
     seen: list[bool] = []
 
     def look(event: Event) -> None:
-        told = None
-        if isinstance(event, MessageEnd) or (
-            isinstance(event, ToolExecutionEnd) and event.message is not None
-        ):
-            told = event.message.id
+        message = event.message if isinstance(event, MessageEnd | ToolExecutionEnd) else None
+        told = message.id if message is not None else None
         if told is not None and play.session.log.is_on_disk:
             seen.append(any(line.get("id") == told for line in play.lines()))
 

@@ -14,6 +14,7 @@ from app.engine.commands.state import Null
 from app.engine.commands.table import COMMANDS
 from app.engine.session import Refused, Session
 from app.engine.shell import ShellBusy
+from app.modes.rpc.host_tools import HostTools, SetHostTools
 from app.modes.rpc.lines import LineWriter, TooLong, claim_stdout, read_lines
 from app.modes.rpc.questions import Questions
 from app.modes.wire_events import EventLines
@@ -22,6 +23,7 @@ from app.values.codec import decode_json, encode_json
 from app.values.wire import to_wire
 
 ANSWER = "extension_ui_response"
+SET_HOST_TOOLS = "set_host_tools"
 _EXPECTED = (CommandError, Refused, NoModel, ShellBusy, SessionError)
 """Failures whose words are meant for the client."""
 
@@ -51,6 +53,7 @@ class Server:
         self._writer = writer
         self._events = EventLines(writer.put, merge=merge)
         self._questions = Questions()
+        self._host_tools = HostTools(session, self._put)
         self._tasks: set[asyncio.Task[None]] = set()
         self._unsubscribe = session.subscribe(self._tell, may_slow=True)
 
@@ -72,6 +75,9 @@ class Server:
         if data.get("type") == ANSWER:
             self._questions.answer(data)
             return
+        if data.get("type") in ("host_tool_update", "host_tool_result"):
+            self._host_tools.take(data)
+            return
         task = asyncio.get_running_loop().create_task(self._carry_out(data))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -87,6 +93,7 @@ class Server:
         self._unsubscribe()
         self._events.flush()
         self._questions.close()
+        self._host_tools.close()
         for task in self._tasks:
             task.cancel()
 
@@ -114,10 +121,12 @@ class Server:
         self._put(response)
 
     async def _run(self, kind: Any, data: dict[str, Any]) -> Any:
+        fields = {key: value for key, value in data.items() if value is not None}
+        if kind == SET_HOST_TOOLS:
+            return await self._host_tools.set(msgspec.convert(fields, SetHostTools))
         command = COMMANDS.get(kind) if isinstance(kind, str) else None
         if command is None:
             raise CommandError(f"Unknown command: {'undefined' if kind is None else kind}")
-        fields = {key: value for key, value in data.items() if value is not None}
         return await command.run(self._session, msgspec.convert(fields, command.params))
 
     def _answer_parse(self, problem: str) -> None:

@@ -1,0 +1,219 @@
+"""The real process over pipes: every command answers, every fault gets words, and the process stays alive."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.modes.client import RpcClient, RpcError
+from app.values.content import text_of
+from app.values.events import AgentSettled, MessageUpdate, ToolExecutionEnd
+from app.values.messages import AssistantMessage, ToolResultMessage
+
+FAST = {"BAYOU_OFFLINE_PACE": "0"}
+
+
+@pytest.fixture
+async def bayou(tmp_path: Path) -> AsyncIterator[RpcClient]:
+    (tmp_path / "a.py").write_text("print('hello')\n")
+    async with RpcClient(cwd=tmp_path, env={**os.environ, **FAST}) as client:
+        yield client
+
+
+async def raw(*lines: bytes, cwd: Path) -> list[dict[str, Any]]:
+    """Writes lines, closes the input, returns everything that came back."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", "app", "--mode", "rpc",
+        cwd=cwd, env={**os.environ, **FAST},
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, error = await asyncio.wait_for(process.communicate(b"\n".join(lines) + b"\n"), 30)
+    assert process.returncode == 0, error.decode()
+    return [json.loads(line) for line in out.split(b"\n") if line]
+
+
+async def test_a_prompt_is_answered_with_real_tools(bayou: RpcClient) -> None:
+    events = await bayou.prompt_and_wait("read a.py")
+    assert isinstance(events[-1], AgentSettled)
+    ended = [event for event in events if isinstance(event, ToolExecutionEnd)]
+    assert [event.tool_name for event in ended] == ["read"]
+    messages = await bayou.get_messages()
+    results = [message for message in messages if isinstance(message, ToolResultMessage)]
+    assert "print('hello')" in text_of(results[0].content)
+    assert isinstance(messages[-1], AssistantMessage)
+    assert await bayou.get_last_assistant_text() == messages[-1].text
+
+
+async def test_updates_carry_deltas_that_add_up(bayou: RpcClient) -> None:
+    events = await bayou.prompt_and_wait("help")
+    text = "".join(
+        event.assistant_message_event.delta  # pyright: ignore[reportAttributeAccessIssue]  (a delta by its kind)
+        for event in events
+        if isinstance(event, MessageUpdate) and type(event.assistant_message_event).__name__ == "TextDelta"
+    )
+    assert text == await bayou.get_last_assistant_text()
+
+
+async def test_state_says_what_the_session_is_set_to(bayou: RpcClient) -> None:
+    state = await bayou.get_state()
+    assert state["isStreaming"] is False
+    assert state["steeringMode"] == "one-at-a-time"
+    assert state["model"]["provider"] == "offline"
+    assert Path(state["sessionFile"]).name.endswith(".jsonl")
+
+
+async def test_forks_clones_and_trees(bayou: RpcClient) -> None:
+    await bayou.prompt_and_wait("help")
+    await bayou.prompt_and_wait("list")
+    first, second = await bayou.get_fork_messages()
+    assert (first["text"], second["text"]) == ("help", "list")
+    before = (await bayou.get_state())["sessionFile"]
+    assert await bayou.fork(second["entryId"]) == {"text": "list", "cancelled": False}
+    assert (await bayou.get_state())["sessionFile"] != before
+    assert await bayou.clone() == {"cancelled": False}
+    tree = await bayou.get_tree()
+    assert tree["leafId"]
+    entries = await bayou.get_entries()
+    later = await bayou.get_entries(entries["entries"][0]["id"])
+    assert len(later["entries"]) == len(entries["entries"]) - 1
+    with pytest.raises(RpcError, match="Entry not found: nope"):
+        await bayou.get_entries("nope")
+    with pytest.raises(RpcError, match="Invalid entry ID for forking"):
+        await bayou.fork("nope")
+
+
+async def test_the_tree_can_be_walked_and_labelled(bayou: RpcClient) -> None:
+    await bayou.prompt_and_wait("help")
+    entry = (await bayou.get_fork_messages())[0]["entryId"]
+    await bayou.set_label(entry, "start")
+    assert (await bayou.navigate_tree(entry))["editorText"] == "help"
+    texts = [text_of(m.content) for m in await bayou.get_messages() if m.__class__.__name__ == "UserMessage"]
+    assert texts == []
+
+
+async def test_models_levels_names_and_counts(bayou: RpcClient) -> None:
+    assert await bayou.cycle_model() is None
+    assert "off" in await bayou.get_available_thinking_levels()
+    await bayou.set_thinking_level("low")
+    await bayou.set_session_name("  a\nname ")
+    assert (await bayou.get_state())["sessionName"] == "a name"
+    with pytest.raises(RpcError, match="Session name cannot be empty"):
+        await bayou.set_session_name(" ")
+    with pytest.raises(RpcError, match="Model not found: nobody/nothing"):
+        await bayou.set_model("nobody", "nothing")
+    await bayou.prompt_and_wait("help")
+    stats = await bayou.get_session_stats()
+    assert stats["userMessages"] == 1
+    assert stats["assistantMessages"] == 1
+
+
+async def test_the_persons_commands(bayou: RpcClient) -> None:
+    done = await bayou.bash("echo out; exit 3")
+    assert (done["output"].strip(), done["exitCode"], done["cancelled"]) == ("out", 3, False)
+    messages = await bayou.get_messages()
+    assert messages[-1].__class__.__name__ == "BashExecutionMessage"
+
+
+async def test_compaction_of_next_to_nothing_is_refused_in_pis_words(bayou: RpcClient) -> None:
+    with pytest.raises(RpcError, match="Nothing to compact"):
+        await bayou.compact()
+
+
+async def test_abort_gets_through_while_a_command_runs(bayou: RpcClient) -> None:
+    started = asyncio.Event()
+    bayou.on_event(lambda data: started.set() if data["type"] == "tool_execution_start" else None)
+    await bayou.prompt("run sleep 60")
+    await asyncio.wait_for(started.wait(), 20)
+    await asyncio.wait_for(bayou.abort(), 10)
+    assert (await bayou.get_state())["isStreaming"] is False
+
+
+async def test_a_thousand_questions_at_once_are_all_answered(bayou: RpcClient) -> None:
+    states = await asyncio.gather(*(bayou.get_state() for _ in range(1000)))
+    assert len({state["sessionId"] for state in states}) == 1
+
+
+async def test_tools_that_the_client_carries_out(bayou: RpcClient) -> None:
+    names = await bayou.set_host_tools(
+        [
+            {
+                "name": "weather",
+                "description": "The weather",
+                "parameters": {"type": "object", "properties": {}},
+            }
+        ],
+        {"weather": _sunny},
+    )
+    assert names == ["weather"]
+
+
+async def _sunny(arguments: Any) -> str:
+    return "sunny"
+
+
+@pytest.mark.parametrize(
+    ("line", "command", "error"),
+    [
+        (b"{nope", "parse", "Failed to parse command: "),
+        (b'{"type":"frobnicate","id":"7"}', "frobnicate", "Unknown command: frobnicate"),
+        (b"42", None, "Unknown command: undefined"),
+        (b'"x"', None, "Unknown command: undefined"),
+        (b"null", None, "Unknown command: undefined"),
+        (b"[]", None, "Unknown command: undefined"),
+        (b'{"id":"1"}', None, "Unknown command: undefined"),
+        (b'{"type":"prompt","message":5}', "prompt", "Invalid prompt command: "),
+        (b'{"type":"prompt"}', "prompt", "Invalid prompt command: "),
+        (b'{"type":"set_thinking_level","level":"enormous"}', "set_thinking_level", "Invalid "),
+        (b"\xff\xfe", "parse", "Failed to parse command: "),
+    ],
+)
+async def test_bad_lines_are_answered_once_and_the_next_command_works(
+    line: bytes, command: str | None, error: str, tmp_path: Path
+) -> None:
+    responses = await raw(line, b'{"type":"get_state","id":"after"}', cwd=tmp_path)
+    first = next(response for response in responses if response.get("id") != "after")
+    assert first["success"] is False
+    assert first["error"].startswith(error)
+    assert first.get("command") == command
+    after = [response for response in responses if response.get("id") == "after"]
+    assert [response["success"] for response in after] == [True]
+
+
+async def test_a_line_separator_inside_a_text_does_not_end_a_line(tmp_path: Path) -> None:
+    line = json.dumps({"type": "set_session_name", "name": "a\u2028b", "id": "1"}, ensure_ascii=False)
+    lines = await raw(line.encode(), cwd=tmp_path)
+    assert [line["success"] for line in lines if line["type"] == "response"] == [True]
+
+
+async def test_the_last_line_counts_without_a_line_feed(tmp_path: Path) -> None:
+    responses = await raw(b'{"type":"get_state","id":"1"}', cwd=tmp_path)
+    assert responses[-1]["id"] == "1"
+
+
+async def test_sigterm_ends_it_soon_with_its_children(tmp_path: Path) -> None:
+    client = RpcClient(cwd=tmp_path, env={**os.environ, **FAST})
+    await client.start()
+    printed: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def look(data: Any) -> None:
+        if data["type"] != "tool_execution_update" or printed.done():
+            return
+        text = "".join(part.get("text", "") for part in data["partialResult"]["content"])
+        if text.strip().isdigit():
+            printed.set_result(int(text))
+
+    client.on_event(look)
+    await client.prompt("run echo $$; exec sleep 60")
+    child = await asyncio.wait_for(printed, 20)
+    process = client._process
+    assert process is not None
+    process.send_signal(signal.SIGTERM)
+    assert await asyncio.wait_for(process.wait(), 5) == 143
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)

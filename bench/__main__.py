@@ -1,0 +1,51 @@
+"""`python -m bench [subject …]`: runs the benchmarks and prints one table. Subjects are the modules of this folder
+that offer `rows()`; without any named, all are run."""
+
+import importlib
+import pkgutil
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import bench
+from bench.table import Row, lines_of
+
+NOT_SUBJECTS = {"__main__", "table"}
+
+
+def subjects() -> list[str]:
+    """Every module of the folder that has rows."""
+    names = sorted(
+        module.name for module in pkgutil.iter_modules(bench.__path__) if module.name not in NOT_SUBJECTS
+    )
+    return [name for name in names if "def rows(" in _source(name)]
+
+
+def main(words: list[str]) -> int:
+    known = subjects()
+    unknown = [word for word in words if word not in known]
+    if unknown:
+        sys.stderr.write(f"No benchmark is named {', '.join(unknown)}. There are: {', '.join(known)}.\n")
+        return 2
+    collected: list[tuple[str, Row]] = []
+    for name in words or known:
+        started = time.perf_counter()
+        for row in _rows(name):
+            collected.append((name, row))
+            sys.stderr.write(f"  {name}: {row.name}\n")
+        sys.stderr.write(f"{name}: {time.perf_counter() - started:.0f} s\n")
+    print("\n".join(lines_of(collected)))
+    return 0
+
+
+def _rows(name: str) -> Iterable[Row]:
+    return importlib.import_module(f"bench.{name}").rows()
+
+
+def _source(name: str) -> str:
+    return (Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,103 @@
+"""What starting costs: `--version`, one printed answer, the first paint, and what bayou takes while it waits."""
+
+import compileall
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.processes import (
+    ROOT,
+    Cost,
+    Terminal,
+    bayou,
+    cpu_seconds,
+    median,
+    python,
+    resident_bytes,
+    run,
+    world,
+)
+from bench.table import Row
+
+REPEAT = 9
+IDLE_SECONDS = 10
+SIZE = (100, 30)
+PAINTED = b"guide"
+"""The model's name, in the last line of the first frame."""
+
+
+def rows() -> Iterator[Row]:
+    for folder in ("app", "widgets", "tools"):
+        compileall.compile_dir(ROOT / folder, quiet=2)
+    with world() as (cwd, env):
+        yield from _whole_processes(cwd, env)
+        yield from _waiting(cwd, env)
+
+
+def _whole_processes(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
+    """Subjects and references take turns, so that a busy moment of the machine meets them all."""
+    commands = {
+        "pass": python("pass"),
+        "textual": python("import textual.app"),
+        "--version": bayou("--version"),
+        "-p": bayou("-p", "list"),
+    }
+    costs: dict[str, list[Cost]] = {name: [] for name in (*commands, "paint")}
+    for _ in range(REPEAT):
+        for name, command in commands.items():
+            costs[name].append(run(command, cwd, env))
+        costs["paint"].append(_first_paint(cwd, env))
+    middle = {name: median(found) for name, found in costs.items()}
+    nothing, textual = middle["pass"], middle["textual"]
+    for name, reference, limit in (
+        ("--version", nothing, "6x"),
+        ("-p", textual, ""),
+        ("paint", textual, "2.0x"),
+    ):
+        cost = middle[name]
+        words = "python -c pass" if reference is nothing else 'python -c "import textual.app"'
+        title = {
+            "--version": "bayou --version",
+            "-p": "bayou -p on the offline model",
+            "paint": "first paint",
+        }[name]
+        yield Row(
+            name=f"{title}, wall",
+            figure=cost.wall * 1000,
+            unit="ms",
+            ratio=cost.wall / reference.wall,
+            reference=f"{words}, {reference.wall * 1000:.0f} ms",
+            limit=limit,
+        )
+        yield Row(
+            name=f"{title}, CPU",
+            figure=cost.cpu * 1000,
+            unit="ms",
+            ratio=cost.cpu / reference.cpu,
+            reference=f"{words}, {reference.cpu * 1000:.0f} ms",
+        )
+
+
+def _first_paint(cwd: Path, env: dict[str, str]) -> Cost:
+    terminal = Terminal(bayou("--no-session"), cwd, env, SIZE)
+    try:
+        wall = terminal.wait_for(PAINTED)
+        return Cost(wall=wall, cpu=cpu_seconds(terminal.pid))
+    finally:
+        terminal.close()
+
+
+def _waiting(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
+    terminal = Terminal(bayou(), cwd, env, SIZE)
+    try:
+        terminal.wait_for(PAINTED)
+        terminal.wait_until_quiet(2)
+        before = cpu_seconds(terminal.pid)
+        drawn = terminal.read_for(IDLE_SECONDS)
+        used = cpu_seconds(terminal.pid) - before
+        memory = resident_bytes(terminal.pid)
+    finally:
+        terminal.close()
+    yield Row(name="memory while idle", figure=memory / 2**20, unit="MiB", limit="60 MiB")
+    share = 100 * used / IDLE_SECONDS
+    yield Row(name=f"CPU over {IDLE_SECONDS} idle seconds", figure=share, unit="%", limit="0.1 %")
+    yield Row(name=f"drawn in {IDLE_SECONDS} idle seconds", figure=drawn, unit="bytes", limit="0")

@@ -183,9 +183,3 @@ def library(root: Path, sessions: int = 2000) -> Iterator[Row]:
     size = (root / INDEX_NAME).stat().st_size
     index.close()
     yield Row(name="the index", figure=size / MEGABYTE, unit="MB")
-
-
-if __name__ == "__main__":
-    for row in rows():
-        ratio = f"{row.ratio:6.2f}x {row.reference}" if row.ratio is not None else ""
-        print(f"{row.name:36}{row.figure:10.2f} {row.unit:3} {ratio:28} {row.limit}")

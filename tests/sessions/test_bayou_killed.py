@@ -17,11 +17,12 @@ import pytest
 from app.sessions.log import SessionLog
 from app.values.entries import CustomMessageEntry, MessageEntry
 from app.values.wire import to_wire
+from tests.conftest import OUTSIDE
 from tests.sessions.say import say
 
 ROOT = Path(__file__).parents[2]
 PROMPTS = ["read notes.txt and run ls", "run `seq 1 400`", "hello", "read notes.txt", "run `echo one`"]
-RUNS = 200 if os.environ.get("BAYOU_LONG") else 20
+RUNS = 200 if OUTSIDE.get("BAYOU_LONG") else 20
 
 
 class Bayou:

@@ -12,6 +12,7 @@ from app.sessions.log import SessionLog
 from app.sessions.partial import left_behind
 from app.values.codec import encode
 from app.values.entries import MessageEntry
+from tests.conftest import OUTSIDE
 from tests.sessions.say import answer, say
 
 WORK = Path(__file__).with_name("worker.py")
@@ -82,7 +83,7 @@ def killed_somewhere(folder: Path, chance: random.Random) -> tuple[list[str], Pa
     return announced, next(folder.glob("*.jsonl"))
 
 
-@pytest.mark.parametrize("seed", range(200 if os.environ.get("BAYOU_LONG") else 20))
+@pytest.mark.parametrize("seed", range(200 if OUTSIDE.get("BAYOU_LONG") else 20))
 def test_killed_at_any_moment_nothing_announced_is_lost(tmp_path: Path, seed: int) -> None:
     announced, path = killed_somewhere(tmp_path, random.Random(seed))
     log = SessionLog.open(path)

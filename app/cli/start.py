@@ -14,6 +14,8 @@ Face = Literal["tui", "print", "json", "rpc"]
 
 
 def start(options: Options) -> int:
+    for name in options.extension_flags:
+        raise UsageError(f"Unknown option: --{name}. See bayou --help.")
     cwd = _folder(options)
     paths = Paths.from_env(os.environ, cwd)
     if options.list_models:

@@ -1,0 +1,176 @@
+"""Print and JSON mode as scripts use them: the real process, its output and its exit code."""
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.split("\n") if line]
+
+
+async def bayou(*arguments: str, cwd: Path, stdin: bytes = b"", **env: str) -> Done:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", "app", *arguments,
+        cwd=cwd, env={**os.environ, "BAYOU_OFFLINE_PACE": "0", **env},
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, err = await asyncio.wait_for(process.communicate(stdin), 60)
+    assert process.returncode is not None
+    return Done(process.returncode, out.decode(), err.decode())
+
+
+async def test_print_answers_on_standard_output(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 41\n")
+    done = await bayou("-p", "read a.py", cwd=tmp_path)
+    assert (done.code, done.err) == (0, "")
+    assert "x = 41" in done.out
+
+
+async def test_piped_input_comes_before_the_message(tmp_path: Path) -> None:
+    done = await bayou("--mode", "json", "and this", cwd=tmp_path, stdin=b"piped ")
+    prompt = next(
+        line["message"]
+        for line in done.lines
+        if line["type"] == "message_end" and line["message"]["role"] == "user"
+    )
+    assert prompt["content"] == [{"type": "text", "text": "piped and this"}]
+
+
+async def test_files_are_put_before_the_message(tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("remember\n")
+    done = await bayou("--mode", "json", "@note.txt", "help", cwd=tmp_path)
+    text = next(
+        line["message"]["content"][0]["text"]
+        for line in done.lines
+        if line["type"] == "message_end" and line["message"]["role"] == "user"
+    )
+    assert text == f'<file name="{tmp_path}/note.txt">\nremember\n\n</file>\nhelp'
+
+
+async def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    done = await bayou("-p", "@nope.txt", "help", cwd=tmp_path)
+    assert done.code == 2
+    assert done.err == "bayou: @nope.txt: No such file or directory.\n"
+
+
+async def test_several_messages_are_sent_one_after_the_other(tmp_path: Path) -> None:
+    done = await bayou("--mode", "json", "help", "list", cwd=tmp_path)
+    prompts = [
+        line["message"]["content"][0]["text"]
+        for line in done.lines
+        if line["type"] == "message_end" and line["message"]["role"] == "user"
+    ]
+    assert prompts == ["help", "list"]
+    assert sum(line["type"] == "agent_settled" for line in done.lines) == 2
+
+
+async def test_json_begins_with_the_header_and_ends_settled(tmp_path: Path) -> None:
+    done = await bayou("--mode", "json", "help", cwd=tmp_path)
+    assert done.lines[0]["type"] == "session"
+    assert done.lines[0]["version"] == 3
+    assert done.lines[-1] == {"type": "agent_settled", "aborted": False}
+    text = "".join(
+        line["assistantMessageEvent"]["delta"]
+        for line in done.lines
+        if line["type"] == "message_update" and line["assistantMessageEvent"]["type"] == "text_delta"
+    )
+    final = next(line["message"] for line in reversed(done.lines) if line["type"] == "message_end")
+    assert final["content"][-1]["text"] == text
+
+
+async def test_json_fails_when_the_provider_fails(tmp_path: Path) -> None:
+    done = await bayou("--mode", "json", "--model", "nobody/nothing", "help", cwd=tmp_path)
+    assert done.code != 0
+    assert "nothing" in done.err
+
+
+async def test_a_session_is_continued(tmp_path: Path) -> None:
+    await bayou("-p", "help", cwd=tmp_path)
+    done = await bayou("-c", "--mode", "json", "list", cwd=tmp_path)
+    path = Path(os.environ["BAYOU_AGENT_DIR"]) / "sessions"
+    assert len(list(path.rglob("*.jsonl"))) == 1
+    assert done.code == 0
+
+
+async def test_without_a_session_nothing_is_kept(tmp_path: Path) -> None:
+    done = await bayou("-p", "--no-session", "help", cwd=tmp_path)
+    assert done.code == 0
+    assert not list(Path(os.environ["BAYOU_AGENT_DIR"]).rglob("*.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--frob"], "Unknown option: --frob"),
+        (["-q"], "Unknown option: -q. See bayou --help."),
+        (["--model"], "--model needs a value: PATTERN."),
+        (
+            ["--thinking", "hard", "-p", "x"],
+            "--thinking hard: not one of off, minimal, low, medium, high, xhigh, max.",
+        ),
+        (["--continue", "--no-session"], "--continue and --no-session exclude each other."),
+        (["--session", "x", "--fork", "y"], "--fork and --session exclude each other."),
+        (["--provider", "openai"], "--provider needs --model"),
+        (["--cwd", "/nowhere/at/all", "-p", "x"], "--cwd /nowhere/at/all: there is no such folder."),
+        (["--session", "no-such-session", "-p", "x"], "no-such-session"),
+        (["-p"], "There is no prompt."),
+    ],
+)
+async def test_bad_command_lines_say_what_and_what_to_do(
+    arguments: list[str], message: str, tmp_path: Path
+) -> None:
+    done = await bayou(*arguments, cwd=tmp_path)
+    assert done.code in (1, 2)
+    assert message in done.err
+    assert "Traceback" not in done.err
+    assert done.out == ""
+
+
+async def test_a_folder_that_is_gone_is_an_error_in_words(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = f'cd "{gone}" && rmdir "{gone}" && exec "{sys.executable}" -P -m app -p help'
+    process = await asyncio.create_subprocess_exec(
+        "sh", "-c", script, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    _, err = await process.communicate()
+    assert process.returncode == 2
+    assert b"does not exist any more" in err
+
+
+async def test_a_broken_settings_file_is_named_and_bayou_still_answers(tmp_path: Path) -> None:
+    agent = Path(os.environ["BAYOU_AGENT_DIR"])
+    agent.mkdir(parents=True)
+    (agent / "settings.json").write_text('{"theme": \n nope}')
+    done = await bayou("-p", "help", cwd=tmp_path)
+    assert done.code == 0
+    assert "settings.json:2" in done.err
+    assert (agent / "settings.json").read_text() == '{"theme": \n nope}'
+
+
+async def test_print_never_loads_textual(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.argv = ['bayou', '-p', 'help']; sys.stdin = open('/dev/null')\n"
+        "from app.cli.main import main\nmain()\n"
+        "loaded = [n for n in ('textual', 'anthropic', 'openai', 'tree_sitter', 'pydantic') if n in sys.modules]\n"
+        "sys.exit(repr(loaded) if loaded else 0)"
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-c", code, cwd=tmp_path,
+        env={**os.environ, "BAYOU_OFFLINE_PACE": "0"},
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    _, err = await process.communicate()
+    assert (process.returncode, err.decode()) == (0, "")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.sessions.errors import SessionUnreadable, SessionWriteError, reason
+from app.sessions.errors import SessionNotFound, SessionUnreadable, SessionWriteError, reason
 from app.sessions.file import SessionFile, Sync, sync_folder
 from app.sessions.ids import new_session_id, sidecar
 from app.sessions.quarantine import set_aside
@@ -62,7 +62,13 @@ def open_session(path: Path, *, read_only: bool, sync: Sync, cwd: Path) -> Opene
 
 def _for_writing(path: Path, sync: Sync, problems: list[str]) -> SessionFile | None:
     try:
-        return SessionFile.open(path, sync)
+        file = SessionFile.open(path, sync)
+        while not file.is_in_place():  # another process migrated or moved it between opening and locking
+            file.close()
+            file = SessionFile.open(path, sync)
+        return file
+    except FileNotFoundError:
+        raise SessionNotFound(path, "was moved or deleted just now", "See the list with --resume.") from None
     except OSError as problem:
         if problem.errno not in _NOT_ALLOWED:
             raise SessionUnreadable(path, f"cannot be opened: {reason(problem)}") from None

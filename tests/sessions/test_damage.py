@@ -14,9 +14,11 @@ from app.sessions.errors import (
     SessionReadOnly,
     SessionTooNew,
 )
+from app.sessions.file import SessionFile, Sync
 from app.sessions.ids import sidecar
 from app.sessions.log import SessionLog
 from app.sessions.quarantine import quarantined, quarantined_bytes
+from app.sessions.reading import read_session
 from app.values.codec import encode
 from app.values.entries import SessionHeader
 from tests.conftest import OUTSIDE
@@ -77,6 +79,39 @@ def test_a_torn_line_goes_into_the_quarantine_before_it_leaves_the_file(tmp_path
     assert path.read_bytes() == whole
     assert [quarantined_bytes(record) for record in quarantined(path)] == [torn]
     assert "torn" in log.problems[0] and sidecar(path, "quarantine").name in log.problems[0]
+
+
+def test_a_torn_line_that_cannot_be_set_aside_stays_and_nothing_is_glued_to_it(tmp_path: Path) -> None:
+    path, whole = written(tmp_path)
+    path.write_bytes(whole + b'{"torn')
+    sidecar(path, "quarantine").mkdir()
+    log = SessionLog.open(path)
+    assert "could not be set aside" in log.problems[0]
+    added = log.append(say("on"))
+    log.close()
+    assert path.read_bytes().startswith(whole + b'{"torn\n')
+    assert SessionLog.open(path, read_only=True).entries[-1] == added
+
+
+def test_a_file_that_is_replaced_while_it_is_opened_is_opened_as_it_then_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, whole = written(tmp_path)
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(whole[: whole.rindex(b"\n", 0, -1) + 1])
+    real = SessionFile.open.__func__  # pyright: ignore[reportFunctionMemberAccess]
+
+    def open_slowly(cls: type[SessionFile], place: Path, sync: Sync) -> SessionFile:
+        file = real(cls, place, sync)
+        if other.exists():
+            other.replace(path)
+        return file
+
+    monkeypatch.setattr(SessionFile, "open", classmethod(open_slowly))
+    log = SessionLog.open(path)
+    assert len(log.entries) == 3
+    log.append(say("on"))
+    assert len(read_session(path).entries) == 4
 
 
 def test_zeros_of_a_power_cut_are_no_entry_and_hide_none(tmp_path: Path) -> None:

@@ -173,10 +173,11 @@ class ExtensionApi:
         if self._all.host is not None:
             self._all.host.add_provider(spec, self._extension.owner)
 
-    def autocomplete(self, complete: Callable[..., Any]) -> None:
+    def autocomplete(self, complete: Callable[..., Any]) -> Callable[..., Any]:
         """`complete(text, cursor)` gives more suggestions for the editor: texts or `Completion`s, also async."""
         self._extension.require_open()
         self._extension.completers.append(complete)
+        return complete
 
     def _register(self, what: str, table: dict[str, Any], name: str, value: Any) -> None:
         """Within an extension the later registration counts; between two, whose order says `runner`'s tables."""

@@ -59,6 +59,17 @@ from app.extensions.views import View, as_view, view_data, view_text
 from app.values.content import Image, Text, text_of
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage
 from app.values.models import Model
+from app.values.stream import (
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ThinkingDelta,
+    ThinkingEnd,
+    ThinkingStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
 from tools.base import Tool, ToolContext, ToolError
 from tools.results import (
     Card,
@@ -133,11 +144,20 @@ __all__ = [
     "TableBlock",
     "Text",
     "TextBlock",
+    "TextDelta",
+    "TextEnd",
     "TextPart",
+    "TextStart",
+    "ThinkingDelta",
+    "ThinkingEnd",
+    "ThinkingStart",
     "Tool",
     "ToolCallAnswer",
     "ToolCallContext",
+    "ToolCallDelta",
+    "ToolCallEnd",
     "ToolCallPayload",
+    "ToolCallStart",
     "ToolContext",
     "ToolError",
     "ToolResult",

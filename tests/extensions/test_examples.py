@@ -1,0 +1,303 @@
+"""Every example of the documentation, loaded as a person would load it, and doing what it says."""
+
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+from textual.app import App
+from textual.widgets import OptionList
+
+from app.extensions.bridge import Bridge
+from app.extensions.catalogue import Catalogue
+from app.extensions.loader import Choice, find_extensions
+from app.extensions.payloads import BeforeAgentStart, Input, SessionBeforeCompact, UserBash
+from app.extensions.runner import Extensions
+from app.extensions.ui import SilentUi
+from app.providers.contract import Context, StreamOptions
+from app.providers.registry import Registry
+from app.resources.paths import Paths
+from app.values.content import ToolCall
+from app.values.events import AgentSettled, AgentStart, TurnStart
+from app.values.messages import AssistantMessage, user_message
+from app.values.stream import TextDelta
+from tests.extensions.fake_host import FakeHost, FakeUi
+from tools.base import ToolContext
+from tools.results import text_result
+
+EXAMPLES = Path(__file__).resolve().parent.parent.parent / "docs" / "examples"
+
+
+@pytest.fixture
+def example(paths: Paths, host: FakeHost):
+    async def loaded(name: str, **flags: str | bool) -> Extensions:
+        extensions = Extensions(host, flags=flags)
+        choice = Choice(only_named=True, named=(str(EXAMPLES / f"{name}.py"),))
+        await extensions.load(find_extensions(paths, choice).sources)
+        assert extensions.problems == []
+        return extensions
+
+    return loaded
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+async def test_every_example_loads_and_says_what_it_is(example, path: Path):
+    extensions = await example(path.stem)
+    assert len(extensions.loaded) == 1
+    assert path.read_text().startswith('"""')
+    await extensions.start()
+    await extensions.close()
+    assert extensions.problems == []
+
+
+def shell(command: str) -> ToolCall:
+    return ToolCall(id="c", name="bash", arguments={"command": command})
+
+
+async def verdict(extensions: Extensions, call: ToolCall):
+    return await Bridge(extensions).before_tool(call, dict(call.arguments))
+
+
+async def test_permission_gate(example, host: FakeHost):
+    extensions = await example("permission_gate")
+    host.ui = FakeUi(["Block it", "Run it, and do not ask for this command again"])
+    assert not (await verdict(extensions, shell("ls -la"))).is_blocked
+    assert "did not allow" in (await verdict(extensions, shell("rm -rf build"))).reason
+    assert not (await verdict(extensions, shell("rm -rf build"))).is_blocked
+    assert not (await verdict(extensions, shell("rm -rf build"))).is_blocked
+    assert len(host.ui.asked) == 2
+    host.ui = SilentUi()
+    assert "nobody is here" in (await verdict(extensions, shell("sudo reboot"))).reason
+
+
+@pytest.mark.parametrize(
+    ("path", "is_blocked"),
+    [
+        (".env", True),
+        ("src/.env.local", True),
+        ("deploy/key.pem", True),
+        (".git/config", True),
+        ("sub/.git/hooks/pre-commit", True),
+        ("src/../.env", True),
+        ("link", True),
+        ("locked.txt", True),
+        ("src/main.py", False),
+        ("environment.py", False),
+    ],
+)
+async def test_protected_paths(example, host: FakeHost, path: str, is_blocked: bool):
+    (host.cwd / "link").symlink_to(host.cwd / ".env")
+    host.settings = {"protectedPaths": ["locked.*"]}
+    call = ToolCall(id="c", name="write", arguments={"path": path, "content": ""})
+    assert (await verdict(await example("protected_paths"), call)).is_blocked is is_blocked
+
+
+async def test_git_checkpoint(example, host: FakeHost):
+    def git(*words: str) -> None:
+        base = ["git", "-c", "user.name=t", "-c", "user.email=t@t"]
+        subprocess.run([*base, *words], cwd=host.cwd, check=True, capture_output=True)
+
+    extensions = await example("git_checkpoint")
+    catalogue = Catalogue(extensions)
+    start = BeforeAgentStart(prompt="change it")
+    await extensions.emit("before_agent_start", start)
+    await catalogue.run_command("undo-run", "")
+    assert host.ui.notes == [("warning", "There is no checkpoint in this session.")]
+    file = host.cwd / "a.txt"
+    file.write_text("committed")
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "x")
+    git("config", "user.name", "t")
+    git("config", "user.email", "t@t")
+    file.write_text("by hand, not committed")
+    await extensions.emit("before_agent_start", start)
+    file.write_text("by the agent")
+    host.ui.answers = [True]
+    await catalogue.run_command("undo-run", "")
+    assert file.read_text() == "by hand, not committed"
+    assert extensions.problems == []
+
+
+async def test_todo(example, host: FakeHost):
+    extensions = await example("todo")
+    tool = host.tool_table["todo"][1]
+    assert tool.arguments is not None
+    items = [{"text": "read", "state": "done"}, {"text": "write"}]
+    arguments = msgspec.convert({"items": items}, tool.arguments)
+    result = await tool.run(arguments, ToolContext(call_id="c", cwd=host.cwd))
+    assert result.text == "Noted: 2 items, 1 left."
+    assert host.ui.widgets["todo"].summary == "1/2"
+    await Catalogue(extensions).run_command("todos", "")
+    assert host.ui.notes == [("info", "☑ read\n☐ write")]
+    done = msgspec.convert({"items": [{"text": "read", "state": "done"}]}, tool.arguments)
+    await tool.run(done, ToolContext(call_id="c", cwd=host.cwd))
+    assert host.ui.widgets["todo"] is None
+    assert extensions.problems == []
+
+
+async def test_custom_provider(example, host: FakeHost):
+    extensions = await example("custom_provider")
+    spec = extensions.loaded[0].providers["echo"]
+    registry = Registry()
+    registry.register("echo", spec.adapter, owner="test")
+    context = Context(messages=(user_message("polly wants a cracker"),))
+    stream = registry.stream(spec.models[0], context, StreamOptions())
+    deltas = [event.delta async for event in stream if isinstance(event, TextDelta)]
+    assert "".join(deltas) == "polly wants a cracker"
+    message = await stream.result()
+    assert (message.text, message.stop_reason) == ("polly wants a cracker", "stop")
+
+
+async def test_custom_compaction(example):
+    extensions = await example("custom_compaction")
+    call = ToolCall(id="c", name="edit", arguments={"path": "a.py"})
+    messages = (user_message("fix it"), AssistantMessage(content=(call,)), user_message("and test"))
+    event = SessionBeforeCompact(reason="manual", messages=messages, previous_summary="Before.")
+    answer = await extensions.emit("session_before_compact", event)
+    assert answer.compaction.summary == (
+        "Before.\nThe person said, in this order:\n- fix it\n- and test\n\nFiles that were changed: a.py"
+    )
+    full = SessionBeforeCompact(reason="manual", messages=messages, custom_instructions="full")
+    assert await extensions.emit("session_before_compact", full) is None
+
+
+async def test_status_line(example, host: FakeHost):
+    extensions = await example("status_line")
+    for event in (AgentStart(), TurnStart(), TurnStart()):
+        await extensions.hear(event)
+    assert host.ui.statuses == {"status-line": "turn 2 · 0 calls · window 10%"}
+    await extensions.hear(AgentSettled(aborted=False))
+    assert host.ui.statuses == {"status-line": None}
+
+
+async def test_notify_done(example, host: FakeHost):
+    told = host.cwd / "told"
+    program = host.cwd / "tell"
+    program.write_text(f'#!/bin/sh\necho "$@" > {told}\n')
+    program.chmod(0o755)
+    host.settings = {"notifyDone": {"command": [str(program), "bayou"], "seconds": 0}}
+    extensions = await example("notify_done")
+    await extensions.hear(AgentStart())
+    await extensions.hear(AgentSettled(aborted=True))
+    assert told.read_text() == "bayou project: stopped\n"
+    host.settings = {"notifyDone": {"command": ["/no/such"], "seconds": 0}}
+    await extensions.hear(AgentSettled(aborted=False))
+    assert "there is no program /no/such" in host.ui.notes[0][1]
+
+
+async def test_ssh(example, host: FakeHost, monkeypatch, tmp_path: Path):
+    """A stand-in for ssh runs the remote command here."""
+    there = tmp_path / "there"
+    there.mkdir()
+    stand_in = tmp_path / "bin" / "ssh"
+    stand_in.parent.mkdir()
+    stand_in.write_text('#!/bin/sh\n[ "$4" = "me@box" ] || exit 255\nexec sh -c "$5"\n')
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{stand_in.parent}{os.pathsep}{os.environ['PATH']}")
+    extensions = await example("ssh", ssh=f"me@box:{there}")
+
+    async def run(name: str, **arguments: object):
+        tool = host.tool_table[name][1]
+        call = ToolContext(call_id="c", cwd=host.cwd)
+        return await tool.run(msgspec.convert(arguments, tool.arguments), call)
+
+    result = await run("write", path="deep/it's.txt", content="one\ntwo\n")
+    assert result.text == "Successfully wrote to me@box:deep/it's.txt"
+    assert (there / "deep" / "it's.txt").read_text() == "one\ntwo\n"
+    assert (await run("read", path="deep/it's.txt", offset=2, limit=1)).text == "two"
+    failed = await run("bash", command="pwd; exit 3")
+    assert failed.is_error and failed.text == f"{there}\n\nCommand exited with code 3"
+    assert "timed out after 0.2" in (await run("bash", command="sleep 9", timeout=0.2)).text
+    answer = await Bridge(extensions).user_bash(UserBash(command="ls"))
+    assert answer.command is not None and "me@box" in answer.command
+
+
+async def test_ssh_does_nothing_without_its_flag(example, host: FakeHost):
+    await example("ssh")
+    assert host.tool_table == {}
+
+
+async def test_custom_screen(example, host: FakeHost):
+    extensions = await example("custom_screen")
+    catalogue = Catalogue(extensions)
+    await catalogue.run_command("pick-prompt", "")
+    assert host.ui.notes == [("info", "There is no prompt yet.")]
+    host.session.context = [user_message("first [red]"), user_message("second")]
+    chosen: list[str] = []
+
+    class Face(App):
+        def pick(self, make):
+            waiting = asyncio.get_running_loop().create_future()
+
+            def done(value):
+                self.pop_screen()
+                waiting.set_result(value)
+
+            self.push_screen(make(done))
+            return waiting
+
+    app = Face()
+
+    class ScreenUi(FakeUi):
+        async def custom(self, make, *, overlay=False):
+            return await app.pick(make)
+
+        def set_editor_text(self, text):
+            chosen.append(text)
+
+    host.ui = ScreenUi()
+    async with app.run_test() as pilot:
+        running = asyncio.create_task(catalogue.run_command("pick-prompt", ""))
+        await pilot.pause()
+        app.screen.query_one(OptionList).focus()
+        await pilot.press("end", "enter")
+        await running
+        assert len(app.screen_stack) == 1
+    assert chosen == ["second"]
+    host.mode, host.ui = "rpc", FakeUi(["first [red]"])
+    await catalogue.run_command("pick-prompt", "")
+    assert host.ui.asked[0][0] == "select"
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("API_KEY=abcdefgh1234", "API_KEY=[hidden]"),
+        ('"password": "hunter2hunter2"', '"password": "hunter2hunter2"'),
+        ('password = "hunter2hunter2"', "password = [hidden]"),
+        ("use sk-aaaaaaaaaaaaaaaaaaaa here", "use [hidden] here"),
+        ("tokens: 12", "tokens: 12"),
+    ],
+)
+async def test_redact_secrets(example, text: str, hidden: str):
+    result = await Bridge(await example("redact_secrets")).after_tool(shell("env"), {}, text_result(text))
+    assert result.text == hidden
+
+
+async def test_long_task(example, host: FakeHost):
+    extensions = await example("long_task")
+    released = asyncio.Event()
+
+    async def wait_for_delivery(message_id, timeout):
+        assert host.ui.statuses == {"watch echo": "echo: result on its way"}
+        released.set()
+
+    host.wait_for_delivery = wait_for_delivery
+    await Catalogue(extensions).run_command("watch", "echo 'it works'")
+    await released.wait()
+    await asyncio.sleep(0)
+    sent = host.sent[0]
+    assert (sent.deliver_as, sent.trigger) == ("follow_up", True)
+    assert sent.message.content == "echo 'it works' ended with code 0.\n\nit works"
+    assert host.ui.statuses == {"watch echo": None}
+
+
+async def test_prompt_macros(example):
+    extensions = await example("prompt_macros")
+    answer = await Bridge(extensions).input(Input(text="?why does it fail"))
+    assert answer.text == "Explain, without changing anything: does it fail"
+    assert (await Bridge(extensions).input(Input(text="why"))).action == "continue"
+    assert [item.value for item in await Catalogue(extensions).complete("?w", 2)] == ["?why"]

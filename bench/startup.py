@@ -23,6 +23,12 @@ IDLE_SECONDS = 10
 SIZE = (100, 30)
 PAINTED = b"guide"
 """The model's name, in the last line of the first frame."""
+EMPTY_APP = """
+from textual.app import App
+from textual.widgets import Static
+App.compose = lambda self: [Static("empty")]
+App().run()
+"""
 
 
 def rows() -> Iterator[Row]:
@@ -87,17 +93,35 @@ def _first_paint(cwd: Path, env: dict[str, str]) -> Cost:
 
 
 def _waiting(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
+    """bayou and an empty Textual app side by side, over the same seconds."""
     terminal = Terminal(bayou(), cwd, env, SIZE)
+    empty = Terminal(python(EMPTY_APP), cwd, env, SIZE)
     try:
         terminal.wait_for(PAINTED)
-        terminal.wait_until_quiet(2)
-        before = cpu_seconds(terminal.pid)
+        empty.wait_for(b"empty")
+        for each in (terminal, empty):
+            each.wait_until_quiet(2)
+        before, before_empty = cpu_seconds(terminal.pid), cpu_seconds(empty.pid)
         drawn = terminal.read_for(IDLE_SECONDS)
-        used = cpu_seconds(terminal.pid) - before
-        memory = resident_bytes(terminal.pid)
+        used, used_empty = cpu_seconds(terminal.pid) - before, cpu_seconds(empty.pid) - before_empty
+        memory, memory_empty = resident_bytes(terminal.pid), resident_bytes(empty.pid)
     finally:
         terminal.close()
-    yield Row(name="memory while idle", figure=memory / 2**20, unit="MiB", limit="60 MiB")
-    share = 100 * used / IDLE_SECONDS
-    yield Row(name=f"CPU over {IDLE_SECONDS} idle seconds", figure=share, unit="%", limit="0.1 %")
+        empty.close()
+    yield Row(
+        name="memory while idle",
+        figure=memory / 2**20,
+        unit="MiB",
+        ratio=memory / memory_empty,
+        reference=f"an empty Textual app, {memory_empty / 2**20:.0f} MiB",
+        limit="60 MiB",
+    )
+    yield Row(
+        name=f"CPU over {IDLE_SECONDS} idle seconds",
+        figure=100 * used / IDLE_SECONDS,
+        unit="%",
+        ratio=used / used_empty,
+        reference=f"an empty Textual app, {100 * used_empty / IDLE_SECONDS:.3f} %",
+        limit="0.1 %",
+    )
     yield Row(name=f"drawn in {IDLE_SECONDS} idle seconds", figure=drawn, unit="bytes", limit="0")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import msgspec
 
-from app.sessions.errors import SessionError
+from app.sessions.errors import NotASession, SessionError
 from app.sessions.file import SessionFile, Sync
 from app.sessions.ids import file_name, is_session_id, new_session_id
 from app.sessions.log import SessionLog
-from app.sessions.reading import read_session
+from app.sessions.reading import read_session, read_without_header
 from app.sessions.tree import is_leaf_mark
 from app.values.codec import encode
 from app.values.entries import (
@@ -109,14 +109,18 @@ def _labels_of(kept: list[Entry], everything: Sequence[Entry]) -> list[Entry]:
 def copy_session(source: Path, folder: Path, cwd: Path, *, session_id: str | None = None) -> Path:
     """All of a session, every branch, as a new one of `cwd`: how a session moves to another project.
 
-    Older versions are migrated on the way; the source is only read.
+    Older versions are migrated on the way, and of a file with a damaged first line all that can be read is
+    saved; the source is only read.
     """
     if session_id is not None and not is_session_id(session_id):
         raise SessionError(
             None, f"{session_id!r} cannot be a session id", "Use letters, digits, dots and dashes."
         )
     source = Path(os.path.realpath(source))
-    reading = read_session(source)
+    try:
+        reading = read_session(source)
+    except NotASession:
+        reading = read_without_header(source)
     header = SessionHeader(
         id=session_id or new_session_id(), timestamp=now_iso(), cwd=str(cwd), parent_session=str(source)
     )

@@ -86,6 +86,23 @@ def read_header(path: Path) -> tuple[SessionHeader, int]:
         ) from None
 
 
+def read_without_header(path: Path) -> Reading:
+    """All that can be read of a file whose first line is lost. Raises `NotASession` when that is nothing."""
+    check_regular(path)
+    header = SessionHeader(id=path.stem.partition("_")[2] or path.stem, cwd="")
+    reading = Reading(header=header, entries=[])
+    try:
+        with path.open("rb", buffering=1 << 20) as file:
+            _read_lines(file, reading)
+    except OSError as problem:
+        raise SessionUnreadable(
+            path, f"cannot be read: {reason(problem)}", "Check its permissions."
+        ) from None
+    if all(isinstance(entry, UnknownEntry) for entry in reading.entries):
+        raise NotASession(path, "is not a session file", "Nothing in it can be read as one.")
+    return reading
+
+
 def check_regular(path: Path) -> int:
     """The size of a regular file. Raises what `read_session` raises for anything else."""
     try:
@@ -147,7 +164,7 @@ def _header_value(data: dict[str, Any], path: Path) -> SessionHeader:
         raise NotASession(path, f"has a damaged first line ({problem})", _REPAIR) from None
 
 
-_REPAIR = "The file was left as it is; a copy of it may open after its first line is mended."
+_REPAIR = "It was left as it is; if it is a session, `bayou --fork FILE` saves what can be read of it."
 
 
 def _find_header(file: BinaryIO, path: Path) -> tuple[dict[str, Any], list[BadLine], bool]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.sessions.errors import SessionError
+from app.sessions.errors import NotASession, SessionError
 from app.sessions.export.jsonl import export_jsonl
 from app.sessions.fork import clone, copy_session, fork_before
 from app.sessions.log import SessionLog
@@ -91,6 +91,19 @@ def test_an_old_version_is_copied_in_todays(sample: Callable[[str], Path], tmp_p
     copy = SessionLog.open(copy_session(source, tmp_path / "there", tmp_path))
     assert len(copy.entries) == 6 and copy.problems == []
     assert source.read_bytes() == before
+
+
+def test_a_copy_saves_what_stands_below_a_damaged_first_line(
+    sample: Callable[[str], Path], tmp_path: Path
+) -> None:
+    source = sample("28-torn-header-torn")
+    before = source.read_bytes()
+    copy = SessionLog.open(copy_session(source, tmp_path / "there", Path("/project")))
+    assert len(copy.entries) == 7 and len(copy.project().messages) == 5
+    assert copy.header.cwd == "/project" and source.read_bytes() == before
+    (tmp_path / "junk.jsonl").write_bytes(b'junk\n{"type":"x"}\n')
+    with pytest.raises(NotASession, match="Nothing in it"):
+        copy_session(tmp_path / "junk.jsonl", tmp_path / "there", tmp_path)
 
 
 def test_an_exported_branch_is_a_session_of_the_same_id(tmp_path: Path) -> None:

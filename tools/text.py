@@ -18,12 +18,10 @@ _CONTROLS_OF_PICTURES = {0x2400 + code: chr(code) for code in range(0x20)} | {0x
 # A string sequence (OSC, DCS, SOS, PM, APC) ends with BEL or ST on its own line; without an end only its
 # introducer goes, so that no text is lost.
 _ESCAPES = re.compile(
-    r"(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"
+    r"(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n]*(?:\x07|\x1b\\|\x9c)"
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
     r"|\x1b[ -/]*[0-~]?"
 )
-_BACKSPACES = re.compile(r"[^\x08\n]\x08")
-_OVERWRITTEN = re.compile(r"[^\n]*\r(?=[^\r\n])")
 _DROPPED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 
@@ -56,11 +54,21 @@ def plain(text: str) -> str:
     if not _UNSAFE.search(text):
         return text
     text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
-    while "\x08" in text:
-        shorter = _BACKSPACES.sub("", text)
-        if shorter == text:
-            break
-        text = shorter
-    if "\r" in text:
-        text = _OVERWRITTEN.sub("", text)
+    if "\r" in text or "\x08" in text:
+        text = "\n".join(_overwritten(line) for line in text.split("\n"))
     return _SURROGATES.sub(_REPLACEMENT, _DROPPED.sub("", text))
+
+
+def _overwritten(line: str) -> str:
+    """What is left to see of a line that goes back to its beginning, or a character back."""
+    if "\r" in line:
+        line = line.rstrip("\r").rsplit("\r", 1)[-1]
+    if "\x08" not in line:
+        return line
+    kept: list[str] = []
+    for char in line:
+        if char != "\x08":
+            kept.append(char)
+        elif kept:
+            kept.pop()
+    return "".join(kept)

@@ -49,6 +49,16 @@ def test_a_file_keeps_its_characters_countable() -> None:
     assert from_pictures(one_line("two\nlines\x1b")) == "two\nlines\x1b"
 
 
+@pytest.mark.parametrize(
+    "unit",
+    ["\x08", "a\x08\x08", "\r", "x\r", "\x1b]", "\x9d", "\x1b", "\x1b[", "\x9b0", "\x1b]0;", "\x1bP\n", "ab"],
+)
+def test_no_text_takes_forever(unit: str) -> None:
+    """A quadratic step would take minutes here."""
+    for text in (unit * 200_000, "x" * 200_000 + unit * 100_000 + "\r", "\r" + "x" * 500_000):
+        assert not HARMFUL.search(plain(text))
+
+
 @given(st.text(max_size=100))
 def test_any_text_becomes_harmless_and_valid(text: str) -> None:
     for clean in (plain(text), visible(text), one_line(text)):

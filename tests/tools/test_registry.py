@@ -1,0 +1,37 @@
+"""The table of tools, the page about them, and what they cost to have."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tools.reference import table
+from tools.registry import builtin_tools
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_page_has_the_tools_as_they_are() -> None:
+    page = (ROOT / "docs/tools.md").read_text(encoding="utf-8")
+    assert page.endswith(table(builtin_tools())), (
+        "run python -m tools.reference and put its output into docs/tools.md"
+    )
+
+
+def test_each_tool_is_defined_once_and_in_full() -> None:
+    tools = builtin_tools()
+    assert [tool.name for tool in tools] == ["read", "bash", "edit", "write", "grep", "find", "ls"]
+    for tool in tools:
+        assert tool.description and tool.snippet and tool.arguments and tool.is_active
+    assert {tool.name for tool in tools if tool.is_read_only} == {"read", "grep", "find", "ls"}
+
+
+def test_having_the_tools_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, tools.registry; tools.registry.builtin_tools();"
+        "print(*sorted({name.split('.')[0] for name in sys.modules} & "
+        "{'textual', 'rich', 'httpx', 'tree_sitter', 'PIL', 'pygments', 'app', 'widgets', 'openai'}))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.strip() == ""

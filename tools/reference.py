@@ -1,0 +1,41 @@
+"""The table of tools in `docs/tools.md`, from the tools themselves: `python -m tools.reference` prints it."""
+
+import sys
+from typing import Any
+
+from tools.base import Tool
+from tools.registry import builtin_tools
+
+
+def table(tools: tuple[Tool, ...]) -> str:
+    """A section for each tool: what it is for, its arguments."""
+    return "\n".join(_section(tool) for tool in tools)
+
+
+def _section(tool: Tool) -> str:
+    required = tool.schema.get("required", [])
+    rows = [
+        f"| `{name}`{'' if name in required else ' (optional)'} | {_kind(schema)} | {schema.get('description', '')} |"
+        for name, schema in tool.schema["properties"].items()
+    ]
+    head = ["", "| Argument | Kind | Meaning |", "|---|---|---|"]
+    return "\n".join([f"### {tool.name}", "", tool.description, *head, *rows, ""])
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    kind = schema.get("type", "any")
+    if kind == "array":
+        items = schema.get("items", {})
+        fields = ", ".join(items.get("properties", {}))
+        return f"list of {{{fields}}}" if fields else f"list of {items.get('type', 'any')}"
+    words = {
+        "integer": "whole number",
+        "boolean": "true or false",
+        "string": "text",
+        "object": "names and texts",
+    }
+    return words.get(str(kind), str(kind))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(table(builtin_tools()))

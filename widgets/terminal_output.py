@@ -12,7 +12,7 @@ repaint (a resize, a new screen) is always sent whole.
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.color import ColorSystem
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -57,7 +57,7 @@ class _Update(CompositorUpdate):
 
 
 class OutputDiff:
-    def __init__(self, app: App[object]) -> None:
+    def __init__(self, app: App[Any]) -> None:
         self._app = app
         self._send = app._display
         self._rows: dict[int, Row] = {}
@@ -82,7 +82,7 @@ class OutputDiff:
         """Nothing is known of the terminal: something else has written to it."""
         self._rows = {}
 
-    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         driver = self._app._driver
         is_inline = driver is not None and driver.is_inline
         if self._is_on and not is_inline and isinstance(renderable, ChopsUpdate | LayoutUpdate):

@@ -83,6 +83,9 @@ class Driven(App[None]):
                     full=True, screen_stack=self._background_screens
                 )
                 self._display(self.screen, everything)
+            elif command == "close":
+                if len(self.screen_stack) > 1:
+                    self.pop_screen()
             elif command == "size":
                 await self.until_size(int(arguments[0]), int(arguments[1]))
             else:
@@ -96,9 +99,10 @@ class Driven(App[None]):
 
     async def until_size(self, width: int, height: int) -> None:
         for _ in range(500):
-            if tuple(self.size) == (width, height):
+            if tuple(self.screen._compositor.size) == (width, height):
                 return
             await asyncio.sleep(0.01)  # the terminal tells of it by a signal
+        raise AssertionError(f"the app has {self.size}")
 
     async def until_painted(self) -> None:
         """Wait until no widget wants to be painted."""

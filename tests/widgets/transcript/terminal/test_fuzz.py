@@ -23,6 +23,9 @@ ROOT = Path(__file__).parents[4]
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux to stand for the terminal")
 
 
+_KINDS = {"38": "front", "39": "front", "48": "back", "49": "back"}
+
+
 def cells(captured: str) -> list[list[tuple[str, str]]]:
     """The rows of a captured screen as characters with their style; a blank has no foreground."""
     styles: dict[str, str] = {}
@@ -38,7 +41,7 @@ def cells(captured: str) -> list[list[tuple[str, str]]]:
         elif style in ("", "0"):
             styles.clear()
         else:
-            styles[{"38": "front", "39": "front", "48": "back", "49": "back"}.get(style[:2], style)] = style
+            styles[_KINDS.get(style[:2], str(style))] = str(style)
     return rows
 
 
@@ -74,7 +77,7 @@ class Pane:
             "100",
             "-y",
             "30",
-            f"cd {ROOT}; exec env {environment} {' '.join(command)}",
+            f"cd {ROOT}; exec env -u COLUMNS -u LINES {environment} {' '.join(command)}",
         )
         for _ in range(200):
             if self.socket.exists():
@@ -119,6 +122,9 @@ async def differences(folder: Path, steps: int, seed: int, planted: str = "") ->
     async with pane(folder, planted) as terminal:
         for number in range(steps):
             if chance.random() < 0.06:
+                await terminal.ask(
+                    "close"
+                )  # Textual lays the screen behind a modal out anew only when it is back
                 width, height = chance.randint(60, 120), chance.randint(16, 36)
                 terminal.tmux("resize-window", "-x", str(width), "-y", str(height))
                 await terminal.ask(f"size {width} {height}")

@@ -11,6 +11,7 @@ import msgspec
 _CONTEXT: Final = 3
 _DISPLAY_CONTEXT: Final = 4
 _MAX_ALIGNED_CELLS: Final = 4_000_000
+_MAX_ALIGNED_LINES: Final = 60_000
 _MAX_DIFF_CHARS: Final = 400_000
 
 
@@ -121,16 +122,12 @@ def _aligned(old: list[str], new: list[str], old_line: int, new_line: int) -> li
     old_middle, new_middle = old[head : len(old) - tail], new[head : len(new) - tail]
     if not old_middle and not new_middle:
         return []
-    if len(old_middle) * len(new_middle) > _MAX_ALIGNED_CELLS:
-        return [
-            Region(
-                old_first=old_line + head,
-                new_first=new_line + head,
-                old=tuple(old_middle),
-                new=tuple(new_middle),
-            )
-        ]
-    opcodes = difflib.SequenceMatcher(None, old_middle, new_middle, autojunk=False).get_opcodes()
+    if len(old_middle) + len(new_middle) > _MAX_ALIGNED_LINES:
+        opcodes = [("replace", 0, len(old_middle), 0, len(new_middle))]
+    else:
+        # Of very many lines the frequent ones (blank, a brace) are no help and cost most of the time.
+        is_large = len(old_middle) * len(new_middle) > _MAX_ALIGNED_CELLS
+        opcodes = difflib.SequenceMatcher(None, old_middle, new_middle, autojunk=is_large).get_opcodes()
     return [
         Region(
             old_first=old_line + head + first,

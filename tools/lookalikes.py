@@ -13,6 +13,7 @@ _SPACES: Final = dict.fromkeys(
     "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "
 )
 _INVISIBLE: Final = dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff\ufe0e\ufe0f", "")
+_MAX_MAPPED: Final = 50_000
 _TABLE: Final = str.maketrans(_QUOTES | _DASHES | _SPACES | _INVISIBLE)
 
 
@@ -32,7 +33,12 @@ def normalized_lines(text: str) -> list[str]:
 
 
 def original_column(line: str, column: int) -> int | None:
-    """Where in `line` the character begins that is at `column` of its normalized spelling; None if inside one."""
+    """Where in `line` the character begins that is at `column` of its normalized spelling.
+
+    None if it begins inside one, or if the line is too long to find out.
+    """
+    if len(line) > _MAX_MAPPED:
+        return None
     position = 0
     index = 0
     while index < len(line):

@@ -1,13 +1,16 @@
 """`grep`, `find` and `ls` find what is there, in a stable order, and say what they leave out."""
 
+import asyncio
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.tools.conftest import Hands
+from tests.tools.conftest import Hands, until
+from tests.tools.test_bash import alive
 from tools.globs import path_regex
+from tools.ripgrep import find_ripgrep
 from tools.workspace import Workspace
 
 
@@ -254,3 +257,34 @@ async def test_the_search_program_may_be_missing(
 )
 def test_globs(pattern: str, path: str, matches: bool) -> None:
     assert bool(path_regex(pattern).fullmatch(path)) is matches
+
+
+def script(path: Path, body: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return path
+
+
+async def test_a_newer_ripgrep_of_the_system_is_taken(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "new").mkdir()
+    newer = script(tmp_path / "new/rg", "echo ripgrep 99.1.0")
+    monkeypatch.setenv("PATH", f"{newer.parent}:{os.environ['PATH']}")
+    assert await find_ripgrep(workspace) == str(newer)
+    script(newer, "echo ripgrep 0.9.0")
+    workspace.ripgrep = None
+    assert await find_ripgrep(workspace) != str(newer)
+
+
+@pytest.mark.parametrize("tool", ["grep", "find"])
+async def test_an_aborted_search_ends_its_program(
+    hands: Hands, workspace: Workspace, tmp_path: Path, tool: str
+) -> None:
+    workspace.ripgrep = str(script(tmp_path / "slow", "exec sleep 600.888"))
+    call = asyncio.create_task(hands(tool, pattern="x"))
+    await until(lambda: bool(alive("600.888")))
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert not alive("600.888")

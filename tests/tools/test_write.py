@@ -22,6 +22,15 @@ async def test_replacing_tells_the_difference(hands: Hands, project: Path) -> No
     assert result.details["patch"].endswith("-two\n+2\n three\n+four\n")
 
 
+async def test_a_large_rewrite_tells_only_what_differs(hands: Hands, project: Path) -> None:
+    lines = [f"line {number}\n" if number % 3 else "}\n" for number in range(24_000)]
+    (project / "a.txt").write_text("".join(lines))
+    for number in range(1, 24_000, 300):
+        lines[number] = f"changed {number}\n"
+    text = await hands.text("write", path="a.txt", content="".join(lines))
+    assert text == "Successfully wrote to a.txt (overwritten, +80 -80 lines)."
+
+
 async def test_mode_and_symlink_target_survive(hands: Hands, project: Path) -> None:
     (project / "real.sh").write_text("old")
     (project / "real.sh").chmod(0o750)

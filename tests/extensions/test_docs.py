@@ -1,0 +1,22 @@
+"""The reference in docs/extensions.md says what the code says."""
+
+from pathlib import Path
+
+from app.extensions.docs import PAGE, filled
+from app.extensions.hooks import HOOKS, SESSION_EVENTS
+from app.resources.files import read_text
+
+HOME = Path(__file__).resolve().parent.parent.parent
+
+
+def test_the_generated_parts_are_up_to_date():
+    page = read_text(HOME / PAGE)
+    assert page and filled(page) == page, "run: python -m app.extensions.docs"
+    for name in (*HOOKS, *SESSION_EVENTS):
+        assert f"| `{name}` |" in page
+
+
+def test_every_example_is_listed():
+    page = read_text(HOME / PAGE) or ""
+    for path in (HOME / "docs" / "examples").glob("*.py"):
+        assert f"`{path.name}`" in page

@@ -1,6 +1,8 @@
 """`write` makes or replaces whole files, atomically, and tells what it did."""
 
 import errno
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -143,3 +145,45 @@ async def test_a_full_disk_leaves_a_hard_linked_file_whole(
     monkeypatch.setattr("tools.operations.os.posix_fallocate", full)
     assert "the disk is full" in await hands.error("write", path="b.txt", content="new\n" * 1000)
     assert path.read_text() == "old and whole\n"
+
+
+ON_A_SMALL_DISK = """
+import asyncio, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from tools.base import ToolContext, ToolError
+from tools.builtin.edit import EditArguments, Replacement, edit_tool
+from tools.builtin.write import WriteArguments, write_tool
+folder = Path(sys.argv[1])
+old = "old and whole\\n" * 2500
+(folder / "a.txt").write_text(old)
+(folder / "b.txt").write_text(old[:7000])
+(folder / "c.txt").hardlink_to(folder / "b.txt")
+context = ToolContext(call_id="1", cwd=folder)
+for tool, arguments in (
+    (write_tool(), WriteArguments(path="a.txt", content="x" * 300_000)),
+    (write_tool(), WriteArguments(path="c.txt", content="x" * 300_000)),
+    (write_tool(), WriteArguments(path="new.txt", content="x" * 300_000)),
+    (edit_tool(), EditArguments(path="a.txt", edits=(Replacement(old_text=old[:-1], new_text="y" * 300_000),))),
+):
+    try:
+        print(asyncio.run(tool.run(arguments, context)).text)
+    except ToolError as problem:
+        print(problem)
+assert (folder / "a.txt").read_text() == old
+assert (folder / "b.txt").read_text() == old[:7000]
+print(sorted(path.name for path in folder.iterdir()))
+"""
+
+
+def test_a_really_full_disk_leaves_every_file_whole(tmp_path: Path) -> None:
+    if subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("a small disk of its own needs user namespaces, which this system does not allow")
+    mount = 'mount -t tmpfs -o size=96k tmpfs "$1" && exec "$2" -c "$3" "$1" "$4"'
+    root = str(Path(__file__).parents[2])
+    argv = ["unshare", "-rm", "sh", "-c", mount, "sh", str(tmp_path), sys.executable, ON_A_SMALL_DISK, root]
+    told = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stderr
+    lines = told.stdout.splitlines()
+    assert len(lines) == 5 and all("the disk is full" in line for line in lines[:4])
+    assert lines[4] == "['a.txt', 'b.txt', 'c.txt']"

@@ -6,6 +6,7 @@ It runs in RPC mode on its offline model, so that each announcement can be read 
 import json
 import os
 import random
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -129,6 +130,19 @@ def test_what_bayou_had_announced_is_there_after_a_kill(places: tuple[Path, Path
     again.close()
     if seed % 10 == 0:
         check_it_goes_on(home, project, path)
+
+
+def test_no_child_outlives_a_killed_bayou(places: tuple[Path, Path]) -> None:
+    home, project = places
+    pipe = project / "pipe"
+    os.mkfifo(pipe)
+    bayou = Bayou(home, project)
+    bayou.send(type="prompt", message="run `exec 9>pipe; echo running; sleep 600`")
+    with pipe.open("rb", buffering=0) as ends:  # opens when the command does, ends when its last process does
+        next(line for line in bayou.lines() if line.get("type") == "tool_execution_update")
+        bayou.process.kill()
+        bayou.process.wait()
+        assert select.select([ends], [], [], 30)[0] and ends.read() == b""
 
 
 def check_it_goes_on(home: Path, project: Path, path: Path) -> None:

@@ -173,6 +173,11 @@ class ExtensionApi:
         if self._all.host is not None:
             self._all.host.add_provider(spec, self._extension.owner)
 
+    def unregister_provider(self, name: str) -> None:
+        self._extension.require_open()
+        if self._extension.providers.pop(name, None) is not None and self._all.host is not None:
+            self._all.host.remove_provider(name, self._extension.owner)
+
     def autocomplete(self, complete: Callable[..., Any]) -> Callable[..., Any]:
         """`complete(text, cursor)` gives more suggestions for the editor: texts or `Completion`s, also async."""
         self._extension.require_open()
@@ -250,6 +255,10 @@ class ExtensionApi:
 
     def session_name(self) -> str | None:
         return self._host.session.name
+
+    def commands(self) -> tuple[Command, ...]:
+        """The commands of all extensions."""
+        return tuple(command for extension in self._all.loaded for command in extension.commands.values())
 
     def all_tools(self) -> Sequence[Tool]:
         return self._host.tools()

@@ -2,7 +2,6 @@
 
 import os
 import stat
-import tempfile
 from pathlib import Path
 
 LIMIT = 4 * 1024 * 1024
@@ -41,6 +40,8 @@ def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
 
     A symbolic link stays one, and the file keeps its mode unless `mode` is given. Raises `FileFault`.
     """
+    import tempfile  # noqa: PLC0415  (reading settings must not pay for writing them)
+
     target = Path(os.path.realpath(path))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

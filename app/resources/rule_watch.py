@@ -11,9 +11,15 @@ import msgspec
 
 from app.resources.rule_scopes import DEFAULT_SCOPES, Part
 from app.resources.rules import Rule
+from app.values.stream import BlockEvent, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallStart
 
 _REACH = 4000
 """How far before new text a match may begin. Looking at the whole answer again for each piece would cost its square."""
+
+
+_HEAD = 20_000
+"""The path is looked for at the beginning of a call's arguments only."""
+_PATH = re.compile(r'"(?:path|file_path|filePath)"\s*:\s*"((?:[^"\\]|\\.)*)"')
 
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +27,23 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     matched: str
     interrupts: bool
     """False: the call may run, and its result says which rule it broke."""
+
+
+class _Call:
+    """What is known of a tool call whose arguments are still arriving."""
+
+    def __init__(self, tool: str = "") -> None:
+        self.tool = tool
+        self.path = ""
+        self._head = ""
+
+    def note(self, delta: str) -> None:
+        if self.path or len(self._head) > _HEAD:
+            return
+        self._head += delta
+        match = _PATH.search(self._head)
+        if match is not None:
+            self.path = match[1].replace("\\/", "/").replace('\\"', '"').replace("\\\\", "\\")
 
 
 class RuleWatch:
@@ -36,6 +59,7 @@ class RuleWatch:
         self._turn = 0
         self._last_hit: dict[str, int] = {}
         self._tails: dict[int, str] = {}
+        self._calls: dict[int, _Call] = {}
 
     @property
     def is_idle(self) -> bool:
@@ -46,6 +70,27 @@ class RuleWatch:
         """A new answer begins."""
         self._turn += 1
         self._tails.clear()
+        self._calls.clear()
+
+    def hear(self, event: BlockEvent) -> Hit | None:
+        """One event of the answer's stream. Of a tool call the arguments are looked at as they arrive; a scope with
+        a glob counts from when the path is known."""
+        if not self._rules:
+            return None
+        match event:
+            case TextDelta():
+                return self.look(event.content_index, "text", event.delta)
+            case ThinkingDelta():
+                return self.look(event.content_index, "thinking", event.delta)
+            case ToolCallStart():
+                self._calls[event.content_index] = _Call(tool=event.tool_name)
+            case ToolCallDelta():
+                call = self._calls.setdefault(event.content_index, _Call())
+                call.note(event.delta)
+                return self.look(event.content_index, "tool", event.delta, tool=call.tool, path=call.path)
+            case _:
+                pass
+        return None
 
     def look(self, index: int, part: Part, delta: str, *, tool: str = "", path: str = "") -> Hit | None:
         """More of content block `index`. The first rule that it breaks, at most once per gap."""

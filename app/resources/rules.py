@@ -14,6 +14,7 @@ from app.resources.files import FileFault, read_text
 from app.resources.frontmatter import split_frontmatter
 from app.resources.paths import Paths
 from app.resources.rule_scopes import Scope, compile_condition, parse_scopes, scopes_of_glob
+from app.resources.system_prompt import RuleLine
 
 Source = Literal["native", "cursor", "windsurf", "cline"]
 SOURCES: tuple[Source, ...] = ("native", "cursor", "windsurf", "cline")
@@ -59,6 +60,15 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
     def of(self, bucket: Bucket) -> tuple[Rule, ...]:
         return tuple(rule for rule in self.rules if rule.bucket == bucket)
+
+    def for_prompt(self) -> tuple[tuple[tuple[str, str], ...], tuple[RuleLine, ...]]:
+        """Rules that always apply (name and text), and the rulebook: `always_rules` and `rulebook` of the prompt."""
+        always = tuple((rule.name, rule.content) for rule in self.of("always"))
+        rulebook = tuple(
+            RuleLine(name=rule.name, description=rule.description, globs=rule.globs)
+            for rule in self.of("rulebook")
+        )
+        return always, rulebook
 
     def read(self, name: str) -> str:
         """The text behind `rule://name`. Raises `UnknownRule`."""

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-import filelock
 import msgspec
 
 from app.resources.files import FileFault, read_text, write_text
@@ -106,6 +105,8 @@ def decide(
 
 def remember(paths: Paths, question: Question, *, is_trusted: bool) -> None:
     """Keeps the answer for the folder. Raises `FileFault`."""
+    import filelock  # noqa: PLC0415  (most starts only read)
+
     file = paths.trust_file
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

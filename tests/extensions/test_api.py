@@ -24,6 +24,9 @@ async def test_everything_an_extension_can_do(load, host: FakeHost, mode: str):
 
     def mine(api: ExtensionApi):
         api.register_provider(ProviderSpec(name="p", models=(offline_model(),)))
+        api.register_provider(ProviderSpec(name="gone"))
+        api.unregister_provider("gone")
+        api.command("c")(print)
         api.tool("t", "x")(lambda arguments, context: "x")
         api.tool("u", "x")(lambda arguments, context: "x")
         api.unregister_tool("u")
@@ -40,6 +43,7 @@ async def test_everything_an_extension_can_do(load, host: FakeHost, mode: str):
             await api.edit_context(entry_id, None)
             await api.set_label(entry_id, "here")
             await api.set_session_name("name")
+            result["commands"] = [command.name for command in api.commands()]
             result["name"] = api.session_name()
             api.set_active_tools(["t"])
             result["tools"] = (list(api.active_tools()), [tool.name for tool in api.all_tools()])
@@ -83,6 +87,7 @@ async def test_everything_an_extension_can_do(load, host: FakeHost, mode: str):
     answered = (True, "a", True, "i", "e", "c" if mode == "tui" else None)
     assert result["ui"] == (answered if mode in ("tui", "rpc") else cancelled)
     assert result["exec"] == str(host.cwd)
+    assert result["commands"] == ["c"]
     assert result["receipt"] == "delivered"
     assert result["tools"] == (["t"], ["t"])
     assert result["level"] == ("high", "high")

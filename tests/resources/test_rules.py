@@ -6,6 +6,7 @@ from app.resources.paths import Paths
 from app.resources.rule_scopes import Scope, matches_glob, parse_scopes, scopes_of_glob
 from app.resources.rule_watch import RuleWatch, interruption
 from app.resources.rules import Rule, Rules, UnknownRule, find_rules
+from app.values.stream import TextDelta, TextStart, ThinkingDelta, ToolCallDelta, ToolCallStart
 
 
 def rule(fields: str = "", body: str = "Be good.") -> str:
@@ -158,3 +159,27 @@ def test_scopes_and_interrupt_modes_hold(paths: Paths, put):
     assert watch.look(1, "tool", "x", tool="bash", path="src/a.py") is None
     hit = watch.look(2, "tool", "x", tool="edit", path="src/a.py")
     assert hit and not hit.interrupts
+
+
+def test_an_answers_stream_is_heard_event_by_event(paths: Paths, put):
+    watch = RuleWatch([conditional(paths, put, "condition: BAD\nscope: text, tool:edit(src/*.py), thinking")])
+    watch.begin_turn()
+    assert watch.hear(TextStart(content_index=0)) is None
+    assert watch.hear(TextDelta(content_index=0, delta="fine")) is None
+    assert watch.hear(ToolCallStart(content_index=1, id="c", tool_name="edit")) is None
+    assert watch.hear(ToolCallDelta(content_index=1, delta='{"path": "lib/a.py", "newText": "BAD"}')) is None
+    watch.hear(ToolCallStart(content_index=2, id="d", tool_name="edit"))
+    pieces = ['{"pa', 'th": "src', '/a.py", "newText": "B', 'AD"}']
+    hits = [watch.hear(ToolCallDelta(content_index=2, delta=piece)) for piece in pieces]
+    assert [hit is not None for hit in hits] == [False, False, False, True]
+    other = RuleWatch([conditional(paths, put, "condition: BAD\nscope: thinking")])
+    other.begin_turn()
+    assert other.hear(ThinkingDelta(content_index=0, delta="BAD")) is not None
+
+
+def test_rules_for_the_prompt(paths: Paths, put):
+    put(paths.agent_dir / "rules" / "a.md", rule("alwaysApply: true", "Always."))
+    put(paths.agent_dir / "rules" / "b.md", rule("description: On demand\nglobs: '*.py'"))
+    always, rulebook = find_rules(paths, is_trusted=False).for_prompt()
+    assert always == (("a", "Always."),)
+    assert [(line.name, line.description, line.globs) for line in rulebook] == [("b", "On demand", ("*.py",))]

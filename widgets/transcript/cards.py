@@ -160,7 +160,7 @@ def _file(block: FileBlock) -> list[Leaf]:
 
 
 def _command(block: CommandBlock, *, is_running: bool) -> list[Leaf]:
-    leaves: list[Leaf] = [CodeLeaf(clean(block.command), "bash", first="$ ", rest="  ", fill="")]
+    leaves: list[Leaf] = [CodeLeaf(clean(block.command), "bash", first="$ ", rest="  ")]
     leaves += output(block.output, tail=True, most=LIVE_ROWS if is_running else MOST_LINES)
     ending = []
     if block.exit_code is not None:

@@ -254,7 +254,7 @@ class DiffLeaf(Leaf):
 
 
 def _background(key: str, kind: str) -> str:
-    return key + {"+": "|add", "-": "|remove"}.get(kind, "")
+    return key + {"+": "|add", "-": "|remove"}.get(kind, "|page")
 
 
 def _coloured(start: int, end: int, runs: list[Run], words: list[tuple[int, int]], kind: str) -> list[Run]:

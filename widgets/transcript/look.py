@@ -147,12 +147,15 @@ class Look:
                 strike=True if "s" in flags else None,
             )
         for part in filter(None, background.split("|")):
-            style += Style(background=self._component(part).background)
+            own = self._partial(part) if part.startswith("ansi-") else self._component(part)
+            style += Style(background=own.background)
         return style.rich_style
 
     def _component(self, name: str) -> Style:
         if name.startswith("syntax-"):
             return self._component("code") + self._partial(name)
+        if name.startswith("ansi-"):
+            return self._component("output") + Style(foreground=self._partial(name).foreground)
         if name == "text" or PREFIX + name not in COMPONENTS:
             return self._widget.get_visual_style()
         return self._widget.get_visual_style(PREFIX + name)

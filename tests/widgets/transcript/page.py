@@ -1,0 +1,322 @@
+"""The smallest application around a transcript, and one block of every kind in every state."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from textual import on
+from textual.app import App, ComposeResult
+from textual.message import Message
+from textual.widgets import Input
+
+from tools.results import (
+    Card,
+    CommandBlock,
+    DiffBlock,
+    FileBlock,
+    ImageBlock,
+    ListBlock,
+    MapBlock,
+    MapSymbol,
+    MarkdownBlock,
+    TableBlock,
+    TextBlock,
+    TreeBlock,
+    TreeNode,
+)
+from widgets.transcript.blocks import (
+    Block,
+    CardBlock,
+    CardState,
+    CustomBlock,
+    CustomKind,
+    Failure,
+    NoteBlock,
+    NoteKind,
+    Prose,
+    ReplyBlock,
+    ReplyState,
+    Thinking,
+    UserBlock,
+)
+from widgets.transcript.view import Transcript
+
+M = TypeVar("M", bound=Message)
+STYLES = Path(__file__).parents[3] / "styles" / "transcript.tcss"
+
+
+class Page(App[None]):
+    CSS_PATH = STYLES
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(self, fill: Callable[[Transcript], None] | None = None, theme: str = "textual-dark") -> None:
+        super().__init__()
+        self.animation_level = "none"
+        self.now = 100.0
+        self.heard: list[Message] = []
+        self._fill = fill
+        self._wanted = theme
+
+    def compose(self) -> ComposeResult:
+        yield Transcript(clock=lambda: self.now)
+
+    def on_mount(self) -> None:
+        self.theme = self._wanted
+        if self._fill is not None:
+            self._fill(self.transcript)
+
+    @property
+    def transcript(self) -> Transcript:
+        return self.query_one(Transcript)
+
+    @on(Transcript.CopyRequested)
+    @on(Transcript.BranchRequested)
+    @on(Transcript.FullScreenRequested)
+    @on(Transcript.SymbolChosen)
+    @on(Transcript.RetryRequested)
+    @on(Transcript.LinkChosen)
+    @on(Transcript.SearchChanged)
+    @on(Transcript.FocusModeChanged)
+    def hear(self, message: Message) -> None:
+        self.heard.append(message)
+
+    def last(self, kind: type[M]) -> M:
+        return next(message for message in reversed(self.heard) if isinstance(message, kind))
+
+
+class PageWithLine(Page):
+    """With something else that takes the keys."""
+
+    def compose(self) -> ComposeResult:
+        yield from super().compose()
+        yield Input()
+
+    def on_mount(self) -> None:
+        line = self.query_one(Input)
+        line.cursor_blink = False
+        line.styles.dock = "bottom"
+        line.focus()
+        super().on_mount()
+
+
+MARKDOWN = """# Plan
+
+Some *soft*, **strong** and ~~wrong~~ words, `code`, a [link](https://example.org) and $x_i^2$.
+
+1. First
+2. Second
+   - nested
+     - deeper
+
+> Quoted words
+> that go on.
+
+| name | lines | what |
+|------|------:|:----:|
+| `a.py` | 120 | **core** |
+| b.py | 7 | rest |
+
+```python
+def greet(name: str) -> str:
+    return f"Hello {name}"  # a comment
+```
+
+---
+
+Wide: 日本語 한국어 👩‍👩‍👧 🇩🇪 e\u0301 שלום
+"""
+
+DIFF = """--- a/app.py
++++ b/app.py
+@@ -7,4 +7,5 @@
+ def run():
+-    count = old_total + 1
++    count = new_total + 1
++    log(count)
+     return count
+"""
+
+MAP = MapBlock(
+    path="src/app.py",
+    text="class App 1-80",
+    language="python",
+    total_lines=120,
+    symbols=(
+        MapSymbol(label="App", kind="class", first_line=1, last_line=80),
+        MapSymbol(label="run(self)", kind="def", first_line=12, last_line=40, depth=1),
+    ),
+)
+
+READ = Card(
+    title="read",
+    subject="src/app.py:10-12",
+    summary="3 of 120 lines",
+    blocks=(
+        FileBlock(
+            path="src/app.py", text="import os\n\nprint(os.name)\n", first_line=10, note="108 more lines"
+        ),
+    ),
+)
+EDIT = Card(
+    title="edit",
+    subject="app.py",
+    summary="+2 -1",
+    blocks=(DiffBlock(path="app.py", diff=DIFF, added=2, removed=1),),
+)
+BASH = Card(
+    title="bash",
+    subject="make test",
+    summary="exit 2",
+    blocks=(
+        CommandBlock(
+            command="make test",
+            output="\x1b[32mok\x1b[0m one\n\x1b[1;31mFAILED\x1b[0m two\r\n",
+            exit_code=2,
+            note="full output in a file",
+        ),
+    ),
+)
+
+PROSE: list[Block] = [
+    UserBlock(
+        id="user",
+        text="Please fix it.\n[red]not markup[/red]",
+        images=(ImageBlock(mime_type="image/png", byte_count=52_000, width=640, height=480),),
+    ),
+    ReplyBlock(
+        id="reply", parts=(Thinking(text="I should *look* first.", seconds=12.0), Prose(text=MARKDOWN))
+    ),
+]
+ENDINGS: list[Block] = [
+    ReplyBlock(id="aborted", parts=(Prose(text="It begins"),), state=ReplyState.ABORTED),
+    ReplyBlock(id="cut", parts=(Prose(text="It was going to"),), state=ReplyState.TRUNCATED),
+    ReplyBlock(
+        id="error",
+        state=ReplyState.ERROR,
+        failure=Failure(
+            message="The server is overloaded (529).",
+            next_step="Wait a minute, or choose another model.",
+            can_retry=True,
+        ),
+    ),
+    UserBlock(id="steer", text="Stop that", note="steering"),
+    *(NoteBlock(id=f"note-{kind}", text=f"A note: {kind}", kind=kind) for kind in NoteKind),
+    NoteBlock(
+        id="note-next",
+        text="The key was refused.",
+        kind=NoteKind.ERROR,
+        next_step="Run /login.",
+        can_retry=True,
+    ),
+]
+STATES: list[Block] = [
+    *(CardBlock(id=f"card-{state}", card=READ, state=state, timing="0.3 s") for state in CardState),
+    CardBlock(
+        id="arguments",
+        card=Card(title="write", subject="notes.md"),
+        state=CardState.PENDING,
+        arguments='{"path": "notes.md", "content": "# No',
+    ),
+]
+CARDS: list[Block] = [
+    CardBlock(id="read", card=READ, timing="0.1 s"),
+    CardBlock(id="edit", card=EDIT),
+    CardBlock(
+        id="bash",
+        card=BASH,
+        state=CardState.FAILED,
+        timing="3 s",
+        failure=Failure(message="The command failed."),
+    ),
+    CardBlock(
+        id="find",
+        card=Card(
+            title="find",
+            subject="*.py",
+            summary="2 files",
+            blocks=(ListBlock(items=("a.py", "b.py"), note="limit not reached"),),
+        ),
+    ),
+    CardBlock(
+        id="tree",
+        card=Card(
+            title="ls",
+            blocks=(
+                TreeBlock(
+                    roots=(
+                        TreeNode(
+                            label="src",
+                            children=(
+                                TreeNode(label="app.py"),
+                                TreeNode(label="ui", children=(TreeNode(label="main.py"),)),
+                            ),
+                        ),
+                    )
+                ),
+            ),
+        ),
+    ),
+    CardBlock(
+        id="other",
+        card=Card(
+            title="other",
+            blocks=(
+                TextBlock(text="plain [bold]text"),
+                MarkdownBlock(text="some **bold**"),
+                TableBlock(header=("a", "b"), rows=(("1", "2"),)),
+                ImageBlock(mime_type="image/png", byte_count=900),
+            ),
+        ),
+    ),
+]
+CUSTOM: list[Block] = [
+    CustomBlock(
+        id="map",
+        kind=CustomKind.FILE_MAP,
+        card=Card(title="map", subject="src/app.py", summary="2 symbols", blocks=(MAP,)),
+    ),
+    CustomBlock(
+        id="recovery",
+        kind=CustomKind.READ_RECOVERY,
+        card=Card(title="read again", subject="src/app.py", summary="skipped before"),
+    ),
+    CustomBlock(
+        id="job",
+        kind=CustomKind.JOB,
+        card=Card(title="job", subject="npm run build", blocks=(TextBlock(text="done"),)),
+        state=CardState.RUNNING,
+        timing="2 min",
+    ),
+    CustomBlock(
+        id="delivered",
+        kind=CustomKind.JOB,
+        card=Card(title="job", subject="npm test"),
+        state=CardState.DONE,
+        label="delivered",
+    ),
+    CustomBlock(
+        id="command",
+        kind=CustomKind.COMMAND,
+        card=Card(
+            title="git status",
+            summary="exit 0",
+            blocks=(CommandBlock(command="git status", output="clean", exit_code=0),),
+        ),
+    ),
+    CustomBlock(
+        id="compaction",
+        kind=CustomKind.COMPACTION,
+        card=Card(
+            title="Compacted",
+            summary="120,000 → 9,000 tokens",
+            blocks=(MarkdownBlock(text="## Goal\nFix it."),),
+        ),
+    ),
+    CustomBlock(
+        id="branch",
+        kind=CustomKind.BRANCH_SUMMARY,
+        card=Card(title="Branch summary", blocks=(MarkdownBlock(text="Tried *that*."),)),
+    ),
+    CustomBlock(id="extension", kind=CustomKind.EXTENSION, card=Card(title="weather", summary="sunny")),
+]
+EVERYTHING = {"prose": PROSE, "endings": ENDINGS, "states": STATES, "cards": CARDS, "custom": CUSTOM}

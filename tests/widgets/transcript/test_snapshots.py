@@ -1,0 +1,91 @@
+"""Pictures of every kind of block in each of its states, and of one long conversation."""
+
+from collections.abc import Callable
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.widgets.transcript.page import EVERYTHING, Page, PageWithLine
+from widgets.transcript.blocks import CardState
+from widgets.transcript.view import Transcript
+
+SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
+THEMES = {"dark": "textual-dark", "light": "textual-light"}
+
+
+def show(group: str, *, is_open: bool) -> Callable[[Transcript], None]:
+    def fill(transcript: Transcript) -> None:
+        transcript.replace_all(EVERYTHING[group])
+        transcript.expand_tools(is_open)
+        transcript.expand_thinking(is_open)
+
+    return fill
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("group", EVERYTHING)
+@pytest.mark.parametrize("state", ["closed", "open"])
+def test_blocks(snap_compare: Callable[..., bool], group: str, size: str, theme: str, state: str) -> None:
+    page = Page(show(group, is_open=state == "open"), THEMES[theme])
+    assert snap_compare(page, terminal_size=SIZES[size])
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("size", SIZES)
+def test_a_long_conversation(snap_compare: Callable[..., bool], size: str, theme: str) -> None:
+    def fill(transcript: Transcript) -> None:
+        blocks = [block for group in EVERYTHING.values() for block in group]
+        transcript.replace_all(blocks)
+        for block_id in ("edit", "map", "card-done"):
+            transcript.toggle(block_id)
+
+    assert snap_compare(Page(fill, THEMES[theme]), terminal_size=SIZES[size])
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_streaming(snap_compare: Callable[..., bool], theme: str) -> None:
+    def fill(transcript: Transcript) -> None:
+        transcript.add_user("u", "Go on")
+        transcript.begin_reply("r")
+        transcript.append_thinking("r", "First this, then that")
+        transcript.append_text("r", "It begins with a list:\n\n- one\n- two\n\n```py\nx = [1, 2")
+        transcript.flush()
+
+    assert snap_compare(Page(fill, THEMES[theme]), terminal_size=(80, 24))
+
+
+async def _read(pilot: Pilot[None]) -> None:
+    transcript = pilot.app.query_one(Transcript)
+    transcript.focus()
+    await pilot.pause()
+    await pilot.press("k", "k")
+
+
+def test_focus_mode(snap_compare: Callable[..., bool]) -> None:
+    page = Page(show("cards", is_open=False))
+    assert snap_compare(page, terminal_size=(80, 24), run_before=_read)
+
+
+async def _search(pilot: Pilot[None]) -> None:
+    transcript = pilot.app.query_one(Transcript)
+    transcript.search("words")
+    await pilot.pause()
+
+
+def test_search(snap_compare: Callable[..., bool]) -> None:
+    page = Page(show("prose", is_open=True))
+    assert snap_compare(page, terminal_size=(80, 24), run_before=_search)
+
+
+async def _scroll_away(pilot: Pilot[None]) -> None:
+    transcript = pilot.app.query_one(Transcript)
+    transcript.scroll_by(-5)
+    transcript.add_note("new", "Something came")
+    transcript.set_card("more", EVERYTHING["cards"][0].card, CardState.RUNNING)  # type: ignore[union-attr]
+    await pilot.pause()
+
+
+def test_new_things_below(snap_compare: Callable[..., bool]) -> None:
+    page = PageWithLine(show("prose", is_open=False))
+    assert snap_compare(page, terminal_size=(80, 24), run_before=_scroll_away)

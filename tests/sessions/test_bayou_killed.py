@@ -9,6 +9,7 @@ import random
 import select
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from app.sessions.log import SessionLog
+from app.sessions.partial import left_behind
 from app.values.entries import CustomMessageEntry, MessageEntry
 from app.values.wire import to_wire
 from tests.conftest import OUTSIDE
@@ -29,11 +31,11 @@ RUNS = 200 if OUTSIDE.get("BAYOU_LONG") else 20
 class Bayou:
     """One process; its lines as they come."""
 
-    def __init__(self, home: Path, project: Path) -> None:
+    def __init__(self, home: Path, project: Path, *, tokens_per_second: int = 3000) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "app", "--mode", "rpc", "--offline", "--no-extensions"],
             cwd=project,
-            env={**os.environ, **environment(home)},
+            env={**os.environ, **environment(home), "BAYOU_OFFLINE_PACE": str(tokens_per_second)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -56,7 +58,6 @@ def environment(home: Path) -> dict[str, str]:
         "HOME": str(home),
         "BAYOU_AGENT_DIR": str(home / ".bayou" / "agent"),
         "PYTHONPATH": str(ROOT),
-        "BAYOU_OFFLINE_PACE": "3000",
     }
 
 
@@ -130,6 +131,25 @@ def test_what_bayou_had_announced_is_there_after_a_kill(places: tuple[Path, Path
     again.close()
     if seed % 10 == 0:
         check_it_goes_on(home, project, path)
+
+
+def test_what_had_streamed_a_second_before_the_kill_is_offered(places: tuple[Path, Path]) -> None:
+    home, project = places
+    bayou = Bayou(home, project, tokens_per_second=20)
+    bayou.send(type="prompt", message="hello")
+    arrived: list[tuple[float, str]] = []
+    for line in bayou.lines():
+        event = line.get("assistantMessageEvent", {})
+        if event.get("type") == "text_delta":
+            arrived.append((time.monotonic(), event["delta"]))
+            if arrived[-1][0] - arrived[0][0] > 1.5:
+                break
+    bayou.process.kill()
+    bayou.process.wait()
+    old = "".join(delta for moment, delta in arrived if moment < arrived[-1][0] - 1)
+    (path,) = (home / ".bayou" / "agent" / "sessions").glob("*/*.jsonl")
+    partial = left_behind(SessionLog.open(path))
+    assert old and partial is not None and partial.message.text.startswith(old)
 
 
 def test_no_child_outlives_a_killed_bayou(places: tuple[Path, Path]) -> None:

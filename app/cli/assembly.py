@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -15,7 +16,6 @@ from app.engine.jobs_tool import jobs_tool
 from app.engine.places import Places
 from app.engine.prompting import PromptChoice, PromptSource
 from app.engine.retry import RetryPolicy
-from app.engine.runner import Failure
 from app.engine.session import Parts, Session
 from app.engine.toolbox import Toolbox, ToolChoice
 from app.engine.turns import SessionOptions
@@ -31,7 +31,6 @@ from app.resources.settings import LoadedSettings, Settings, load_settings
 from app.resources.themes import Themes, find_themes
 from app.resources.trust import Decision, decide
 from app.sessions.log import SessionLog
-from app.values.messages import AssistantMessage
 from app.values.models import Model, ThinkingLevel, thinking_level
 from tools.registry import builtin_tools
 from tools.shell import ShellSettings
@@ -49,6 +48,7 @@ class Assembled(msgspec.Struct, kw_only=True):
     themes: Themes
     theme: str
     """The name that settings or command line want; may be `system`."""
+    unknown_settings: Mapping[str, Any] = {}
     problems: tuple[str, ...] = ()
     """What a person should be told at the start."""
 
@@ -76,7 +76,7 @@ def assemble(
             choice=choice,
             toolbox=toolbox,
             sections=prompt,
-            classify=_classify,
+            classify=classify,
             options=_session_options(settings),
         )
     )
@@ -109,6 +109,7 @@ def assemble(
         trust=trust,
         themes=themes,
         theme=options.use_theme or settings.display.theme,
+        unknown_settings=loaded.extra,
         problems=problems,
     )
 
@@ -264,15 +265,6 @@ def _compaction(settings: Settings) -> CompactionOptions:
         for key, own in chosen.model_overrides.items()
     }
     return CompactionOptions(mode=chosen.mode, limits=limits, by_model=by_model)
-
-
-def _classify(message: AssistantMessage, model: Model | None) -> Failure:
-    verdict = classify(message, model)
-    return Failure(
-        is_retryable=verdict.is_retryable,
-        retry_after_ms=verdict.retry_after_ms,
-        is_overflow=verdict.is_overflow,
-    )
 
 
 def _restore(session: Session, options: Options) -> None:

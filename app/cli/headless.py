@@ -7,14 +7,19 @@ import sys
 from collections.abc import Sequence
 
 from app.cli.assembly import Assembled, assemble
+from app.cli.extending import extend
 from app.cli.inputs import Input, read_input
 from app.cli.options import Options
 from app.engine.session import Session
+from app.extensions.ports import Mode
+from app.extensions.ui import EventUi, SilentUi
 from app.modes.json_lines import run_json
 from app.modes.printing import run_print
 from app.modes.rpc.serve import run_rpc
 from app.resources.paths import Paths
 from app.sessions.errors import SessionError
+
+_MODES: dict[str, Mode] = {"print": "print", "json": "json", "rpc": "rpc"}
 
 
 async def run_headless(options: Options, paths: Paths, face: str) -> int:
@@ -27,7 +32,7 @@ async def run_headless(options: Options, paths: Paths, face: str) -> int:
     for problem in assembled.problems:
         sys.stderr.write(f"bayou: {problem}\n")
     stopped = _stop_on_signals()
-    work = asyncio.ensure_future(_work(options, assembled, face, given))
+    work = asyncio.ensure_future(_work(options, paths, assembled, face, given))
     await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
     if work.done():
         stopped.cancel()
@@ -39,18 +44,31 @@ async def run_headless(options: Options, paths: Paths, face: str) -> int:
     return code
 
 
-async def _work(options: Options, assembled: Assembled, face: str, given: Input) -> int:
+async def _work(options: Options, paths: Paths, assembled: Assembled, face: str, given: Input) -> int:
     session = assembled.session
+
+    async def prepare() -> None:
+        """After the face listens, so that what extensions ask at their start is heard."""
+        ui = EventUi(session.publish_now) if face == "rpc" else SilentUi(session.publish_now, face)
+        await extend(assembled, options, paths, mode=_MODES[face], ui=ui, shutdown=_stop_soon)
+
     if face == "rpc":
         return await run_rpc(
-            assembled.session, merge=not options.no_merge_deltas, says_ready=options.rpc_ready
+            session, prepare, merge=not options.no_merge_deltas, says_ready=options.rpc_ready
         )
     if not given.prompts:
         sys.stderr.write("bayou: There is no prompt. Give one as an argument or on standard input.\n")
         return 2
     if face == "json":
-        return await run_json(session, given.prompts, given.images, merge=not options.no_merge_deltas)
-    return await run_print(session, given.prompts, given.images)
+        return await run_json(
+            session, prepare, given.prompts, given.images, merge=not options.no_merge_deltas
+        )
+    return await run_print(session, prepare, given.prompts, given.images)
+
+
+def _stop_soon() -> None:
+    """An extension asks bayou to end: the same orderly way as a signal."""
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _stop_on_signals() -> "asyncio.Future[int]":

@@ -14,8 +14,8 @@ Face = Literal["tui", "print", "json", "rpc"]
 
 
 def start(options: Options) -> int:
-    for name in options.extension_flags:
-        raise UsageError(f"Unknown option: --{name}. See bayou --help.")
+    if options.safe and options.extension_flags:
+        raise UsageError(f"Unknown option: --{next(iter(options.extension_flags))}. See bayou --help.")
     cwd = _folder(options)
     paths = Paths.from_env(os.environ, cwd)
     if options.list_models:

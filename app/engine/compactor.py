@@ -15,8 +15,8 @@ from app.compaction.summary import Written, write_summary
 from app.engine.account import Account
 from app.engine.choice import ModelChoice
 from app.engine.conversation import Conversation
-from app.engine.runner import Failure
 from app.engine.summariser import Summariser, SummaryCancelled, SummaryFailed
+from app.providers.classify import Failure
 from app.values.content import text_of
 from app.values.entries import CompactionEntry
 from app.values.events import (

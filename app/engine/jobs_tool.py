@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
-from tools.schema import schema_of
 
 from app.engine.jobs import Job, JobTable
 from tools.base import Tool, ToolContext, ToolError
 from tools.results import Card, TextBlock, ToolResult, text_result
+from tools.schema import schema_of
 
 _TAIL_LINES = 40
 

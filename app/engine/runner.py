@@ -17,6 +17,7 @@ from app.agent.queues import Queues
 from app.engine.conversation import Conversation
 from app.engine.requests import Requests
 from app.engine.retry import Countdown, RetryPolicy
+from app.providers.classify import Failure
 from app.sessions.errors import SessionWriteError
 from app.values.events import (
     AgentEnd,
@@ -37,16 +38,12 @@ from app.values.messages import AssistantMessage, CustomMessage, Message, ToolRe
 Next = Literal["continue", "stop"]
 
 
-class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """What a failed answer means for what happens next."""
-
-    is_retryable: bool = False
-    retry_after_ms: int | None = None
-    is_overflow: bool = False
-
-
 async def _nothing() -> None:
     return None
+
+
+async def _no_more() -> bool:
+    return False
 
 
 async def _no_recovery(message: AssistantMessage) -> bool:
@@ -65,6 +62,8 @@ class Steps(msgspec.Struct, kw_only=True):
     """The answer that is arriving, as far as it has."""
     turn_ended: Callable[[], Awaitable[None]] = _nothing
     """Records what waited for the turn to end."""
+    before_settle: Callable[[], Awaitable[bool]] = _no_more
+    """Asked when nothing is left to do and nothing was aborted; True: one more turn."""
     observe: Callable[[Event], Awaitable[Event]] | None = None
     """Sees each event before it is recorded and may replace a message in it (extensions)."""
 
@@ -94,6 +93,11 @@ class Runner:
     @property
     def is_running(self) -> bool:
         return self._task is not None and not self._task.done()
+
+    @property
+    def abort_signal(self) -> Abort:
+        """The wish to stop of the run that is under way, or was last."""
+        return self._abort
 
     def start(self, prompts: Sequence[Message]) -> None:
         """Begins a run with `prompts`; with none, from the conversation as it stands."""
@@ -136,8 +140,10 @@ class Runner:
             if await self._what_next() == "continue":
                 pending = []
                 continue
-            pending = [] if self._abort.is_set else self._late_messages()
-            if not pending:
+            if self._abort.is_set:
+                return
+            pending = self._late_messages()
+            if not pending and not await self._wants_more():
                 return
 
     async def _consume(self, events: AsyncGenerator[Event, None]) -> None:
@@ -233,6 +239,10 @@ class Runner:
     async def leave_out(self, message: AssistantMessage) -> None:
         """A failed attempt stays in the file but leaves the context."""
         await self._steps.publish(EntryAppended(entry=self.conversation.omit(message.id)))
+
+    async def _wants_more(self) -> bool:
+        wanted = await self._steps.before_settle()
+        return wanted and not isinstance(self.conversation.messages[-1], AssistantMessage)
 
     def _late_messages(self) -> list[Message]:
         """Queued while the last run was ending."""

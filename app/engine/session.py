@@ -15,20 +15,23 @@ from app.agent.ports import Ports
 from app.agent.queues import Aside, QueueName, Queues
 from app.engine.account import Account
 from app.engine.background import tell_agent
+from app.engine.brancher import Brancher
 from app.engine.choice import ModelChoice, restore
 from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
 from app.engine.delivery import Deliveries, Receipt
+from app.engine.intake import Intake, Source, WhileRunning, Words
 from app.engine.jobs import Job, JobTable
 from app.engine.places import Places
 from app.engine.publisher import Listener, Publisher
 from app.engine.requests import Requests
-from app.engine.runner import Failure, Runner, Steps
+from app.engine.runner import Runner, Steps
 from app.engine.shell import UserShell
 from app.engine.stats import ContextUsage, Stats
 from app.engine.summariser import Summariser
 from app.engine.toolbox import Toolbox, file_changed
 from app.engine.turns import SessionOptions, Turns
+from app.providers.classify import Failure
 from app.providers.registry import Registry
 from app.sessions.log import SessionLog
 from app.values.content import Image
@@ -48,7 +51,6 @@ from app.values.messages import (
     BashExecutionMessage,
     CustomMessage,
     Message,
-    UserMessage,
     user_message,
 )
 from app.values.models import Model, ThinkingLevel
@@ -88,6 +90,7 @@ class Session:
         self.toolbox = parts.toolbox
         self.conversation = Conversation(parts.log)
         self.queues = Queues(on_change=self._queues_changed)
+        self.intake = Intake()
         self.account = Account(self.conversation)
         self._classify = parts.classify
         self._publisher = Publisher(self._listener_failed)
@@ -117,6 +120,9 @@ class Session:
             publish=self.publish,
             classify=self._failure,
             context_changed=self.forget_undeliverable,
+        )
+        self.brancher = Brancher(
+            conversation=lambda: self.conversation, choice=parts.choice, summariser=self.summariser
         )
         self.turns.hooks.before_request = self.compactor.before_request
         self.jobs = JobTable(self._tell_of_job, self.publish_now)
@@ -194,30 +200,44 @@ class Session:
         text: str,
         images: Sequence[Image] = (),
         *,
-        while_running: Literal["steer", "follow_up"] | None = None,
+        while_running: WhileRunning | None = None,
+        source: Source = "interactive",
+        expand: bool = True,
     ) -> Disposition:
         """Sends a prompt. Returns once it is accepted; what comes of it arrives as events."""
-        message = _checked(text, images)
+        _require_content(text, images)
+        if self.is_running and while_running is None and not self.intake.is_command(text):
+            raise Refused(
+                "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') "
+                "to queue the message."
+            )
+        words = Words(text=text, images=tuple(images), source=source, while_running=while_running)
+        taken = await self.intake.take(words, expand=expand)
+        if taken is None:
+            return "handled"
+        message = user_message(taken.text, taken.images)
         if self.is_running:
-            if while_running is None:
-                raise Refused(
-                    "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') "
-                    "to queue the message."
-                )
-            self.queues.add("steering" if while_running == "steer" else "follow_up", message)
+            self.queues.add("follow_up" if while_running == "follow_up" else "steering", message)
             return "queued"
         if self.is_compacting:
             raise Refused(
                 "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."
             )
         self._require_model()
+        companions = await self.intake.companions(taken)
         self.compactor.prompt_began()
-        self.runner.start([*self.queues.take_next_turn(), message])
+        self.runner.start([*self.queues.take_next_turn(), *companions, message])
         return "started"
 
     def queue(self, queue: QueueName, text: str, images: Sequence[Image] = ()) -> None:
         """Adds a message to a queue: delivered in this run if one is under way, else with the next."""
-        self.queues.add(queue, _checked(text, images))
+        _require_content(text, images)
+        if self.intake.is_command(text):
+            name = text.split()[0]
+            raise Refused(
+                f'Extension command "{name}" cannot be queued. Use prompt() or execute the command when not streaming.'
+            )
+        self.queues.add(queue, user_message(self.intake.expand(text), tuple(images)))
 
     def resume(self) -> None:
         """Lets the agent go on from the conversation as it stands."""
@@ -251,6 +271,7 @@ class Session:
         """Stops whatever is under way and waits until it has settled. Queued messages stay queued."""
         self.shell.abort()
         self.compactor.abort()
+        self.brancher.abort()
         await self.runner.abort()
 
     async def compact(self, instructions: str | None = None) -> CompactionResult:
@@ -318,8 +339,10 @@ class Session:
         self.conversation.rename(cleaned)
         await self.publish(SessionInfoChanged(name=cleaned or None))
 
-    async def go_to(self, entry_id: str | None) -> str | None:
-        """Moves to a point of the tree; None is before everything.
+    async def go_to(
+        self, entry_id: str | None, *, summarise: bool = False, instructions: str | None = None
+    ) -> str | None:
+        """Moves to a point of the tree; None is before everything. The branch that is left may be summarised there.
 
         Going to a prompt means going before it: its text is returned, for the editor.
         """
@@ -328,7 +351,7 @@ class Session:
         if entry_id is not None:
             target = self.log.navigation(entry_id)
             entry_id, text = target.leaf_id, target.text
-        self.log.move_leaf(entry_id)
+        await self.brancher.leave(entry_id, summarise=summarise, instructions=instructions)
         await self._replaced("tree")
         return text
 
@@ -426,7 +449,6 @@ class Session:
             raise Refused(f"{what} has to wait until the agent is idle. Stop it with Escape first.")
 
 
-def _checked(text: str, images: Sequence[Image]) -> UserMessage:
+def _require_content(text: str, images: Sequence[Image]) -> None:
     if not text.strip() and not images:
         raise Refused("There is nothing to send: the message is empty.")
-    return user_message(text, tuple(images))

@@ -10,7 +10,7 @@ from app.agent.abort import Abort
 from app.compaction.summary import SYSTEM_PROMPT, Written
 from app.engine.choice import ModelChoice
 from app.engine.retry import RetryPolicy
-from app.engine.runner import Failure
+from app.providers.classify import Failure
 from app.providers.contract import Context, Credential, StreamOptions
 from app.providers.credentials import CredentialError
 from app.providers.registry import Registry

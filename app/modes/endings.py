@@ -1,8 +1,12 @@
 """How a run without a screen ends: what went wrong, in words, and as an exit code."""
 
 import sys
+from collections.abc import Awaitable, Callable
 
 from app.values.messages import AssistantMessage
+
+Prepare = Callable[[], Awaitable[None]]
+"""Completes the session once the face listens (extensions)."""
 
 
 def problem_of(message: AssistantMessage | None) -> str | None:

@@ -4,19 +4,25 @@ import sys
 from collections.abc import Sequence
 
 from app.engine.session import Refused, Session
-from app.modes.endings import fail, problem_of
+from app.modes.endings import Prepare, fail, problem_of
 from app.modes.wire_events import EventLines
 from app.values.codec import encode
 from app.values.content import Image
 
 
 async def run_json(
-    session: Session, prompts: Sequence[str], images: Sequence[Image] = (), *, merge: bool = True
+    session: Session,
+    prepare: Prepare,
+    prompts: Sequence[str],
+    images: Sequence[Image] = (),
+    *,
+    merge: bool = True,
 ) -> int:
     """Exits 1 when the last answer failed, with the reason on standard error too."""
     lines = EventLines(write_line, merge=merge)
     write_line(encode(session.log.header))
     session.subscribe(lines.tell, may_slow=True)
+    await prepare()
     try:
         for index, prompt in enumerate(prompts):
             await session.prompt(prompt, images if index == 0 else ())

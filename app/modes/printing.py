@@ -7,13 +7,16 @@ import sys
 from collections.abc import Sequence
 
 from app.engine.session import Refused, Session
-from app.modes.endings import fail, problem_of
+from app.modes.endings import Prepare, fail, problem_of
 from app.values.content import Image
 from app.values.events import AutoRetryStart, Event, Notice
 
 
-async def run_print(session: Session, prompts: Sequence[str], images: Sequence[Image] = ()) -> int:
+async def run_print(
+    session: Session, prepare: Prepare, prompts: Sequence[str], images: Sequence[Image] = ()
+) -> int:
     session.subscribe(_tell_stderr)
+    await prepare()
     try:
         for index, prompt in enumerate(prompts):
             await session.prompt(prompt, images if index == 0 else ())

@@ -113,7 +113,7 @@ async def test_without_a_session_nothing_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--frob"], "Unknown option: --frob"),
+        (["--frob", "-p", "x"], "Unknown option: --frob"),
         (["-q"], "Unknown option: -q. See bayou --help."),
         (["--model"], "--model needs a value: PATTERN."),
         (

@@ -14,6 +14,7 @@ from app.engine.commands.state import Null
 from app.engine.commands.table import COMMANDS
 from app.engine.session import Refused, Session
 from app.engine.shell import ShellBusy
+from app.modes.printing import Prepare
 from app.modes.rpc.host_tools import HostTools, SetHostTools
 from app.modes.rpc.lines import LineWriter, TooLong, claim_stdout, read_lines
 from app.modes.rpc.questions import Questions
@@ -28,10 +29,11 @@ _EXPECTED = (CommandError, Refused, NoModel, ShellBusy, SessionError)
 """Failures whose words are meant for the client."""
 
 
-async def run_rpc(session: Session, *, merge: bool = True, says_ready: bool = False) -> int:
+async def run_rpc(session: Session, prepare: Prepare, *, merge: bool = True, says_ready: bool = False) -> int:
     """Serves until standard input ends."""
     writer = LineWriter(claim_stdout())
     server = Server(session, writer, merge=merge)
+    await prepare()
     if says_ready:
         writer.put(encode_json({"type": "ready", "sessionId": session.log.session_id}))
     try:

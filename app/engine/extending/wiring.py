@@ -1,0 +1,179 @@
+"""Connecting loaded extensions with a session: its hooks ask them, its events reach them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from app.agent.ports import TurnOutcome
+from app.compaction.cut import Preparation
+from app.engine.brancher import Leaving, Opinion
+from app.engine.compactor import Reason, Replacement
+from app.engine.extending.host import SessionHost
+from app.engine.intake import Intake, Words
+from app.engine.session import Session
+from app.extensions import payloads as p
+from app.extensions.bridge import Bridge
+from app.extensions.catalogue import Catalogue
+from app.extensions.runner import Extensions
+from app.values.events import CompactionEnd, CompactionResult, Event
+from app.values.messages import CustomMessage
+
+
+class Wiring:
+    """The hooks of one session, answered by its extensions."""
+
+    def __init__(
+        self,
+        session: Session,
+        extensions: Extensions,
+        host: SessionHost,
+        *,
+        expand: Callable[[str], str],
+        own_sections: dict[str, str],
+    ) -> None:
+        self._session = session
+        self._extensions = extensions
+        self._host = host
+        self._bridge = Bridge(extensions)
+        self._own_sections = own_sections
+        self.catalogue = Catalogue(extensions)
+        self._connect(expand)
+
+    def _connect(self, expand: Callable[[str], str]) -> None:
+        session, bridge = self._session, self._bridge
+        self._extensions.bind(self._host)
+        session.intake = Intake(
+            run_command=self._run_command,
+            is_command=self._is_command,
+            consult=self._consult,
+            expand=expand,
+            companions=self._companions,
+        )
+        hooks = session.turns.hooks
+        hooks.before_tool = bridge.before_tool
+        hooks.after_tool = bridge.after_tool
+        hooks.seal = bridge.seal
+        hooks.after_turn = self._after_turn
+        requests = session.requests.hooks
+        requests.transform = bridge.transform
+        requests.on_payload = bridge.on_payload
+        requests.on_headers = bridge.on_headers
+        requests.on_response = bridge.on_response
+        session.steps.before_settle = self._before_settle
+        session.compactor.consult = self._before_compact
+        session.brancher.consult = self._before_tree
+        session.brancher.told = self._after_tree
+        session.subscribe(self._hear)
+
+    # Words
+
+    def _is_command(self, text: str) -> bool:
+        return text.startswith("/") and _name(text) in self.catalogue.commands()
+
+    async def _run_command(self, text: str) -> bool:
+        return await self.catalogue.run_command(_name(text), text.partition(" ")[2].strip())
+
+    async def _consult(self, words: Words) -> Words | None:
+        if not self._extensions.listens("input"):
+            return words
+        payload = p.Input(
+            text=words.text, images=words.images, source=words.source, while_running=words.while_running
+        )
+        answer = await self._bridge.input(payload)
+        if answer.action == "handled":
+            return None
+        return msgspec.structs.replace(words, text=payload.text, images=tuple(payload.images))
+
+    async def _companions(self, words: Words) -> Sequence[CustomMessage]:
+        if not self._extensions.listens("before_agent_start"):
+            return ()
+        payload = p.BeforeAgentStart(
+            prompt=words.text,
+            images=words.images,
+            system_prompt=self._host.system_prompt(),
+            sections=self._own_sections,
+        )
+        answers = await self._bridge.before_agent_start(payload)
+        return answers.messages
+
+    # Turns
+
+    async def _after_turn(self, outcome: TurnOutcome) -> bool:
+        return await self._bridge.after_turn(outcome)
+
+    async def _before_settle(self) -> bool:
+        """True: one more turn is wanted."""
+        self._host.wants_another_turn = False
+        stays = await self._bridge.before_settle(self._session.conversation.last_assistant)
+        return self._host.wants_another_turn and not stays
+
+    async def _hear(self, event: Event) -> None:
+        await self._extensions.hear(event)
+        if isinstance(event, CompactionEnd) and event.result is None:
+            await self._extensions.emit(
+                "session_compact_failed",
+                p.SessionCompactFailed(
+                    reason=event.reason, error_message=event.error_message, aborted=event.aborted
+                ),
+            )
+
+    # Compaction and the tree
+
+    async def _before_compact(
+        self, preparation: Preparation, reason: Reason, instructions: str | None
+    ) -> Replacement:
+        if not self._extensions.listens("session_before_compact"):
+            return Replacement()
+        payload = p.SessionBeforeCompact(
+            reason=reason,
+            messages=(*preparation.to_summarise, *preparation.turn_prefix),
+            first_kept_entry_id=preparation.first_kept_entry_id or "",
+            tokens_before=preparation.tokens_before,
+            previous_summary=preparation.previous_summary,
+            custom_instructions=instructions,
+            will_retry=reason == "overflow",
+        )
+        answer: Any = await self._extensions.emit("session_before_compact", payload)
+        if answer is None:
+            return Replacement()
+        result = None
+        if answer.compaction is not None:
+            given = answer.compaction
+            result = CompactionResult(
+                summary=given.summary,
+                first_kept_entry_id=given.first_kept_entry_id or preparation.first_kept_entry_id or "",
+                tokens_before=preparation.tokens_before,
+                details=given.details,
+            )
+        return Replacement(is_cancelled=answer.cancel, result=result)
+
+    async def _before_tree(self, leaving: Leaving) -> Opinion:
+        if not self._extensions.listens("session_before_tree"):
+            return Opinion()
+        payload = p.SessionBeforeTree(
+            target_id=leaving.target_id,
+            old_leaf_id=leaving.old_leaf_id,
+            common_ancestor_id=leaving.common_ancestor_id,
+            wants_summary=leaving.wants_summary,
+            custom_instructions=leaving.instructions,
+        )
+        answer: Any = await self._extensions.emit("session_before_tree", payload)
+        if answer is None:
+            return Opinion()
+        return Opinion(
+            is_cancelled=answer.cancel,
+            summary=answer.summary.summary if answer.summary else None,
+            instructions=answer.custom_instructions,
+            label=answer.label,
+        )
+
+    async def _after_tree(self, leaving: Leaving, summary: str | None) -> None:
+        await self._extensions.emit(
+            "session_tree",
+            p.SessionTree(new_leaf_id=leaving.target_id, old_leaf_id=leaving.old_leaf_id, summary=summary),
+        )
+
+
+def _name(text: str) -> str:
+    return text[1:].split(" ", 1)[0].split("\n", 1)[0]

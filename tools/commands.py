@@ -19,6 +19,7 @@ from tools.workspace import Workspace
 R = TypeVar("R")
 
 UPDATE_SECONDS: Final = 0.1
+_LAST_SECONDS: Final = 30.0
 _QUIET_SECONDS: Final = 0.1
 """After the shell has ended: output of a background child is waited for as long as it keeps coming."""
 
@@ -39,17 +40,16 @@ class RunningCommand:
         self.output = output
         self._workspace = workspace
         self._process = process
-        self._drained: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._aborted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._loop = asyncio.get_running_loop()
+        self._drained: asyncio.Future[None] = self._loop.create_future()
+        self._aborted: asyncio.Future[None] = self._loop.create_future()
         self._started = time.monotonic()
         workspace.running.add(process)
 
     def drain(self, descriptor: int, on_data: Callable[[bytes], None] | None = None) -> None:
-        loop = asyncio.get_running_loop()
-
         def ended() -> None:
             try:
-                loop.call_soon_threadsafe(self._set_drained)
+                self._loop.call_soon_threadsafe(self._set_drained)
             except RuntimeError:
                 pass  # The loop is closed: nobody waits any longer.
 
@@ -64,7 +64,11 @@ class RunningCommand:
         return time.monotonic() - self._started
 
     def kill(self) -> None:
-        self._process.kill()
+        """Makes `finish` end the command, without waiting for that; from any thread."""
+        try:
+            self._loop.call_soon_threadsafe(self._set_aborted)
+        except RuntimeError:
+            self._process.kill()  # The loop is closed: nobody else will.
 
     def let_go(self) -> None:
         """The session's shell, if this runs in it, is left to this command; others get a new one."""
@@ -75,9 +79,12 @@ class RunningCommand:
 
     async def abort(self, finishing: "asyncio.Future[CommandOutcome]") -> CommandOutcome:
         """Ends the command with everything that it started; answers what its `finish` does."""
+        self._set_aborted()
+        return await _surely(finishing)
+
+    def _set_aborted(self) -> None:
         if not self._aborted.done():
             self._aborted.set_result(None)
-        return await _surely(finishing)
 
     async def finish(self, timeout: float | None) -> CommandOutcome:
         """Waits for the end, which a time limit, `abort` or a cancellation bring about early."""
@@ -111,14 +118,18 @@ class RunningCommand:
         await _surely(asyncio.ensure_future(self._process.end()))
 
     async def _settle(self) -> bool:
-        """Takes in what is still in the pipe. True if a child lives on with the pipe open."""
+        """Takes in what is still in the pipe. True if something that the command started lives on."""
         while True:
             before = self.output.total_bytes
             done, _ = await asyncio.wait({self._drained}, timeout=_QUIET_SECONDS)
-            if done:
-                return await asyncio.to_thread(self._process.has_survivors)
-            if self.output.total_bytes == before:
-                return await asyncio.to_thread(self._process.has_survivors)
+            is_quiet = self.output.total_bytes == before and not self.output.is_feeding
+            if not done and not is_quiet:
+                continue
+            if await asyncio.to_thread(self._process.has_survivors):
+                return True
+            # Nobody is left to write: the end of the pipe is near, however slow the disk.
+            await asyncio.wait({self._drained}, timeout=_LAST_SECONDS)
+            return False
 
 
 async def _surely(running: "asyncio.Future[R]") -> R:

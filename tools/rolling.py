@@ -53,6 +53,8 @@ class RollingOutput:
         self._problem = ""
         self._is_finished = False
         self.total_bytes = 0
+        self.is_feeding = False
+        """Output was taken from its source and is on its way into here."""
         self.is_complete = threading.Event()
         """Set when the source is at its end."""
 
@@ -75,7 +77,9 @@ class RollingOutput:
             waiting.register(descriptor, select.POLLIN)
             waiting.poll()
             while count := os.readv(descriptor, [buffer]):
+                self.is_feeding = True
                 self.feed(view[:count])
+                self.is_feeding = False
                 if on_data:
                     on_data(bytes(view[:count]))
         except OSError:

@@ -171,12 +171,12 @@ class ExtensionApi:
         """Models, and where needed the adapter that speaks to them."""
         self._register("provider", self._extension.providers, spec.name, spec)
         if self._all.host is not None:
-            self._all.host.add_provider(spec, self._extension.owner)
+            self._all.host.add_provider(spec, self._extension.owner_of(spec.name))
 
     def unregister_provider(self, name: str) -> None:
         self._extension.require_open()
         if self._extension.providers.pop(name, None) is not None and self._all.host is not None:
-            self._all.host.remove_provider(name, self._extension.owner)
+            self._all.host.remove_owner(self._extension.owner_of(name))
 
     def autocomplete(self, complete: Callable[..., Any]) -> Callable[..., Any]:
         """`complete(text, cursor)` gives more suggestions for the editor: texts or `Completion`s, also async."""

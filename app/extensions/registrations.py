@@ -112,6 +112,10 @@ class Extension:
         """Names this extension in this epoch, for the host's tables."""
         return f"extension:{self.source.name}#{self.epoch}"
 
+    def owner_of(self, provider: str) -> str:
+        """Providers have owners of their own, so that each can be taken back alone."""
+        return f"{self.owner}/{provider}"
+
     def require_open(self) -> None:
         if not self.is_open:
             raise StaleExtension(

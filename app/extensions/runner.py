@@ -60,7 +60,7 @@ class Extensions:
             for tool in extension.tools.values():
                 host.add_tool(tool, extension.owner)
             for spec in extension.providers.values():
-                host.add_provider(spec, extension.owner)
+                host.add_provider(spec, extension.owner_of(spec.name))
 
     # Loading
 
@@ -129,6 +129,8 @@ class Extensions:
             else:
                 del self._handlers[name]
         if self.host is not None:
+            for provider in extension.providers:
+                self.host.remove_owner(extension.owner_of(provider))
             self.host.remove_owner(extension.owner)
 
     # Hooks

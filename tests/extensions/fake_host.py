@@ -258,9 +258,6 @@ class FakeHost:
     def add_provider(self, spec: Any, owner: str) -> None:
         self.providers[spec.name] = owner
 
-    def remove_provider(self, name: str, owner: str) -> None:
-        self.providers.pop(name, None)
-
     def remove_owner(self, owner: str) -> None:
         self.tool_table = {name: entry for name, entry in self.tool_table.items() if entry[0] != owner}
         self.providers = {name: whose for name, whose in self.providers.items() if whose != owner}

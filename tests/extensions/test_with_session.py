@@ -1,0 +1,261 @@
+"""Extensions in a real session over a scripted model: what they are told, and when the model reads what they say."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.engine.extending.host import SessionHost
+from app.engine.extending.wiring import Wiring
+from app.extensions.builtin import file_maps, read_recovery
+from app.extensions.builtin.file_maps import FileMap
+from app.extensions.guard import Limits
+from app.extensions.hooks import HOOKS, SESSION_EVENTS
+from app.extensions.public import ExtensionApi
+from app.extensions.runner import Extensions
+from app.extensions.ui import SilentUi
+from app.providers.contract import Context
+from app.providers.scripted import call, say
+from app.values.content import text_of
+from app.values.events import ExtensionError, Notice
+from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage
+from tests.engine.stage import Play
+from tests.extensions.conftest import source
+from tools.registry import builtin_tools
+
+
+class Theatre:
+    """A session with extensions, and what the model was asked with."""
+
+    def __init__(self, folder: Path, *responses: Any) -> None:
+        self.asked: list[Context] = []
+        self.play = Play(folder, *(self._noting(response) for response in responses), tools=builtin_tools())
+        self.extensions = Extensions(limits=Limits(answer=1, slow_answer=1, block=0.5))
+
+    def _noting(self, response: Any) -> Any:
+        def made(context: Context, count: int) -> Any:
+            self.asked.append(context)
+            return response(context, count) if callable(response) else response
+
+        return made
+
+    async def load(self, *functions: Callable[..., Any]) -> None:
+        await self.extensions.load([source(function, function.__name__) for function in functions])
+        host = SessionHost(
+            self.play.session,
+            mode="print",
+            ui=SilentUi(self.play.session.publish_now),
+            settings=dict,
+            is_trusted=True,
+            shutdown=lambda: None,
+            reload=lambda: None,
+        )
+        Wiring(self.play.session, self.extensions, host, expand=lambda text: text, own_sections={})
+
+    async def prompt(self, text: str) -> None:
+        await self.play.prompt(text)
+        await self.play.session.drain()
+
+    def read(self, number: int = -1) -> list[str]:
+        """What the model read with a request, shortly: role or type, and the beginning of the text."""
+        return [described(message) for message in self.asked[number].messages]
+
+
+def described(message: Any) -> str:
+    match message:
+        case CustomMessage():
+            return f"{message.custom_type}: {text_of(message.content)[:40]}"
+        case ToolResultMessage():
+            return f"result {message.tool_call_id}: {text_of(message.content)[:40]}"
+        case UserMessage():
+            return f"user: {text_of(message.content)}"
+        case AssistantMessage():
+            return "assistant"
+        case _:
+            return type(message).__name__
+
+
+def maps(api: ExtensionApi) -> None:
+    """bayou's own extension over a mapper that takes longer for the first file than for the others."""
+
+    def make(path: Path, seconds: float, limit: int, is_stopped: Callable[[], bool]) -> FileMap:
+        return FileMap(text=f"outline of {path.name}", details={"filePath": str(path)})
+
+    file_maps.register(api, make)
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> list[str]:
+    """Three files over the limits."""
+    for name in "abc":
+        (tmp_path / f"{name}.txt").write_text(f"{name}\n" * 3000)
+    return ["a.txt", "b.txt", "c.txt"]
+
+
+async def test_three_large_reads_all_complete_and_three_maps_follow_in_the_same_request(
+    tmp_path, large
+) -> None:
+    a, b, c = large
+    reads = call("read", "1", path=a) + call("read", "2", path=b) + call("read", "3", path=c)
+    theatre = Theatre(tmp_path, reads, say("done"))
+    await theatre.load(maps)
+    await theatre.prompt("look")
+    assert len(theatre.asked) == 2
+    assert [line.split("\n")[0] for line in theatre.read()][-6:] == [
+        "result 1: a",
+        "result 2: b",
+        "result 3: c",
+        "file-map: outline of a.txt",
+        "file-map: outline of b.txt",
+        "file-map: outline of c.txt",
+    ]
+    kinds = [line["type"] for line in theatre.play.lines()]
+    assert kinds.count("custom_message") == 3
+
+
+async def test_targeted_and_small_reads_have_no_map(tmp_path, large) -> None:
+    (tmp_path / "small.txt").write_text("x\n")
+    reads = call("read", "1", path="a.txt", offset=5) + call("read", "2", path="small.txt")
+    theatre = Theatre(tmp_path, reads + call("read", "3", path="."), say("done"))
+    await theatre.load(maps)
+    await theatre.prompt("look")
+    assert not [line for line in theatre.read() if line.startswith("file-map")]
+
+
+async def test_reads_that_steering_skipped_are_asked_for_again(tmp_path, large) -> None:
+    """With `interruptMode: immediate`; the follow-up comes when the agent would otherwise stop."""
+    reads = call("read", "1", path="a.txt") + call("read", "2", path="b.txt", offset=7)
+    theatre = Theatre(tmp_path, reads, say("ok"), say("reading again"))
+    theatre.play.session.options.interrupt_mode = "immediate"
+
+    def interrupts(api: ExtensionApi) -> None:
+        @api.on("tool_call")
+        async def steer(event: Any, context: Any) -> None:
+            if event.tool_call_id == "1":
+                await api.send_user_message("wait, look here first", deliver_as="steer")
+
+    await theatre.load(interrupts, read_recovery.extension)
+    await theatre.prompt("look")
+    recovery = [message for message in theatre.asked[2].messages if isinstance(message, CustomMessage)]
+    assert len(recovery) == 1
+    assert '- read("a.txt")\n- read("b.txt", offset=7)' in text_of(recovery[0].content)
+    assert "user: wait, look here first" in theatre.read(1)
+    assert not any(isinstance(message, CustomMessage) for message in theatre.asked[1].messages)
+
+
+async def test_a_gate_tells_the_model_why(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, call("bash", "1", command="rm -rf x"), say("ok"))
+
+    def gate(api: ExtensionApi) -> None:
+        api.on("tool_call", lambda event, context: {"block": True, "reason": "not today"})
+
+    await theatre.load(gate)
+    await theatre.prompt("go")
+    assert theatre.read()[-1] == "result 1: not today"
+
+
+async def test_a_tool_a_command_and_words_of_an_extension(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, call("shout", "1", text="hey"), say("ok"))
+    ran: list[str] = []
+
+    def mine(api: ExtensionApi) -> None:
+        api.tool("shout", "Shouts", schema={"type": "object", "properties": {"text": {"type": "string"}}})(
+            lambda arguments, context: arguments["text"].upper()
+        )
+        api.command("go")(lambda arguments, context: ran.append(arguments))
+        api.on("input", lambda event, context: {"action": "transform", "text": event.text + ", please"})
+        api.on(
+            "before_agent_start",
+            lambda event, context: {"message": CustomMessage(custom_type="note", content="be quick")},
+        )
+
+    await theatre.load(mine)
+    await theatre.play.session.prompt("/go now")
+    assert ran == ["now"]
+    await theatre.prompt("shout")
+    assert "note: be quick" in theatre.read(0)
+    assert "user: shout, please" in theatre.read(0)
+    assert theatre.read()[-1] == "result 1: HEY"
+
+
+async def test_delivery_can_be_waited_for(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, say("ok"), say("thanks"))
+    receipts: list[Any] = []
+    waiting: list[asyncio.Task[Any]] = []
+
+    def mine(api: ExtensionApi) -> None:
+        async def send() -> None:
+            message_id = await api.send_message(
+                "news", "it is done", deliver_as="follow_up", trigger_turn=True
+            )
+            receipts.append(await api.wait_for_delivery(message_id, 5))
+
+        @api.on("turn_end")
+        def later(event: Any, context: Any) -> None:
+            if not waiting:
+                waiting.append(asyncio.ensure_future(send()))
+
+    await theatre.load(mine)
+    await theatre.prompt("go")
+    await theatre.play.session.wait_until_idle()
+    await waiting[0]
+    assert receipts
+    assert "news: it is done" in theatre.read()
+
+
+async def test_one_that_raises_everywhere_leaves_the_run_whole(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("content")
+    theatre = Theatre(tmp_path, call("read", "1", path="a.txt"), say("fine"))
+
+    def broken(api: ExtensionApi) -> None:
+        for name in [*HOOKS, *SESSION_EVENTS]:
+            if HOOKS.get(name) is None or HOOKS[name].kind != "gate":
+                api.on(name, lambda event, context: 1 / 0)
+
+    await theatre.load(broken)
+    await theatre.prompt("go")
+    last = theatre.play.session.messages[-1]
+    assert isinstance(last, AssistantMessage) and last.text == "fine"
+    assert theatre.read()[-1] == "result 1: content"
+    errors = theatre.play.all(ExtensionError)
+    assert {"tool_result", "message_end", "context", "turn_end", "agent_start"} <= {
+        error.event for error in errors
+    }
+    assert len({(error.event, error.error) for error in errors}) == len(errors)
+
+
+async def test_a_reload_during_a_run(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, call("old", "1"), call("new", "2"), say("ok"))
+
+    def after(api: ExtensionApi) -> None:
+        api.tool("new", "x")(lambda arguments, context: "from the new one")
+
+    def before(api: ExtensionApi) -> None:
+        @api.tool("old", "x")
+        async def old(arguments: Any, context: Any) -> str:
+            await theatre.extensions.reload([source(after, "after")])
+            return "from the old one"
+
+    await theatre.load(before)
+    await theatre.prompt("go")
+    lines = theatre.read()
+    assert lines[-1] == "result 2: from the new one"
+    assert "result 1: from the old one" in lines
+    assert not theatre.play.all(ExtensionError)
+
+
+async def test_where_nobody_can_be_asked_it_is_said_once(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, say("a"), say("b"))
+
+    def asks(api: ExtensionApi) -> None:
+        @api.on("input")
+        async def ask(event: Any, context: Any) -> None:
+            assert await context.ui.confirm("Sure?") is False
+
+    await theatre.load(asks)
+    await theatre.prompt("one")
+    await theatre.prompt("two")
+    notices = [event.text for event in theatre.play.all(Notice)]
+    assert notices == ["An extension asked for a confirmation, which print mode does not have."]

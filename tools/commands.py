@@ -125,7 +125,7 @@ class RunningCommand:
             is_quiet = self.output.total_bytes == before and not self.output.is_feeding
             if not done and not is_quiet:
                 continue
-            if await asyncio.to_thread(self._process.has_survivors):
+            if await asyncio.to_thread(self._process.has_survivors, is_output_open=not done):
                 return True
             # Nobody is left to write: the end of the pipe is near, however slow the disk.
             await asyncio.wait({self._drained}, timeout=_LAST_SECONDS)

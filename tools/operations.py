@@ -91,8 +91,11 @@ class RunningProcess(Protocol):
         """The same at once, without waiting."""
         ...
 
-    def has_survivors(self) -> bool:
-        """Whether something that it started still runs."""
+    def has_survivors(self, *, is_output_open: bool) -> bool:
+        """After its end: whether something that it started still runs.
+
+        `is_output_open`: somebody still holds what it wrote to, which for a shared shell is all that can tell.
+        """
         ...
 
 

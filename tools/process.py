@@ -38,7 +38,7 @@ class LocalProcess:
         processtree.kill(self.pid, self._mark)
         self._guard.forget(self._mark)
 
-    def has_survivors(self) -> bool:
+    def has_survivors(self, *, is_output_open: bool) -> bool:
         if processtree.members(self.pid, self._mark):
             return True
         self._guard.forget(self._mark)

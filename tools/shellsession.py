@@ -147,8 +147,8 @@ class SessionCommand:
         self._process.kill()
         self._unblock()
 
-    def has_survivors(self) -> bool:
-        return False
+    def has_survivors(self, *, is_output_open: bool) -> bool:
+        return is_output_open
 
     def _unblock(self) -> None:
         """Lets a reader go that waits for output which will never be written."""

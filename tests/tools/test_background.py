@@ -198,6 +198,15 @@ async def test_a_command_gone_to_the_background_takes_its_shell_along(
     await until(lambda: not Path(f"/proc/{shell}").exists())
 
 
+async def test_a_persistent_shell_waits_for_no_background_child(hands: Hands, workspace: Workspace) -> None:
+    workspace.shell = ShellSettings(is_persistent=True)
+    text = await hands.text("bash", command="sleep 600.999 & echo started")
+    assert text.startswith("started\n\n[Processes started by this command still run")
+    assert await hands.text("bash", command="jobs -p | wc -l") == "1"
+    workspace.close()
+    await until_gone("600.999")
+
+
 async def test_persistent_shells_are_not_shared_by_sessions(project: Path) -> None:
     settings = ShellSettings(is_persistent=True)
     one, other = Workspace(project, shell=settings), Workspace(project, shell=settings)

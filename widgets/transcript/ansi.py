@@ -42,6 +42,11 @@ def read(text: str) -> tuple[str, list[Run]]:
     return "".join(parts), runs
 
 
+def plain(text: str) -> str:
+    """Only the text."""
+    return read(text)[0] if not text.isascii() or "\x1b" in text or "\r" in text else text
+
+
 def _write(parts: list[str], runs: list[Run], text: str, key: str, at: int) -> int:
     if text:
         parts.append(text)

@@ -20,7 +20,7 @@ from tools.results import (
     TextBlock,
     TreeBlock,
 )
-from widgets.transcript import cards
+from widgets.transcript import ansi, cards
 from widgets.transcript.blocks import (
     Block,
     CardBlock,
@@ -290,12 +290,14 @@ def search_text(block: Block) -> str:
 
 def _raw_part(part: CardPart) -> str:
     match part:
-        case TextBlock() | MarkdownBlock() | FileBlock() | MapBlock():
+        case TextBlock():
+            return ansi.plain(part.text)
+        case MarkdownBlock() | FileBlock() | MapBlock():
             return part.text
         case DiffBlock():
             return part.diff
         case CommandBlock():
-            return f"$ {part.command}\n{part.output}"
+            return f"$ {part.command}\n{ansi.plain(part.output)}"
         case ListBlock():
             return "\n".join(part.items)
         case TreeBlock():
@@ -331,7 +333,13 @@ def size(block: Block, *, is_open: bool) -> Size:
 
 
 def _sized_part(part: CardPart) -> str:
-    return part.output if isinstance(part, CommandBlock) else _raw_part(part)
+    match part:
+        case CommandBlock():
+            return part.output
+        case TextBlock():
+            return part.text
+        case _:
+            return _raw_part(part)
 
 
 def _sum(lines: int, texts: list[str]) -> Size:

@@ -1,0 +1,227 @@
+"""Keys and mouse: moving, focusing, copying, searching, clicking."""
+
+import pytest
+from textual.geometry import Offset
+from textual.selection import Selection
+
+from tests.widgets.transcript.page import CARDS, CUSTOM, ENDINGS, PROSE, Page, PageWithLine
+from tests.widgets.transcript.test_view import lines, many
+from widgets.transcript.blocks import Block, NoteBlock, Prose, ReplyBlock, UserBlock
+from widgets.transcript.view import Transcript
+
+CODE = "Look:\n\n```py\nx = 1\n\ty = 2\n```\n\nand\n\n```\nsecond\n```\n"
+
+
+def reply(block_id: str, text: str) -> Block:
+    return ReplyBlock(id=block_id, parts=(Prose(text=text),))
+
+
+async def test_prompts_are_jumped_to() -> None:
+    page = Page(lambda transcript: transcript.replace_all(many(60)))
+    async with page.run_test(size=(60, 12)):
+        transcript = page.transcript
+        transcript.action_prompt(-1)
+        first = lines(transcript)[0]
+        assert first.startswith("› Question")
+        transcript.action_prompt(-1)
+        assert lines(transcript)[0].startswith("› Question")
+        transcript.action_prompt(1)
+        assert lines(transcript)[0] == first
+        transcript.action_go_home()
+        assert lines(transcript)[0] == "› Question 0"
+        transcript.action_go_end()
+        assert transcript.is_following
+
+
+async def test_focus_mode_moves_block_by_block_and_acts_on_one() -> None:
+    page = PageWithLine(
+        lambda transcript: transcript.replace_all([UserBlock(id="u", text="Ask"), reply("r", CODE)])
+    )
+    async with page.run_test(size=(60, 20)) as pilot:
+        transcript = page.transcript
+        transcript.focus()
+        await pilot.pause()
+        assert transcript.cursor == "r"
+        await pilot.press("y")
+        assert page.last(Transcript.CopyRequested).text == "Look:\n\nx = 1\n\ty = 2\n\nand\n\nsecond"
+        await pilot.press("c")
+        assert page.last(Transcript.CopyRequested).text == "x = 1\n\ty = 2"
+        await pilot.press("c")
+        assert page.last(Transcript.CopyRequested).text == "second"
+        await pilot.press("r")
+        assert page.last(Transcript.CopyRequested).text == CODE
+        await pilot.press("k", "e")
+        assert page.last(Transcript.BranchRequested).block_id == "u"
+        await pilot.press("enter")
+        assert page.last(Transcript.FullScreenRequested).text == "Ask"
+        assert lines(transcript)[0].startswith("▌")
+        await pilot.press("escape")
+        assert not page.last(Transcript.FocusModeChanged).is_on
+
+
+async def test_keys_open_and_close_the_focused_block() -> None:
+    page = PageWithLine(lambda transcript: transcript.replace_all(CARDS))
+    async with page.run_test(size=(60, 30)) as pilot:
+        transcript = page.transcript
+        transcript.focus()
+        await pilot.pause()
+        await pilot.press("o")
+        assert "plain [bold]text" in transcript.dump_viewport()
+        await pilot.press("o")
+        assert "plain [bold]text" not in transcript.dump_viewport()
+
+
+async def test_moving_goes_through_a_block_that_is_higher_than_the_view() -> None:
+    long = reply("long", "\n\n".join(f"Paragraph {number}" for number in range(30)))
+    page = PageWithLine(lambda transcript: transcript.replace_all([UserBlock(id="u", text="x"), long]))
+    async with page.run_test(size=(60, 14)) as pilot:
+        transcript = page.transcript
+        transcript.focus()
+        await pilot.pause()
+        seen = transcript.dump_viewport()
+        for _ in range(12):
+            await pilot.press("k")
+            seen += transcript.dump_viewport()
+        assert transcript.cursor == "u"
+        assert all(f"Paragraph {number}" in seen for number in range(30))
+
+
+async def test_the_last_answer_is_copied_as_markdown() -> None:
+    page = Page(lambda transcript: transcript.replace_all([reply("a", "old"), reply("b", "*new*"), *CARDS]))
+    async with page.run_test(size=(60, 12)) as pilot:
+        page.transcript.copy_last_answer()
+        await pilot.pause()
+        assert page.last(Transcript.CopyRequested).text == "*new*"
+
+
+async def test_clicking_a_header_opens_its_card_and_clicking_a_symbol_tells_of_it() -> None:
+    page = Page(lambda transcript: transcript.replace_all(CUSTOM))
+    async with page.run_test(size=(60, 20)) as pilot:
+        transcript = page.transcript
+        await pilot.click(Transcript, offset=(4, 0))
+        assert "1-80  class App" in lines(transcript)[1]
+        await pilot.click(Transcript, offset=(12, 2))
+        chosen = page.last(Transcript.SymbolChosen)
+        assert (chosen.path, chosen.first_line, chosen.last_line) == ("src/app.py", 12, 40)
+
+
+async def test_clicking_links_and_retries() -> None:
+    page = Page(lambda transcript: transcript.replace_all([reply("r", "see [here](http://a.b)"), ENDINGS[2]]))
+    async with page.run_test(size=(60, 20)) as pilot:
+        await pilot.click(Transcript, offset=(8, 0))
+        assert page.last(Transcript.LinkChosen).href == "http://a.b"
+        await pilot.click(Transcript, offset=(6, 4))
+        assert page.last(Transcript.RetryRequested).block_id == "error"
+
+
+async def test_dragging_selects_the_logical_text_across_blocks() -> None:
+    text = "- a list item that is long enough to be wrapped by the width\n\n```\n  code\n```"
+    page = Page(
+        lambda transcript: transcript.replace_all([UserBlock(id="u", text="Ask this"), reply("r", text)])
+    )
+    async with page.run_test(size=(40, 12)) as pilot:
+        transcript = page.transcript
+        await pilot.mouse_down(Transcript, offset=(6, 0))
+        await pilot.hover(Transcript, offset=(20, 5))
+        await pilot.mouse_up(Transcript, offset=(20, 5))
+        await pilot.pause()
+        assert transcript.selected_text() == (
+            "this\n\n• a list item that is long enough to be wrapped by the width\n\n  code"
+        )
+
+
+async def test_a_selection_survives_what_streams_below() -> None:
+    page = Page(lambda transcript: transcript.replace_all([NoteBlock(id="n", text="keep these words")]))
+    async with page.run_test(size=(40, 6)) as pilot:
+        transcript = page.transcript
+        page.screen.selections = {transcript: Selection(Offset(5, 0), Offset(10, 0))}
+        transcript.begin_reply("r")
+        transcript.append_text("r", "\n\n".join(["many"] * 20))
+        transcript.flush()
+        await pilot.pause()
+        assert transcript.selected_text() == "these"
+
+
+@pytest.mark.parametrize(("times", "expected"), [(2, "words.here"), (3, "Two words.here and more")])
+async def test_two_clicks_select_a_word_three_a_line(times: int, expected: str) -> None:
+    page = Page(lambda transcript: transcript.replace_all([reply("r", "One\n\nTwo words.here and more")]))
+    async with page.run_test(size=(60, 8)) as pilot:
+        await pilot.click(Transcript, offset=(8, 2), times=times)
+        assert page.transcript.selected_text() == expected
+
+
+async def test_search_finds_what_is_not_drawn_and_opens_it() -> None:
+    page = Page(lambda transcript: transcript.replace_all([*CARDS, *many(60)]))
+    async with page.run_test(size=(60, 12)) as pilot:
+        transcript = page.transcript
+        transcript.search("failed two")
+        await pilot.pause()
+        found = page.last(Transcript.SearchChanged)
+        assert (found.count, found.current) == (1, 1)
+        assert "FAILED two" in transcript.dump_viewport()
+
+
+async def test_search_steps_through_hits_in_both_directions() -> None:
+    page = Page(lambda transcript: transcript.replace_all(many(60)))
+    async with page.run_test(size=(60, 12)) as pilot:
+        transcript = page.transcript
+        transcript.action_go_home()
+        transcript.search("Question")
+        await pilot.pause()
+        assert (page.last(Transcript.SearchChanged).count, page.last(Transcript.SearchChanged).current) == (
+            12,
+            1,
+        )
+        transcript.action_next_hit(1)
+        await pilot.pause()
+        assert page.last(Transcript.SearchChanged).current == 2
+        transcript.action_next_hit(-1)
+        transcript.action_next_hit(-1)
+        await pilot.pause()
+        assert page.last(Transcript.SearchChanged).current == 12
+        assert "Question 55" in transcript.dump_viewport()
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [("words", 2), ("Words", 0), ("re:n[ae]me", 3), ("strong and wrong", 1), ("nothing", 0)],
+)
+async def test_search_knows_case_patterns_and_drawn_text(query: str, count: int) -> None:
+    page = Page(lambda transcript: transcript.replace_all([PROSE[1]]))
+    async with page.run_test(size=(60, 40)) as pilot:
+        page.transcript.search(query.replace("strong and wrong", "soft, strong"))
+        await pilot.pause()
+        assert page.last(Transcript.SearchChanged).count == count
+
+
+async def test_a_bad_pattern_is_told() -> None:
+    page = Page(lambda transcript: transcript.replace_all(PROSE))
+    async with page.run_test(size=(60, 12)) as pilot:
+        page.transcript.search("re:(")
+        await pilot.pause()
+        assert page.last(Transcript.SearchChanged).problem
+
+
+async def test_wide_tables_are_scrolled_sideways() -> None:
+    table = "|" + "column|" * 20 + "\n|" + "---|" * 20 + "\n|" + "|".join(f"cell{n}" for n in range(20)) + "|"
+    page = PageWithLine(lambda transcript: transcript.replace_all([reply("r", table)]))
+    async with page.run_test(size=(40, 12)) as pilot:
+        transcript = page.transcript
+        assert "›" in transcript.dump_viewport()
+        transcript.focus()
+        await pilot.pause()
+        await pilot.press(*["l"] * 30)
+        assert "cell19" in transcript.dump_viewport()
+        assert "›" not in transcript.dump_viewport()
+
+
+async def test_the_wheel_scrolls_and_releases_the_end() -> None:
+    page = Page(lambda transcript: transcript.replace_all(many(40)))
+    async with page.run_test(size=(60, 12)) as pilot:
+        transcript = page.transcript
+        y = transcript.scroll_offset.y
+        await pilot._post_mouse_events(
+            [__import__("textual.events").events.MouseScrollUp], Transcript, offset=(5, 5)
+        )
+        assert transcript.scroll_offset.y == y - 3
+        assert not transcript.is_following

@@ -1,0 +1,265 @@
+"""The transcript in an application: following, staying put, opening, streaming."""
+
+from tests.widgets.transcript.page import BASH, CARDS, EVERYTHING, PROSE, READ, Page
+from tools.results import Card
+from widgets.transcript.blocks import Block, CardState, CustomKind, Failure, NoteBlock, ReplyState, UserBlock
+from widgets.transcript.view import Transcript
+
+SIZE = (60, 12)
+
+
+def many(count: int) -> list[Block]:
+    return [
+        UserBlock(id=f"b{number}", text=f"Question {number}")
+        if number % 5 == 0
+        else NoteBlock(id=f"b{number}", text=f"Line {number} " + "and words " * (number % 9))
+        for number in range(count)
+    ]
+
+
+def lines(transcript: Transcript) -> list[str]:
+    return transcript.dump_viewport().split("\n")
+
+
+def rows(transcript: Transcript) -> list[str]:
+    """All rows, the blank ones at the end too."""
+    shown = lines(transcript)
+    return shown + [""] * (transcript.size.height - len(shown))
+
+
+async def test_a_conversation_reads_like_this() -> None:
+    page = Page()
+    async with page.run_test(size=(60, 20)):
+        transcript = page.transcript
+        transcript.add_user("u1", "Fix the tests")
+        transcript.begin_reply("r1")
+        transcript.append_thinking("r1", "Where are they?")
+        page.now += 7
+        transcript.append_text("r1", "I will **look**.")
+        transcript.flush()
+        transcript.finish_reply("r1")
+        transcript.set_card("c1", READ, CardState.RUNNING)
+        transcript.set_card("c1", READ, CardState.DONE, timing="0.1 s")
+        transcript.add_custom("m1", CustomKind.FILE_MAP, Card(title="map", subject="app.py"))
+        transcript.add_note("n1", "Model changed")
+        assert transcript.dump_viewport() == (
+            "› Fix the tests\n"
+            "\n"
+            "▸ Thought for 0 s\n"
+            "\n"
+            "  I will look.\n"
+            "\n"
+            "✓ read src/app.py:10-12 · 3 of 120 lines · 0.1 s\n"
+            "≡ map app.py\n"
+            "\n"
+            "· Model changed"
+        )
+
+
+async def test_the_view_follows_the_end_until_it_is_scrolled_up() -> None:
+    page = Page(lambda transcript: transcript.replace_all(many(50)))
+    async with page.run_test(size=SIZE) as pilot:
+        transcript = page.transcript
+        assert rows(transcript)[-1].startswith("  and words") or "Line 49" in transcript.dump_viewport()
+        transcript.scroll_by(-1)
+        assert not transcript.is_following
+        before = rows(transcript)
+        transcript.add_note("new", "Something came")
+        await pilot.pause()
+        assert rows(transcript)[:-1] == before[:-1]
+        assert rows(transcript)[-1].endswith("↓ 1 new · End")
+        transcript.follow()
+        assert transcript.is_following
+        assert lines(transcript)[-1] == "· Something came"
+
+
+async def test_scrolling_back_to_the_end_follows_again() -> None:
+    page = Page(lambda transcript: transcript.replace_all(many(50)))
+    async with page.run_test(size=SIZE):
+        transcript = page.transcript
+        transcript.scroll_by(-4)
+        transcript.scroll_by(3)
+        assert not transcript.is_following
+        transcript.scroll_by(1)
+        assert transcript.is_following
+
+
+async def test_what_is_read_stays_put_while_a_reply_streams_below() -> None:
+    page = Page(lambda transcript: transcript.replace_all(many(50)))
+    async with page.run_test(size=SIZE) as pilot:
+        transcript = page.transcript
+        transcript.begin_reply("r")
+        transcript.scroll_by(-5)
+        before = rows(transcript)[:-1]
+        for number in range(30):
+            transcript.append_text("r", f"Paragraph {number}\n\n")
+            transcript.flush()
+            await pilot.pause()
+            assert rows(transcript)[:-1] == before
+        transcript.finish_reply("r")
+        assert rows(transcript)[:-1] == before
+
+
+async def test_a_block_above_may_grow_without_moving_the_view() -> None:
+    page = Page(lambda transcript: transcript.replace_all([*CARDS, *many(40)]))
+    async with page.run_test(size=SIZE):
+        transcript = page.transcript
+        transcript.scroll_by(-10)
+        before = lines(transcript)
+        transcript.toggle("bash")
+        transcript.remove_block("edit")
+        assert lines(transcript) == before
+
+
+async def test_opening_a_card_keeps_its_line_where_it_is() -> None:
+    page = Page(lambda transcript: transcript.replace_all([*many(20), *CARDS]))
+    async with page.run_test(size=SIZE):
+        transcript = page.transcript
+        row = next(index for index, line in enumerate(lines(transcript)) if "bash make test" in line)
+        transcript.toggle("bash")
+        assert "bash make test" in lines(transcript)[row]
+        assert "$ make test" in lines(transcript)[row + 1]
+        transcript.toggle("bash")
+        assert "bash make test" in lines(transcript)[row]
+        assert transcript.is_following
+
+
+async def test_resizing_keeps_the_text_under_the_eye() -> None:
+    page = Page(lambda transcript: transcript.replace_all(many(80)))
+    async with page.run_test(size=SIZE) as pilot:
+        transcript = page.transcript
+        transcript.action_go_home()
+        for _ in range(3):
+            transcript.action_page(1)
+        top = next(line for line in lines(transcript) if "Line" in line).split(" and")[0]
+        for width in (40, 100, 30, 60):
+            await pilot.resize_terminal(width, 12)
+            await pilot.pause()
+            assert any(top in line for line in lines(transcript)[:3])
+
+
+async def test_opened_blocks_stay_open() -> None:
+    page = Page(lambda transcript: transcript.replace_all(CARDS))
+    async with page.run_test(size=(60, 40)) as pilot:
+        transcript = page.transcript
+        transcript.toggle("bash")
+        await pilot.resize_terminal(80, 30)
+        transcript.add_note("n", "more")
+        transcript.set_card("bash", BASH, CardState.DONE)
+        transcript.replace_all(CARDS)
+        assert "$ make test" in transcript.dump_viewport()
+        transcript.expand_tools(True)
+        transcript.action_go_home()
+        assert "import os" in transcript.dump_viewport()
+        transcript.expand_tools(False)
+        assert "$ make test" not in transcript.dump_viewport()
+
+
+async def test_opening_all_thinking_leaves_tools_alone() -> None:
+    page = Page(lambda transcript: transcript.replace_all([*PROSE, *CARDS]))
+    async with page.run_test(size=(60, 60)):
+        transcript = page.transcript
+        transcript.expand_thinking(True)
+        assert "I should look first." in transcript.dump_viewport()
+        assert "import os" not in transcript.dump_viewport()
+
+
+async def test_thinking_can_be_opened_while_it_streams() -> None:
+    page = Page()
+    async with page.run_test(size=SIZE):
+        transcript = page.transcript
+        transcript.begin_reply("r")
+        transcript.append_thinking("r", "First thought.\n\nSecond ")
+        transcript.flush()
+        assert lines(transcript) == ["▸ Thinking…"]
+        transcript.toggle("r")
+        transcript.append_thinking("r", "thought.")
+        transcript.flush()
+        assert lines(transcript) == ["▾ Thinking…", "  First thought.", "", "  Second thought."]
+        transcript.append_text("r", "Answer")
+        transcript.flush()
+        assert lines(transcript)[-1] == "  Answer"
+        transcript.toggle("r")
+        assert lines(transcript) == ["▸ Thought for 0 s", "", "  Answer"]
+        transcript.finish_reply("r")
+        assert lines(transcript) == ["▸ Thought for 0 s", "", "  Answer"]
+
+
+async def test_a_streamed_reply_looks_the_same_when_it_is_loaded_again() -> None:
+    page = Page()
+    async with page.run_test(size=(70, 60)):
+        transcript = page.transcript
+        reply = PROSE[1]
+        transcript.begin_reply("r")
+        for part in reply.parts:  # type: ignore[union-attr]
+            append = transcript.append_thinking if "first" in part.text else transcript.append_text
+            for at in range(0, len(part.text), 7):
+                append("r", part.text[at : at + 7])
+                transcript.flush()
+            page.now += 12
+        transcript.finish_reply("r")
+        live = transcript.dump_viewport()
+        transcript.replace_all([reply])
+        assert live.split("\n")[1:] == transcript.dump_viewport().split("\n")[1:]
+
+
+async def test_a_reply_that_fails_says_what_why_and_what_next() -> None:
+    page = Page()
+    async with page.run_test(size=SIZE):
+        transcript = page.transcript
+        transcript.begin_reply("r")
+        transcript.append_text("r", "It beg")
+        failure = Failure(message="Connection lost", next_step="Check the network", can_retry=True)
+        transcript.finish_reply("r", ReplyState.ERROR, failure=failure)
+        assert lines(transcript) == [
+            "  It beg",
+            "",
+            "✗ Connection lost",
+            "  → Check the network",
+            "  ↻ Shift+R tries again",
+        ]
+
+
+async def test_deltas_for_unknown_replies_are_dropped() -> None:
+    page = Page()
+    async with page.run_test(size=SIZE):
+        page.transcript.append_text("nobody", "x")
+        page.transcript.finish_reply("nobody")
+        assert page.transcript.dump_viewport() == ""
+
+
+async def test_no_widget_is_made_for_a_message() -> None:
+    page = Page(lambda transcript: transcript.replace_all(many(2_000)))
+    async with page.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        assert len(page.query("*")) < 10
+
+
+async def test_every_row_is_exactly_as_wide_as_the_view() -> None:
+    blocks = [block for group in EVERYTHING.values() for block in group]
+    page = Page(lambda transcript: transcript.replace_all(blocks))
+    async with page.run_test(size=SIZE) as pilot:
+        transcript = page.transcript
+        transcript.expand_tools(True)
+        transcript.expand_thinking(True)
+        for width in (20, 37, 60, 125):
+            await pilot.resize_terminal(width, 12)
+            transcript.action_go_home()
+            while not transcript.is_following:
+                strips = transcript._paint_rows(0, transcript.size.height)
+                assert {sum(segment.cell_length for segment in strip) for strip in strips} == {
+                    transcript.text_width
+                }
+                transcript.action_page(1)
+
+
+async def test_a_theme_change_paints_everything_anew() -> None:
+    page = Page(lambda transcript: transcript.replace_all(PROSE))
+    async with page.run_test(size=SIZE) as pilot:
+        transcript = page.transcript
+        before = transcript._paint_rows(0, 12)
+        page.theme = "textual-light"
+        await pilot.pause()
+        after = transcript._paint_rows(0, 12)
+        assert [strip.text for strip in before] == [strip.text for strip in after]
+        assert before != after

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.sessions.errors import SessionLocked, SessionWriteError, reason
-from app.sessions.lock import holder_of, try_lock
+from app.sessions.lock import holder_of, name_of, try_lock
 
 Sync = Literal["off", "turn", "entry"]
 
@@ -118,6 +118,17 @@ class SessionFile:
             return False
         mine = os.fstat(self._descriptor)
         return (named.st_ino, named.st_dev) == (mine.st_ino, mine.st_dev)
+
+    def follow(self) -> Path | None:
+        """Where the file is after someone renamed it; None when it was deleted, or the system cannot tell."""
+        if os.fstat(self._descriptor).st_nlink == 0:
+            return None
+        found = name_of(self._descriptor)
+        before, self.path = self.path, found or self.path
+        if found is None or not self.is_in_place():
+            self.path = before
+            return None
+        return found
 
     def sync(self) -> None:
         """Waits until everything written is on the disk, where the policy asks for that."""

@@ -1,4 +1,6 @@
-"""One writer per session file: a lock of the system on the open file, gone with the process that held it.
+"""What the system knows of an open session file: who holds its lock, and what it is called by now.
+
+One writer per file: the lock is the system's, gone with the process that held it.
 
 The file itself is locked, so nothing is left beside it, and other names of the same file are covered too.
 Readers are never kept out.
@@ -52,3 +54,17 @@ def holder_of(descriptor: int) -> int | None:
     except (OSError, ValueError, AttributeError):
         return None
     return None
+
+
+def name_of(descriptor: int) -> Path | None:
+    """The present name of an open file, where the system tells."""
+    try:
+        return Path(f"/proc/self/fd/{descriptor}").readlink()
+    except OSError:
+        pass
+    try:
+        import fcntl  # noqa: PLC0415  (exists on POSIX only)
+
+        return Path(os.fsdecode(fcntl.fcntl(descriptor, fcntl.F_GETPATH, bytes(1024)).rstrip(b"\0")))  # pyright: ignore[reportAttributeAccessIssue]
+    except (ImportError, AttributeError, OSError):
+        return None

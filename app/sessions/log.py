@@ -329,8 +329,12 @@ class SessionLog:
         """Another program (pi has no lock) may have appended: its entries join the tree, our leaf stays."""
         assert self._file is not None
         if not self._file.is_in_place():
-            self._write_anew()
-            return
+            moved = self._file.follow()
+            if moved is None:
+                self._write_anew()
+                return
+            self.path = moved
+            self.problems.append(f"The session file was renamed; it goes on as {moved}.")
         data = self._file.foreign()
         if not data:
             return

@@ -181,8 +181,20 @@ def test_a_deleted_file_is_written_again_and_a_replaced_one_left_alone(tmp_path:
     log.path.unlink()
     log.append(answer("hi"))
     assert same_on_disk(log) and "written again" in log.problems[0]
-    log.path.rename(tmp_path / "moved")
-    log.path.write_bytes(b"someone else's\n")
+    (tmp_path / "other").write_bytes(b"someone else's\n")
+    (tmp_path / "other").replace(log.path)
     with pytest.raises(SessionWriteError, match="different file"):
         log.append(say("on"))
     assert log.path.read_bytes() == b"someone else's\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be renamed there")
+def test_a_renamed_file_is_followed(tmp_path: Path) -> None:
+    log = SessionLog.create(tmp_path, tmp_path)
+    log.append(say("hello"))
+    assert log.path is not None
+    before = log.path
+    log.path.rename(tmp_path / "renamed.jsonl")
+    log.append(answer("hi"))
+    assert log.path == tmp_path / "renamed.jsonl" and not before.exists()
+    assert same_on_disk(log) and "renamed" in log.problems[0]

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from app.sessions.errors import SessionError, SessionLocked, SessionNotFound
@@ -23,6 +24,8 @@ from app.sessions.library import (
     undo_delete,
 )
 from app.sessions.log import SessionLog
+from app.values.entries import MessageEntry
+from app.values.messages import now_ms
 from tests.sessions.say import answer, say
 
 
@@ -175,7 +178,8 @@ def test_forks_stand_under_their_parents(tmp_path: Path) -> None:
     log = SessionLog.open(session(tmp_path, tmp_path, "parent"))
     other = session(tmp_path, tmp_path, "between")
     child = clone(log, session_folder(tmp_path, tmp_path))
-    child.append(answer("of the child"))
+    late = msgspec.structs.replace(answer("of the child").message, timestamp=now_ms() + 1000)
+    child.append(MessageEntry(parent_id=None, message=late))
     grandchild = clone(child, session_folder(tmp_path, tmp_path))
     rows = [(row.summary.path, row.depth) for row in threads(list_sessions(tmp_path))]
     assert rows == [(log.path, 0), (child.path, 1), (grandchild.path, 2), (other, 0)]

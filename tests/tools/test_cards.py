@@ -77,6 +77,8 @@ def test_lists_show_their_notice_apart() -> None:
         ListBlock(items=("a", "b"), note="2 results limit reached"),
     )
     assert TOOLS["grep"].card({"pattern": "x"}, text_result("No matches found")).summary == "No matches found"
+    two = text_result("a:1: x\nb:2: x", details={"matches": 2, "files": 2})
+    assert TOOLS["grep"].card({"pattern": "x"}, two).summary == "2 matches in 2 files"
 
 
 def test_a_failure_shows_its_words() -> None:

@@ -125,7 +125,7 @@ async def _wait(
 ) -> ToolResult:
     """Shows output as it comes, until the end or until the command goes to the background."""
     threshold = workspace.shell.background_after_seconds
-    shown = -1
+    shown = 0
     try:
         while True:
             done, _ = await asyncio.wait({finishing}, timeout=UPDATE_SECONDS)

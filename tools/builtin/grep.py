@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from tools.arguments import text_argument
+from tools.arguments import number_detail, text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
 from tools.failures import file_error
@@ -268,4 +268,10 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     where = text_argument(arguments, "path")
     glob = text_argument(arguments, "glob")
     subject += (f" in {where}" if where else "") + (f" ({glob})" if glob else "")
-    return list_card("grep", subject, result, "lines")
+    card = list_card("grep", subject, result, "lines")
+    matches = number_detail(result.details, "matches") if result else None
+    files = number_detail(result.details, "files") if result else None
+    if matches is None or files is None:
+        return card
+    counted = f"{matches:,} match{'' if matches == 1 else 'es'} in {files:,} file{'' if files == 1 else 's'}"
+    return msgspec.structs.replace(card, summary=counted)

@@ -5,11 +5,15 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from tests.support import snapshots
+
+if TYPE_CHECKING:
+    from tests.support.screens import Screen
 
 snapshots.store_at_top_level()
 
@@ -71,17 +75,29 @@ def outside() -> dict[str, str]:
     return dict(OUTSIDE)
 
 
+@pytest.fixture
+def screen(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> "Screen":
+    """bayou's screen, ready to be photographed: see `tests.support.screens`."""
+    from tests.support.screens import Screen  # Textual and the whole program: only for tests that ask for it
+
+    return Screen(own_home, monkeypatch)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     report = config.getoption("--snapshot-report") or "build/snapshot_report.html"
     config.option.snapshot_report = str(config.rootpath / report)  # the same place from whatever folder
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if OUTSIDE.get("BAYOU_LONG"):
-        return
+    asked_for = bool(OUTSIDE.get("BAYOU_LONG"))
+    skipped = {
+        "long": (asked_for, "many repetitions: set BAYOU_LONG=1 to run it"),
+        "installs": (asked_for or bool(OUTSIDE.get("CI")), "installs packages: set CI=true to run it"),
+    }
     for item in items:
-        if item.get_closest_marker("long"):
-            item.add_marker(pytest.mark.skip(reason="many repetitions: set BAYOU_LONG=1 to run it"))
+        for marker, (is_wanted, reason) in skipped.items():
+            if item.get_closest_marker(marker) and not is_wanted:
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.hookimpl(trylast=True)

@@ -120,7 +120,7 @@ class Scripted:
             await asyncio.sleep(answer.delay_headers)
         if options.hooks.on_response is not None:
             await options.hooks.on_response(answer.status, answer.headers)
-        stream.draft.usage = self._usage(context)
+        stream.draft.usage = self.usage(context)
         answer = await self._send(answer, stream)
         if answer.gate is not None:
             await answer.gate.wait()
@@ -160,7 +160,7 @@ class Scripted:
             return msgspec.structs.replace(block, id=f"call_{self._calls}_{index}")
         return block
 
-    def _usage(self, context: Context) -> Usage:
+    def usage(self, context: Context) -> Usage:
         """A cache that remembers the last prompt: what both begin with is read from it."""
         prompt = context.system_prompt.encode("utf-8", "replace")
         prompt += b"".join(encode(value) for value in (*context.tools, *context.messages))

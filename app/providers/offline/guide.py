@@ -41,7 +41,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
     if options.hooks.on_response is not None:
         await options.hooks.on_response(200, {})
     reply = answer_to(context)
-    stream.draft.usage = _prompt_usage(context)
+    stream.draft.usage = prompt_usage(context)
     sender = Sender(stream, size=sizes(random.Random(0), 2, 14), tokens_per_second=pace_of(model))
     for block in _blocks(reply, stream, with_thinking=options.thinking != "off"):
         await sender.send(block)
@@ -76,7 +76,7 @@ def _blocks(
     return blocks
 
 
-def _prompt_usage(context: Context) -> Usage:
+def prompt_usage(context: Context) -> Usage:
     length = len(context.system_prompt) + sum(
         len(encode(value)) for value in (*context.tools, *context.messages)
     )

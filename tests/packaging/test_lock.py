@@ -1,0 +1,66 @@
+"""The lock is complete, belongs to `pyproject.toml`, and names no place that packages come from."""
+
+import re
+import tomllib
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.architecture.sources import ROOT
+
+LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+_ENTRY = re.compile(
+    r"^(?P<name>[\w.-]+)==(?P<version>\S+)(?P<marker> ;[^\\\n]*)? \\\n(?P<hashes>(?: +--hash=\S+.*\n)+)",
+    re.MULTILINE,
+)
+PINNED = {match["name"]: match for match in _ENTRY.finditer(LOCK)}
+ADDRESS = re.compile(r"https?://|ftp://|file://|--(?:extra-)?index-url|--find-links", re.IGNORECASE)
+
+
+def wanted() -> list[Requirement]:
+    lines = [*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["dev"]]
+    return [Requirement(line) for line in lines]
+
+
+@pytest.mark.parametrize("requirement", wanted(), ids=lambda requirement: requirement.name)
+def test_every_dependency_is_pinned_to_a_version_that_is_wanted(requirement: Requirement):
+    entry = PINNED[canonicalize_name(requirement.name)]
+    assert requirement.specifier.contains(entry["version"], prereleases=True)
+
+
+def test_the_lock_holds_nothing_but_pins_with_hashes():
+    rest = _ENTRY.sub("", LOCK).strip()
+    assert rest == "", "Every line belongs to a pin with at least one hash."
+    assert all("sha256:" in entry["hashes"] for entry in PINNED.values())
+
+
+def test_no_file_says_where_packages_come_from():
+    assert not ADDRESS.search(LOCK)
+    for line in commands():
+        assert not ADDRESS.search(line)
+
+
+def test_grammars_cannot_be_downloaded_at_run_time():
+    """Releases of the language pack from 1.0 on fetch grammars when they are asked for."""
+    assert int(PINNED["tree-sitter-language-pack"]["version"].split(".")[0]) < 1
+
+
+def commands() -> list[str]:
+    return [line for line in README.splitlines() if line.startswith("python3 -m venv")]
+
+
+def test_the_readme_has_two_commands_and_both_install_from_the_lock():
+    start, test = commands()
+    for command in (start, test):
+        assert "requirements.lock" in command
+    assert start.endswith("&& .venv/bin/bayou")
+    assert ".venv/bin/pytest" in test
+
+
+def test_every_dependency_has_its_line_in_the_docs():
+    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    missing = [requirement.name for requirement in wanted() if f"| `{requirement.name}` |" not in page]
+    assert missing == []

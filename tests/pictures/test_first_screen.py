@@ -1,0 +1,16 @@
+"""The screen as people first see it, and a conversation with the offline guide on it."""
+
+import pytest
+
+from tests.support.screens import SIZES, Screen
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_opened(screen: Screen, snap_compare, size: str):
+    assert snap_compare(screen.app(), terminal_size=SIZES[size], run_before=screen.until("guide"))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_first_conversation(screen: Screen, snap_compare, size: str):
+    talk = screen.say("read boats/fleet.py and pyproject.toml, then grep launch")
+    assert snap_compare(screen.app(), terminal_size=SIZES[size], run_before=talk)

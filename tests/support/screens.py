@@ -1,0 +1,132 @@
+"""bayou's screen, ready to be photographed: the same picture on every machine and in every run.
+
+    def test_a_printed_answer(screen, snap_compare):
+        app = screen.app(script=Scripted([say("Hello.")]))
+        assert snap_compare(app, terminal_size=WIDE, run_before=screen.say("hi"))
+
+Fixed are: clock, ids, theme, size, the project's place (`~/project`) and what is in it; nothing blinks or spins.
+Where the pictures are stored is `tests.support.snapshots`' business.
+"""
+
+import os
+import random
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from app.cli.assembly import Assembled, assemble
+from app.cli.options import options_from
+from app.providers.contract import Context
+from app.providers.scripted import Scripted
+from app.resources.paths import Paths, styles_dir
+from app.tui.app import BayouApp
+from app.values.usage import Usage
+
+WIDE = (100, 30)
+CLASSIC = (80, 24)
+SIZES = {"100x30": WIDE, "80x24": CLASSIC}
+
+FIXED_SECONDS = 1_000.0
+"""What the clock says, always."""
+
+FILES = {
+    "README.md": "# Boats\n\nA small harbour, in Python.\n",
+    "pyproject.toml": '[project]\nname = "boats"\nversion = "1.2.0"\n',
+    "boats/__init__.py": "",
+    "boats/fleet.py": (
+        "from dataclasses import dataclass\n\n\n@dataclass\nclass Boat:\n    name: str\n    oars: int = 2\n\n\n"
+        "def launch(boat: Boat) -> str:\n    return f'{boat.name} is afloat'\n"
+    ),
+}
+"""The project that is shown."""
+
+Step = Callable[[Pilot[int]], Awaitable[None]]
+
+
+class Screen:
+    """Opens bayou on a project of a few files, and drives it."""
+
+    def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.home = home
+        self.project = home / "project"
+        for name, text in FILES.items():
+            path = self.project / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        monkeypatch.setattr("app.values.wire._random", random.Random(0))
+        for usage in ("app.providers.offline.guide.prompt_usage", "app.providers.scripted.Scripted.usage"):
+            monkeypatch.setattr(usage, _usage)
+        monkeypatch.chdir(self.project)
+
+    def app(self, *words: str, script: Scripted | None = None, theme: str = "bayou-dark") -> BayouApp:
+        """bayou as `bayou WORDS` would open it; with `script`, that model answers."""
+        options = options_from(["--no-session", "--use-theme", theme, *words])
+        paths = Paths.from_env(os.environ, self.project)
+        assembled = assemble(options, paths)
+        if script is not None:
+            _answer_with(script, assembled)
+        app = BayouApp(
+            assembled,
+            home=self.home,
+            clock=lambda: FIXED_SECONDS,
+            css_path=sorted(styles_dir().glob("*.tcss")),
+        )
+        app.animation_level = "none"
+        return app
+
+    @staticmethod
+    def say(*prompts: str) -> Step:
+        """Sends each prompt and waits until the agent has nothing more to do."""
+
+        async def step(pilot: Pilot[int]) -> None:
+            app = bayou_of(pilot)
+            for prompt in prompts:
+                await app.session.prompt(prompt)
+                await app.session.wait_until_idle()
+                await settled(pilot)
+
+        return step
+
+    @staticmethod
+    def until(shown: str) -> Step:
+        """Waits until the screen shows a text."""
+
+        async def step(pilot: Pilot[int]) -> None:
+            while shown not in text_of(bayou_of(pilot)):
+                await pilot.pause()
+
+        return step
+
+
+def bayou_of(pilot: Pilot[int]) -> BayouApp:
+    assert isinstance(pilot.app, BayouApp)
+    return pilot.app
+
+
+async def settled(pilot: Pilot[int]) -> None:
+    """Until two looks at the screen see the same."""
+    before = ""
+    while (now := text_of(bayou_of(pilot))) != before:
+        before = now
+        await pilot.pause()
+
+
+def text_of(app: BayouApp) -> str:
+    """The screen as plain text: a good second assertion, because a picture only says that it differs."""
+    strips = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+
+
+def _usage(*arguments: object) -> Usage:
+    """The real prompt holds the project's path, whose length differs from machine to machine."""
+    context = arguments[-1]
+    assert isinstance(context, Context)
+    tokens = 1_000 * len(context.messages)
+    return Usage(input=tokens, total_tokens=tokens)
+
+
+def _answer_with(script: Scripted, assembled: Assembled) -> None:
+    model = script.register(assembled.session.requests.registry)
+    assembled.session.choice.set(model)

@@ -11,6 +11,7 @@ from app.extensions.api import ExtensionApi
 from app.extensions.contexts import Context
 from app.extensions.events import EventBus
 from app.extensions.guard import Limits, TooSlow, call, call_now
+from app.extensions.hearing import MEANT, Memory
 from app.extensions.hooks import SESSION_EVENTS, Hook, as_answer, hook_named
 from app.extensions.payloads import SessionShutdown, SessionStart
 from app.extensions.ports import Host
@@ -51,11 +52,13 @@ class Extensions:
         self._handlers: dict[str, tuple[Handler, ...]] = {}
         self._told: set[tuple[str, str, str]] = set()
         self._epoch = 0
+        self._memory = Memory()
         self._publishing: set[asyncio.Task[None]] = set()
 
     def bind(self, host: Host) -> None:
         """The session and face that extensions talk to. What they registered before is handed over."""
         self.host = host
+        self._memory.begin(host)
         for extension in self.loaded:
             for tool in extension.tools.values():
                 host.add_tool(tool, extension.owner)
@@ -197,10 +200,14 @@ class Extensions:
         return hook.closed(f"The extension {handler.extension.name} could not check this: {words}")
 
     async def hear(self, event: Event) -> None:
-        """Tells an event of the session to those who listen. For `Session.subscribe`."""
+        """Tells an event of the session to those who listen, and what hooks follow from it."""
         name: Any = event.__struct_config__.tag
         if name in self._handlers and name in SESSION_EVENTS:
             await self.emit(name, event)
+        if name in MEANT:
+            hook = self._memory.hook_for(event, self.host)
+            if hook is not None:
+                await self.emit(*hook)
 
     # What went wrong
 

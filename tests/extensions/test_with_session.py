@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from app.engine.extending.host import SessionHost
@@ -13,6 +14,7 @@ from app.extensions.builtin import file_maps, read_recovery
 from app.extensions.builtin.file_maps import FileMap
 from app.extensions.guard import Limits
 from app.extensions.hooks import HOOKS, SESSION_EVENTS
+from app.extensions.payloads import ModelSelect, SessionStart, ThinkingLevelSelect
 from app.extensions.public import ExtensionApi
 from app.extensions.runner import Extensions
 from app.extensions.ui import SilentUi
@@ -259,3 +261,30 @@ async def test_where_nobody_can_be_asked_it_is_said_once(tmp_path: Path) -> None
     await theatre.prompt("two")
     notices = [event.text for event in theatre.play.all(Notice)]
     assert notices == ["An extension asked for a confirmation, which print mode does not have."]
+
+
+async def test_changes_are_told_with_what_was_before(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, say("a"))
+    told: list[Any] = []
+
+    def listens(api: ExtensionApi) -> None:
+        for name in ("model_select", "thinking_level_select", "session_start"):
+            api.on(name, lambda event, context: told.append(event))
+
+    await theatre.load(listens)
+    session = theatre.play.session
+    before = session.choice.model
+    assert before is not None
+    other = msgspec.structs.replace(before, id="other", reasoning=True)
+    await session.set_model(other)
+    level = session.choice.thinking
+    await session.set_thinking("high" if level != "high" else "low")
+    await session.open(session.places.new(), "new")
+    await session.drain()
+    selected = [event for event in told if isinstance(event, ModelSelect)]
+    assert [(event.previous_model, event.model, event.source) for event in selected] == [
+        (before, other, "set")
+    ]
+    levels = [event for event in told if isinstance(event, ThinkingLevelSelect)]
+    assert levels[-1].level == session.choice.thinking or levels[-1].previous_level == level
+    assert [event.reason for event in told if isinstance(event, SessionStart)] == ["new"]

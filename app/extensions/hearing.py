@@ -1,0 +1,56 @@
+"""Hooks that follow from a session's events: they tell of the same thing with what extensions want to know besides."""
+
+from typing import Any
+
+from app.extensions import payloads as p
+from app.extensions.ports import Host
+from app.values.entries import CompactionEntry
+from app.values.events import CompactionEnd, Event, ModelChanged, SessionReplaced, ThinkingLevelChanged
+from app.values.models import Model
+
+MEANT = frozenset(
+    kind.__struct_config__.tag
+    for kind in (ModelChanged, ThinkingLevelChanged, SessionReplaced, CompactionEnd)
+)
+"""The types of events that mean a hook."""
+
+
+class Memory:
+    """What was before, so that a change can be told with it."""
+
+    def __init__(self) -> None:
+        self._model: Model | None = None
+        self._level: str | None = None
+
+    def begin(self, host: Host) -> None:
+        """A session is there."""
+        self._model, self._level = host.model(), host.thinking_level()
+
+    def hook_for(self, event: Event, host: Host | None) -> tuple[str, Any] | None:
+        """The hook that this event means, and its payload."""
+        match event:
+            case ModelChanged():
+                previous, self._model = self._model, event.model
+                payload = p.ModelSelect(model=event.model, previous_model=previous, source=event.source)
+                return "model_select", payload
+            case ThinkingLevelChanged():
+                before, self._level = self._level, event.level
+                return "thinking_level_select", p.ThinkingLevelSelect(
+                    level=event.level, previous_level=before
+                )
+            case SessionReplaced(reason="new" | "resume" | "fork" as reason):
+                return "session_start", p.SessionStart(reason=reason)
+            case CompactionEnd() if event.result is not None:
+                entry = _last_compaction(host)
+                if entry is None:
+                    return None
+                by_extension = entry.from_hook is True
+                told = p.SessionCompact(entry=entry, from_extension=by_extension, reason=event.reason)
+                return "session_compact", told
+            case _:
+                return None
+
+
+def _last_compaction(host: Host | None) -> CompactionEntry | None:
+    entries = reversed(host.session.entries()) if host is not None else ()
+    return next((entry for entry in entries if isinstance(entry, CompactionEntry)), None)

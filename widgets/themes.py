@@ -141,7 +141,7 @@ def colors_of(spec: ThemeSpec) -> dict[str, str]:
             found[token] = mix(page, text, share)
     for token in TOKENS:
         if token == "searchMatchBg" and not found.get(token):
-            found[token] = mix(page, found["warning"], 0.35)
+            found[token] = mix(page, found["warning"], 0.28)
         value, at = found.get(token), token
         while not value:
             at = _FALLBACKS[at]

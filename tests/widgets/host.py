@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import ClassVar
 
-from textual.app import App, ComposeResult
 from textual._path import CSSPathType
+from textual.app import App, ComposeResult
 from textual.widget import Widget
 
 from widgets.themes import read_theme, textual_theme, variable_defaults

@@ -39,7 +39,7 @@ def graphemes(line: str) -> list[Grapheme]:
     found: list[Grapheme] = []
     start = 0
     for at, char in enumerate(line):
-        if is_chip(char):
+        if char == "\t" or is_chip(char):
             _split(line, start, at, found)
             found.append(Grapheme(at, at + 1, 0))
             start = at + 1
@@ -48,7 +48,7 @@ def graphemes(line: str) -> list[Grapheme]:
 
 
 def _split(line: str, begin: int, stop: int, found: list[Grapheme]) -> None:
-    """Add the characters of a part without chips."""
+    """Add the characters of a part without chips and tabs, which never join with others."""
     if begin == stop:
         return
     flag_is_open = False
@@ -60,7 +60,7 @@ def _split(line: str, begin: int, stop: int, found: list[Grapheme]) -> None:
             found[-1] = Grapheme(last.start, begin + end, last.cells + cells)
             flag_is_open = False
         else:
-            found.append(Grapheme(begin + start, begin + end, 0 if first == "\t" else cells))
+            found.append(Grapheme(begin + start, begin + end, cells))
             flag_is_open = _is_regional(first)
 
 

@@ -23,7 +23,7 @@ class Row(NamedTuple):
 
 @lru_cache(64)
 def _ascii_rows(room: int) -> re.Pattern[str]:
-    return re.compile(f".{{1,{room}}}(?: |$)|.{{1,{room}}}")
+    return re.compile(f".{{1,{room}}}$|.{{0,{room}}} |.{{1,{room}}}")
 
 
 def wrap(line: str, room: int, chip_cells: Callable[[str], int]) -> list[Span]:

@@ -5,7 +5,7 @@ from textual.message import Message
 from widgets.editor.chips import Attachment, Draft
 
 
-class _Sent(Message):
+class Sent(Message, namespace="prompt_editor"):
     """`text` is the real text, pastes in full; `draft` is what stood in the editor, to be given back by `restore`."""
 
     def __init__(self, text: str, attachments: tuple[Attachment, ...], draft: Draft) -> None:
@@ -15,15 +15,15 @@ class _Sent(Message):
         self.draft = draft
 
 
-class Submitted(_Sent):
+class Submitted(Sent, namespace="prompt_editor"):
     """Enter: send it, or steer the agent with it."""
 
 
-class FollowUp(_Sent):
+class FollowUp(Sent, namespace="prompt_editor"):
     """Alt+Enter while the agent works: send it when the agent is done."""
 
 
-class Changed(Message):
+class Changed(Message, namespace="prompt_editor"):
     """Another text. `text` shows chips as single characters; `draft` is to be saved."""
 
     def __init__(self, draft: Draft) -> None:
@@ -35,7 +35,7 @@ class Changed(Message):
         return self.draft.text
 
 
-class ExternalEditorRequested(Message):
+class ExternalEditorRequested(Message, namespace="prompt_editor"):
     """Edit the real text elsewhere, then give it back with `set_text`."""
 
     def __init__(self, text: str) -> None:
@@ -43,11 +43,11 @@ class ExternalEditorRequested(Message):
         self.text = text
 
 
-class ClipboardRequested(Message):
+class ClipboardRequested(Message, namespace="prompt_editor"):
     """Read the clipboard, then call `paste` or `attach`."""
 
 
-class HistoryRequested(Message):
+class HistoryRequested(Message, namespace="prompt_editor"):
     """Let an older prompt be chosen from `entries` (newest first), then call `restore`."""
 
     def __init__(self, entries: tuple[Draft, ...]) -> None:

@@ -360,7 +360,7 @@ class PromptEditor(Widget, can_focus=True):
         self.model.insert("\n")
         self._changed()
 
-    def _send(self, kind: type[messages._Sent]) -> None:
+    def _send(self, kind: type[messages.Sent]) -> None:
         if self.model.is_blank:
             return
         draft = self.model.draft()

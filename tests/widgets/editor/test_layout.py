@@ -1,5 +1,7 @@
 """Rows of the editor: what fits, what hangs, and the way there and back."""
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +26,7 @@ def test_rows_cover_the_line_and_cut_no_character(line: str, room: int) -> None:
     spans = wrap(line, room, one_cell)
     assert spans[0][0] == 0
     assert spans[-1][1] == len(line)
-    assert all(first[1] == second[0] for first, second in zip(spans, spans[1:], strict=False))
+    assert all(first[1] == second[0] for first, second in itertools.pairwise(spans))
     starts = {grapheme.start for grapheme in graphemes(line)} | {len(line)}
     assert all(start in starts for start, _ in spans)
 

@@ -355,6 +355,12 @@ class Session:
         await self._replaced("tree")
         return text
 
+    async def merge(self, leaf_id: str, instructions: str | None = None) -> None:
+        """Summarises another branch into this one."""
+        self._require_idle("Merging a branch")
+        await self.brancher.merge(leaf_id, instructions)
+        await self._replaced("tree")
+
     async def open(self, log: SessionLog, reason: SwitchReason) -> None:
         """Goes on with another log; the present one is closed."""
         self._require_idle("Switching sessions")

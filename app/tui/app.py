@@ -6,7 +6,7 @@ What the transcript shows is `presenter`'s business, what commands do `slash`'s.
 import asyncio
 import time
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,11 +16,14 @@ from textual.binding import Binding, BindingType
 
 from app.agent.queues import Queued
 from app.cli.assembly import Assembled
-from app.engine.session import Refused, Session
-from app.tui import bars, look, replay
+from app.cli.extending import Extended
+from app.engine.session import Session
+from app.tui import bars, look
+from app.tui.choosing import Choosing
 from app.tui.drafts import Drafts
 from app.tui.presenter import Presenter
-from app.tui.slash import EXPECTED, run_slash
+from app.tui.sending import Sending
+from app.tui.slash import COMMANDS, EXPECTED
 from app.values.content import Image, text_of
 from app.values.events import (
     AgentSettled,
@@ -34,16 +37,18 @@ from app.values.events import (
     SessionReplaced,
     ToolExecutionStart,
 )
-from app.values.messages import CustomMessage
 from widgets.editor.prompt import PromptEditor
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.queue import Kind, QueuedRow, QueueView
+from widgets.status.segments import Segment
 from widgets.themes import variable_defaults
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 
 DOUBLE_PRESS_SECONDS = 0.5
+Extend = Callable[["BayouApp"], Awaitable[Extended]]
+"""Loads the session's extensions for this face."""
 
 
 class BayouApp(App[int]):
@@ -62,6 +67,7 @@ class BayouApp(App[int]):
         Binding("ctrl+p", "cycle_model(1)", "Next model", id="app.model.cycleForward"),
         Binding("ctrl+shift+p", "cycle_model(-1)", "Previous model", id="app.model.cycleBackward"),
         Binding("ctrl+l", "choose_model", "Choose a model", id="app.model.select"),
+        Binding("ctrl+k", "palette", "All commands and actions", id="app.palette"),
         Binding("ctrl+x", "copy_answer", "Copy the last answer", id="app.message.copy"),
         Binding("alt+up", "dequeue", "Take queued messages back", id="app.message.dequeue"),
         Binding(
@@ -82,6 +88,7 @@ class BayouApp(App[int]):
         home: Path | None = None,
         clock: Callable[[], float] = time.monotonic,
         css_path: list[Path] | None = None,
+        extend: Extend | None = None,
     ) -> None:
         super().__init__(css_path=[str(path) for path in css_path or ()])
         self.assembled = assembled
@@ -95,12 +102,17 @@ class BayouApp(App[int]):
         self.queue_view = QueueView(id="queue")
         self.presenter = Presenter(self.session, self.transcript, self._note_event, clock)
         self.drafts = Drafts(self.session)
+        self.choosing = Choosing(self)
+        self.sending = Sending(self)
+        self.extended: Extended | None = None
+        self._extend = extend
+        self._extension_status: dict[str, Segment] = {}
         self._first_prompts = first_prompts
         self._first_images = first_images
         self._activity = ""
         self._last_clear = 0.0
         self._last_escape = 0.0
-        self._tools_open = False
+        self.tools_open = False
         self._thinking_open = False
         self._ticking = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -135,66 +147,35 @@ class BayouApp(App[int]):
         self.editor.focus()
         if draft := self.drafts.restore():
             self.editor.set_text(draft)
-        self._refresh_bars()
-        if self._first_prompts:
-            self._spawn(self._send_first())
+        self.refresh_bars()
+        self.call_after_refresh(lambda: self.spawn(self._get_ready()))
+
+    async def _get_ready(self) -> None:
+        """After the first paint: extensions, then what the command line asks."""
+        if self._extend is not None:
+            self.extended = await self._extend(self)
+        await self._send_first()
 
     async def _send_first(self) -> None:
         for index, prompt in enumerate(self._first_prompts):
-            await self._prompt(prompt, self._first_images if index == 0 else ())
+            await self.sending.prompt(prompt, self._first_images if index == 0 else ())
             await self.session.wait_until_idle()
 
     # What the person sends
 
     @on(PromptEditor.Submitted)
     def _submitted(self, message: PromptEditor.Submitted) -> None:
-        self._spawn(self._send(message.text, _images(message), "steer"))
+        self.spawn(self.sending.send(message.text, _images(message), "steer"))
 
     @on(PromptEditor.FollowUp)
     def _followed_up(self, message: PromptEditor.FollowUp) -> None:
-        self._spawn(self._send(message.text, _images(message), "follow_up"))
+        self.spawn(self.sending.send(message.text, _images(message), "follow_up"))
 
     @on(PromptEditor.Changed)
     def _draft_changed(self, message: PromptEditor.Changed) -> None:
         self.drafts.editor_changed(self.editor.text, _images(self.editor))
 
-    async def _send(self, text: str, images: tuple[Image, ...], while_running: str) -> None:
-        self.transcript.follow()
-        if text.startswith("!"):
-            await self._shell(text)
-            return
-        if text.startswith("/") and await run_slash(self, text):
-            self._refresh_bars()
-            return
-        await self._prompt(text, images, while_running)
-
-    async def _prompt(self, text: str, images: tuple[Image, ...], while_running: str = "steer") -> None:
-        how = "follow_up" if while_running == "follow_up" else "steer"
-        try:
-            await self.session.prompt(text, images, while_running=how)
-        except Refused as problem:
-            self.presenter.note(str(problem), NoteKind.ERROR)
-            self._give_back(text)
-
-    async def _shell(self, text: str) -> None:
-        exclude = text.startswith("!!")
-        command = text.lstrip("!").strip()
-        if not command:
-            return
-        self._set_activity(f"$ {command.splitlines()[0][:40]}")
-        try:
-            await self.session.run_shell(command, exclude=exclude)
-        except EXPECTED as problem:
-            self.presenter.note(str(problem), NoteKind.ERROR)
-            self._give_back(text)
-        self._set_activity("")
-
-    def _give_back(self, text: str) -> None:
-        """What could not be sent returns to an empty editor; it is in the history in any case."""
-        if self.editor.is_blank:
-            self.editor.set_text(text)
-
-    def _spawn(self, work) -> None:
+    def spawn(self, work) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
@@ -209,15 +190,15 @@ class BayouApp(App[int]):
     def _note_event(self, event: Event) -> None:
         match event:
             case AgentStart():
-                self._set_activity("Working")
+                self.set_activity("Working")
             case AutoRetryStart():
-                self._set_activity(f"Retrying ({event.attempt}/{event.max_attempts}) · Esc stops")
+                self.set_activity(f"Retrying ({event.attempt}/{event.max_attempts}) · Esc stops")
             case CompactionStart():
-                self._set_activity("Compacting · Esc stops")
+                self.set_activity("Compacting · Esc stops")
             case ProviderWaiting():
-                self._set_activity(f"Waiting for the model ({event.seconds:.0f}s) · Esc stops")
+                self.set_activity(f"Waiting for the model ({event.seconds:.0f}s) · Esc stops")
             case AgentSettled():
-                self._set_activity("")
+                self.set_activity("")
             case QueueUpdate():
                 self._show_queue()
                 self.drafts.save()
@@ -229,9 +210,9 @@ class BayouApp(App[int]):
                 pass
             case _:
                 return
-        self._refresh_bars()
+        self.refresh_bars()
 
-    def _set_activity(self, text: str) -> None:
+    def set_activity(self, text: str) -> None:
         self._activity = text
         self.editor.follows_up = self.session.is_running
         self.editor.set_border_state(thinking_level=self.session.choice.thinking, status=text)
@@ -256,8 +237,14 @@ class BayouApp(App[int]):
 
         self.set_timer(1.0, tick)
 
-    def _refresh_bars(self) -> None:
-        self.footer.show(bars.footer(self.session, self.home))
+    def set_extension_status(self, segment: Segment) -> None:
+        """An extension's word in the footer; an empty one takes it away."""
+        self._extension_status[segment.id] = segment
+        self.refresh_bars()
+
+    def refresh_bars(self) -> None:
+        own = bars.footer(self.session, self.home)
+        self.footer.show([*own, *(segment for segment in self._extension_status.values() if segment.text)])
         self.header.show(bars.header(self.session))
 
     # Keys
@@ -268,14 +255,19 @@ class BayouApp(App[int]):
             self.session.runner.countdown.cancel()
         elif self.session.is_running or self.session.shell.is_running:
             self._take_back_queue()
-            self._spawn(self.session.abort())
+            self.spawn(self.session.abort())
         elif self.editor.text.startswith("!"):
             self.editor.clear()
+        elif self.editor.is_blank:
+            now = self.clock()
+            if now - self._last_escape < DOUBLE_PRESS_SECONDS:
+                self.action_tree()
+            self._last_escape = now
 
     def action_clear(self) -> None:
         selected = self.screen.get_selected_text()
         if selected:
-            self._copy(selected, "selection")
+            self.copy(selected, "selection")
             self.screen.clear_selection()
             return
         now = self.clock()
@@ -289,42 +281,55 @@ class BayouApp(App[int]):
             self.exit(0)
 
     def action_expand_tools(self) -> None:
-        self._tools_open = not self._tools_open
-        self.transcript.expand_tools(self._tools_open)
+        self.tools_open = not self.tools_open
+        self.transcript.expand_tools(self.tools_open)
 
     def action_toggle_thinking(self) -> None:
         self._thinking_open = not self._thinking_open
         self.transcript.expand_thinking(self._thinking_open)
 
     def action_cycle_thinking(self) -> None:
-        self._spawn(self._cycle(self.session.cycle_thinking()))
+        self.spawn(self._cycle(self.session.cycle_thinking()))
 
     def action_cycle_model(self, step: int) -> None:
-        self._spawn(self._cycle(self.session.cycle_model(step)))
+        self.spawn(self._cycle(self.session.cycle_model(step)))
 
     async def _cycle(self, work) -> None:
         changed = await work
-        self._set_activity(self._activity)
-        self._refresh_bars()
+        self.set_activity(self._activity)
+        self.refresh_bars()
         if changed is None:
             self.presenter.note("There is nothing else to choose from.")
 
     def action_choose_model(self) -> None:
-        names = [model.key for model in self.session.choice.available()][:20]
-        self.presenter.note("Models: " + ", ".join(names) + "\n/model NAME switches.")
+        self.spawn(self._chosen(self.choosing.model()))
+
+    def action_palette(self) -> None:
+        self.spawn(self._chosen(self.choosing.action()))
+
+    def action_tree(self) -> None:
+        self.spawn(self._chosen(self.choosing.tree()))
+
+    async def _chosen(self, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except EXPECTED as problem:
+            self.presenter.note(str(problem), NoteKind.ERROR)
+        self.set_activity(self._activity)
+        self.refresh_bars()
 
     def action_copy_answer(self) -> None:
         message = self.session.conversation.last_assistant
         if message is None or not message.text:
             self.presenter.note("There is no answer to copy yet.")
             return
-        self._copy(message.text, "answer")
+        self.copy(message.text, "answer")
 
     @on(Transcript.CopyRequested)
     def _copy_requested(self, message: Transcript.CopyRequested) -> None:
-        self._copy(message.text, message.what)
+        self.copy(message.text, message.what)
 
-    def _copy(self, text: str, what: str) -> None:
+    def copy(self, text: str, what: str) -> None:
         self.copy_to_clipboard(text)
         self.notify(f"Sent the {what} to the terminal's clipboard", markup=False)
 
@@ -335,7 +340,7 @@ class BayouApp(App[int]):
 
     @on(Transcript.RetryRequested)
     def _retry_requested(self, message: Transcript.RetryRequested) -> None:
-        self._spawn(self._retry())
+        self.spawn(self._retry())
 
     async def _retry(self) -> None:
         failed = self.session.conversation.last_assistant
@@ -377,35 +382,37 @@ class BayouApp(App[int]):
 
     # For commands
 
+    def key_actions(self) -> list[tuple[str, str, str]]:
+        """Key, action and description of everything that can be pressed on the page."""
+        return [
+            (binding.key_display or key, binding.action, binding.description)
+            for bindings in (self._bindings, self.editor._bindings, self.transcript._bindings)
+            for key, binding in bindings
+            if binding.description
+        ]
+
     def key_table(self) -> str:
         """Every action with the key that is in force now."""
-        rows = []
-        for bindings in (self._bindings, self.editor._bindings):
-            for key, binding in bindings:
-                rows.append((key, binding.description))
+        rows = [(key, text) for key, _, text in self.key_actions()]
         width = max(len(key) for key, _ in rows)
-        return "\n".join(f"{key:<{width}}  {text}" for key, text in rows if text)
+        return "\n".join(f"{key:<{width}}  {text}" for key, text in rows)
 
-    async def show_map(self, path: Path) -> None:
-        """The outline of a file, in the transcript only."""
-        from tools.filemap.map import map_file_async  # noqa: PLC0415  (the mapper is loaded when it is asked for)
-        from tools.filemap.render import render_map  # noqa: PLC0415
+    def command_names(self) -> list[tuple[str, str]]:
+        """Slash commands: bayou's, then extensions', skills' and templates'."""
+        names = [(command.name, command.help) for command in COMMANDS]
+        if self.extended is not None:
+            own = [command.name for command in COMMANDS]
+            offered = self.extended.wiring.catalogue.commands(own)
+            names += [(name, command.description) for name, command in offered.items()]
+        skills = self.assembled.prompt.skills.skills
+        return names + [(f"skill:{skill.name}", skill.description) for skill in skills]
 
-        full = path if path.is_absolute() else self.session.cwd / path
-        try:
-            outline = await map_file_async(full)
-        except OSError as problem:
-            self.presenter.note(f"{path}: {problem.strerror or problem}", NoteKind.ERROR)
-            return
-        rendered = render_map(outline)
-        details = {
-            "filePath": str(path),
-            "totalLines": outline.total_lines,
-            "symbolCount": len(outline.symbols),
-            "language": outline.language,
-        }
-        message = CustomMessage(custom_type="file-map", content=rendered.text, details=details)
-        self.transcript.add(replay.custom_block(f"map-{message.id}", message))
+    async def reload(self) -> None:
+        """Reads what lies on disk again: context files, skills, prompts, extensions."""
+        if self.extended is not None:
+            await self.extended.reload()
+        else:
+            self.assembled.prompt.reload()
 
 
 def _images(message: PromptEditor.Submitted | PromptEditor.FollowUp | PromptEditor) -> tuple[Image, ...]:

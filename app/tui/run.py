@@ -12,12 +12,14 @@ from pathlib import Path
 os.environ.setdefault("TEXTUAL_FPS", "120")
 
 from app.cli.assembly import Assembled, assemble
+from app.cli.extending import Extended, extend
 from app.cli.headless import close_quietly
 from app.cli.inputs import files_input
 from app.cli.options import Options
 from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionError
 from app.tui.app import BayouApp
+from app.tui.extension_ui import ScreenUi
 
 
 def run_tui(options: Options, paths: Paths) -> int:
@@ -30,8 +32,15 @@ def run_tui(options: Options, paths: Paths) -> int:
     prompts = list(options.messages)
     if given.prompts[0] or given.images:
         prompts[:1] = [given.prompts[0] + (prompts[0] if prompts else "")]
+
+    async def load_extensions(app: BayouApp) -> Extended:
+        return await extend(
+            assembled, options, paths, mode="tui", ui=ScreenUi(app), shutdown=lambda: app.exit(0)
+        )
+
     app = GuardedApp(
         assembled,
+        extend=load_extensions,
         crash_dir=paths.crash_dir,
         first_prompts=tuple(prompts),
         first_images=given.images,

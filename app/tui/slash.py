@@ -1,7 +1,6 @@
 """Slash commands: a table of names, what they mean, and what they do in the full-screen face."""
 
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,6 +9,7 @@ from app.compaction.cut import CannotCompact
 from app.engine.choice import NoModel
 from app.engine.commands.base import CommandError, NoParams
 from app.engine.commands.places import clone as clone_session
+from app.engine.exporting import export_session
 from app.engine.session import Refused
 from app.engine.shell import ShellBusy
 from app.engine.summariser import SummaryFailed
@@ -58,7 +58,7 @@ async def _new(app: "BayouApp", argument: str) -> None:
 
 async def _model(app: "BayouApp", argument: str) -> None:
     if not argument:
-        app.action_choose_model()
+        await app.choosing.model()
         return
     choice = app.session.choice
     selection = select_model(argument, choice.catalogue, choice.credentials)
@@ -69,6 +69,9 @@ async def _model(app: "BayouApp", argument: str) -> None:
 
 
 async def _thinking(app: "BayouApp", argument: str) -> None:
+    if not argument:
+        await app.choosing.level()
+        return
     level = thinking_level(argument)
     if level is None:
         raise CommandError(f"/thinking takes one of {', '.join(THINKING_LEVELS)}.")
@@ -108,6 +111,39 @@ async def _clone(app: "BayouApp", argument: str) -> None:
     app.presenter.note(f"This is a copy now: {app.session.log.path}")
 
 
+async def _tree(app: "BayouApp", argument: str) -> None:
+    await app.choosing.tree()
+
+
+async def _fork(app: "BayouApp", argument: str) -> None:
+    await app.choosing.prompt_to_fork()
+
+
+async def _resume(app: "BayouApp", argument: str) -> None:
+    await app.choosing.session()
+
+
+async def _theme(app: "BayouApp", argument: str) -> None:
+    if not argument:
+        await app.choosing.theme()
+    elif (problem := app.use_theme(argument)) is not None:
+        raise CommandError(problem)
+
+
+async def _export(app: "BayouApp", argument: str) -> None:
+    target = app.session.cwd / argument if argument else None
+    try:
+        written = export_session(app.session.log, target, folder=app.session.cwd)
+    except OSError as problem:
+        raise CommandError(f"{problem.filename or argument}: {problem.strerror or problem}") from None
+    app.presenter.note(f"Written: {written}")
+
+
+async def _reload(app: "BayouApp", argument: str) -> None:
+    await app.reload()
+    app.presenter.note("Context files, skills, prompts and extensions were read again.")
+
+
 async def _jobs(app: "BayouApp", argument: str) -> None:
     jobs = app.session.jobs.all()
     lines = [f"{job.id}  {job.state}  {job.seconds:.0f}s  {job.title}" for job in jobs]
@@ -139,12 +175,6 @@ async def _context(app: "BayouApp", argument: str) -> None:
     )
 
 
-async def _map(app: "BayouApp", argument: str) -> None:
-    if not argument:
-        raise CommandError("/map needs a file: /map PATH.")
-    await app.show_map(Path(argument))
-
-
 async def _hotkeys(app: "BayouApp", argument: str) -> None:
     app.presenter.note(app.key_table())
 
@@ -158,6 +188,9 @@ async def _help(app: "BayouApp", argument: str) -> None:
 COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand(name="model", hint="[name]", help="switch the model", run=_model),
     SlashCommand(name="thinking", hint="level", help="how hard the model thinks", run=_thinking),
+    SlashCommand(name="tree", help="the session tree", run=_tree),
+    SlashCommand(name="resume", help="go on with another session", run=_resume),
+    SlashCommand(name="fork", help="go on from before a prompt, in a new file", run=_fork),
     SlashCommand(name="new", help="begin a new session", run=_new),
     SlashCommand(name="clone", help="go on in a copy of this branch", run=_clone),
     SlashCommand(name="name", hint="[name]", help="name the session", run=_name),
@@ -166,8 +199,10 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand(name="compact", hint="[focus]", help="summarise the older part", run=_compact),
     SlashCommand(name="jobs", help="background jobs", run=_jobs),
     SlashCommand(name="kill", hint="job", help="end a background job", run=_kill),
-    SlashCommand(name="map", hint="file", help="show the outline of a file", run=_map),
     SlashCommand(name="copy", help="copy the last answer", run=_copy),
+    SlashCommand(name="export", hint="[file]", help="write the session as HTML, .md or .jsonl", run=_export),
+    SlashCommand(name="theme", hint="[name]", help="choose a theme", run=_theme),
+    SlashCommand(name="reload", help="read context files, skills, prompts, extensions again", run=_reload),
     SlashCommand(name="hotkeys", help="all keys", run=_hotkeys),
     SlashCommand(name="help", help="all commands", run=_help),
     SlashCommand(name="quit", help="leave bayou", run=_quit),

@@ -1,0 +1,179 @@
+"""What the pickers list, as rows: models, levels, sessions, prompts, the tree, themes. Pure."""
+
+from collections.abc import Iterable, Sequence
+
+from app.engine.choice import ModelChoice
+from app.sessions.library import Thread
+from app.sessions.log import SessionLog
+from app.tui.bars import amount
+from app.values.content import text_of
+from app.values.entries import (
+    BranchSummaryEntry,
+    CompactionEntry,
+    CustomMessageEntry,
+    Entry,
+    MessageEntry,
+)
+from app.values.messages import (
+    AssistantMessage,
+    BashExecutionMessage,
+    SystemMessage,
+    ToolResultMessage,
+    UserMessage,
+)
+from widgets.lists.rows import Badge, ListRow
+
+LEVEL_WORDS = {
+    "off": "no thinking",
+    "minimal": "a moment",
+    "low": "a little",
+    "medium": "some",
+    "high": "much",
+    "xhigh": "very much",
+    "max": "as much as there is",
+}
+
+
+def model_rows(choice: ModelChoice) -> list[ListRow]:
+    """Those with credentials first, the others named with what they lack."""
+    current = choice.model.key if choice.model else ""
+    models = sorted(choice.catalogue.models(), key=lambda model: not choice.is_available(model))
+    rows = []
+    for model in models:
+        usable = choice.is_available(model)
+        marks = [Badge(text="images")] if model.reads_images else []
+        marks += [Badge(text="thinks")] if model.reasoning else []
+        price = f"${model.cost.input:g}/${model.cost.output:g}" if model.cost.output else ""
+        rows.append(
+            ListRow(
+                id=model.key,
+                title=model.id,
+                detail=f"{model.provider}  {amount(model.context_window)}" + ("" if usable else "  no key"),
+                right=price,
+                badges=tuple(marks),
+                is_checked=model.key == current,
+                tone="text" if usable else "dim",
+                words=model.name,
+            )
+        )
+    return rows
+
+
+def level_rows(choice: ModelChoice) -> list[ListRow]:
+    return [
+        ListRow(id=level, title=level, detail=LEVEL_WORDS[level], is_checked=level == choice.thinking)
+        for level in choice.levels
+    ]
+
+
+def session_rows(threads: Iterable[Thread], now_ms: int) -> list[ListRow]:
+    """Forks stand below the session that they came from."""
+    return [
+        ListRow(
+            id=str(thread.summary.path),
+            prefix="  " * thread.depth,
+            title=thread.summary.title,
+            detail=f"{thread.summary.message_count} messages",
+            right=age(thread.summary.modified, now_ms),
+            words=f"{thread.summary.first_prompt or ''} {thread.summary.cwd}",
+        )
+        for thread in threads
+    ]
+
+
+def prompt_rows(log: SessionLog) -> list[ListRow]:
+    """All prompts of the file, newest first."""
+    return [
+        ListRow(id=entry.id, title=one_line(text_of(entry.message.content)), right=entry.timestamp[11:16])
+        for entry in reversed(log.entries)
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
+    ]
+
+
+def tree_rows(log: SessionLog) -> list[ListRow]:
+    """Every entry that people care about, below its parent; a branch is set in where it begins."""
+    active = {entry.id for entry in log.path_to()}
+    rows: list[ListRow] = []
+    stack = [(entry, 0) for entry in reversed(log.children(None))]
+    while stack:
+        entry, depth = stack.pop()
+        children = log.children(entry.id)
+        is_fork = len(children) > 1
+        title = entry_title(entry)
+        if title is not None:
+            label = log.label(entry.id)
+            rows.append(
+                ListRow(
+                    id=entry.id,
+                    prefix=("• " if entry.id in active else "  ") + "│ " * min(depth, 8),
+                    title=title,
+                    badges=(Badge(text=label, tone="accent"),) if label else (),
+                    tone="text" if entry.id in active else "muted",
+                    is_checked=entry.id == log.leaf_id,
+                )
+            )
+        stack += [(child, depth + 1 if is_fork else depth) for child in reversed(children)]
+    return rows
+
+
+def entry_title(entry: Entry) -> str | None:
+    """None for what the tree does not show."""
+    match entry:
+        case MessageEntry(message=message):
+            return _message_title(message)
+        case CompactionEntry():
+            return f"[compaction: {amount(entry.tokens_before)} tokens]"
+        case BranchSummaryEntry():
+            return f"[branch summary]: {one_line(entry.summary)}"
+        case CustomMessageEntry():
+            return f"[{entry.custom_type}]: {one_line(text_of(entry.content))}"
+    return None
+
+
+def _message_title(message: object) -> str | None:
+    match message:
+        case UserMessage():
+            return f"you: {one_line(text_of(message.content))}"
+        case AssistantMessage():
+            if message.text:
+                return f"answer: {one_line(message.text)}"
+            return f"answer: {message.stop_reason}" if message.stop_reason in ("error", "aborted") else None
+        case ToolResultMessage():
+            return f"{message.tool_name}: {one_line(text_of(message.content))}"
+        case BashExecutionMessage():
+            return f"! {one_line(message.command)}"
+        case SystemMessage():
+            return None
+    return None
+
+
+def theme_rows(names: Sequence[str], current: str) -> list[ListRow]:
+    return [ListRow(id=name, title=name, is_checked=name == current) for name in names]
+
+
+def one_line(text: str, limit: int = 160) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def age(then_ms: int, now_ms: int) -> str:
+    """`5m`, `3h`, `2d`."""
+    seconds = (now_ms - then_ms) / 1000
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{int(seconds // size)}{unit}"
+    return "now"
+
+
+def entry_text(entry: Entry) -> str:
+    """All of what an entry says."""
+    match entry:
+        case MessageEntry(message=UserMessage() | AssistantMessage() | ToolResultMessage() as message):
+            return text_of(message.content)
+        case MessageEntry(message=BashExecutionMessage() as message):
+            return f"$ {message.command}\n{message.output}"
+        case CompactionEntry() | BranchSummaryEntry():
+            return entry.summary
+        case CustomMessageEntry():
+            return text_of(entry.content)
+    return ""

@@ -16,14 +16,14 @@ import msgspec
 from app.sessions.errors import SessionError
 from app.sessions.projection import milliseconds
 from app.sessions.reading import read_header
-from app.sessions.summary import Digest
+from app.sessions.summary import Digest, storable
 from app.values.entries import SessionHeader
 
 INDEX_NAME = ".index.sqlite"
 _VERSION = 1
 _SCHEMA = """
 create table if not exists sessions(
-    key integer primary key, path text unique not null, inode integer, size integer, mtime integer, read integer,
+    key integer primary key, path blob unique not null, inode integer, size integer, mtime integer, read integer,
     tail blob, searchable integer not null default 0,
     id text, cwd text, parent text, created integer, header blob, digest blob);
 create table if not exists texts(key integer primary key, session integer, entry text, role text, time text);
@@ -144,7 +144,7 @@ class SessionIndex:
 
     def _read_files(self) -> None:
         known = {
-            row[1]: row
+            os.fsdecode(row[1]): row
             for row in self._db.execute("select key, path, inode, size, mtime, read from sessions")
         }
         files = [(entry.stat(), entry) for entry in session_files(self.root)]
@@ -169,22 +169,23 @@ class SessionIndex:
             "insert into sessions(path, inode, size, mtime, read, tail, id, cwd, parent, created, digest)"
             " values(?,?,?,?,?,?,?,?,?,?,?)",
             (
-                path,
+                os.fsencode(path),
                 found.st_ino,
                 found.st_size,
                 found.st_mtime_ns,
                 read,
                 tail,
-                header.id if header else None,
-                header.cwd if header else None,
-                header.parent_session if header else None,
+                storable(header.id) if header else None,
+                storable(header.cwd) if header else None,
+                storable(header.parent_session) if header and header.parent_session else None,
                 milliseconds(header.timestamp) if header else 0,
                 _packed(digest),
             ),
         )
 
-    def _read_again(self, row: tuple[int, str, int, int, int, int], found: os.stat_result) -> None:
-        key, path, inode, size, _, read = row
+    def _read_again(self, row: tuple[int, bytes, int, int, int, int], found: os.stat_result) -> None:
+        key, inode, size, read = row[0], row[2], row[3], row[5]
+        path = os.fsdecode(row[1])
         stored = self._db.execute("select digest, id, tail from sessions where key=?", (key,)).fetchone()
         if inode != found.st_ino or found.st_size < size or not read or stored[1] is None:
             self._forget(key)
@@ -209,11 +210,11 @@ class SessionIndex:
         rows = self._db.execute(
             "select key, path, searchable, read from sessions where searchable < read order by mtime"
         ).fetchall()
-        for key, path, searchable, read in rows:
-            digest = Digest(texts=[])
+        for key, name, searchable, read in rows:
+            digest, path = Digest(texts=[]), Path(os.fsdecode(name))
             try:
-                offset = searchable or read_header(Path(path))[1]
-                _take(Path(path), offset, digest, end=read, with_texts=True)
+                offset = searchable or read_header(path)[1]
+                _take(path, offset, digest, end=read, with_texts=True)
             except (SessionError, OSError):
                 continue
             self._add_texts(key, digest)
@@ -276,7 +277,7 @@ class SessionIndex:
         source = " from words join texts on texts.key = words.rowid where "
         if self._has_search:
             select += "snippet(words, 0, char(1), char(2), '…', 16)"
-            terms = " ".join(_term(word, is_phrase) for word, is_phrase in words)
+            terms = storable(" ".join(_term(word, is_phrase) for word, is_phrase in words))
             sql = f"{select}{source}words match ? order by words.rowid desc limit ?"
             return self._db.execute(sql, (terms, limit)).fetchall()
         select += "substr(text, 1, 160)"
@@ -337,11 +338,11 @@ def _take(
     return offset, tail
 
 
-def _summary(row: tuple[int, str, str, str, str | None, int, int, int, bytes]) -> SessionSummary:
+def _summary(row: tuple[int, bytes, str, str, str | None, int, int, int, bytes]) -> SessionSummary:
     _, path, session_id, cwd, parent, created, mtime, size, packed = row
     digest: Digest = _unpacker.decode(packed)
     return SessionSummary(
-        path=Path(path),
+        path=Path(os.fsdecode(path)),
         id=session_id,
         cwd=cwd,
         name=digest.name,

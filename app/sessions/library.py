@@ -53,7 +53,10 @@ def latest(folder: Path, cwd: Path | None = None) -> Path | None:
 
 
 def _is_same(text: str, cwd: Path) -> bool:
-    return text == str(cwd) or os.path.realpath(text) == os.path.realpath(cwd)
+    try:
+        return text == str(cwd) or os.path.realpath(text) == os.path.realpath(cwd)
+    except ValueError:  # no name that a folder could have
+        return False
 
 
 def find(id_or_path: str, root: Path, cwd: Path) -> Path:
@@ -100,10 +103,7 @@ def list_sessions(
     summaries = _with_index(root, index, lambda opened: opened.sessions())
     if cwd is None:
         return summaries
-    real = os.path.realpath(cwd)
-    here = {
-        text for text in {one.cwd for one in summaries} if text == str(cwd) or os.path.realpath(text) == real
-    }
+    here = {text for text in {one.cwd for one in summaries} if _is_same(text, cwd)}
     mine = [summary for summary in summaries if summary.cwd in here]
     return mine if only_here else [*mine, *(one for one in summaries if one.cwd not in here)]
 

@@ -84,7 +84,7 @@ class Digest(msgspec.Struct, kw_only=True):
                 self.messages += 1
                 self._add_message(entry, message)
             case SessionInfoEntry():
-                self.name = one_line(entry.name or "") or None
+                self.name = storable(one_line(entry.name or "")) or None
             case CompactionEntry() | BranchSummaryEntry() | UsageEntry():
                 self.cost += entry.usage.cost.total if entry.usage else 0.0
             case _:
@@ -99,7 +99,7 @@ class Digest(msgspec.Struct, kw_only=True):
             self._prompt(text_of(message.content))
 
     def _prompt(self, text: str) -> None:
-        title = " ".join(text[: LONGEST_TITLE * 4].split())[:LONGEST_TITLE]
+        title = storable(" ".join(text[: LONGEST_TITLE * 4].split())[:LONGEST_TITLE])
         if not title:
             return
         if _GREETING.fullmatch(title):
@@ -112,8 +112,12 @@ def texts_of(entry: Entry) -> Iterator[Found]:
     """What of an entry can be searched."""
     role, text = _text(entry)
     if text.strip():
-        clean = text[:LONGEST_TEXT].encode("utf-8", "replace").decode("utf-8")
-        yield Found(entry.id, role, entry.timestamp, clean)
+        yield Found(storable(entry.id), role, storable(entry.timestamp), storable(text[:LONGEST_TEXT]))
+
+
+def storable(text: str) -> str:
+    """Text as databases take it: lone surrogates become question marks, zeros spaces."""
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 
 def _text(entry: Entry) -> tuple[str, str]:

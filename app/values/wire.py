@@ -53,7 +53,7 @@ def from_wire(data: Any, kind: Any) -> Any:
     """
     try:
         return msgspec.convert(data, kind)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError):  # the latter: a key with a lone surrogate
         return _decode(data, kind)
 
 

@@ -24,7 +24,8 @@ from app.sessions.library import (
     undo_delete,
 )
 from app.sessions.log import SessionLog
-from app.values.entries import MessageEntry
+from app.values.codec import encode
+from app.values.entries import MessageEntry, SessionHeader
 from app.values.messages import now_ms
 from tests.sessions.say import answer, say
 
@@ -161,6 +162,20 @@ def test_search_finds_words_beginnings_phrases_and_scripts_without_spaces(tmp_pa
     hit = search_sessions(tmp_path, "quick")[0]
     assert hit.excerpt == "The \x01quick\x02 brown Föx" and hit.role == "user"
     assert hit.entry_id == SessionLog.open(hit.session.path).entries[0].id
+
+
+def test_text_that_no_database_takes_spoils_neither_list_nor_search(tmp_path: Path) -> None:
+    odd = "odd \ud800 \0 text"
+    entry = MessageEntry(id="\udfff", parent_id=None, message=say(odd).message)
+    lines = [SessionHeader(id="\ud800", cwd=odd, parent_session=odd), entry]
+    name = os.fsdecode(b"not-utf-8-\xff.jsonl")
+    (tmp_path / name).write_bytes(b"".join(encode(line) + b"\n" for line in lines))
+    (one,) = list_sessions(tmp_path, Path("/"))
+    assert one.path.name == name and one.title == "odd ?   text"
+    rename_session(one.path, odd)
+    assert [one.name for one in list_sessions(tmp_path)] == ["odd ?   text"]
+    assert {hit.role for hit in search_sessions(tmp_path, "text \ud800")} == {"user", "name"}
+    assert latest(tmp_path, tmp_path) is None
 
 
 def test_search_works_without_the_search_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

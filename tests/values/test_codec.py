@@ -206,6 +206,42 @@ def test_what_is_no_json_is_said_to_be_none(line: bytes) -> None:
         decode(line, Entry)
 
 
+@pytest.mark.parametrize("place", ["entry", "message", "block", "arguments", "details", "unknown"])
+def test_lone_surrogates_are_kept_wherever_they_stand(place: str) -> None:
+    odd = {"\ud800": {"\udfff": "\ud800"}}
+    call = {"type": "toolCall", "id": "1", "name": "t", "arguments": odd if place == "arguments" else {}}
+    message: dict[str, Any] = {
+        "role": "assistant",
+        "content": [call | (odd if place == "block" else {})],
+        "timestamp": 1,
+    }
+    message |= odd if place == "message" else {}
+    entry: dict[str, Any] = {
+        "type": "message",
+        "id": "1",
+        "parentId": None,
+        "timestamp": "t",
+        "message": message,
+    }
+    if place == "details":
+        entry = {
+            "type": "custom",
+            "id": "1",
+            "parentId": None,
+            "timestamp": "t",
+            "customType": "c",
+            "data": odd,
+        }
+    entry |= odd if place == "entry" else {}
+    entry |= {"type": "hologram", **odd} if place == "unknown" else {}
+    written = json.loads(encode(decode(json.dumps(entry).encode(), Entry)))
+    assert {key: value for key, value in written.items() if key != "message"} == {
+        key: value for key, value in entry.items() if key != "message"
+    }
+    if "message" in entry:
+        assert written["message"].items() >= message.items()
+
+
 def test_an_unknown_block_is_kept() -> None:
     block = from_wire({"type": "video", "url": "u"}, Text | UnknownContent)
     assert to_wire(block) == {"type": "video", "url": "u"}

@@ -43,6 +43,20 @@ def split_lines(text: str) -> list[str]:
     return [*lines, parts[-1]] if parts[-1] else lines
 
 
+class _Lines:
+    """Lines with their line feeds, of which only a few are looked at."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.split("\n")
+        self.count = len(self._lines) - (not self._lines[-1])
+
+    def between(self, first: int, last: int) -> list[str]:
+        lines = [f"{line}\n" for line in self._lines[first:last]]
+        if lines and last >= len(self._lines):
+            lines[-1] = lines[-1][:-1]
+        return lines
+
+
 def diff_spans(path: str, old: str, spans: list[tuple[int, int, str]]) -> Diff:
     """The diff of replacing `old[start:end]` by a text, for each span; spans in order, not overlapping."""
     regions: list[Region] = []
@@ -141,7 +155,7 @@ def _aligned(old: list[str], new: list[str], old_line: int, new_line: int) -> li
 
 
 def _render(path: str, old: str, regions: list[Region]) -> Diff:
-    lines = split_lines(old) if regions else []
+    lines = _Lines(old if regions else "")
     return Diff(
         patch=_patch(path, lines, regions),
         display=_display(lines, regions),
@@ -162,7 +176,7 @@ def _groups(regions: list[Region], context: int) -> list[list[Region]]:
     return groups
 
 
-def _patch(path: str, lines: list[str], regions: list[Region]) -> str:
+def _patch(path: str, lines: _Lines, regions: list[Region]) -> str:
     if not regions:
         return ""
     out = [f"--- a/{path}\n+++ b/{path}\n"]
@@ -177,18 +191,18 @@ def _patch(path: str, lines: list[str], regions: list[Region]) -> str:
     return "".join(out)
 
 
-def _hunk(lines: list[str], group: list[Region]) -> str:
+def _hunk(lines: _Lines, group: list[Region]) -> str:
     first, last = group[0], group[-1]
     start = max(0, first.old_first - _CONTEXT)
-    end = min(len(lines), last.old_first + len(last.old) + _CONTEXT)
+    end = min(lines.count, last.old_first + len(last.old) + _CONTEXT)
     body: list[str] = []
     position = start
     for region in group:
-        body.extend(" " + line for line in lines[position : region.old_first])
+        body.extend(" " + line for line in lines.between(position, region.old_first))
         body.extend("-" + line for line in region.old)
         body.extend("+" + line for line in region.new)
         position = region.old_first + len(region.old)
-    body.extend(" " + line for line in lines[position:end])
+    body.extend(" " + line for line in lines.between(position, end))
     old_count = end - start
     new_count = old_count + sum(len(region.new) - len(region.old) for region in group)
     new_start = start + first.new_first - first.old_first
@@ -202,10 +216,10 @@ def _range(start: int, count: int) -> str:
     return f"{start + 1 if count else start},{count}"
 
 
-def _display(lines: list[str], regions: list[Region]) -> str:
+def _display(lines: _Lines, regions: list[Region]) -> str:
     if not regions:
         return ""
-    width = len(str(len(lines) + sum(len(region.new) for region in regions)))
+    width = len(str(lines.count + sum(len(region.new) for region in regions)))
     out: list[str] = []
     size = position = 0
     for group in _groups(regions, _DISPLAY_CONTEXT):
@@ -215,18 +229,18 @@ def _display(lines: list[str], regions: list[Region]) -> str:
             out.append(f" {'':>{width}} ...")
         shift = first.new_first - first.old_first
         for region in group:
-            out.extend(_numbered(" ", lines[position : region.old_first], position + shift, width))
+            out.extend(_numbered(" ", lines.between(position, region.old_first), position + shift, width))
             out.extend(_numbered("-", region.old, region.old_first, width))
             out.extend(_numbered("+", region.new, region.new_first, width))
             position = region.old_first + len(region.old)
             shift = region.new_first + len(region.new) - position
-        end = min(len(lines), position + _DISPLAY_CONTEXT)
-        out.extend(_numbered(" ", lines[position:end], position + shift, width))
+        end = min(lines.count, position + _DISPLAY_CONTEXT)
+        out.extend(_numbered(" ", lines.between(position, end), position + shift, width))
         size += sum(len(line) for line in out[-200:])
         if size > _MAX_DIFF_CHARS:
             break
         position = end
-    if position < len(lines):
+    if position < lines.count:
         out.append(f" {'':>{width}} ...")
     return "\n".join(out)
 

@@ -4,11 +4,9 @@ Pure: text in, spans out. Everything works on text with line feeds only; files, 
 written are the business of `tools.editing`, words for a failure that of `tools.nearmiss`.
 """
 
-import bisect
 import difflib
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate
 from typing import Final, Literal
 
 import msgspec
@@ -49,9 +47,9 @@ class Document:
     def lines(self) -> list[str]:
         return self.text.split("\n")
 
-    @cached_property
-    def starts(self) -> list[int]:
-        return list(accumulate((len(line) + 1 for line in self.lines), initial=0))
+    def start_of(self, index: int) -> int:
+        """Where a line (from 0) begins. Summed up when asked, which is seldom, and not kept for every line."""
+        return sum(map(len, self.lines[:index])) + index
 
     @cached_property
     def stripped(self) -> "View":
@@ -84,13 +82,12 @@ class View:
         self.lines = lines
         """Every line of the document as `spell` has it."""
         self.text = "\n".join(self.lines)
-        self._starts = list(accumulate((len(line) + 1 for line in self.lines), initial=0))
 
     def original(self, position: int, *, is_end: bool) -> int | None:
         """The position in the document's text, or None in the middle of what became one character."""
-        line = bisect.bisect_right(self._starts, position) - 1
-        column = position - self._starts[line]
-        start = self._document.starts[line]
+        line = self.text.count("\n", 0, position)
+        column = position - self.text.rfind("\n", 0, position) - 1
+        start = self._document.start_of(line)
         spelled, written = self.lines[line], self._document.lines[line]
         if is_end and column == len(spelled):
             return start + len(written)
@@ -194,8 +191,8 @@ def _find_indented(
     new_lines = new.split("\n")
     tail = [new_lines.pop()] if includes_line_feed and not new_lines[-1] else []
     kept = _keep_unchanged(here, old_lines, new_lines, shift)
-    start = document.starts[first]
-    end = document.starts[first + len(wanted)] - 1
+    start = document.start_of(first)
+    end = start + sum(map(len, here)) + len(here) - 1
     if includes_line_feed:
         end += 1
     return Span(start=start, end=end, new_text="\n".join(kept + tail), strategy=strategy)

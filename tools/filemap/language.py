@@ -1,0 +1,150 @@
+"""How a language is described for the engine: which nodes are symbols, what they are called, where to look inside."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import msgspec
+from tree_sitter import Node
+
+Chain = tuple[str, "Chain | None"]
+
+
+class Place:
+    """What a name rule may ask about the node it judges: its text, and the types of the nodes above it."""
+
+    __slots__ = ("chain", "source")
+
+    def __init__(self, source: bytes) -> None:
+        self.source = source
+        self.chain: Chain | None = None
+
+    def text(self, node: Node) -> str:
+        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def above(self, steps: int = 0) -> str:
+        """Type of the node that many steps above the parent (0: the parent itself). Cheaper than `node.parent`."""
+        link = self.chain
+        while steps and link is not None:
+            link, steps = link[1], steps - 1
+        return link[0] if link is not None else ""
+
+
+class Named(NamedTuple):
+    """A name with what differs from the rule: another kind, or a name that no single node spells."""
+
+    name: "Node | str"
+    kind: str = ""
+    signature: str = ""
+
+
+Found = None | str | Node | Named | list[Node] | list[Named]
+NameRule = Callable[[Node, Place], Found]
+
+
+class Draft(msgspec.Struct, gc=False):
+    """A symbol while the map is made."""
+
+    name: str
+    kind: str
+    start: int
+    """First byte."""
+    start_row: int
+    end_row: int
+    """Rows count from 0."""
+    parent: int = -1
+    signature: str = ""
+    modifiers: tuple[str, ...] = ()
+    doc: str = ""
+    lead_row: int = -1
+    scope: str = ""
+    """Name of the type that this belongs to although it does not stand inside it."""
+    node_type: str = ""
+
+
+class Rule(msgspec.Struct, frozen=True):
+    kind: str
+    name: str | NameRule = "name"
+    """A field of the node, or a function that finds the name (None: this node is no symbol)."""
+    is_leaf: bool = False
+    """Nothing inside is looked for."""
+    body: str = "body"
+    """The field that ends the signature."""
+
+
+class Language(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    title: str
+    grammar: str
+    rules: Mapping[str, Rule]
+    enter: frozenset[str]
+    """Nodes to look into although they are no symbols."""
+    comments: frozenset[str] = frozenset({"comment", "line_comment", "block_comment"})
+    wrappers: frozenset[str] = frozenset()
+    """Nodes that stand around a declaration and belong to it: `export …`, `template <…>`, decorators."""
+    is_wrapper_start: bool = True
+    """Whether the symbol begins with its wrapper; else that line is only its `lead_line`."""
+    imports: Mapping[str, str | NameRule] = {}
+    modifiers: frozenset[str] = frozenset()
+    exporting: frozenset[str] = frozenset()
+    """Modifiers that mean `exported`."""
+    export_rule: Callable[[Draft, str], bool] | None = None
+    """For languages that export by name; gets the symbol and the text before its name."""
+    is_header_whole: bool = False
+    """Whether the signature begins before the name (`static int f(int a)`)."""
+    has_decorators: bool = False
+    inner_doc: NameRule | None = None
+    """Finds the docstring inside a symbol."""
+    finish: Callable[[list[Draft], bytes], list[Draft]] | None = None
+    """What only the whole list can tell: merged clauses, receivers, section ends."""
+    max_line_bytes: int = 0
+    """Longest line that the grammar may be given (0: any)."""
+
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def first_of(*types: str) -> NameRule:
+    """The first child of one of these types."""
+    wanted = frozenset(types)
+
+    def rule(node: Node, _place: Place) -> Node | None:
+        return next((child for child in node.named_children if child.type in wanted), None)
+
+    return rule
+
+
+def fixed(name: str) -> NameRule:
+    return lambda _node, _place: name
+
+
+def head_line(node: Node, place: Place, limit: int = 80, until: str = "{") -> str:
+    """The first line of a node, without what opens its body."""
+    line = (
+        place.text(node).split("\n", 1)[0] if node.end_byte - node.start_byte < 2000 else _prefix(node, place)
+    )
+    return line.split(until, 1)[0].strip()[:limit] if until else line.strip()[:limit]
+
+
+def _prefix(node: Node, place: Place) -> str:
+    return place.source[node.start_byte : node.start_byte + 400].decode("utf-8", "replace").split("\n", 1)[0]
+
+
+def deep(*types: str) -> NameRule:
+    """The first node of one of these types anywhere inside, nearest level first."""
+    wanted = frozenset(types)
+
+    def rule(node: Node, _place: Place) -> Node | None:
+        level, seen = [node], 0
+        while level and seen < 60:
+            below: list[Node] = []
+            for each in level:
+                seen += 1
+                for child in each.named_children[:12]:
+                    if child.type in wanted:
+                        return child
+                    below.append(child)
+            level = below
+        return None
+
+    return rule

@@ -1,0 +1,99 @@
+"""What a map of a file holds: its symbols, and how one is found by name. Who makes them: the other modules here."""
+
+import msgspec
+
+
+class Symbol(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Something in a file that has a name and a range of lines (counted from 1, both ends included)."""
+
+    name: str
+    kind: str
+    start_line: int
+    end_line: int
+    parent: int | None = None
+    """Index of the symbol that this one belongs to, in the same map. It may come later in the file (Go methods)."""
+    signature: str = ""
+    """The declaration up to its body on one line, in the file's own language; for data: type and count."""
+    modifiers: tuple[str, ...] = ()
+    """Words such as `exported`, `async`, `static`, and decorators as `@name`."""
+    doc: str = ""
+    """First line of the comment or docstring that belongs to it."""
+    lead_line: int | None = None
+    """Where its decorators begin, when that is above `start_line`."""
+
+    @property
+    def is_exported(self) -> bool:
+        return "exported" in self.modifiers
+
+
+class FileMap(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    language: str
+    parser: str
+    """`tree-sitter`, `line scanner`, `universal-ctags` or `heuristic`."""
+    total_lines: int
+    total_bytes: int
+    elapsed_ms: float
+    symbols: tuple[Symbol, ...] = ()
+    """In the order of the file."""
+    imports: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What a reader should know, such as `changed while mapping`."""
+
+
+_SEPARATORS = ("::", "#", ":", "->", "/")
+
+
+def find_symbol(file_map: FileMap, name: str) -> list[Symbol]:
+    """The symbols that `name` can mean: `parse`, or with what it belongs to, `Parser.parse`.
+
+    The whole name wins over its last part, exact case over any case; overloads are all returned.
+    """
+    wanted = _parts(name)
+    if not wanted:
+        return []
+    by_case = _matching(file_map, name.strip(), wanted)
+    if by_case:
+        return by_case
+    return _matching(file_map, name.strip().casefold(), [part.casefold() for part in wanted], fold=True)
+
+
+def _matching(file_map: FileMap, whole: str, wanted: list[str], *, fold: bool = False) -> list[Symbol]:
+    def plain(text: str) -> str:
+        return text.casefold() if fold else text
+
+    exact = [symbol for symbol in file_map.symbols if plain(symbol.name) == whole]
+    if exact:
+        return exact
+    found = []
+    for symbol in file_map.symbols:
+        if wanted[-1] not in plain(symbol.name):
+            continue
+        path = [plain(part) for part in _path_parts(file_map, symbol)]
+        if _is_in_order(wanted, path):
+            found.append(symbol)
+    return found
+
+
+def _path_parts(file_map: FileMap, symbol: Symbol) -> list[str]:
+    parts = _parts(symbol.name)
+    parent, seen = symbol.parent, 0
+    while parent is not None and seen < 64:
+        above = file_map.symbols[parent]
+        parts = _parts(above.name) + parts
+        parent, seen = above.parent, seen + 1
+    return parts
+
+
+def _is_in_order(wanted: list[str], path: list[str]) -> bool:
+    """Whether the path ends with the last wanted part and has the others before it, in order."""
+    if not path or path[-1] != wanted[-1]:
+        return False
+    rest = iter(path[:-1])
+    return all(part in rest for part in wanted[:-1])
+
+
+def _parts(name: str) -> list[str]:
+    for separator in _SEPARATORS:
+        name = name.replace(separator, ".")
+    return [part.strip() for part in name.split(".") if part.strip()]

@@ -1,0 +1,41 @@
+"""How long a mapping may go on: its deadline and its caller's wish to stop. Asked by all long work here."""
+
+import threading
+import time
+from collections.abc import Callable
+
+Cancel = threading.Event | Callable[[], bool] | None
+
+
+class Overtime(Exception):
+    """The time allowed for this step is over."""
+
+
+class Cancelled(OSError):
+    """Nobody waits for this map any longer."""
+
+
+class Watch:
+    def __init__(self, seconds: float, cancel: Cancel = None) -> None:
+        self._until = time.monotonic() + seconds
+        self._is_cancelled: Callable[[], bool] | None
+        self._is_cancelled = cancel.is_set if isinstance(cancel, threading.Event) else cancel
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self._is_cancelled is not None and self._is_cancelled()
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() > self._until or self.is_cancelled
+
+    @property
+    def seconds_left(self) -> float:
+        return max(0.0, self._until - time.monotonic())
+
+    def check(self) -> None:
+        """Raises `Cancelled` or `Overtime`."""
+        if self.is_cancelled:
+            raise Cancelled("The map was cancelled.")
+        if time.monotonic() > self._until:
+            raise Overtime

@@ -23,6 +23,7 @@ GROUP = "bayou.extensions"
 BUILTIN = {
     "builtin:file-maps": "app.extensions.builtin.file_maps",
     "builtin:read-recovery": "app.extensions.builtin.read_recovery",
+    "builtin:rules": "app.extensions.builtin.rules",
 }
 MANIFEST = "bayou.json"
 

@@ -33,6 +33,17 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.source}: {self.event}: {self.text}"
 
 
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """What there is to say of one extension."""
+
+    name: str
+    path: str
+    origin: str = "not loaded"
+    counts: dict[str, int] = {}
+    """How much it has registered, by kind: `{"tools": 1, "hooks": 3}`."""
+    problems: tuple[Problem, ...] = ()
+
+
 class Completion(msgspec.Struct, frozen=True, kw_only=True):
     """One suggestion for a command's argument or for the editor."""
 

@@ -15,7 +15,7 @@ from app.extensions.hearing import MEANT, Memory
 from app.extensions.hooks import SESSION_EVENTS, Hook, as_answer, hook_named
 from app.extensions.payloads import SessionShutdown, SessionStart
 from app.extensions.ports import Host
-from app.extensions.registrations import Extension, Problem, Source
+from app.extensions.registrations import Extension, Problem, Source, Status
 from app.values.events import Event, ExtensionError
 
 
@@ -209,6 +209,16 @@ class Extensions:
             if hook is not None:
                 await self.emit(*hook)
 
+    def status(self) -> tuple[Status, ...]:
+        """For the screen that lists extensions; those that could not be loaded have only problems."""
+        loaded = tuple(_status(extension, self.problems) for extension in self.loaded)
+        known = {status.path for status in loaded}
+        lost = dict.fromkeys(problem.source for problem in self.problems if problem.source not in known)
+        return loaded + tuple(
+            Status(name=path, path=path, problems=tuple(p for p in self.problems if p.source == path))
+            for path in lost
+        )
+
     # What went wrong
 
     def report(self, source: str, event: str, text: str) -> None:
@@ -235,6 +245,26 @@ class Extensions:
 
     def _bus_failed(self, extension: Extension, name: str, problem: BaseException) -> None:
         self.report(extension.source.path, f"events {name}", in_words(problem, extension.source.path))
+
+
+def _status(extension: Extension, problems: Sequence[Problem]) -> Status:
+    counts = {
+        "hooks": extension.handler_count,
+        "tools": len(extension.tools),
+        "commands": len(extension.commands),
+        "shortcuts": len(extension.shortcuts),
+        "providers": len(extension.providers),
+        "renderers": len(extension.message_renderers)
+        + len(extension.entry_renderers)
+        + len(extension.tool_renderers),
+    }
+    return Status(
+        name=extension.name,
+        path=extension.source.path,
+        origin=extension.source.origin,
+        counts={what: count for what, count in counts.items() if count},
+        problems=tuple(problem for problem in problems if problem.source == extension.source.path),
+    )
 
 
 async def _publish(host: Host, event: Event) -> None:

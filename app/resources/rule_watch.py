@@ -130,14 +130,16 @@ def _interrupts(rule: Rule, part: Part) -> bool:
             return part == "tool"
 
 
-def interruption(hit: Hit) -> str:
-    """What the model is told when its answer was stopped."""
+def interruption(hit: Hit, *, was_stopped: bool = True) -> str:
+    """What the model is told of an answer that broke a rule."""
     rule = hit.rule
-    return (
-        f"Your answer was stopped because it breaks the rule {rule.name} ({rule.path.as_posix()}). "
-        "Nothing of it was kept. Begin again and keep to the rule:\n\n"
-        f'<rule name="{rule.name}">\n{rule.content}\n</rule>'
+    place = f"the rule {rule.name} ({rule.path.as_posix()})"
+    told = (
+        f"Your answer was stopped because it breaks {place}. Nothing of it was kept. Begin again and keep to the rule:"
+        if was_stopped
+        else f"Your last answer breaks {place}. Put right what it did, and keep to the rule:"
     )
+    return f'{told}\n\n<rule name="{rule.name}">\n{rule.content}\n</rule>'
 
 
 def reminder(hit: Hit) -> str:

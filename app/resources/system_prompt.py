@@ -95,10 +95,10 @@ def build_prompt(parts: PromptParts) -> PromptSections:
             sections.append(("docs", _docs(parts.docs_dir)))
     sections.append(("addendum", "\n\n".join(text.strip() for text in parts.appended if text.strip())))
     sections.append(("project_context", _project_context(parts.context_files)))
-    sections.append(("project_rules", _project_rules(parts)))
+    sections.append(("project_rules", rules_section(parts.always_rules, parts.rulebook)))
     sections.append(("skills", _skills(parts)))
     sections.append(("cwd", parts.cwd.as_posix()))
-    taken = {name for name, _ in sections}
+    taken = {name for name, body in sections if body}
     for name, body in parts.sections.items():
         if SECTION_NAME.match(name) and name not in taken:
             sections.append((name, body.strip()))
@@ -140,13 +140,14 @@ def _project_context(files: Sequence[ContextFile]) -> str:
     return "\n\n".join([intro, *blocks])
 
 
-def _project_rules(parts: PromptParts) -> str:
-    blocks = [f'<rule name="{_attribute(name)}">\n{text}\n</rule>' for name, text in parts.always_rules]
-    if parts.rulebook:
+def rules_section(always: Sequence[tuple[str, str]], rulebook: Sequence[RuleLine]) -> str:
+    """Rules that always apply, then those that are read on demand."""
+    blocks = [f'<rule name="{_attribute(name)}">\n{text}\n</rule>' for name, text in always]
+    if rulebook:
         lines = [
             "Further rules. When one bears on what you do, read its text first, with read at rule://NAME:"
         ]
-        for rule in parts.rulebook:
+        for rule in rulebook:
             where = f" (files: {', '.join(rule.globs)})" if rule.globs else ""
             lines.append(f"- {rule.name}: {rule.description}{where}")
         blocks.append("\n".join(lines))

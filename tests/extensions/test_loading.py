@@ -48,7 +48,7 @@ async def test_files_folders_and_manifests_are_found(load_files, write, paths: P
 
 async def test_bayous_own_can_be_switched_off(paths: Paths):
     found = find_extensions(paths, Choice(settings=("-builtin:file-maps",)))
-    assert [source.name for source in found.sources] == ["builtin:read-recovery"]
+    assert [source.name for source in found.sources] == ["builtin:read-recovery", "builtin:rules"]
     assert find_extensions(paths, Choice(is_safe=True, named=("x.py",))).sources == ()
     only = find_extensions(paths, Choice(only_named=True, named=("builtin:file-maps",)))
     assert [source.name for source in only.sources] == ["builtin:file-maps"]
@@ -395,4 +395,16 @@ def test_the_entry_point_group_is_looked_through(paths: Paths, tmp_path: Path, m
 
 
 def test_bayous_own_are_all_there():
-    assert set(BUILTIN) == {"builtin:file-maps", "builtin:read-recovery"}
+    assert set(BUILTIN) == {"builtin:file-maps", "builtin:read-recovery", "builtin:rules"}
+
+
+async def test_the_status_names_what_each_has_registered_and_what_went_wrong(load_files, write):
+    write("good.py", HELLO)
+    bad = write("bad.py", "raise ValueError")
+    statuses = {
+        status.name: status
+        for status in (await load_files(settings=tuple(f"-{name}" for name in BUILTIN))).status()
+    }
+    assert statuses["good"].counts == {"commands": 1}
+    assert statuses[str(bad)].origin == "not loaded"
+    assert "ValueError" in statuses[str(bad)].problems[0].text

@@ -11,6 +11,7 @@ import pytest
 from app.engine.extending.host import SessionHost
 from app.engine.extending.wiring import Wiring
 from app.extensions.builtin import file_maps, read_recovery
+from app.extensions.builtin import rules as rules_extension
 from app.extensions.builtin.file_maps import FileMap
 from app.extensions.guard import Limits
 from app.extensions.hooks import HOOKS, SESSION_EVENTS
@@ -33,7 +34,13 @@ class Theatre:
 
     def __init__(self, folder: Path, *responses: Any) -> None:
         self.asked: list[Context] = []
-        self.play = Play(folder, *(self._noting(response) for response in responses), tools=builtin_tools())
+        self.sections: dict[str, str] = {}
+        self.play = Play(
+            folder,
+            *(self._noting(response) for response in responses),
+            tools=builtin_tools(),
+            sections=lambda: {"preamble": "You are a test.", **self.sections},
+        )
         self.extensions = Extensions(limits=Limits(answer=1, slow_answer=1, block=0.5))
 
     def _noting(self, response: Any) -> Any:
@@ -43,18 +50,19 @@ class Theatre:
 
         return made
 
-    async def load(self, *functions: Callable[..., Any]) -> None:
+    async def load(self, *functions: Callable[..., Any], mode: Any = "print") -> None:
         await self.extensions.load([source(function, function.__name__) for function in functions])
         host = SessionHost(
             self.play.session,
-            mode="print",
+            mode=mode,
             ui=SilentUi(self.play.session.publish_now),
             settings=dict,
             is_trusted=True,
             shutdown=lambda: None,
             reload=lambda: None,
         )
-        Wiring(self.play.session, self.extensions, host, expand=lambda text: text, own_sections={})
+        wiring: Any = {"expand": lambda text: text, "own_sections": self.sections}
+        Wiring(self.play.session, self.extensions, host, **wiring)
 
     async def prompt(self, text: str) -> None:
         await self.play.prompt(text)
@@ -288,3 +296,75 @@ async def test_changes_are_told_with_what_was_before(tmp_path: Path) -> None:
     levels = [event for event in told if isinstance(event, ThinkingLevelSelect)]
     assert levels[-1].level == session.choice.thinking or levels[-1].previous_level == level
     assert [event.reason for event in told if isinstance(event, SessionStart)] == ["new"]
+
+
+def answers(play: Play) -> list[str]:
+    return [message.text for message in play.session.messages if isinstance(message, AssistantMessage)]
+
+
+@pytest.fixture
+def rules(tmp_path: Path, monkeypatch) -> Path:
+    """The person's own rules."""
+    folder = tmp_path / "agent" / "rules"
+    folder.mkdir(parents=True)
+    (folder / "always.md").write_text("---\nalwaysApply: true\n---\nUse tabs.")
+    (folder / "api.md").write_text("---\ndescription: How APIs look\n---\nUse nouns.")
+    (folder / "no-todo.md").write_text("---\ncondition: FIX[M]E\n---\nLeave no notes behind.")
+    (folder / "sql.md").write_text("---\ncondition: '*.sql'\ninterruptMode: never\n---\nUpper case.")
+    monkeypatch.setenv("BAYOU_AGENT_DIR", str(tmp_path / "agent"))
+    return folder
+
+
+async def test_rules_are_in_the_prompt_and_read_by_name(tmp_path: Path, rules: Path) -> None:
+    reads = call("read", "1", path="rule://api") + call("read", "2", path="rule://nope")
+    theatre = Theatre(tmp_path, reads, say("ok"))
+    await theatre.load(rules_extension.extension)
+    await theatre.extensions.start()
+    await theatre.prompt("go")
+    assert "Use tabs." in theatre.asked[0].system_prompt
+    assert "- api: How APIs look" in theatre.asked[0].system_prompt
+    results = [message for message in theatre.asked[1].messages if isinstance(message, ToolResultMessage)]
+    assert (text_of(results[0].content), results[0].is_error) == ("Use nouns.", False)
+    assert text_of(results[1].content) == "Unknown rule: nope\nAvailable: always, api, no-todo, sql"
+    assert results[1].is_error
+
+
+async def test_an_answer_that_breaks_a_rule_is_stopped_dropped_and_begun_again(
+    tmp_path: Path, rules: Path
+) -> None:
+    gate = asyncio.Event()
+    theatre = Theatre(
+        tmp_path, say("Here: FIX" + "ME later, and much more", gate=gate), say("Done properly.")
+    )
+    await theatre.load(rules_extension.extension, mode="tui")
+    await theatre.extensions.start()
+    await theatre.play.session.prompt("go")
+    await theatre.play.until(lambda: "Done properly." in answers(theatre.play))
+    await theatre.play.session.wait_until_idle()
+    lines = theatre.read()
+    assert lines[-1].startswith("rule-violation: Your answer was stopped because it break")
+    assert "assistant" not in lines
+    kept = [m for m in theatre.play.lines() if m["type"] == "message" and m["message"]["role"] == "assistant"]
+    assert len(kept) == 2  # the file keeps what the context does not
+
+
+async def test_in_print_mode_the_model_is_told_behind_its_answer(tmp_path: Path, rules: Path) -> None:
+    gate = asyncio.Event()
+    theatre = Theatre(tmp_path, say("FIX" + "ME later", gate=gate), say("Put right."))
+    await theatre.load(rules_extension.extension)
+    await theatre.extensions.start()
+    await theatre.play.session.prompt("go")
+    await theatre.play.until(lambda: len(theatre.play.session.queues) > 0)
+    gate.set()
+    await theatre.play.session.wait_until_idle()
+    assert theatre.read()[-1].startswith("rule-violation: Your last answer breaks the rule no-todo")
+
+
+async def test_a_rule_that_does_not_interrupt_is_told_with_the_result(tmp_path: Path, rules: Path) -> None:
+    theatre = Theatre(tmp_path, call("write", "1", path="a.sql", content="select"), say("ok"))
+    await theatre.load(rules_extension.extension, mode="tui")
+    await theatre.extensions.start()
+    await theatre.prompt("go")
+    result = next(message for message in theatre.asked[1].messages if isinstance(message, ToolResultMessage))
+    assert text_of(result.content).startswith('<reminder rule="sql">')
+    assert (tmp_path / "a.sql").exists()

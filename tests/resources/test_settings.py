@@ -10,6 +10,7 @@ import pytest
 from app.resources.files import read_text
 from app.resources.json_comments import parse
 from app.resources.paths import Paths
+from app.resources.pi_settings import from_pi
 from app.resources.settings import (
     Settings,
     SettingsWatch,
@@ -193,3 +194,25 @@ def test_the_schema_knows_every_key():
         for part in key.path[:-1]:
             here = here[part]["properties"]
         assert here[key.path[-1]]["default"] == json.loads(json.dumps(key.default))
+
+
+def test_what_means_the_same_is_taken_over_from_pi():
+    imported = from_pi(
+        {
+            "defaultModel": "m",
+            "modelThinkingLevels": {"a/b": "high"},
+            "compaction": {"enabled": False, "keepRecentTokens": 5},
+            "queueMode": "all",
+            "retry": {"maxRetries": -3, "provider": {"timeoutMs": 5}},
+            "theme": "dark",
+            "enableAnalytics": True,
+        }
+    )
+    assert imported.values == {
+        "defaultModel": "m",
+        "modelThinkingLevels": {"a/b": "high"},
+        "compaction.mode": "off",
+        "compaction.keepRecentTokens": 5,
+        "steeringMode": "all",
+    }
+    assert imported.left_out == ("retry.maxRetries", "retry.provider.timeoutMs", "theme", "enableAnalytics")

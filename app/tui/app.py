@@ -4,6 +4,7 @@ What the transcript shows is `presenter`'s business, what commands do `slash`'s.
 """
 
 import asyncio
+import math
 import time
 from base64 import b64encode
 from collections.abc import Awaitable, Callable
@@ -110,11 +111,11 @@ class BayouApp(App[int]):
         self._first_prompts = first_prompts
         self._first_images = first_images
         self._activity = ""
-        self._last_clear = 0.0
-        self._last_escape = 0.0
+        self._last_clear = -math.inf
+        self._last_escape = -math.inf
         self.tools_open = False
         self._thinking_open = False
-        self._ticking = False
+        self.is_ticking = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     def compose(self) -> ComposeResult:
@@ -225,15 +226,15 @@ class BayouApp(App[int]):
 
     def _start_ticking(self) -> None:
         """Elapsed times move once a second while a tool runs, and nothing moves otherwise."""
-        if self._ticking:
+        if self.is_ticking:
             return
-        self._ticking = True
+        self.is_ticking = True
 
         def tick() -> None:
             if self.presenter.tick():
                 self.set_timer(1.0, tick)
             else:
-                self._ticking = False
+                self.is_ticking = False
 
         self.set_timer(1.0, tick)
 
@@ -339,7 +340,8 @@ class BayouApp(App[int]):
         self.editor.focus()
 
     @on(Transcript.RetryRequested)
-    def _retry_requested(self, message: Transcript.RetryRequested) -> None:
+    def action_retry(self) -> None:
+        """Asks again after a failed or stopped answer, which leaves the context."""
         self.spawn(self._retry())
 
     async def _retry(self) -> None:

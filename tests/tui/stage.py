@@ -1,0 +1,67 @@
+"""The application over a scripted model, in a folder called `~/project`, with nothing that moves by itself."""
+
+import asyncio
+from collections.abc import Iterable
+from pathlib import Path
+
+from app.cli.assembly import assemble
+from app.cli.options import Options
+from app.providers.scripted import Response, Scripted
+from app.resources.paths import Paths, styles_dir
+from app.tui.app import BayouApp
+from app.values.events import AgentSettled, Event
+from tools.base import Tool
+
+
+class StageApp(BayouApp):
+    """Adds what tests wait for: the event of a run that has settled, and the screen as text."""
+
+    settled_count = 0
+
+    def watch(self) -> None:
+        """Notes what happens in the session, behind the presenter."""
+        self._happened = asyncio.Event()
+        self.session.subscribe(self._note)
+
+    def _note(self, event: Event) -> None:
+        if isinstance(event, AgentSettled):
+            self.settled_count += 1
+        self._happened.set()
+
+    async def something_happened(self) -> None:
+        await self._happened.wait()
+        self._happened.clear()
+
+    @property
+    def screen_text(self) -> str:
+        rows = self.screen._compositor.render_strips()
+        return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in rows)
+
+
+def make_app(
+    home: Path,
+    *responses: Response,
+    tools: Iterable[Tool] = (),
+    theme: str = "bayou-dark",
+    options: Options | None = None,
+) -> StageApp:
+    """A session in `home/project`; without responses the offline model answers."""
+    project = home / "project"
+    project.mkdir(parents=True, exist_ok=True)
+    paths = Paths.from_env({"HOME": str(home)}, project)
+    assembled = assemble(options or Options(no_session=True, use_theme=theme), paths, {})
+    session = assembled.session
+    if responses:
+        script = Scripted(responses)
+        session.choice.set(script.register(session.requests.registry))
+    for tool in tools:
+        session.toolbox.register(tool, owner="test")
+    app = StageApp(
+        assembled,
+        home=home,
+        clock=lambda: 0.0,
+        css_path=sorted(styles_dir().glob("*.tcss")),
+    )
+    app.animation_level = "none"
+    app.watch()
+    return app

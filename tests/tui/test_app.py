@@ -1,0 +1,202 @@
+"""The full-screen face as a person uses it, key by key, over a scripted model."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from app.providers.scripted import call, fail, say, think
+from app.values.events import ToolExecutionStart
+from app.values.messages import UserMessage
+from tests.agent.stage import Gate, echo
+from tests.tui.stage import StageApp, make_app
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+async def settled(app: StageApp, pilot: Pilot[int], count: int = 1) -> None:
+    """Until so many runs have settled and the page shows it."""
+    async with asyncio.timeout(10):
+        while app.settled_count < count:
+            await app.something_happened()
+    app.transcript.flush()
+    await pilot.pause()
+
+
+async def submit(app: StageApp, pilot: Pilot[int], text: str) -> None:
+    app.editor.set_text(text)
+    await pilot.press("enter")
+
+
+async def test_a_prompt_is_sent_streamed_and_shown(home: Path) -> None:
+    app = make_app(home, think("let me see") + say("Hello **there**."))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "hi")
+        await settled(app, pilot)
+        text = app.screen_text
+        assert "hi" in text
+        assert "Hello there." in text
+        assert app.editor.is_blank
+
+
+async def test_a_tool_call_is_a_card_with_its_result(home: Path) -> None:
+    app = make_app(home, call("echo", text="x") + say("looking"), say("done"), tools=[echo()])
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "go")
+        await settled(app, pilot)
+        assert "✓ echo" in app.screen_text
+        await pilot.press("ctrl+o")
+        assert "echo: x" in app.screen_text
+
+
+async def test_escape_aborts_and_gives_the_queue_back(home: Path) -> None:
+    gate = Gate("gate")
+    app = make_app(home, call("gate"), say("never"), tools=[gate.tool])
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "go")
+        await gate.started.wait()
+        await submit(app, pilot, "and then this")
+        await pilot.pause()
+        assert app.session.queues.texts("steering") == ("and then this",)
+        assert "and then this" in app.screen_text
+        await pilot.press("escape")
+        await settled(app, pilot)
+        assert app.editor.text == "and then this"
+        assert not app.session.is_running
+
+
+async def test_alt_enter_follows_up(home: Path) -> None:
+    gate = Gate("gate")
+    app = make_app(home, call("gate"), say("first"), say("second"), tools=[gate.tool])
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "go")
+        await gate.started.wait()
+        await pilot.pause()
+        app.editor.set_text("afterwards")
+        await pilot.press("alt+enter")
+        await pilot.pause()
+        assert app.session.queues.texts("follow_up") == ("afterwards",)
+        gate.go_on.set()
+        await settled(app, pilot)
+        prompts = [m for m in app.session.messages if isinstance(m, UserMessage)]
+        assert len(prompts) == 2
+
+
+async def test_ctrl_d_quits_only_an_empty_editor(home: Path) -> None:
+    app = make_app(home, say("x"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("a", "left", "ctrl+d")
+        assert app.editor.is_blank
+        assert app.is_running
+        await pilot.press("ctrl+d")
+    assert app.return_code == 0
+
+
+async def test_ctrl_c_clears_the_draft_and_undo_brings_it_back(home: Path) -> None:
+    app = make_app(home, say("x"))
+    app.clock = iter([10.0, 20.0, 30.0, 40.0]).__next__
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.editor.set_text("precious")
+        await pilot.press("ctrl+c")
+        assert app.editor.is_blank
+        await pilot.press("ctrl+underscore")
+        assert app.editor.text == "precious"
+
+
+async def test_an_unknown_slash_word_is_a_prompt_and_a_known_one_is_not(home: Path) -> None:
+    app = make_app(home, say("fine"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "/name My work")
+        await pilot.pause()
+        assert app.session.log.name == "My work"
+        assert app.session.messages == ()
+        await submit(app, pilot, "/etc/hosts is what?")
+        await settled(app, pilot)
+        assert any(isinstance(message, UserMessage) for message in app.session.messages)
+
+
+async def test_shell_commands_stand_in_the_transcript(home: Path) -> None:
+    app = make_app(home, say("x"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "!echo from the shell")
+        async with asyncio.timeout(10):
+            while not app.session.messages:
+                await app.something_happened()
+        app.transcript.flush()
+        await pilot.pause()
+        assert "echo from the shell" in app.screen_text
+
+
+async def test_a_failure_says_what_and_can_be_tried_again(home: Path) -> None:
+    app = make_app(home, fail("the server fell over", status=400), say("better now"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "go")
+        await settled(app, pilot)
+        assert "the server fell over" in app.screen_text
+        app.action_retry()
+        await settled(app, pilot, 2)
+        assert "better now" in app.screen_text
+
+
+async def test_the_elapsed_time_moves_only_while_a_tool_runs(home: Path) -> None:
+    gate = Gate("gate")
+    app = make_app(home, call("gate"), say("ok"), tools=[gate.tool])
+    started: list[bool] = []
+    app.session.subscribe(
+        lambda event: started.append(app.is_ticking) if isinstance(event, ToolExecutionStart) else None
+    )
+    async with app.run_test(size=(100, 30)) as pilot:
+        assert not app.is_ticking
+        await submit(app, pilot, "go")
+        await gate.started.wait()
+        await pilot.pause()
+        assert app.is_ticking
+        gate.go_on.set()
+        await settled(app, pilot)
+
+
+async def test_a_tiny_terminal_is_survived(home: Path) -> None:
+    app = make_app(home, say("x"))
+    async with app.run_test(size=(20, 5)) as pilot:
+        await submit(app, pilot, "hi")
+        await settled(app, pilot)
+        await pilot.resize_terminal(100, 30)
+        await pilot.pause()
+        assert "hi" in app.screen_text
+
+
+async def test_the_tree_opens_with_two_escapes_and_goes_back(home: Path) -> None:
+    app = make_app(home, say("one"), say("two"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "first question")
+        await settled(app, pilot)
+        await submit(app, pilot, "second question")
+        await settled(app, pilot, 2)
+        await pilot.press("escape", "escape")
+        await pilot.pause()
+        assert "Session tree" in app.screen_text
+        await pilot.press("up")
+        await pilot.press("enter")
+        await pilot.pause()
+        await pilot.press("enter")
+        async with asyncio.timeout(10):
+            while len(app.session.messages) > 3:
+                await app.something_happened()
+        await pilot.pause()
+        assert app.editor.text == "second question"
+
+
+async def test_nothing_is_read_as_markup(home: Path) -> None:
+    hostile = "[red]not red[/red] [/nope] \x1b]52;c;aGk=\x07 [@click=app.quit]x[/]"
+    app = make_app(home, say(hostile))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, hostile)
+        await settled(app, pilot)
+        await submit(app, pilot, f"/name {hostile}")
+        await pilot.pause()
+        assert "[red]not red[/red]" in app.screen_text
+        assert "\x1b" not in app.screen_text

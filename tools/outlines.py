@@ -25,7 +25,8 @@ def outline_result(path: str, shown: str, stop: Stop) -> ToolResult:
 
 def symbol_range(path: str, shown: str, name: str, stop: Stop) -> tuple[int, int] | ToolResult:
     """First and last line of the symbol; when several have that name, a list of them."""
-    from tools.filemap.map import find_symbol, map_file  # noqa: PLC0415  (as above)
+    from tools.filemap.map import map_file  # noqa: PLC0415  (as above)
+    from tools.filemap.symbols import find_symbol  # noqa: PLC0415  (as above)
 
     outline = map_file(Path(path), deadline_seconds=_DEADLINE_SECONDS, cancel=lambda: stop.is_set)
     found = find_symbol(outline, name)
@@ -34,9 +35,9 @@ def symbol_range(path: str, shown: str, name: str, stop: Stop) -> tuple[int, int
             f"There is no symbol {visible(name)!r} in {shown}. Read it with map: true to see which there are."
         )
     if len(found) == 1:
-        return found[0].first_line, found[0].last_line
+        return found[0].lead_line or found[0].start_line, found[0].end_line
     listed = [
-        f"{visible(symbol.name)} ({symbol.kind}) lines {symbol.first_line}-{symbol.last_line}"
+        f"{visible(symbol.name)} ({symbol.kind}) lines {symbol.start_line}-{symbol.end_line}"
         for symbol in found[:_MAX_LISTED]
     ]
     text = f"{len(found)} symbols match {visible(name)!r} in {shown}. Read one by its lines:\n" + "\n".join(

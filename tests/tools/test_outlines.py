@@ -5,45 +5,37 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import msgspec
 import pytest
 
 from tests.tools.conftest import Hands
+from tools.filemap.symbols import FileMap, Symbol
 
-
-class Symbol(msgspec.Struct, kw_only=True):
-    name: str
-    kind: str
-    first_line: int
-    last_line: int
-
-
-SYMBOLS = [
-    Symbol(name="one", kind="function", first_line=2, last_line=3),
-    Symbol(name="two", kind="class", first_line=5, last_line=6),
-    Symbol(name="two", kind="function", first_line=8, last_line=8),
-]
+OUTLINE = FileMap(
+    path="a.py",
+    language="Python",
+    parser="tree-sitter",
+    total_lines=9,
+    total_bytes=63,
+    elapsed_ms=1.0,
+    symbols=(
+        Symbol(name="one", kind="function", start_line=3, end_line=3, lead_line=2),
+        Symbol(name="two", kind="class", start_line=5, end_line=6),
+        Symbol(name="two", kind="function", start_line=8, end_line=8),
+    ),
+)
 
 
 @pytest.fixture(autouse=True)
 def mapper(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Outline:
-        total_lines = 9
-
     class Rendered:
         text = "outline \x1b of it"
 
     mapping: Any = ModuleType("tools.filemap.map")
-    mapping.map_file = lambda path, *, deadline_seconds, cancel: Outline()
-    mapping.find_symbol = lambda outline, name: [symbol for symbol in SYMBOLS if symbol.name == name]
+    mapping.map_file = lambda path, *, deadline_seconds, cancel: OUTLINE
     rendering: Any = ModuleType("tools.filemap.render")
     rendering.render_map = lambda outline, *, budget_bytes: Rendered()
-    for name, module in (
-        ("filemap", ModuleType("tools.filemap")),
-        ("filemap.map", mapping),
-        ("filemap.render", rendering),
-    ):
-        monkeypatch.setitem(sys.modules, f"tools.{name}", module)
+    monkeypatch.setitem(sys.modules, "tools.filemap.map", mapping)
+    monkeypatch.setitem(sys.modules, "tools.filemap.render", rendering)
 
 
 @pytest.fixture(autouse=True)

@@ -1,15 +1,205 @@
+"""Which models there are: bundled ones, those of models.json, those of extensions, those that a server was asked for.
+
+Bundled data is one JSON file per provider in `data/`, read when the provider is first looked at.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.providers.discovery_store import Discovered, load_discovered
+from app.providers.known import PROVIDERS
+from app.providers.models_file import ModelsFile, load_models_file
+from app.values.models import Model
+from app.values.wire import from_wire
+
+_DATA = Path(__file__).parent / "data"
+_SHARED = ("api", "baseUrl", "compat", "headers")
+
+
 class Catalogue:
-    problems = ()
+    """The models of one program run. Reading never fails: what cannot be used is in `problems`."""
+
+    def __init__(self, own: ModelsFile, discovered: Mapping[str, Discovered], env: Mapping[str, str]) -> None:
+        self._own = own
+        self._discovered = dict(discovered)
+        self._env = env
+        self._added: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+        self._by_provider: dict[str, dict[str, Model]] = {}
+        self._problems: list[str] = list(own.problems)
 
     @classmethod
-    def load(cls, agent_dir, *, env):
-        return cls()
+    def load(cls, agent_dir: Path, *, env: Mapping[str, str]) -> "Catalogue":
+        return cls(load_models_file(agent_dir), load_discovered(agent_dir), env)
 
-    def models(self):
-        return ()
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with models.json, with line and column."""
+        return tuple(self._problems)
 
-    def defaults(self):
-        return ()
+    @property
+    def providers(self) -> tuple[str, ...]:
+        """Ids, in the order in which a default is looked for: one's own first."""
+        own = [*self._own.providers, *self._added, *self._discovered]
+        return tuple(dict.fromkeys([*(name for name in own if name not in PROVIDERS), *PROVIDERS, "offline"]))
 
-    def find(self, provider, model_id):
-        return None
+    def models(self) -> tuple[Model, ...]:
+        return tuple(model for provider in self.providers for model in self._models_of(provider).values())
+
+    def models_of(self, provider: str) -> tuple[Model, ...]:
+        return tuple(self._models_of(provider).values())
+
+    def find(self, provider: str, model_id: str) -> Model | None:
+        return self._models_of(provider).get(model_id)
+
+    def defaults(self) -> Iterator[Model]:
+        """For each provider the model to begin with."""
+        for provider in self.providers:
+            if provider == "offline":
+                continue
+            models = self._models_of(provider)
+            known = PROVIDERS.get(provider)
+            chosen = models.get(known.default_model) if known else None
+            if chosen is None and models:
+                chosen = next(iter(models.values()))
+            if chosen is not None:
+                yield chosen
+
+    def name_of(self, provider: str) -> str:
+        own = self._own.providers.get(provider, {}).get("name")
+        known = PROVIDERS.get(provider)
+        return own or (known.name if known else provider)
+
+    def entry_of(self, provider: str) -> Mapping[str, Any]:
+        """What models.json and extensions say of a provider (address, api, compat), the last word last."""
+        out = dict(self._own.providers.get(provider, {}))
+        for _, entry in self._added.get(provider, ()):
+            out.update(entry)
+        return out
+
+    def add_provider(self, provider: str, entry: Mapping[str, Any], *, owner: str) -> None:
+        """An extension's provider or changes to one, in the form of models.json."""
+        self._added.setdefault(provider, []).append((owner, dict(entry)))
+        self._by_provider.pop(provider, None)
+
+    def remove_owner(self, owner: str) -> None:
+        for provider, entries in list(self._added.items()):
+            kept = [item for item in entries if item[0] != owner]
+            if kept:
+                self._added[provider] = kept
+            else:
+                del self._added[provider]
+            self._by_provider.pop(provider, None)
+
+    def take_discovered(self, provider: str, found: Discovered) -> None:
+        """The answer of a server that was asked for its models."""
+        self._discovered[provider] = found
+        self._by_provider.pop(provider, None)
+
+    def discovered(self, provider: str) -> Discovered | None:
+        return self._discovered.get(provider)
+
+    def _models_of(self, provider: str) -> dict[str, Model]:
+        models = self._by_provider.get(provider)
+        if models is None:
+            models = self._by_provider[provider] = self._read(provider)
+        return models
+
+    def _read(self, provider: str) -> dict[str, Model]:
+        if provider == "offline":
+            from app.providers.offline.guide import offline_model  # noqa: PLC0415  (only when it is looked at)
+
+            guide = offline_model()
+            return {guide.id: guide}
+        bundled = _bundled(provider)
+        entries = {model["id"]: model for model in bundled}
+        layers = [self._own.providers.get(provider), *(entry for _, entry in self._added.get(provider, ()))]
+        found = self._discovered.get(provider)
+        shared = next((layer for layer in layers if layer), {})
+        for item in found.models if found else ():
+            if item["id"] not in entries:
+                template = {name: shared[name] for name in _SHARED if name in shared}
+                base = {name: bundled[0][name] for name in _SHARED if bundled and name in bundled[0]}
+                entries[item["id"]] = {**base, **template, **item}
+        for layer in layers:
+            if layer:
+                entries = _layered(entries, layer)
+        return self._made(provider, entries)
+
+    def _made(self, provider: str, entries: Mapping[str, dict[str, Any]]) -> dict[str, Model]:
+        out: dict[str, Model] = {}
+        for model_id, entry in entries.items():
+            try:
+                model = from_wire({"name": model_id, **entry, "provider": provider}, Model)
+            except msgspec.ValidationError as problem:
+                self._problems.append(f"The model {provider}/{model_id} is left out: {problem}")
+                continue
+            out[model_id] = self._with_env(model)
+        return out
+
+    def _with_env(self, model: Model) -> Model:
+        """`$NAME` in a model's own headers; a provider's are read with its key."""
+        if not model.headers or not any("$" in value for value in model.headers.values()):
+            return model
+        headers = {
+            name: self._env.get(value[1:].strip("{}"), "") if value.startswith("$") else value
+            for name, value in model.headers.items()
+        }
+        return msgspec.structs.replace(model, headers=headers)
+
+
+def _layered(entries: Mapping[str, dict[str, Any]], layer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Bundled models with a layer's changes, then its own models, then its overrides."""
+    changes = {name: layer[name] for name in ("api", "baseUrl") if layer.get(name)}
+    out = {model_id: _merged({**entry, **changes}, _compat_of(layer)) for model_id, entry in entries.items()}
+    template = next(iter(entries.values()), {})
+    base = {name: template[name] for name in ("api", "baseUrl", "compat") if name in template}
+    for model in layer.get("models") or ():
+        out[model["id"]] = {**_merged({**base, **changes}, _compat_of(layer)), **model}
+    for model_id, override in (layer.get("modelOverrides") or {}).items():
+        if model_id in out:
+            out[model_id] = _merged(out[model_id], override)
+    return out
+
+
+def _compat_of(layer: Mapping[str, Any]) -> dict[str, Any]:
+    return {"compat": layer["compat"]} if layer.get("compat") else {}
+
+
+def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Objects are merged, everything else is replaced."""
+    out = dict(base)
+    for name, value in changes.items():
+        old = out.get(name)
+        out[name] = _merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return out
+
+
+class _DataFile(msgspec.Struct, kw_only=True, rename="camel"):
+    models: list[dict[str, Any]]
+    api: str
+    base_url: str = ""
+    compat: dict[str, Any] | None = None
+    headers: dict[str, str] | None = None
+
+
+_decoder = msgspec.json.Decoder(_DataFile)
+
+
+def _bundled(provider: str) -> list[dict[str, Any]]:
+    """The models of a data file, with what they share filled in."""
+    if provider not in PROVIDERS:
+        return []
+    try:
+        raw = (_DATA / f"{provider}.json").read_bytes()
+    except FileNotFoundError:
+        return []
+    file = _decoder.decode(raw)
+    shared: dict[str, Any] = {"api": file.api, "baseUrl": file.base_url}
+    if file.compat:
+        shared["compat"] = file.compat
+    if file.headers:
+        shared["headers"] = file.headers
+    return [_merged(shared, model) for model in file.models]

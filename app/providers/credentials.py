@@ -1,18 +1,224 @@
-class CredentialError(Exception):
-    pass
+"""Who pays: the credential of a provider, from the first place that has one.
+
+Order: given for this run, stored, from an extension or models.json, from the environment, from the surroundings of
+a cloud. A credential belongs to a provider's name: two providers on one API never share a key.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from app.providers.ambient import AMBIENT
+from app.providers.auth_file import AuthFile, Entry
+from app.providers.contract import Credential
+from app.providers.jsonc import FileFault
+from app.providers.key_values import CredentialError, KeyValues, can_be_had, masked
+from app.providers.known import PROVIDERS, KnownProvider
+from app.providers.models_file import ModelsFile, load_models_file
+
+if TYPE_CHECKING:
+    from app.providers.signin.interface import SignIn
+
+__all__ = ["CredentialError", "Credentials", "Source", "masked"]
+
+Source = Literal["run", "stored", "sign-in", "extension", "models.json", "environment", "surroundings"]
+_OAUTH_BETA = {"Anthropic-Beta": "oauth-2025-04-20"}
+
+
+class _Provided(msgspec.Struct, frozen=True, kw_only=True):
+    """What an extension said of a provider's key."""
+
+    owner: str
+    key: str | None
+    headers: Mapping[str, str]
+    is_bearer: bool
 
 
 class Credentials:
-    problems = ()
+    def __init__(
+        self, agent_dir: Path, env: Mapping[str, str], *, sign_ins: Mapping[str, "SignIn"] | None = None
+    ) -> None:
+        self._sign_ins = dict(sign_ins) if sign_ins is not None else None
+        self._agent_dir = agent_dir
+        self._env = env
+        self._auth = AuthFile(agent_dir)
+        self._values = KeyValues(env)
+        self._for_this_run: dict[str, str] = {}
+        self._provided: dict[str, list[_Provided]] = {}
+        self._models_file: ModelsFile | None = None
 
-    def __init__(self, agent_dir, env):
-        pass
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with auth.json, with its place; its other entries still count."""
+        self._auth.entries()
+        return (self._auth.fault,) if self._auth.fault else ()
 
-    async def resolve(self, provider):
+    def use_for_this_run(self, provider: str, key: str) -> None:
+        """The command line's key; never written anywhere."""
+        self._for_this_run[provider] = key
+
+    def provide(
+        self,
+        provider: str,
+        key: str | None,
+        *,
+        owner: str,
+        headers: Mapping[str, str] | None = None,
+        is_bearer: bool = False,
+    ) -> None:
+        """An extension's key for a provider: a value, `$NAME` or `!command`."""
+        entry = _Provided(owner=owner, key=key, headers=headers or {}, is_bearer=is_bearer)
+        self._provided.setdefault(provider, []).append(entry)
+
+    def withdraw(self, owner: str) -> None:
+        for provider, entries in self._provided.items():
+            self._provided[provider] = [entry for entry in entries if entry.owner != owner]
+
+    def has(self, provider: str) -> bool:
+        """Whether a request could be made. Runs nothing and reads no secret."""
+        return self.source(provider) is not None
+
+    def source(self, provider: str) -> Source | None:
+        """Where the credential would come from."""
+        if provider in self._for_this_run:
+            return "run"
+        entry = self._auth.entries().get(provider)
+        if entry is not None:
+            return "stored" if entry["type"] == "api_key" else "sign-in"
+        provided = self._last_provided(provider)
+        if provided is not None and provided.key and can_be_had(provided.key, self._env):
+            return "extension"
+        own = self._own_key(provider)
+        if own and can_be_had(own, self._env):
+            return "models.json"
+        known = PROVIDERS.get(provider)
+        if known is not None and self._has_variables(known):
+            return "environment"
+        if provider in AMBIENT and AMBIENT[provider](self._env):
+            return "surroundings"
+        return "models.json" if self._needs_no_key(provider) else None
+
+    async def resolve(self, provider: str) -> Credential | None:
+        """The credential, its secret read. None: there is none. Raises `CredentialError`."""
+        known = PROVIDERS.get(provider)
+        found = await self._find(provider, known)
+        if found is None:
+            return None
+        settings = {
+            name: self._env[name] for name in (known.settings if known else ()) if self._env.get(name)
+        }
+        headers = {**found.headers, **await self._headers(provider)}
+        return msgspec.structs.replace(found, headers=headers, env={**settings, **found.env})
+
+    async def _find(self, provider: str, known: KnownProvider | None) -> Credential | None:
+        is_bearer = self._is_bearer(provider)
+        if provider in self._for_this_run:
+            return Credential(key=self._for_this_run[provider], is_bearer=is_bearer)
+        entry = self._auth.entries().get(provider)
+        if entry is not None:
+            return await self._of_entry(provider, entry, is_bearer)
+        what = f"The key for {provider}"
+        provided = self._last_provided(provider)
+        if provided is not None and provided.key:
+            key = await self._values.resolve(provided.key, what=what)
+            return Credential(key=key, is_bearer=provided.is_bearer)
+        own = self._own_key(provider)
+        if own:
+            return Credential(key=await self._values.resolve(own, what=what), is_bearer=is_bearer)
+        if known is not None:
+            for name in known.bearer_env:
+                if self._env.get(name):
+                    headers = _OAUTH_BETA if name == "ANTHROPIC_OAUTH_TOKEN" else {}
+                    return Credential(key=self._env[name], is_bearer=True, headers=headers)
+            for name in known.env:
+                if self._env.get(name):
+                    return Credential(key=self._env[name], is_bearer=is_bearer)
+        if (provider in AMBIENT and AMBIENT[provider](self._env)) or self._needs_no_key(provider):
+            return Credential()
         return None
 
-    def has(self, provider):
-        return False
+    async def _of_entry(self, provider: str, entry: Entry, is_bearer: bool) -> Credential:
+        env = {name: str(value) for name, value in (entry.get("env") or {}).items()}
+        if entry["type"] == "api_key":
+            key = await self._values.resolve(entry["key"], what=f"The stored key for {provider}")
+            return Credential(key=key, is_bearer=is_bearer, env=env)
+        from app.providers.signin.refresh import fresh_credential  # noqa: PLC0415  (only sign-ins need it)
 
-    def use_for_this_run(self, provider, key):
-        pass
+        return await fresh_credential(provider, self.sign_ins, self._auth)
+
+    @property
+    def sign_ins(self) -> dict[str, "SignIn"]:
+        """Account sign-ins by provider; extensions may add theirs."""
+        if self._sign_ins is None:
+            from app.providers.signin.definitions import sign_ins  # noqa: PLC0415  (only sign-ins need it)
+
+            self._sign_ins = sign_ins(self._env)
+        return self._sign_ins
+
+    async def store_key(self, provider: str, key: str, env: Mapping[str, str] | None = None) -> None:
+        """Keeps an API key (or `$NAME`, or `!command`) in auth.json. Raises `CredentialError`."""
+        entry: Entry = {"type": "api_key", "key": key, **({"env": dict(env)} if env else {})}
+        await self.store(provider, entry)
+
+    async def store(self, provider: str, entry: Entry) -> None:
+        def write() -> None:
+            with self._auth.locked() as entries:
+                entries[provider] = entry
+
+        await self._change(write)
+
+    async def forget(self, provider: str) -> bool:
+        """Removes what is stored; False if there was nothing."""
+        found: list[Any] = []
+
+        def remove() -> None:
+            with self._auth.locked() as entries:
+                found.append(entries.pop(provider, None))
+
+        await self._change(remove)
+        return found[0] is not None
+
+    def stored(self) -> Mapping[str, str]:
+        """Provider → `api_key` or `oauth`."""
+        return {provider: entry["type"] for provider, entry in self._auth.entries().items()}
+
+    async def _change(self, change: Any) -> None:
+        try:
+            await asyncio.to_thread(change)
+        except (FileFault, OSError) as problem:
+            raise CredentialError(f"The credential could not be stored: {problem}") from None
+
+    async def _headers(self, provider: str) -> dict[str, str]:
+        """Headers that models.json or an extension wants with every request of this provider."""
+        provided = self._last_provided(provider)
+        wanted = {**self._own_file().headers_of(provider), **(provided.headers if provided else {})}
+        return {
+            name: await self._values.resolve(value, what=f"The header {name} for {provider}")
+            for name, value in wanted.items()
+        }
+
+    def _last_provided(self, provider: str) -> _Provided | None:
+        entries = self._provided.get(provider)
+        return entries[-1] if entries else None
+
+    def _own_file(self) -> ModelsFile:
+        if self._models_file is None:
+            self._models_file = load_models_file(self._agent_dir)
+        return self._models_file
+
+    def _own_key(self, provider: str) -> str | None:
+        return self._own_file().key_of(provider)
+
+    def _is_bearer(self, provider: str) -> bool:
+        return self._own_file().wants_bearer(provider)
+
+    def _has_variables(self, known: KnownProvider) -> bool:
+        has_key = any(self._env.get(name) for name in (*known.bearer_env, *known.env))
+        return has_key and all(self._env.get(name) for name in known.required)
+
+    def _needs_no_key(self, provider: str) -> bool:
+        """A provider of one's own without a key is taken to need none (a server on this machine)."""
+        return provider not in PROVIDERS and self._own_file().is_keyless(provider)

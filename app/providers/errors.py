@@ -3,7 +3,6 @@
 What a failure means for the next step (retry, compact, give up) is decided by `classify`.
 """
 
-import email.utils
 import re
 import time
 from collections.abc import Mapping
@@ -53,7 +52,7 @@ def error_from_response(status: int, headers: Mapping[str, str], body: bytes) ->
         if text or kind
         else f"{status} {_REASONS.get(status, '')}".strip(),
         status=status,
-        retry_after_ms=retry_after_ms(headers),
+        retry_after_ms=retry_after_ms(headers if status == 429 else _without_resets(headers)),
         kind=kind,
     )
 
@@ -114,12 +113,34 @@ def retry_after_ms(headers: Mapping[str, str]) -> int | None:
             return max(0, round(float(value) * factor))
         except (ValueError, OverflowError):
             pass
+        import email.utils  # noqa: PLC0415  (rare, and not for nothing)
+
         try:
             moment = email.utils.parsedate_to_datetime(value)
         except (ValueError, TypeError):
             continue
         return max(0, round((moment.timestamp() - time.time()) * 1000))
-    return None
+    return _reset_ms(found)
+
+
+_RESETS = ("x-ratelimit-reset-requests", "x-ratelimit-reset-tokens", "x-ratelimit-reset")
+_SPAN = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
+
+
+def _without_resets(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Only who has hit a limit waits for it to be full again."""
+    return {name: value for name, value in headers.items() if name.lower() not in _RESETS}
+
+
+def _reset_ms(headers: Mapping[str, str]) -> int | None:
+    """When a used-up limit is full again, written as a span (`6m0s`)."""
+    waits: list[int] = []
+    for name in _RESETS:
+        match = _SPAN.fullmatch(headers.get(name, ""))
+        if match and any(match.groups()):
+            hours, minutes, seconds, milliseconds = (float(part or 0) for part in match.groups())
+            waits.append(round(hours * 3_600_000 + minutes * 60_000 + seconds * 1000 + milliseconds))
+    return max(waits) if waits else None
 
 
 _REASONS = {

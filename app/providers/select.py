@@ -1,10 +1,188 @@
+"""Names that people type for models: exact ones, parts of one, with a provider in front and a level behind."""
+
+import fnmatch
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from app.providers.catalogue import Catalogue
+from app.providers.credentials import Credentials
+from app.providers.known import PROVIDERS
+from app.values.models import Model, Prices, ThinkingLevel, thinking_level
+
+_SHOWN = 12
+_KEYLESS = ("offline", "scripted")
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
+    model: Model
+    thinking: ThinkingLevel | None = None
+    """The level that the name asked for."""
+    warning: str | None = None
+
+
 class ModelNotFound(Exception):
-    pass
+    """No model, or more than one, goes by that name. `candidates` are those that were meant, perhaps."""
+
+    def __init__(self, message: str, candidates: Sequence[Model] = ()) -> None:
+        lines = [message, *(f"  {model.key}" for model in candidates[:_SHOWN])]
+        if len(candidates) > _SHOWN:
+            lines.append(f"  … and {len(candidates) - _SHOWN} more")
+        super().__init__("\n".join(lines))
+        self.candidates = tuple(candidates)
 
 
-def select_model(*a):
-    raise ModelNotFound("x")
+def select_model(
+    pattern: str, catalogue: Catalogue, credentials: Credentials, provider: str | None = None
+) -> Selection:
+    """The model that `pattern` means. Raises `ModelNotFound`."""
+    for name, level in _readings(pattern):
+        model = _pick(name, catalogue, credentials, provider)
+        if model is not None:
+            return Selection(model=model, thinking=level)
+    custom = _custom(pattern, catalogue, provider)
+    if custom is not None:
+        return custom
+    pool = catalogue.models_of(provider) if provider else catalogue.models()
+    where = f" of {provider}" if provider else ""
+    near = _near(pattern, pool)
+    hint = "Near it:" if near else "`bayou --list-models` lists all."
+    raise ModelNotFound(f"No model{where} is called '{pattern}'. {hint}", near)
 
 
-def select_scope(*a):
-    return ()
+def select_scope(
+    patterns: Iterable[str], catalogue: Catalogue, credentials: Credentials
+) -> tuple[Model, ...]:
+    """The models that any of the patterns means, `*` and `?` allowed. Patterns that mean none are passed over,
+    unless all do: then `ModelNotFound`.
+    """
+    wanted = [pattern.strip() for pattern in patterns if pattern.strip()]
+    chosen: dict[str, Model] = {}
+    for pattern in wanted:
+        for model in _scope_of(pattern, catalogue, credentials):
+            chosen.setdefault(model.key, model)
+    if wanted and not chosen:
+        raise ModelNotFound(f"No model is called {', '.join(repr(pattern) for pattern in wanted)}.")
+    return tuple(chosen.values())
+
+
+def _scope_of(pattern: str, catalogue: Catalogue, credentials: Credentials) -> list[Model]:
+    if not set(pattern) & set("*?["):
+        try:
+            return [select_model(pattern, catalogue, credentials).model]
+        except ModelNotFound:
+            return []
+    for name, _ in _readings(pattern):
+        wanted = name.lower()
+        found = [
+            model
+            for model in catalogue.models()
+            if fnmatch.fnmatchcase(model.key.lower(), wanted) or fnmatch.fnmatchcase(model.id.lower(), wanted)
+        ]
+        if found:
+            return [model for model in found if _is_paid(model, credentials)]
+    return []
+
+
+def _readings(pattern: str) -> list[tuple[str, ThinkingLevel | None]]:
+    """As a whole, and with what follows the last colon as a level: model ids may contain colons themselves."""
+    pattern = pattern.strip()
+    readings: list[tuple[str, ThinkingLevel | None]] = [(pattern, None)]
+    name, colon, word = pattern.rpartition(":")
+    level = thinking_level(word.lower())
+    if colon and name and level is not None:
+        readings.append((name, level))
+    return readings
+
+
+def _pick(name: str, catalogue: Catalogue, credentials: Credentials, provider: str | None) -> Model | None:
+    """None: no model is meant. Raises `ModelNotFound` when several are and nothing tells which."""
+    if not name:
+        return None
+    pool = catalogue.models_of(provider) if provider else catalogue.models()
+    prefix, slash, rest = name.partition("/")
+    if not provider and slash:
+        own = catalogue.models_of(prefix) or catalogue.models_of(prefix.lower())
+        best = _best(rest, own)
+        if best:
+            return best[0]
+    best = _best(name, pool)
+    if not best:
+        return None
+    makers = list(dict.fromkeys(model.provider for model in best))
+    if len(makers) == 1:
+        return best[0]
+    paid = [model for model in best if _is_paid(model, credentials)]
+    if paid:
+        return paid[0]  # in the catalogue's order: who makes a model comes before who passes it on
+    raise ModelNotFound(
+        f"Several providers have a model called '{name}', and there is a key for none of them. "
+        "Say which you mean, as provider/model:",
+        best,
+    )
+
+
+def _is_paid(model: Model, credentials: Credentials) -> bool:
+    return model.api in _KEYLESS or credentials.has(model.provider)
+
+
+def _best(name: str, pool: Sequence[Model]) -> list[Model]:
+    """The models of the best kind of match. Dated names stand behind those without a date."""
+    wanted = name.lower()
+    words = [word for word in wanted.replace("-", " ").replace("_", " ").split() if word]
+    tiers: dict[int, list[Model]] = {}
+    for model in pool:
+        tier = _tier(wanted, words, model)
+        if tier is not None:
+            tiers.setdefault(tier, []).append(model)
+    if not tiers:
+        return []
+    found = tiers[min(tiers)]
+    return sorted(found, key=_is_dated) if min(tiers) > 1 else found
+
+
+def _tier(wanted: str, words: Sequence[str], model: Model) -> int | None:
+    model_id, name = model.id.lower(), model.name.lower()
+    if wanted in (model_id, model.key.lower()):
+        return 0
+    if wanted == name or wanted == model_id.rpartition("/")[2]:
+        return 1
+    if model_id.startswith(wanted):
+        return 2
+    if wanted in model_id or wanted in name:
+        return 3
+    if words and all(word in model_id or word in name for word in words):
+        return 4
+    return None
+
+
+def _is_dated(model: Model) -> bool:
+    tail = model.id.replace("-", "")[-8:]
+    return tail.isdigit() and tail.startswith("20")
+
+
+def _custom(pattern: str, catalogue: Catalogue, provider: str | None) -> Selection | None:
+    """An id that is newer than this version, named with its provider: taken as it is."""
+    name, level = _readings(pattern)[-1]
+    if provider is None:
+        provider, slash, name = name.partition("/")
+        if not slash:
+            return None
+    elif name.lower().startswith(f"{provider.lower()}/"):
+        name = name[len(provider) + 1 :]
+    known = catalogue.models_of(provider)
+    if not name or not known or provider not in PROVIDERS:
+        return None
+    default = catalogue.find(provider, PROVIDERS[provider].default_model) or known[0]
+    model = msgspec.structs.replace(default, id=name, name=name, cost=Prices())
+    warning = f"'{provider}/{name}' is not in the list of models; it is asked for as it is, without prices."
+    return Selection(model=model, thinking=level, warning=warning)
+
+
+def _near(pattern: str, pool: Sequence[Model]) -> list[Model]:
+    import difflib  # noqa: PLC0415  (only when a name was wrong)
+
+    name = _readings(pattern)[-1][0].lower()
+    by_id = {model.id.lower(): model for model in reversed(pool)}
+    keys = difflib.get_close_matches(name.rpartition("/")[2], by_id, n=5, cutoff=0.5)
+    return [by_id[key] for key in keys]

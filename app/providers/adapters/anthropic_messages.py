@@ -1,7 +1,7 @@
 """`anthropic-messages`: through the anthropic SDK, for Anthropic and for every server that speaks its format."""
 
 from app.providers.adapters.anthropic_wire import Reader, payload
-from app.providers.adapters.common import affinity_headers, authorization, copilot_headers
+from app.providers.adapters.common import address, affinity_headers, authorization, copilot_headers
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.senders.sdk import send_with_anthropic, warm_anthropic
 from app.providers.transform import fitting_id, prepare
@@ -17,7 +17,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
     prepared = prepare(context, model, fitting_id)
     body = await final_payload(payload(prepared, model, options), options)
     request = Request(
-        base_url=model.base_url or DEFAULT_URL,
+        base_url=address(model, options, DEFAULT_URL),
         path="/v1/messages",
         body=encode_payload(body),
         headers=request_headers(
@@ -34,5 +34,5 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
 
 def _key(model: Model, options: StreamOptions) -> dict[str, str]:
     if options.credential.is_bearer or model.provider == "github-copilot":
-        return authorization(options)
+        return authorization(model, options)
     return {"X-Api-Key": options.credential.key} if options.credential.key else {}

@@ -1,5 +1,6 @@
 """What several wire formats share: answer limits, cache and session headers, GitHub Copilot's request headers."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.models import Model
 from app.version import VERSION
 
+_SETTING = re.compile(r"\{([A-Z_]+)\}")
 _CHARS_PER_TOKEN = 4
 _IMAGE_CHARS = 4_800
 _SPARE_TOKENS = 1_024
@@ -83,10 +85,26 @@ def copilot_headers(model: Model, prepared: Prepared) -> dict[str, str]:
     return headers
 
 
-def authorization(options: StreamOptions) -> dict[str, str]:
+def authorization(model: Model, options: StreamOptions) -> dict[str, str]:
     """The key as a bearer token; nothing for servers that need none."""
     key = options.credential.key
-    return {"Authorization": f"Bearer {key}"} if key else {}
+    if not key:
+        return {}
+    headers = {"Authorization": f"Bearer {key}"}
+    if model.provider == "cloudflare-ai-gateway":
+        headers["Cf-Aig-Authorization"] = f"Bearer {key}"
+    return headers
+
+
+def address(model: Model, options: StreamOptions, default: str) -> str:
+    """The model's base URL; `{NAME}` in it is a setting that came with the credential."""
+    base = model.base_url or default
+    for name in _SETTING.findall(base):
+        value = options.credential.env.get(name)
+        if not value:
+            raise ProviderError(f"{model.provider} needs the setting {name}: set it in the environment.")
+        base = base.replace(f"{{{name}}}", value)
+    return base
 
 
 def cut_off(detail: str) -> ProviderError:

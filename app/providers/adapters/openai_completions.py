@@ -1,6 +1,6 @@
 """`openai-completions`: through the openai SDK, for every server that speaks the chat-completions format."""
 
-from app.providers.adapters.common import affinity_headers, authorization, copilot_headers
+from app.providers.adapters.common import address, affinity_headers, authorization, copilot_headers
 from app.providers.adapters.completions_compat import switches_for
 from app.providers.adapters.completions_reader import Reader
 from app.providers.adapters.completions_request import payload
@@ -21,13 +21,13 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
     prepared = prepare(context, model, lambda call_id: fitting_id(call_id, _ID_LIMIT))
     body = await final_payload(payload(prepared, model, options, switches), options)
     request = Request(
-        base_url=model.base_url or DEFAULT_URL,
+        base_url=address(model, options, DEFAULT_URL),
         path="/chat/completions",
         body=encode_payload(body),
         headers=request_headers(
             model,
             options,
-            **authorization(options),
+            **authorization(model, options),
             **affinity_headers(model, options, is_default=switches.send_session_affinity_headers),
             **copilot_headers(model, prepared),
         ),

@@ -1,6 +1,6 @@
 """`openai-responses`: through the openai SDK, for OpenAI and for every server that speaks its responses format."""
 
-from app.providers.adapters.common import affinity_headers, authorization, copilot_headers
+from app.providers.adapters.common import address, affinity_headers, authorization, copilot_headers
 from app.providers.adapters.responses_reader import Reader
 from app.providers.adapters.responses_request import joined_id, payload
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
@@ -18,13 +18,13 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
     prepared = prepare(context, model, joined_id)
     body = await final_payload(payload(prepared, model, options), options)
     request = Request(
-        base_url=model.base_url or DEFAULT_URL,
+        base_url=address(model, options, DEFAULT_URL),
         path="/responses",
         body=encode_payload(body, last="input"),
         headers=request_headers(
             model,
             options,
-            **authorization(options),
+            **authorization(model, options),
             **affinity_headers(model, options),
             **copilot_headers(model, prepared),
         ),

@@ -1,0 +1,45 @@
+"""Clouds whose credentials are around rather than given: whether they are there, without reading a secret."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+
+def has_aws(env: Mapping[str, str]) -> bool:
+    """A profile, a key pair, a bearer token, or the identity of a container or a pod."""
+    return bool(
+        env.get("AWS_PROFILE")
+        or (env.get("AWS_ACCESS_KEY_ID") and env.get("AWS_SECRET_ACCESS_KEY"))
+        or env.get("AWS_BEARER_TOKEN_BEDROCK")
+        or env.get("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")
+        or env.get("AWS_CONTAINER_CREDENTIALS_FULL_URI")
+        or (env.get("AWS_WEB_IDENTITY_TOKEN_FILE") and env.get("AWS_ROLE_ARN"))
+    )
+
+
+def adc_file(env: Mapping[str, str]) -> Path | None:
+    """Where Google's application default credentials lie, if they do."""
+    named = env.get("GOOGLE_APPLICATION_CREDENTIALS")
+    if named:
+        path = Path(named).expanduser()
+    elif env.get("CLOUDSDK_CONFIG"):
+        path = Path(env["CLOUDSDK_CONFIG"]) / "application_default_credentials.json"
+    elif env.get("APPDATA"):
+        path = Path(env["APPDATA"]) / "gcloud" / "application_default_credentials.json"
+    else:
+        home = Path(env.get("HOME") or Path.home())
+        path = home / ".config" / "gcloud" / "application_default_credentials.json"
+    try:
+        return path if path.is_file() else None
+    except OSError:
+        return None
+
+
+def has_vertex(env: Mapping[str, str]) -> bool:
+    project = env.get("GOOGLE_CLOUD_PROJECT") or env.get("GCLOUD_PROJECT")
+    return bool(project and env.get("GOOGLE_CLOUD_LOCATION") and adc_file(env))
+
+
+AMBIENT: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
+    "amazon-bedrock": has_aws,
+    "google-vertex": has_vertex,
+}

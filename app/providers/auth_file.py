@@ -1,0 +1,106 @@
+"""`auth.json`: stored keys and sign-ins. Mode 0600, written whole under a lock, left alone when it is broken."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.providers.jsonc import FileFault, place_of, read_object
+from app.values.codec import decode_json, encode_json
+
+LOCK_SECONDS = 60.0
+Entry = dict[str, Any]
+
+
+class AuthFile:
+    """Reads are cheap and see what other processes wrote; changes happen under `locked`."""
+
+    def __init__(self, agent_dir: Path) -> None:
+        self.path = agent_dir / "auth.json"
+        self.fault: str | None = None
+        self._entries: dict[str, Entry] = {}
+        self._seen: tuple[int, int, int] | None = None
+
+    def entries(self) -> dict[str, Entry]:
+        """The stored credentials by provider; none when the file is missing or broken (`fault` says why)."""
+        mark = self._mark()
+        if mark != self._seen:
+            self._seen = mark
+            self._entries, self.fault = self._read()
+        return self._entries
+
+    @contextmanager
+    def locked(self) -> Iterator[dict[str, Entry]]:
+        """Holds the lock of all processes; what the entries are at the end is written. Raises `FileFault`."""
+        from filelock import FileLock, Timeout  # noqa: PLC0415  (only changes need it)
+
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(str(self.path) + ".lock", timeout=LOCK_SECONDS, mode=0o600)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise FileFault(self.path, "another process holds its lock and does not let go") from None
+        try:
+            self._seen = None
+            before = self.entries()
+            if self.fault is not None:
+                raise FileFault(
+                    self.path, f"it is broken and is left as it is; mend or remove it. {self.fault}"
+                )
+            entries = decode_json(encode_json(before))
+            yield entries
+            if entries != before:
+                self._write(entries)
+        finally:
+            lock.release()
+
+    def _write(self, entries: dict[str, Entry]) -> None:
+        text = msgspec.json.format(encode_json(entries), indent=2) + b"\n"
+        import tempfile  # noqa: PLC0415  (only writing needs it)
+
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".auth-")
+        try:
+            with os.fdopen(handle, "wb") as file:  # mkstemp made it readable for its owner alone
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(self.path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        self._seen = None
+
+    def _mark(self) -> tuple[int, int, int] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+    def _read(self) -> tuple[dict[str, Entry], str | None]:
+        try:
+            data, text = read_object(self.path)
+        except FileFault as problem:
+            return {}, str(problem)
+        entries: dict[str, Entry] = {}
+        fault: str | None = None
+        for provider, entry in data.items():
+            wrong = _problem_of(entry)
+            if wrong is None:
+                entries[provider] = entry
+            else:
+                fault = str(FileFault(self.path, f"{provider}: {wrong}", *place_of(text, (provider,))))
+        return entries, fault
+
+
+def _problem_of(entry: Any) -> str | None:
+    if not isinstance(entry, dict):
+        return "an object is needed here"
+    if entry.get("type") == "api_key":
+        return None if isinstance(entry.get("key"), str) else "an API key needs a text `key`"
+    if entry.get("type") == "oauth":
+        return None if isinstance(entry.get("access"), str) else "a sign-in needs a text `access`"
+    return "`type` must be `api_key` or `oauth`"

@@ -1,0 +1,49 @@
+"""What servers said of their models when they were asked, kept with the time of the answer."""
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+
+class Discovered(msgspec.Struct, frozen=True, kw_only=True):
+    """Models in the form of models.json, and when they were told."""
+
+    models: tuple[dict[str, Any], ...] = ()
+    fetched_at: float = 0.0
+    """Unix time in seconds."""
+    base_url: str = ""
+
+    def age_seconds(self, now: float | None = None) -> float:
+        return max(0.0, (time.time() if now is None else now) - self.fetched_at)
+
+
+def load_discovered(agent_dir: Path) -> Mapping[str, Discovered]:
+    """Nothing when there is no store, or none that can be read: it can always be filled again."""
+    try:
+        return msgspec.json.decode(store_path(agent_dir).read_bytes(), type=dict[str, Discovered])
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return {}
+
+
+def save_discovered(agent_dir: Path, provider: str, found: Discovered) -> None:
+    """Replaces the file whole; two writers at once lose at most one of the answers."""
+    agent_dir.mkdir(parents=True, exist_ok=True)
+    store = {**load_discovered(agent_dir), provider: found}
+    import tempfile  # noqa: PLC0415  (only writing needs it)
+
+    handle, name = tempfile.mkstemp(dir=agent_dir, prefix=".models-store-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(msgspec.json.encode(store))
+        Path(name).replace(store_path(agent_dir))
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def store_path(agent_dir: Path) -> Path:
+    return agent_dir / "models-store.json"

@@ -1,0 +1,140 @@
+"""`models.json`: providers and models of one's own, and changes to the bundled ones. Read as it is written by hand:
+comments are allowed, and what is wrong is told with line and column while the rest still counts.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.providers.jsonc import FileFault, place_of, read_object
+from app.providers.known import PROVIDERS
+
+_TEXTS = ("name", "baseUrl", "apiKey", "api", "oauth")
+_OBJECTS = ("headers", "compat", "modelOverrides")
+_FLAGS = ("authHeader",)
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("id", "name", "api", "baseUrl"), (str,)),
+    **dict.fromkeys(("contextWindow", "maxTokens"), (int,)),
+    **dict.fromkeys(("cost", "compat", "thinkingLevelMap", "headers", "inputLimits", "promptCache"), (dict,)),
+    **dict.fromkeys(("samplingParams", "samplingParamsByThinkingLevel"), (dict,)),
+    "reasoning": (bool,),
+    "input": (list,),
+}
+_NAMES = {str: "a text", int: "a whole number", dict: "an object", bool: "true or false", list: "a list"}
+
+
+class ModelsFile(msgspec.Struct, frozen=True, kw_only=True):
+    path: Path
+    providers: Mapping[str, dict[str, Any]] = {}
+    problems: tuple[str, ...] = ()
+
+    def key_of(self, provider: str) -> str | None:
+        return self.providers.get(provider, {}).get("apiKey") or None
+
+    def headers_of(self, provider: str) -> Mapping[str, str]:
+        return self.providers.get(provider, {}).get("headers") or {}
+
+    def wants_bearer(self, provider: str) -> bool:
+        return bool(self.providers.get(provider, {}).get("authHeader"))
+
+    def is_keyless(self, provider: str) -> bool:
+        return provider in self.providers and not self.key_of(provider)
+
+
+def load_models_file(agent_dir: Path) -> ModelsFile:
+    path = agent_dir / "models.json"
+    try:
+        data, text = read_object(path)
+    except FileFault as fault:
+        return ModelsFile(path=path, problems=(str(fault),))
+    return _Check(path, text).run(data)
+
+
+class _Check:
+    """Takes what is right, and notes what is not."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path = path
+        self._text = text
+        self._problems: list[str] = []
+
+    def run(self, data: dict[str, Any]) -> ModelsFile:
+        given = data.get("providers", {})
+        providers: dict[str, dict[str, Any]] = {}
+        if not isinstance(given, dict):
+            self._note("an object is needed here", "providers")
+            given = {}
+        for provider, entry in given.items():
+            checked = self._provider(provider, entry)
+            if checked is not None:
+                providers[provider] = checked
+        return ModelsFile(path=self._path, providers=providers, problems=tuple(self._problems))
+
+    def _provider(self, provider: str, entry: Any) -> dict[str, Any] | None:
+        at = ("providers", provider)
+        if not isinstance(entry, dict):
+            self._note("an object is needed here", *at)
+            return None
+        before = len(self._problems)
+        out = self._fields(entry, at, {**dict.fromkeys(_TEXTS, (str,)), **dict.fromkeys(_OBJECTS, (dict,))})
+        for flag in _FLAGS:
+            if isinstance(entry.get(flag), bool):
+                out[flag] = entry[flag]
+        models = entry.get("models")
+        if models is not None and not isinstance(models, list):
+            self._note("`models` must be a list", *at, "models")
+            models = None
+        out["models"] = [
+            model
+            for index, item in enumerate(models or ())
+            if (model := self._model(item, (*at, "models", index), out)) is not None
+        ]
+        overrides = out.get("modelOverrides") or {}
+        out["modelOverrides"] = {
+            model_id: self._fields(item, (*at, "modelOverrides", model_id), _KINDS)
+            for model_id, item in overrides.items()
+            if isinstance(item, dict)
+        }
+        if provider not in PROVIDERS and not out["models"] and not (out.get("baseUrl") and out.get("api")):
+            if len(self._problems) == before:
+                self._note("a provider of your own needs `baseUrl` and `api`", *at)
+            return None
+        return out
+
+    def _model(self, item: Any, at: tuple[str | int, ...], provider: dict[str, Any]) -> dict[str, Any] | None:
+        if not isinstance(item, dict) or not isinstance(item.get("id"), str) or not item["id"]:
+            self._note("a model needs a text `id`", *at)
+            return None
+        is_new = at[1] not in PROVIDERS
+        if is_new and not (
+            (item.get("api") or provider.get("api")) and (item.get("baseUrl") or provider.get("baseUrl"))
+        ):
+            self._note("a provider of your own needs `baseUrl` and `api`", *at)
+            return None
+        return self._fields(item, at, _KINDS)
+
+    def _fields(
+        self, entry: dict[str, Any], at: tuple[str | int, ...], kinds: Mapping[str, tuple[type, ...]]
+    ) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        for name, value in entry.items():
+            wanted = kinds.get(name)
+            if wanted is None or value is None:
+                continue
+            if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
+                self._note(f"`{name}` must be {_NAMES[wanted[0]]}", *at, name)
+            elif name == "headers" and not _are_texts(value):
+                self._note("headers must be texts", *at, name)
+            else:
+                out[name] = value
+        return out
+
+    def _note(self, message: str, *at: str | int) -> None:
+        self._problems.append(str(FileFault(self._path, message, *place_of(self._text, at))))
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())

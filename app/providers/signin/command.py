@@ -1,0 +1,183 @@
+"""`bayou auth login|logout|check`: the same accounts from the command line."""
+
+import argparse
+import asyncio
+import getpass
+import sys
+import webbrowser
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from app.providers.catalogue import Catalogue
+from app.providers.credentials import CredentialError, Credentials
+from app.providers.known import PROVIDERS
+from app.providers.select import ModelNotFound, select_model
+from app.values.codec import encode
+
+EXIT_CODES = {"ready": 0, "not_ready": 1, "invalid": 2}
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    provider: str
+    state: Literal["ready", "not_ready", "invalid"]
+    source: str | None = None
+    detail: str = ""
+
+
+async def check(provider: str, credentials: Credentials) -> Check:
+    """Whether there is a credential that can be read. No request is made, except to refresh a sign-in."""
+    source = credentials.source(provider)
+    if source is None:
+        return Check(provider=provider, state="not_ready", detail=f"There is no key for {provider}.")
+    try:
+        await credentials.resolve(provider)
+    except CredentialError as problem:
+        return Check(provider=provider, state="invalid", source=source, detail=str(problem))
+    return Check(provider=provider, state="ready", source=source)
+
+
+async def login(provider: str, credentials: Credentials, ui: "TerminalUi", *, with_key: bool) -> None:
+    """Raises `CredentialError`."""
+    sign_in = credentials.sign_ins.get(provider)
+    if sign_in is None or with_key:
+        key = (await ui.secret(f"API key for {provider} (or $NAME, or !command): ")).strip()
+        if not key:
+            raise CredentialError("No key was given.")
+        await credentials.store_key(provider, key)
+        return
+    await credentials.store(provider, await sign_in.login(ui))
+
+
+class TerminalUi:
+    """Talks through the terminal, line by line."""
+
+    def __init__(self, *, opens_browser: bool = True) -> None:
+        self._opens_browser = opens_browser
+
+    async def open_url(self, url: str, instructions: str) -> None:
+        _say(f"{instructions}\n\n  {url}\n")
+        if self._opens_browser:
+            await asyncio.to_thread(webbrowser.open, url)
+
+    async def show_code(self, code: str, url: str, seconds: float) -> None:
+        _say(f"Type the code {code} at\n\n  {url}\n\nwithin {seconds / 60:.0f} minutes.")
+
+    async def prompt(self, question: str) -> str:
+        _say(question)
+        loop = asyncio.get_running_loop()
+        line: asyncio.Future[str] = loop.create_future()
+
+        def read() -> None:
+            if not line.done():
+                line.set_result(sys.stdin.readline())
+
+        loop.add_reader(sys.stdin.fileno(), read)  # a thread could not be interrupted
+        try:
+            return await line
+        finally:
+            loop.remove_reader(sys.stdin.fileno())
+
+    async def secret(self, question: str) -> str:
+        if not sys.stdin.isatty():
+            return sys.stdin.readline()
+        return await asyncio.to_thread(getpass.getpass, question)
+
+    async def select(self, question: str, options: Sequence[tuple[str, str]]) -> str:
+        _say(question)
+        for number, (_, label) in enumerate(options, 1):
+            _say(f"  {number}. {label}")
+        chosen = (await self.prompt("Number:")).strip()
+        try:
+            return options[int(chosen) - 1][0]
+        except (ValueError, IndexError):
+            raise CredentialError(f"'{chosen}' is none of the numbers.") from None
+
+    def progress(self, text: str) -> None:
+        _say(text)
+
+
+def run_auth(words: Sequence[str], agent_dir: Path, env: Mapping[str, str]) -> int:
+    """The exit code of `bayou auth …`."""
+    parser = _parser()
+    try:
+        given = parser.parse_args(words)
+    except SystemExit as end:
+        return int(end.code or 0)
+    credentials = Credentials(agent_dir, env)
+    for problem in credentials.problems:
+        _complain(problem)
+    try:
+        return asyncio.run(_run(given, agent_dir, env, credentials))
+    except (CredentialError, ModelNotFound) as problem:
+        _complain(str(problem))
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+async def _run(
+    given: argparse.Namespace, agent_dir: Path, env: Mapping[str, str], credentials: Credentials
+) -> int:
+    match given.action:
+        case "login":
+            ui = TerminalUi(opens_browser=not given.no_browser)
+            await login(given.provider, credentials, ui, with_key=given.api_key)
+            _say(f"Stored for {given.provider} in {agent_dir / 'auth.json'}.")
+            return 0
+        case "logout":
+            found = await credentials.forget(given.provider)
+            _say(f"Removed {given.provider}." if found else f"Nothing was stored for {given.provider}.")
+            return 0
+        case _:
+            return await _check(given, agent_dir, env, credentials)
+
+
+async def _check(
+    given: argparse.Namespace, agent_dir: Path, env: Mapping[str, str], credentials: Credentials
+) -> int:
+    if given.model:
+        catalogue = Catalogue.load(agent_dir, env=env)
+        providers = [select_model(given.model, catalogue, credentials, given.provider).model.provider]
+    elif given.provider:
+        providers = [given.provider]
+    else:
+        providers = [name for name in PROVIDERS if credentials.has(name)]
+    checks = [await check(name, credentials) for name in providers]
+    for result in checks:
+        if given.json:
+            _say(encode(result).decode())
+        else:
+            _say(
+                "  ".join(
+                    part for part in (result.provider, result.state, result.source, result.detail) if part
+                )
+            )
+    return max((EXIT_CODES[result.state] for result in checks), default=1)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="bayou auth", description="Keys and sign-ins of model providers.")
+    actions = parser.add_subparsers(dest="action", required=True)
+    signing_in = actions.add_parser("login", help="store a key, or sign in with an account")
+    signing_in.add_argument("provider")
+    signing_in.add_argument("--api-key", action="store_true", help="ask for a key even where one can sign in")
+    signing_in.add_argument("--no-browser", action="store_true", help="only show the address")
+    signing_out = actions.add_parser("logout", help="remove what is stored")
+    signing_out.add_argument("provider")
+    checking = actions.add_parser("check", help="say whether there is a key; exit code 0, 1 or 2")
+    checking.add_argument("--provider")
+    checking.add_argument("--model")
+    checking.add_argument("--json", action="store_true")
+    return parser
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write(text + "\n")

@@ -1,0 +1,70 @@
+"""Sign-in with a code that is typed in any browser (RFC 8628)."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from app.providers.contract import Credential
+from app.providers.key_values import CredentialError
+from app.providers.signin.interface import Entry, SignInUi, error_text, post_soon
+from app.providers.signin.pkce import entry_of, refreshed
+
+_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+
+
+class DeviceCode(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    name: str
+    device_url: str
+    token_url: str
+    client_id: str
+    scope: str = ""
+    headers: Mapping[str, str] = {}
+    client_variable: str = ""
+
+    async def login(self, ui: SignInUi) -> Entry:
+        return entry_of(await self.tokens(ui), self.name)
+
+    async def tokens(self, ui: SignInUi) -> dict[str, Any]:
+        """The provider's answer once the person has agreed. Raises `CredentialError`."""
+        if not self.client_id:
+            raise CredentialError(
+                f"bayou is not registered with {self.name}. Use an API key, or put the id of an application "
+                f"of your own into {self.client_variable}."
+            )
+        begun = await post_soon(self.device_url, {"client_id": self.client_id, "scope": self.scope})
+        problem = error_text(begun)
+        if problem or not begun.get("device_code"):
+            raise CredentialError(f"{self.name} gave no code: {problem or 'its answer holds none'}.")
+        url = begun.get("verification_uri_complete") or begun.get("verification_uri") or ""
+        seconds = float(begun.get("expires_in") or 900)
+        await ui.show_code(str(begun.get("user_code") or ""), str(url), seconds)
+        return await self._poll(begun["device_code"], float(begun.get("interval") or 5), seconds)
+
+    async def _poll(self, device_code: str, interval: float, seconds: float) -> dict[str, Any]:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            await asyncio.sleep(interval)
+            answer = await post_soon(
+                self.token_url,
+                {"grant_type": _GRANT, "device_code": device_code, "client_id": self.client_id},
+            )
+            error = answer.get("error")
+            if error == "authorization_pending":
+                continue
+            if error == "slow_down":
+                interval = float(answer.get("interval") or interval + 5)
+                continue
+            if error:
+                raise CredentialError(f"{self.name} refused the sign-in: {error_text(answer)}.")
+            return answer
+        raise CredentialError("The code was not used in time. Start again with /login.")
+
+    def refresh(self, entry: Entry) -> Entry:
+        return refreshed(self.token_url, self.client_id, entry, self.name)
+
+    def credential(self, entry: Entry) -> Credential:
+        return Credential(key=entry["access"], is_bearer=True, headers=self.headers)

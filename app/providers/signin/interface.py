@@ -1,0 +1,113 @@
+"""What an account sign-in is, and how it talks to the person. Who draws the dialog is not known here."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from app.providers.contract import Credential
+from app.providers.key_values import CredentialError
+
+Entry = dict[str, Any]
+"""As it is stored: `{"type": "oauth", "access", "refresh", "expires" (Unix ms), …}`."""
+
+
+class SignInUi(Protocol):
+    """The person's side. Each method may be cancelled."""
+
+    async def open_url(self, url: str, instructions: str) -> None:
+        """Opens the browser, or shows the address where there is none."""
+        ...
+
+    async def show_code(self, code: str, url: str, seconds: float) -> None:
+        """A code to be typed at that address within that time."""
+        ...
+
+    async def prompt(self, question: str) -> str:
+        """A line of text: the redirect address, when the browser cannot reach this machine."""
+        ...
+
+    async def select(self, question: str, options: Sequence[tuple[str, str]]) -> str:
+        """One of `(value, label)`."""
+        ...
+
+    def progress(self, text: str) -> None: ...
+
+
+class SignIn(Protocol):
+    """One provider's sign-in."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    async def login(self, ui: SignInUi) -> Entry:
+        """Raises `CredentialError`."""
+        ...
+
+    def refresh(self, entry: Entry) -> Entry:
+        """A fresh entry for an old one. Blocks: it runs on a thread, under the lock. Raises `CredentialError`."""
+        ...
+
+    def credential(self, entry: Entry) -> Credential: ...
+
+
+def post(
+    url: str, data: Mapping[str, Any], *, is_json: bool = False, headers: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """One request of a sign-in and its JSON answer. OAuth errors are answers too: see the `error` field."""
+    return _request("POST", url, data, is_json=is_json, headers=headers)
+
+
+def get(url: str, *, headers: Mapping[str, str]) -> dict[str, Any]:
+    return _request("GET", url, None, is_json=False, headers=headers)
+
+
+async def post_soon(
+    url: str, data: Mapping[str, Any], *, is_json: bool = False, headers: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    return await asyncio.to_thread(post, url, data, is_json=is_json, headers=headers)
+
+
+def _request(
+    method: str,
+    url: str,
+    data: Mapping[str, Any] | None,
+    *,
+    is_json: bool,
+    headers: Mapping[str, str] | None,
+) -> dict[str, Any]:
+    import httpx  # noqa: PLC0415  (only a sign-in needs it)
+
+    from app.providers.errors import read_error_body  # noqa: PLC0415  (beside it)
+    from app.providers.transport import USER_AGENT  # noqa: PLC0415  (beside it)
+
+    sent = {"Accept": "application/json", "User-Agent": USER_AGENT, **(headers or {})}
+    body: dict[str, Any] = {} if data is None else ({"json": dict(data)} if is_json else {"data": dict(data)})
+    try:
+        response = httpx.request(method, url, headers=sent, timeout=30.0, **body)
+    except httpx.HTTPError as problem:
+        raise CredentialError(f"{url} cannot be reached: {problem}") from None
+    try:
+        answer = response.json()
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        text, _ = read_error_body(response.content)
+        raise CredentialError(f"{url} answered with {response.status_code}: {text[:200]}")
+    if response.status_code >= 400 and "error" not in answer:
+        text, _ = read_error_body(response.content)
+        raise CredentialError(f"{url} answered with {response.status_code}: {text[:200]}")
+    return answer
+
+
+def error_text(answer: Mapping[str, Any]) -> str | None:
+    """What an OAuth answer complains of."""
+    error = answer.get("error")
+    if not error:
+        return None
+    if isinstance(error, dict):
+        return str(error.get("message") or error.get("type") or "unknown error")
+    detail = answer.get("error_description")
+    return f"{error}: {detail}" if detail else str(error)

@@ -1,0 +1,198 @@
+"""Sign-in in the browser with PKCE: a page of the provider, and a redirect back to this machine.
+
+Where the browser runs on another machine the redirect cannot arrive; then its address can be pasted.
+"""
+
+import asyncio
+import base64
+import hashlib
+import secrets
+import time
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import msgspec
+
+from app.providers.contract import Credential
+from app.providers.key_values import CredentialError
+from app.providers.signin.interface import Entry, SignInUi, error_text, post, post_soon
+
+_PAGE = (
+    "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n\r\n"
+    "<!doctype html><title>bayou</title><p>{}</p>"
+)
+_INSTRUCTIONS = "Sign in there. If the last page cannot be reached, paste its address here."
+
+
+def new_verifier() -> tuple[str, str]:
+    """A secret and the challenge made of it."""
+    verifier = secrets.token_urlsafe(48)
+    digest = hashlib.sha256(verifier.encode()).digest()
+    return verifier, base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+class Pkce(msgspec.Struct, frozen=True, kw_only=True):
+    """OAuth with a code and PKCE, as RFC 7636 and RFC 8252 have it."""
+
+    id: str
+    name: str
+    authorize_url: str
+    token_url: str
+    client_id: str
+    scope: str = ""
+    redirect_port: int = 0
+    """0: any free one."""
+    redirect_path: str = "/callback"
+    redirect_host: str = "localhost"
+    extra: Mapping[str, str] = {}
+    is_json: bool = False
+    """Whether the token endpoint wants JSON."""
+    headers: Mapping[str, str] = {}
+    """Sent with every request that the token pays for."""
+    client_variable: str = ""
+
+    async def login(self, ui: SignInUi) -> Entry:
+        if not self.client_id:
+            raise CredentialError(
+                f"bayou is not registered with {self.name}. Use an API key, or put the id of an application "
+                f"of your own into {self.client_variable}."
+            )
+        verifier, challenge = new_verifier()
+        state = secrets.token_urlsafe(16)
+        async with Callback(self.redirect_port, self.redirect_path) as callback:
+            redirect = f"http://{self.redirect_host}:{callback.port}{self.redirect_path}"
+            query = {
+                "response_type": "code",
+                "client_id": self.client_id,
+                "redirect_uri": redirect,
+                "scope": self.scope,
+                "state": state,
+                "code_challenge": challenge,
+                "code_challenge_method": "S256",
+                **self.extra,
+            }
+            await ui.open_url(f"{self.authorize_url}?{urlencode(query)}", _INSTRUCTIONS)
+            answer = await first_answer(callback, ui)
+        code = code_of(answer, state)
+        tokens = await post_soon(
+            self.token_url,
+            {
+                "grant_type": "authorization_code",
+                "code": code,
+                "state": state,
+                "client_id": self.client_id,
+                "redirect_uri": redirect,
+                "code_verifier": verifier,
+            },
+            is_json=self.is_json,
+        )
+        return entry_of(tokens, self.name)
+
+    def refresh(self, entry: Entry) -> Entry:
+        return refreshed(self.token_url, self.client_id, entry, self.name, is_json=self.is_json)
+
+    def credential(self, entry: Entry) -> Credential:
+        return Credential(key=entry["access"], is_bearer=True, headers=self.headers)
+
+
+def refreshed(token_url: str, client_id: str, entry: Entry, name: str, *, is_json: bool = False) -> Entry:
+    """The standard refresh grant. What the old entry knows besides stays."""
+    tokens = post(
+        token_url,
+        {"grant_type": "refresh_token", "refresh_token": entry.get("refresh", ""), "client_id": client_id},
+        is_json=is_json,
+    )
+    fresh = entry_of(tokens, name)
+    return {**entry, **fresh, "refresh": fresh.get("refresh") or entry.get("refresh", "")}
+
+
+def entry_of(tokens: Mapping[str, Any], name: str) -> Entry:
+    problem = error_text(tokens)
+    if problem or not tokens.get("access_token"):
+        raise CredentialError(f"{name} refused the sign-in: {problem or 'no access token came'}.")
+    seconds = tokens.get("expires_in")
+    expires = int((time.time() + float(seconds)) * 1000) if isinstance(seconds, int | float) else None
+    entry: Entry = {
+        "type": "oauth",
+        "access": tokens["access_token"],
+        "refresh": tokens.get("refresh_token", ""),
+    }
+    if expires is not None:
+        entry["expires"] = expires
+    return entry
+
+
+def code_of(answer: str, state: str) -> str:
+    """The code in a redirect's address (or in what was pasted). Raises `CredentialError`."""
+    query = urlsplit(answer.strip()).query or answer.strip()
+    fields = {name: values[0] for name, values in parse_qs(query).items()}
+    if "error" in fields:
+        raise CredentialError(
+            f"The sign-in was refused: {fields.get('error_description') or fields['error']}."
+        )
+    code = fields.get("code")
+    if code is None and answer.strip() and "=" not in answer:
+        code, _, pasted_state = answer.strip().partition("#")  # some pages show `code#state`
+        fields["state"] = pasted_state or state
+    if not code:
+        raise CredentialError("The address holds no sign-in code. Start again with /login.")
+    if fields.get("state", state) != state:
+        raise CredentialError("The answer belongs to another sign-in (its state differs). Start again.")
+    return code
+
+
+async def first_answer(callback: "Callback", ui: SignInUi) -> str:
+    """What comes first: the redirect, or a pasted address."""
+    waiting = asyncio.ensure_future(callback.answer())
+    pasting = asyncio.ensure_future(ui.prompt("Address of the last page (only if it cannot be reached):"))
+    try:
+        done, _ = await asyncio.wait((waiting, pasting), return_when=asyncio.FIRST_COMPLETED)
+        if waiting in done:
+            return waiting.result()
+        pasted = pasting.result()
+        return pasted if pasted.strip() else await waiting
+    finally:
+        for task in (waiting, pasting):
+            task.cancel()
+
+
+class Callback:
+    """A server on this machine that waits for one redirect."""
+
+    def __init__(self, port: int, path: str) -> None:
+        self.port = port
+        self._path = path
+        self._answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._server: asyncio.Server | None = None
+
+    async def __aenter__(self) -> "Callback":
+        try:
+            self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        except OSError as problem:
+            raise CredentialError(f"Port {self.port} of this machine is taken: {problem}") from None
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._server is not None:
+            self._server.close()
+
+    async def answer(self) -> str:
+        return await asyncio.shield(self._answer)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            words = (await reader.readline()).decode("latin-1").split()
+            target = words[1] if len(words) > 1 else ""
+            if urlsplit(target).path == self._path:
+                writer.write(_PAGE.format("You are signed in. This window can be closed.").encode())
+                if not self._answer.done():
+                    self._answer.set_result(target)
+            else:
+                writer.write(b"HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n")
+            await writer.drain()
+        except ConnectionError:
+            pass
+        finally:
+            writer.close()

@@ -1,0 +1,53 @@
+"""Keeps a sign-in fresh, however many processes use it: one refreshes under the lock, the others take its result."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+
+from app.providers.auth_file import AuthFile
+from app.providers.contract import Credential
+from app.providers.jsonc import FileFault
+from app.providers.key_values import CredentialError
+from app.providers.signin.interface import Entry, SignIn
+
+_EARLY_MS = 60_000
+"""A token is not used in its last minute."""
+
+
+async def fresh_credential(provider: str, sign_ins: Mapping[str, SignIn], auth: AuthFile) -> Credential:
+    """The stored sign-in as a credential, refreshed when it is about to end. Raises `CredentialError`."""
+    sign_in = sign_ins.get(provider)
+    entry = auth.entries().get(provider)
+    if entry is None:
+        raise CredentialError(f"Nobody is signed in with {provider}. Use /login {provider}.")
+    if sign_in is None:
+        return Credential(key=entry.get("access") or "", is_bearer=True)
+    if is_ending(entry):
+        entry = await asyncio.to_thread(_refresh_once, provider, sign_in, auth)
+    return sign_in.credential(entry)
+
+
+def is_ending(entry: Entry) -> bool:
+    expires = entry.get("expires")
+    return isinstance(expires, int | float) and expires - _EARLY_MS <= time.time() * 1000
+
+
+def _refresh_once(provider: str, sign_in: SignIn, auth: AuthFile) -> Entry:
+    """Blocks until the lock is ours. If someone else has refreshed meanwhile, that is taken."""
+    try:
+        with auth.locked() as entries:
+            entry = entries.get(provider)
+            if entry is None:
+                raise CredentialError(f"Somebody signed out of {provider} meanwhile.")
+            if is_ending(entry):
+                entry = entries[provider] = _refreshed(provider, sign_in, entry)
+            return entry
+    except FileFault as problem:
+        raise CredentialError(str(problem)) from None
+
+
+def _refreshed(provider: str, sign_in: SignIn, entry: Entry) -> Entry:
+    try:
+        return sign_in.refresh(entry)
+    except CredentialError as problem:
+        raise CredentialError(f"{problem} To sign in again, use /login {provider}.") from None

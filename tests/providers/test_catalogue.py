@@ -1,0 +1,227 @@
+"""Which models there are: bundled data, models.json and its faults, extensions, and names that people type."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.providers.catalogue import Catalogue
+from app.providers.credentials import Credentials
+from app.providers.known import PROVIDERS
+from app.providers.listing import list_models
+from app.providers.select import ModelNotFound, select_model, select_scope
+from app.providers.thinking import supported_levels
+
+
+def write(folder: Path, text: str | dict[str, Any]) -> None:
+    folder.mkdir(exist_ok=True)
+    body = text if isinstance(text, str) else json.dumps(text, indent=2)
+    (folder / "models.json").write_text(body, encoding="utf-8")
+
+
+def load(folder: Path, **env: str) -> Catalogue:
+    return Catalogue.load(folder, env=env)
+
+
+def test_every_bundled_model_is_whole(tmp_path: Path):
+    catalogue = load(tmp_path)
+    models = catalogue.models()
+    assert catalogue.problems == ()
+    assert len({model.key for model in models}) == len(models) > 100
+    for model in models:
+        assert model.context_window >= model.max_tokens > 0, model.key
+        assert model.api and (model.base_url or model.api in NO_ADDRESS), model.key
+        assert set(model.input) <= {"text", "image"} and "text" in model.input, model.key
+        assert min(model.cost.input, model.cost.output, model.cost.cache_read, model.cost.cache_write) >= 0
+        assert supported_levels(model)
+
+
+NO_ADDRESS = {"offline", "azure-openai-responses", "bedrock-converse-stream", "google-vertex"}
+
+
+def test_every_known_provider_has_its_default_model(tmp_path: Path):
+    catalogue = load(tmp_path)
+    assert {model.provider: model.id for model in catalogue.defaults()} == {
+        provider.id: provider.default_model for provider in PROVIDERS.values() if provider.id not in NO_MODELS
+    }
+
+
+NO_MODELS = {"ant-ling", "meta", "radius"}
+"""Their addresses are not public knowledge: they take a key and await their models from models.json."""
+
+
+def test_a_provider_of_ones_own_with_comments(tmp_path: Path):
+    write(
+        tmp_path,
+        """{
+          // a server on this machine
+          "providers": {
+            "mine": {
+              "baseUrl": "http://localhost:8080/v1", "api": "openai-completions",
+              "compat": {"supportsStore": false}, /* old */
+              "models": [{"id": "tiny", "contextWindow": 8192, "reasoning": true, "cost": {"input": 1}},],
+            },
+          },
+        }""",
+    )
+    catalogue = load(tmp_path)
+    assert catalogue.problems == ()
+    model = catalogue.find("mine", "tiny")
+    assert model is not None
+    assert (model.name, model.context_window, model.max_tokens) == ("tiny", 8192, 16_384)
+    assert (model.base_url, model.compat) == ("http://localhost:8080/v1", {"supportsStore": False})
+    assert Credentials(tmp_path, {}).has("mine"), "no key named: none is needed"
+
+
+def test_bundled_models_can_be_changed_replaced_and_added(tmp_path: Path):
+    own = {
+        "baseUrl": "https://proxy.example/v1",
+        "compat": {"a": 1},
+        "models": [{"id": "new-one", "contextWindow": 5000, "maxTokens": 100}],
+        "modelOverrides": {"claude-opus-5-5": {"maxTokens": 77, "cost": {"input": 9.0}, "compat": {"b": 2}}},
+    }
+    before = load(tmp_path).find("anthropic", "claude-opus-5-5")
+    write(tmp_path, {"providers": {"anthropic": own}})
+    catalogue = load(tmp_path)
+    changed = catalogue.find("anthropic", "claude-opus-5-5")
+    new = catalogue.find("anthropic", "new-one")
+    assert before and changed and new
+    assert (changed.base_url, changed.max_tokens, changed.cost.input) == ("https://proxy.example/v1", 77, 9.0)
+    assert changed.cost.output == before.cost.output
+    assert (changed.compat or {})["a"] == 1 and (changed.compat or {})["b"] == 2
+    assert (new.api, new.base_url, new.context_window) == (
+        "anthropic-messages",
+        "https://proxy.example/v1",
+        5000,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "words"),
+    [
+        ('{\n  "providers": {\n    "x": oops\n  }\n}', 3, 10, "Expecting value"),
+        ('{\n  "providers": {\n    "x": 5\n  }\n}', 3, 10, "an object is needed"),
+        ('{\n  "providers": {\n    "x": {"baseUrl": 5}\n  }\n}', 3, 22, "`baseUrl` must be a text"),
+        ('{"providers": {"x": {"baseUrl": "u"}}}', 1, 21, "needs `baseUrl` and `api`"),
+        (
+            '{"providers": {"openai": {"models": [{"id": "a"},\n {"id": "b", "maxTokens": "many"}]}}}',
+            2,
+            27,
+            "`maxTokens` must be a whole number",
+        ),
+        ('{"providers": {"openai": {"models": [\n{"name": "b"}]}}}', 2, 1, "a text `id`"),
+        ("[]", 1, 1, "an object is needed at the top"),
+    ],
+)
+def test_a_broken_models_json_is_told_with_its_place_and_left_alone(
+    tmp_path: Path, text: str, line: int, column: int, words: str
+):
+    write(tmp_path, text)
+    catalogue = load(tmp_path)
+    assert len(catalogue.models()) > 100, "bayou still starts"
+    (problem,) = catalogue.problems
+    assert f"models.json, line {line}, column {column}: " in problem and words in problem
+    assert (tmp_path / "models.json").read_text() == text
+
+
+def test_a_models_json_that_is_no_text(tmp_path: Path):
+    (tmp_path / "models.json").write_bytes(b'{\n "a": \xff}')
+    assert "line 2, column 7: it is not UTF-8" in load(tmp_path).problems[0]
+
+
+def test_an_extensions_provider_comes_and_goes(tmp_path: Path):
+    catalogue = load(tmp_path)
+    entry = {"baseUrl": "http://x", "api": "openai-completions", "models": [{"id": "m"}]}
+    catalogue.add_provider("ext", entry, owner="e")
+    assert catalogue.find("ext", "m") is not None
+    catalogue.remove_owner("e")
+    assert catalogue.find("ext", "m") is None and "ext" not in catalogue.providers
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Catalogue:
+    def models(*ids: str) -> list[dict[str, Any]]:
+        return [{"id": model_id, "reasoning": True} for model_id in ids]
+
+    shared = {"baseUrl": "http://x", "api": "openai-completions", "apiKey": "$NO_SUCH_KEY"}
+    write(
+        tmp_path,
+        {
+            "providers": {
+                "acme": {**shared, "models": models("rocket-2-20260101", "rocket-2", "rocket-1", "sled:7b")},
+                "resale": {**shared, "apiKey": "k", "models": models("acme/rocket-2", "sled:7b", "boat")},
+                "third": {**shared, "models": models("boat", "canoe-large")},
+                "fourth": {**shared, "models": models("canoe-large")},
+            }
+        },
+    )
+    return load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "key", "level"),
+    [
+        ("acme/rocket-1", "acme/rocket-1", None),
+        ("rocket-1", "acme/rocket-1", None),
+        ("rocket-1:high", "acme/rocket-1", "high"),
+        ("ROCKET-1:Low", "acme/rocket-1", "low"),
+        ("acme/rocket", "acme/rocket-2", None),
+        ("acme/sled:7b:max", "acme/sled:7b", "max"),
+        ("sled:7b", "resale/sled:7b", None),
+        ("boat", "resale/boat", None),
+        ("acme/rocket-2", "acme/rocket-2", None),
+        ("resale/acme/rocket-2", "resale/acme/rocket-2", None),
+        ("third/cano", "third/canoe-large", None),
+        ("large third", None, None),
+    ],
+)
+def test_names_that_people_type(
+    pattern: str, key: str | None, level: str | None, catalogue: Catalogue, tmp_path: Path
+):
+    credentials = Credentials(tmp_path, {})
+    if key is None:
+        with pytest.raises(ModelNotFound):
+            select_model(pattern, catalogue, credentials)
+        return
+    selection = select_model(pattern, catalogue, credentials)
+    assert (selection.model.key, selection.thinking, selection.warning) == (key, level, None)
+
+
+def test_a_name_that_several_have_and_no_key_tells_which(catalogue: Catalogue, tmp_path: Path):
+    with pytest.raises(ModelNotFound) as caught:
+        select_model("canoe", catalogue, Credentials(tmp_path, {}))
+    assert [model.key for model in caught.value.candidates] == ["third/canoe-large", "fourth/canoe-large"]
+    assert "fourth/canoe-large" in str(caught.value)
+    assert select_model("canoe", catalogue, Credentials(tmp_path, {}), "fourth").model.provider == "fourth"
+
+
+def test_a_wrong_name_lists_what_is_near(catalogue: Catalogue, tmp_path: Path):
+    with pytest.raises(ModelNotFound) as caught:
+        select_model("rokcet-1", catalogue, Credentials(tmp_path, {}))
+    assert "acme/rocket-1" in str(caught.value)
+
+
+def test_a_model_newer_than_the_list_is_taken_as_it_is_with_a_word_about_it(tmp_path: Path):
+    selection = select_model("anthropic/zzz-9:high", load(tmp_path), Credentials(tmp_path, {}))
+    assert (selection.model.key, selection.model.api) == ("anthropic/zzz-9", "anthropic-messages")
+    assert selection.thinking == "high" and selection.model.cost.input == 0
+    assert "not in the list" in (selection.warning or "")
+
+
+def test_a_scope_may_use_wildcards(catalogue: Catalogue, tmp_path: Path):
+    credentials = Credentials(tmp_path, {})
+    keys = [model.key for model in select_scope(["resale/*", "rocket-1", "nothing"], catalogue, credentials)]
+    assert keys == ["resale/acme/rocket-2", "resale/sled:7b", "resale/boat", "acme/rocket-1"]
+    assert select_scope([], catalogue, credentials) == ()
+    with pytest.raises(ModelNotFound):
+        select_scope(["nothing-like-it"], catalogue, credentials)
+
+
+def test_the_list_of_models(catalogue: Catalogue, tmp_path: Path):
+    credentials = Credentials(tmp_path, {})
+    header, *rows = list_models(catalogue, credentials)
+    assert header.split()[:2] == ["provider", "model"]
+    assert [row.split()[1] for row in rows] == ["acme/rocket-2", "sled:7b", "boat", "guide"]
+    assert len(list_models(catalogue, credentials, "rocket")) == 1 + 4
+    assert list_models(catalogue, credentials, "no such") == ["No model matches 'no such'."]

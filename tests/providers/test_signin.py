@@ -1,0 +1,297 @@
+"""Signing in with an account, end to end against an OAuth server on this machine."""
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from app.providers.contract import Credential
+from app.providers.credentials import CredentialError, Credentials
+from app.providers.signin.command import check, run_auth
+from app.providers.signin.definitions import Copilot, OpenRouterKey, sign_ins
+from app.providers.signin.device import DeviceCode
+from app.providers.signin.pkce import Pkce, code_of, new_verifier
+from tests.providers.loopback import Loopback, Received, Reply
+
+
+class Person:
+    """Does what the dialog asks, in the way a test wants."""
+
+    def __init__(self, at_url: Callable[[str], Awaitable[str | None]] | None = None) -> None:
+        self.urls: list[str] = []
+        self.codes: list[tuple[str, str]] = []
+        self._at_url = at_url
+        self._pasted: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def open_url(self, url: str, instructions: str) -> None:
+        self.urls.append(url)
+        if self._at_url is not None and (pasted := await self._at_url(url)) is not None:
+            self._pasted.set_result(pasted)
+
+    async def show_code(self, code: str, url: str, seconds: float) -> None:
+        self.codes.append((code, url))
+
+    async def prompt(self, question: str) -> str:
+        return await self._pasted
+
+    async def select(self, question: str, options: Sequence[tuple[str, str]]) -> str:
+        return options[0][0]
+
+    def progress(self, text: str) -> None:
+        pass
+
+
+def json_reply(data: dict[str, Any], status: int = 200) -> Reply:
+    return Reply(status=status, body=json.dumps(data).encode(), headers={"Content-Type": "application/json"})
+
+
+def form(request: Received) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
+
+
+def query(url: str) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+
+
+def pkce(server: Loopback, **changes: Any) -> Pkce:
+    fields: dict[str, Any] = {
+        "id": "test",
+        "name": "Test",
+        "authorize_url": f"{server.url}/authorize",
+        "token_url": f"{server.url}/token",
+        "client_id": "bayou-test",
+        "scope": "read write",
+        "redirect_host": "127.0.0.1",
+    }
+    return Pkce(**{**fields, **changes})
+
+
+async def visit(url: str) -> bytes:
+    parts = urlsplit(url)
+    reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+    writer.write(f"GET {parts.path}?{parts.query} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    answer = await reader.read()
+    writer.close()
+    return answer
+
+
+TOKENS = {"access_token": "access-1", "refresh_token": "refresh-1", "expires_in": 3600}
+
+
+@pytest.mark.parametrize("how", ["redirect", "pasted address", "pasted code"])
+async def test_a_browser_sign_in_with_pkce(how: str, server: Loopback, tmp_path: Path):
+    server.reply(json_reply(TOKENS))
+
+    async def in_the_browser(url: str) -> str | None:
+        asked = query(url)
+        assert asked["code_challenge_method"] == "S256" and asked["client_id"] == "bayou-test"
+        back = f"{asked['redirect_uri']}?{urlencode({'code': 'c0de', 'state': asked['state']})}"
+        if how == "redirect":
+            assert b"You are signed in" in await visit(back)
+            return None
+        return back if how == "pasted address" else f"c0de#{asked['state']}"
+
+    person = Person(in_the_browser)
+    credentials = Credentials(tmp_path, {}, sign_ins={"test": pkce(server)})
+    await credentials.store("test", await credentials.sign_ins["test"].login(person))
+    sent = form(server.requests[0])
+    assert (sent["grant_type"], sent["code"]) == ("authorization_code", "c0de")
+    assert sent["redirect_uri"] == query(person.urls[0])["redirect_uri"]
+    found = await credentials.resolve("test")
+    assert found == Credential(key="access-1", is_bearer=True)
+    assert credentials.source("test") == "sign-in"
+
+
+async def test_the_challenge_is_made_of_the_verifier(server: Loopback):
+    import base64
+    import hashlib
+
+    server.reply(json_reply(TOKENS))
+    challenges: list[str] = []
+
+    async def in_the_browser(url: str) -> str | None:
+        challenges.append(query(url)["code_challenge"])
+        return f"http://x/?code=c&state={query(url)['state']}"
+
+    await pkce(server).login(Person(in_the_browser))
+    digest = hashlib.sha256(form(server.requests[0])["code_verifier"].encode()).digest()
+    assert base64.urlsafe_b64encode(digest).decode().rstrip("=") == challenges[0]
+    assert new_verifier() != new_verifier()
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("http://x/?error=access_denied&error_description=No", "was refused: No"),
+        ("http://x/?code=c&state=other", "belongs to another sign-in"),
+        ("http://x/?state=s", "holds no sign-in code"),
+        ("", "holds no sign-in code"),
+    ],
+)
+def test_redirects_that_bring_no_sign_in(answer: str, words: str):
+    with pytest.raises(CredentialError, match=words):
+        code_of(answer, "s")
+
+
+async def test_a_refused_code_is_told(server: Loopback):
+    server.reply(json_reply({"error": "invalid_grant", "error_description": "Code expired"}, 400))
+
+    async def in_the_browser(url: str) -> str | None:
+        return f"http://x/?code=c&state={query(url)['state']}"
+
+    with pytest.raises(CredentialError, match="Test refused the sign-in: invalid_grant: Code expired"):
+        await pkce(server).login(Person(in_the_browser))
+
+
+async def test_an_unregistered_application_says_what_to_do():
+    definitions = sign_ins({})
+    for provider in ("anthropic", "openai-codex", "github-copilot"):
+        with pytest.raises(CredentialError, match=r"Use an API key, or put .* BAYOU_\w+_CLIENT_ID"):
+            await definitions[provider].login(Person())
+    own = sign_ins({"BAYOU_ANTHROPIC_CLIENT_ID": "mine"})["anthropic"]
+    assert isinstance(own, Pkce) and own.client_id == "mine"
+
+
+async def test_a_device_code_waits_until_the_person_has_agreed(server: Loopback):
+    begun = {"device_code": "d", "user_code": "AB-12", "verification_uri": "http://v", "interval": 0.01}
+    server.reply(
+        json_reply(begun),
+        json_reply({"error": "authorization_pending"}, 400),
+        json_reply({"error": "slow_down", "interval": 0.02}, 400),
+        json_reply(TOKENS),
+    )
+    person = Person()
+    device = DeviceCode(
+        id="t", name="T", device_url=f"{server.url}/d", token_url=f"{server.url}/t", client_id="c"
+    )
+    entry = await device.login(person)
+    assert person.codes == [("AB-12", "http://v")]
+    assert (entry["access"], entry["refresh"]) == ("access-1", "refresh-1")
+    assert entry["expires"] > time.time() * 1000
+    assert form(server.requests[-1])["device_code"] == "d"
+
+
+@pytest.mark.parametrize("error", ["access_denied", "expired_token"])
+async def test_a_device_code_that_is_refused(error: str, server: Loopback):
+    server.reply(
+        json_reply({"device_code": "d", "user_code": "u", "interval": 0.01}), json_reply({"error": error})
+    )
+    device = DeviceCode(id="t", name="T", device_url=server.url, token_url=server.url, client_id="c")
+    with pytest.raises(CredentialError, match=error):
+        await device.login(Person())
+
+
+async def test_copilot_fetches_its_own_short_token(server: Loopback):
+    github = {"access_token": "gh-token"}
+    copilot = {"token": "cp-token", "expires_at": time.time() + 1000}
+    server.reply(
+        json_reply({"device_code": "d", "user_code": "u", "verification_uri": "http://v", "interval": 0.01}),
+        json_reply(github),
+        json_reply(copilot),
+    )
+    device = DeviceCode(id="g", name="G", device_url=server.url, token_url=server.url, client_id="c")
+    entry = await Copilot(device=device, token_url=f"{server.url}/copilot").login(Person())
+    assert (entry["access"], entry["refresh"]) == ("cp-token", "gh-token")
+    assert server.requests[-1].headers["authorization"] == "Bearer gh-token"
+
+
+async def test_openrouter_hands_out_a_key(server: Loopback, tmp_path: Path):
+    server.reply(json_reply({"key": "or-key"}))
+
+    async def in_the_browser(url: str) -> str | None:
+        await visit(query(url)["callback_url"].replace("localhost", "127.0.0.1") + "?code=c")
+        return None
+
+    entry = await OpenRouterKey(base_url=server.url).login(Person(in_the_browser))
+    assert entry == {"type": "api_key", "key": "or-key"}
+    assert server.requests[0].json["code"] == "c"
+
+
+def write_expired(folder: Path, **fields: Any) -> None:
+    entry = {"type": "oauth", "access": "old", "refresh": "r-1", "expires": 1, "account": "kept", **fields}
+    (folder / "auth.json").write_text(json.dumps({"test": entry}))
+
+
+async def test_a_token_about_to_end_is_refreshed_and_the_rest_is_kept(server: Loopback, tmp_path: Path):
+    write_expired(tmp_path)
+    server.reply(json_reply({"access_token": "new", "expires_in": 3600}))
+    credentials = Credentials(tmp_path, {}, sign_ins={"test": pkce(server)})
+    found = await credentials.resolve("test")
+    assert found is not None and found.key == "new"
+    assert form(server.requests[0])["refresh_token"] == "r-1"
+    stored = json.loads((tmp_path / "auth.json").read_text())["test"]
+    assert (stored["access"], stored["refresh"], stored["account"]) == ("new", "r-1", "kept")
+    await credentials.resolve("test")
+    assert len(server.requests) == 1
+
+
+async def test_a_refresh_that_fails_says_how_to_sign_in_again(server: Loopback, tmp_path: Path):
+    write_expired(tmp_path)
+    server.reply(json_reply({"error": "invalid_grant"}, 400))
+    credentials = Credentials(tmp_path, {}, sign_ins={"test": pkce(server)})
+    with pytest.raises(CredentialError, match="/login test"):
+        await credentials.resolve("test")
+    assert json.loads((tmp_path / "auth.json").read_text())["test"]["refresh"] == "r-1"
+    assert (await check("test", credentials)).state == "invalid"
+
+
+RACE = """
+import asyncio, sys
+from pathlib import Path
+from app.providers.credentials import Credentials
+from app.providers.signin.pkce import Pkce
+folder, url = sys.argv[1:]
+sign_in = Pkce(id="test", name="Test", authorize_url="", token_url=url, client_id="c")
+found = asyncio.run(Credentials(Path(folder), {}, sign_ins={"test": sign_in}).resolve("test"))
+print(found.key)
+"""
+
+
+async def test_two_processes_refresh_once(server: Loopback, tmp_path: Path):
+    write_expired(tmp_path)
+    used: set[str] = set()
+
+    async def rotate(request: Received) -> Reply:
+        token = form(request)["refresh_token"]
+        await asyncio.sleep(0.2)  # long enough for the other process to want it too
+        if token in used:
+            return json_reply({"error": "invalid_grant", "error_description": "used twice"}, 400)
+        used.add(token)
+        return json_reply({"access_token": f"new-{len(used)}", "refresh_token": "r-2", "expires_in": 3600})
+
+    server.reply(rotate)
+    runs = [
+        await asyncio.create_subprocess_exec(
+            sys.executable, "-c", RACE, str(tmp_path), f"{server.url}/token", stdout=asyncio.subprocess.PIPE
+        )
+        for _ in range(2)
+    ]
+    outputs = [(await run.communicate())[0].decode().strip() for run in runs]
+    assert outputs == ["new-1", "new-1"]
+    assert len(server.requests) == 1
+
+
+def test_the_command_stores_checks_and_removes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    import io
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("sk-secret-from-stdin\n"))
+    assert run_auth(["check", "--provider", "openai"], tmp_path, {}) == 1
+    assert run_auth(["login", "openai"], tmp_path, {}) == 0
+    assert run_auth(["check", "--provider", "openai", "--json"], tmp_path, {}) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["source"] == "stored"
+    assert run_auth(["check", "--model", "gpt-5.5"], tmp_path, {}) == 0
+    assert run_auth(["logout", "openai"], tmp_path, {}) == 0
+    assert run_auth(["logout", "openai"], tmp_path, {}) == 0
+    assert run_auth(["check", "--provider", "openai"], tmp_path, {"OPENAI_API_KEY": "x"}) == 0
+    (tmp_path / "auth.json").write_text('{"openai": {"type": "api_key", "key": "$GONE"}}')
+    assert run_auth(["check", "--provider", "openai"], tmp_path, {}) == 2
+    assert run_auth(["nonsense"], tmp_path, {}) == 2
+    assert "sk-secret" not in "".join(capsys.readouterr())

@@ -27,7 +27,7 @@ from widgets.transcript.sgr import compact
 _NARROW = re.compile("[ -~\u00a1-\u00ac\u00ae-\u02ff\u2500-\u257f]*")
 """Characters that every terminal draws one cell wide."""
 _FEWEST_MOVED = 4
-_SHARE_MOVED = 0.4
+_SHARE_MOVED = 0.3
 
 
 class Run(NamedTuple):
@@ -128,7 +128,7 @@ class OutputDiff:
             for run in runs:
                 known = row.get(run.x)
                 if known is not None and known.end == run.end:
-                    if known.strip is run.strip:
+                    if known.strip is run.strip or known.strip == run.strip:
                         continue
                     part = changed_part(known, run)
                     if part is not None:
@@ -177,15 +177,18 @@ def find_move(rows: dict[int, Row], wanted: dict[int, list[Run]]) -> Move | None
             seen[id(run.strip)] += 1
             shown[id(run.strip)] = y
     steps: Counter[int] = Counter()
+    width = 0
     for y, runs in wanted.items():
         for run in runs:
+            width = max(width, run.end - run.x)
             source = shown.get(id(run.strip))
             if source is not None and seen[id(run.strip)] == 1:
-                steps[source - y] += 1
+                steps[source - y] += run.end - run.x
     if not steps:
         return None
-    (up, votes), staying = steps.most_common(1)[0], steps[0]
-    if up == 0 or votes < _FEWEST_MOVED or votes <= staying or votes < _SHARE_MOVED * len(wanted) - abs(up):
+    (up, cells), staying = steps.most_common(1)[0], steps[0]
+    fewest = max(_FEWEST_MOVED, _SHARE_MOVED * len(wanted) - abs(up)) * width
+    if up == 0 or cells <= staying or cells < fewest:
         return None
     top, bottom = min(wanted), max(wanted) + 1
     if bottom - top != len(wanted) or abs(up) >= bottom - top or not _is_known(rows, top, bottom, wanted):

@@ -12,6 +12,8 @@ from widgets.transcript.heights import Heights
 from widgets.transcript.item import Item
 from widgets.transcript.leaf import Leaf
 
+MOST_BELOW_LIVE = 200
+"""A reply that still grows is never further from the end than this."""
 KEPT = 60
 """Blocks whose leaves and strips stay in memory."""
 
@@ -42,6 +44,8 @@ class Column:
         self.expansion = Expansion()
         self._index: dict[str, int] = {}
         self._recent: OrderedDict[int, Item] = OrderedDict()
+        self._sizes: list[tuple[int, int]] = []
+        """Lines and characters of each block that the guesses are made from; made when needed."""
 
     def __len__(self) -> int:
         return len(self.items)
@@ -68,6 +72,7 @@ class Column:
         self.estimate()
 
     def append(self, item: Item) -> None:
+        self._sizes = []
         item.follows(self.items[-1] if self.items else None)
         self._index[item.block.id] = len(self.items)
         self.items.append(item)
@@ -75,6 +80,7 @@ class Column:
 
     def remove(self, index: int) -> None:
         item = self.items.pop(index)
+        self._sizes = []
         self.heights.remove(index)
         self._recent.pop(id(item), None)
         self._index = {item.block.id: at for at, item in enumerate(self.items)}
@@ -85,7 +91,8 @@ class Column:
             self.measure(index)
 
     def estimate(self) -> None:
-        """Guess all heights: the width or what is open has changed. Nothing is drawn."""
+        """Guess all heights: what is open has changed. Nothing is drawn."""
+        self._sizes = []
         width, expansion = max(1, self.width), self.expansion
         heights = []
         for item in self.items:
@@ -95,9 +102,27 @@ class Column:
                 heights.append(item.estimate(width, expansion))
         self.heights.replace(heights)
 
+    def resize(self, width: int) -> None:
+        """Guess all heights for another width: a sum for each block, since there may be thousands."""
+        if not self._sizes or len(self._sizes) != len(self.items):
+            self._sizes = [
+                (item.gap + size.lines, size.characters)
+                for item in self.items
+                for size in (item.size(is_open=item.is_open(self.expansion)),)
+            ]
+        self.width = width
+        self.heights.replace([lines + characters // width for lines, characters in self._sizes])
+        for item in self._live_items():
+            self.heights.set(self._index[item.block.id], item.measure(width, self.expansion))
+
+    def _live_items(self) -> list[Item]:
+        return [item for item in self.items[-MOST_BELOW_LIVE:] if item.live is not None]
+
     def measure(self, index: int) -> int:
         """Make a block's height exact."""
         item = self.items[index]
+        if item.live is None and not item.has_size:
+            self._sizes = []  # it shows something else now
         if self.width > 0 and (item.live is not None or not item.is_exact or item.width != self.width):
             item.measure(self.width, self.expansion)
             self.heights.set(index, item.height)
@@ -117,7 +142,7 @@ class Column:
             return 0
         index = self.heights.find(y)
         row = y - self.heights.top(index)
-        before = self.items[index].height
+        before = self.heights[index]
         now = self.measure(index)
         if now != before:
             row = row * now // max(1, before)
@@ -162,7 +187,7 @@ class Column:
         offset = y - self.heights.top(index)
         while len(rows) < height and index < len(self.items):
             item = self.items[index]
-            if item.leaves is None:
+            if item.leaves is None or item.width != self.width:
                 self.measure(index)
             while offset < item.height and len(rows) < height:
                 leaf, row = item.at(offset)

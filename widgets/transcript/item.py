@@ -71,6 +71,17 @@ class Item:
         self.is_exact = False
         if is_open is not self._was_open:
             self.drop()
+        size = self.size(is_open=is_open)
+        self.height = self.gap + size.lines + size.characters // width
+        return self.height
+
+    @property
+    def has_size(self) -> bool:
+        """Whether its size was counted since it last changed."""
+        return self._opened is not None or self._closed is not None
+
+    def size(self, *, is_open: bool) -> drawing.Size:
+        """What the guess is made from; counted once."""
         size = self._opened if is_open else self._closed
         if size is None:
             size = drawing.size(self.block, is_open=is_open)
@@ -78,8 +89,7 @@ class Item:
                 self._opened = size
             else:
                 self._closed = size
-        self.height = self.gap + size.lines + size.characters // width
-        return self.height
+        return size
 
     def measure(self, width: int, expansion: Expansion) -> int:
         """Lay the block out; leaves that have this width already are not touched."""

@@ -120,7 +120,7 @@ class TableLeaf(Leaf):
             return out
         start = self._starts[index]
         base = "table-header" if index == 0 else self.key
-        for column, (cell, spans) in enumerate(zip(self.rows[index], self._wrapped(index), strict=True)):
+        for column, (cell, spans) in enumerate(zip(self.rows[index], self._wrapped(index), strict=False)):
             if column:
                 out.append(Piece(" │ ", "rule"))
             self._add_cell(out, cell, spans[line] if line < len(spans) else None, column, start, base)

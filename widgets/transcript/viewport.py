@@ -59,8 +59,7 @@ class Viewport(ScrollView):
         has_changed = super()._size_updated(size, virtual_size, container_size, layout)
         self._thumb = ()  # the scrollbar was told of old numbers
         if self.size.width and self.text_width != self.column.width:
-            self.column.width = self.text_width
-            self.column.estimate()
+            self.column.resize(self.text_width)
             self.restore(anchor)
         elif has_changed and self.column.width > 0:
             self.restore(anchor)

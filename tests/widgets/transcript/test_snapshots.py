@@ -79,6 +79,7 @@ def test_search(snap_compare: Callable[..., bool]) -> None:
 
 
 async def _scroll_away(pilot: Pilot[None]) -> None:
+    await pilot.pause()
     transcript = pilot.app.query_one(Transcript)
     transcript.scroll_by(-5)
     transcript.add_note("new", "Something came")

@@ -1,0 +1,467 @@
+"""What the transcript costs: the same work with 10 and with 5,000 messages, and replies that are hard to draw.
+
+Everything is CPU time of this process unless it says otherwise. Compared runs are interleaved and the best of three
+counts. Headless, Textual would not encode its updates, so the stage encodes them as for a terminal.
+"""
+
+import asyncio
+import gc
+import random
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from textual._compositor import ChopsUpdate, CompositorUpdate
+from textual.app import App, ComposeResult
+from textual.widgets import Input
+
+from bench.table import Row
+from bench.transcript_corpus import conversation, hard_replies, markdown
+from widgets.terminal_output import OutputDiff
+from widgets.transcript.view import Transcript
+
+STYLES = Path(__file__).parent.parent / "styles" / "transcript.tcss"
+SMALL, LARGE = 10, 5_000
+SECONDS = 4.0
+"""Of a stream in real time, per subject."""
+CHUNK = 12
+
+
+class Stage(App[None]):
+    """A transcript above a line of input, encoding what it paints."""
+
+    CSS_PATH = STYLES
+    CSS = "Input { dock: bottom; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.output = OutputDiff(self)
+        self.painted: Callable[[], None] | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Transcript()
+        yield Input()
+
+    def on_mount(self) -> None:
+        line = self.query_one(Input)
+        line.cursor_blink = False
+        line.focus()
+
+    def _display(self, screen: Any, renderable: Any) -> None:
+        if isinstance(renderable, CompositorUpdate) and not self._batch_count:
+            self.output.encode(renderable, self.console)  # type: ignore[arg-type]
+            if self.painted is not None:
+                self.painted()
+        super()._display(screen, renderable)  # type: ignore[arg-type]
+
+    @property
+    def transcript(self) -> Transcript:
+        return self.query_one(Transcript)
+
+    def paint(self, *, everything: bool = False) -> None:
+        """Paint what is dirty now, as the screen's timer would."""
+        transcript = self.transcript
+        compositor = self.screen._compositor
+        widgets = [transcript, transcript.vertical_scrollbar]
+        compositor.update_widgets({widget for widget in widgets if widget._dirty_regions})
+        self.screen._dirty_widgets.clear()
+        if everything:
+            transcript.repaint()
+            compositor.update_widgets({transcript})
+        update = compositor.render_update()
+        if update is not None:
+            self.output.encode(update, self.console)  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def stage(count: int) -> AsyncIterator[Stage]:
+    app = Stage()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        if count:
+            app.transcript.replace_all(conversation(count))
+            await pilot.pause()
+        gc.collect()
+        gc.freeze()
+        yield app
+
+
+def cpu(work: Callable[[], object]) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def best(values: list[float]) -> float:
+    return min(values)
+
+
+def stream_deltas(app: Stage, name: str, source: str, deltas: int, at: int = 0) -> float:
+    """CPU of deltas of 38 characters, four a frame."""
+
+    def work() -> None:
+        for number in range(at, at + deltas, 4):
+            for index in range(number, number + 4):
+                app.transcript.append_text(name, source[index * 38 : index * 38 + 38])
+            app.transcript.flush()
+            app.paint()
+
+    return cpu(work)
+
+
+async def _scaling() -> Iterator[Row]:
+    source = markdown(random.Random(3), 1_200)
+    figures: dict[int, dict[str, list[float]]] = {SMALL: {}, LARGE: {}}
+    for turn in range(3):
+        for count in (SMALL, LARGE) if turn % 2 else (LARGE, SMALL):
+            blocks = conversation(count)
+            async with stage(0) as app:
+                got = figures[count]
+
+                def note(name: str, value: float, got: dict[str, list[float]] = got) -> None:
+                    got.setdefault(name, []).append(value)
+
+                _measure(app, blocks, source, note)
+    small, large = (
+        {name: best(values) for name, values in figures[count].items()} for count in (SMALL, LARGE)
+    )
+    return iter(_scaling_rows(small, large))
+
+
+def _measure(app: Stage, blocks: list[Any], source: str, note: Callable[[str, float], None]) -> None:
+    transcript = app.transcript
+    app.paint(everything=True)
+
+    def load() -> None:
+        transcript.replace_all(blocks)
+        app.paint()
+
+    load()
+    transcript.begin_reply("live")
+    note("stream", stream_deltas(app, "live", source, 1_000))
+    floor = [cpu(lambda: (app.output.forget(), app.paint(everything=True))) for _ in range(40)]
+    note("floor", statistics.median(floor))
+    note("late", stream_deltas(app, "live", source, 1_000, at=3_000) if len(blocks) > SMALL else 0.0)
+    transcript.finish_reply("live")
+    transcript.remove_block("live")
+    pages = []
+    for _ in range(30):
+        pages.append(cpu(lambda: (transcript.action_page(-1), app.paint())))
+        if transcript.scroll_offset.y == 0:
+            transcript.follow()
+    note("page", statistics.median(pages))
+    chance = random.Random(1)
+
+    def jump() -> None:
+        transcript.scroll_rows_to(0, chance.randrange(max(1, transcript.column.total)))
+        app.paint()
+
+    note("jump", statistics.median(cpu(jump) for _ in range(20)))
+    note("toggle", statistics.median(cpu(lambda: (transcript.toggle("b2"), app.paint())) for _ in range(10)))
+
+    def resize(width: int) -> None:
+        place = transcript.remember_place()
+        transcript.column.resize(width)
+        transcript.restore(place)
+        transcript._paint_rows(0, 39)
+
+    note("resize", best([cpu(lambda width=width: resize(width)) for width in (100, 90, 80)]))
+    resize(transcript.text_width)
+    transcript.follow()
+    note(
+        "expand",
+        best([cpu(lambda on=on: (transcript.expand_tools(on), app.paint())) for on in (True, False) * 3]),
+    )
+    note("search", cpu(lambda: transcript.search("terminal")))
+
+
+def _scaling_rows(small: dict[str, float], large: dict[str, float]) -> list[Row]:
+    def row(name: str, key: str, reference: float, words: str, limit: str) -> Row:
+        figure = large[key] * 1_000
+        return Row(
+            name=name,
+            figure=figure,
+            unit="ms CPU",
+            ratio=large[key] / reference,
+            reference=words,
+            limit=limit,
+        )
+
+    frame = large["stream"] / 250
+    return [
+        row("1,000 deltas, 5,000 messages", "stream", small["stream"], "10 messages", "≤ 1.2"),
+        row("deltas 3,000 to 4,000 of one message", "late", large["stream"], "deltas 0 to 1,000", "≤ 1.25"),
+        Row(
+            name="streamed frame of 4 deltas",
+            figure=frame * 1_000,
+            unit="ms CPU",
+            ratio=frame / large["floor"],
+            reference="full repaint of kept rows, sent whole",
+            limit="≤ 2.5",
+        ),
+        row("resize, 5,000 messages", "resize", small["resize"], "10 messages", "≤ 2"),
+        row("open all tools, 5,000 messages", "expand", large["page"], "page up", "≤ 5"),
+        row("open or close one block", "toggle", large["page"], "page up", "≤ 4"),
+        row("jump anywhere, 5,000 messages", "jump", large["page"], "page up", "≤ 4"),
+        Row(name="search 5,000 messages, 28,000 hits", figure=large["search"] * 1_000, unit="ms CPU"),
+    ]
+
+
+async def _load(count: int) -> float:
+    """ms from nothing to a first painted conversation, in a process that has painted nothing yet."""
+    blocks = conversation(count)
+    app = Stage()
+    began = time.process_time()
+    async with app.run_test(size=(120, 40)):
+        app.transcript.replace_all(blocks)
+        app.paint(everything=True)
+        return (time.process_time() - began) * 1_000
+
+
+async def _memory(count: int) -> float:
+    """MB beyond the text itself, after everything was paged through."""
+    blocks = conversation(count)
+    async with stage(0) as app:
+        before = _resident()
+        app.transcript.replace_all(blocks)
+        app.paint()
+        while app.transcript.scroll_offset.y > 0:
+            app.transcript.scroll_by(-400)
+            app.paint()
+        return _resident() - before
+
+
+def _resident() -> float:
+    gc.collect()
+    status = Path("/proc/self/status").read_text()
+    found = re.search(r"VmRSS:\s+(\d+)", status)
+    return int(found[1]) / 1_024 if found else 0.0
+
+
+class Watch:
+    """How long the event loop was held up, and how much CPU the time took."""
+
+    def __init__(self) -> None:
+        self.longest = 0.0
+        self._began = time.monotonic()
+        self._cpu = time.process_time()
+        self._task = asyncio.create_task(self._beat())
+
+    async def _beat(self) -> None:
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(0.005)
+            self.longest = max(self.longest, time.monotonic() - before - 0.005)
+
+    def stop(self) -> tuple[float, float, float]:
+        """Seconds, share of a core, longest stall."""
+        self._task.cancel()
+        seconds = time.monotonic() - self._began
+        return seconds, (time.process_time() - self._cpu) / seconds, self.longest
+
+
+async def _hard(name: str, source: str) -> list[Row]:
+    """The end of a long reply, in chunks of 12 characters every 10 ms."""
+    async with stage(SMALL) as app:
+        transcript = app.transcript
+        transcript.begin_reply("live")
+        chunks = [source[at : at + CHUNK] for at in range(0, len(source), CHUNK)]
+        timed = chunks[-int(SECONDS * 100) :]
+        for chunk in chunks[: -len(timed)]:
+            transcript.append_text("live", chunk)
+        transcript.flush()
+        await asyncio.sleep(0.2)
+        watch = Watch()
+        began = time.monotonic()
+        for number, chunk in enumerate(timed):
+            transcript.append_text("live", chunk)
+            await asyncio.sleep(max(0.0, began + (number + 1) * 0.01 - time.monotonic()))
+        ideal = len(timed) * 0.01
+        transcript.finish_reply("live")
+        await asyncio.sleep(0)
+        seconds, share, longest = watch.stop()
+    return [
+        Row(name=f"{name}: CPU", figure=share * 100, unit="% of a core", limit="≤ 30"),
+        Row(name=f"{name}: longest stall (wall)", figure=longest * 1_000, unit="ms", limit="≤ 50"),
+        Row(
+            name=f"{name}: time",
+            figure=seconds,
+            unit="s",
+            ratio=seconds / ideal,
+            reference="the stream",
+            limit="≤ 1.05",
+        ),
+    ]
+
+
+async def _typing(count: int, *, streams: bool) -> tuple[list[float], list[float], float]:
+    """Wall and CPU seconds from key to paint, and the share of a core while 100 deltas a second stream."""
+    source = markdown(random.Random(5), 600)
+    walls: list[float] = []
+    cpus: list[float] = []
+    async with stage(count) as app:
+        line = app.query_one(Input)
+        app.transcript.begin_reply("live")
+        watch = Watch()
+        number = 0
+        began = time.monotonic()
+        while time.monotonic() - began < SECONDS:
+            if number % 12 == 5:
+                done = asyncio.Event()
+                wall, used = time.monotonic(), time.process_time()
+                app.painted = done.set
+                line.insert_text_at_cursor("x")
+                if len(line.value) > 40:
+                    line.value = ""
+                await asyncio.wait_for(done.wait(), 2)
+                app.painted = None
+                walls.append(time.monotonic() - wall)
+                cpus.append(time.process_time() - used)
+            if streams:
+                app.transcript.append_text("live", source[number * 38 : number * 38 + 38])
+            number += 1
+            await asyncio.sleep(max(0.0, began + number * 0.01 - time.monotonic()))
+        _, share, _ = watch.stop()
+    return walls, cpus, share
+
+
+def _p95(values: list[float]) -> float:
+    return sorted(values)[int(len(values) * 0.95)]
+
+
+async def _typing_rows() -> list[Row]:
+    _, idle, _ = await _typing(LARGE, streams=False)
+    walls, cpus, share = await _typing(LARGE, streams=True)
+    reference = statistics.median(idle)
+    return [
+        Row(
+            name="key to paint while streaming, 95 %",
+            figure=_p95(walls) * 1_000,
+            unit="ms wall",
+            limit="≤ 33",
+        ),
+        Row(
+            name="CPU between key and paint, 95 %",
+            figure=_p95(cpus) * 1_000,
+            unit="ms CPU",
+            ratio=_p95(cpus) / reference,
+            reference="median when idle",
+            limit="≤ 2.5",
+        ),
+        Row(name="100 deltas a second, 5,000 messages", figure=share * 100, unit="% of a core", limit="≤ 20"),
+    ]
+
+
+async def _bytes(*, is_on: bool) -> float:
+    """Characters sent to the terminal for each streamed one."""
+    source = markdown(random.Random(9), 400)
+    deltas = 400
+    async with stage(LARGE) as app:
+        app.transcript.begin_reply("live")
+        app.paint()
+        sent = 0
+        for number in range(0, deltas, 3):
+            for index in range(number, number + 3):
+                app.transcript.append_text("live", source[index * 38 : index * 38 + 38])
+            app.transcript.flush()
+            transcript = app.transcript
+            compositor = app.screen._compositor
+            widgets = [transcript, transcript.vertical_scrollbar]
+            compositor.update_widgets({widget for widget in widgets if widget._dirty_regions})
+            update = compositor.render_update()
+            if isinstance(update, CompositorUpdate):
+                if is_on:
+                    sent += len(app.output.encode(update, app.console).encode())  # type: ignore[arg-type]
+                else:
+                    sent += len(_plainly(update, app).encode())
+        return sent / (deltas * 38)
+
+
+def _plainly(update: CompositorUpdate, app: Stage) -> str:
+    """As Textual encodes it, without what the transcript has encoded already."""
+    if isinstance(update, ChopsUpdate):
+        for chops in update.chops:
+            for strip in chops.values():
+                if strip is not None:
+                    strip._render_cache = None
+    return update.render_segments(app.console)
+
+
+async def _idle() -> float:
+    async with stage(LARGE) as app:
+        app.painted = None
+        await asyncio.sleep(0.5)
+        frames = 0
+
+        def count() -> None:
+            nonlocal frames
+            frames += 1
+
+        app.painted = count
+        began = time.process_time()
+        await asyncio.sleep(5)
+        return (time.process_time() - began) / 5 * 100 + frames
+
+
+def rows() -> Iterator[Row]:
+    yield from asyncio.run(_scaling())
+    loads = {
+        count: best([float(_in_own_process("load", str(count))) for _ in range(3)])
+        for count in (SMALL, LARGE)
+    }
+    yield Row(
+        name="start to first paint with 5,000 messages",
+        figure=loads[LARGE],
+        unit="ms CPU",
+        ratio=loads[LARGE] / loads[SMALL],
+        reference="10 messages",
+        limit="≤ 1.5",
+    )
+    extra = [float(_in_own_process("memory", str(count))) for count in (SMALL, LARGE)]
+    yield Row(
+        name="resident memory for 5,000 messages, all seen",
+        figure=extra[1],
+        unit="MB",
+        ratio=extra[1] - extra[0],
+        reference="MB more than for 10",
+        limit="≤ 15",
+    )
+    yield from asyncio.run(_typing_rows())
+    for name, source in hard_replies().items():
+        yield from asyncio.run(_hard(name, source))
+    plain = asyncio.run(_bytes(is_on=False))
+    figure = asyncio.run(_bytes(is_on=True))
+    yield Row(
+        name="bytes for each streamed character",
+        figure=figure,
+        unit="bytes",
+        ratio=figure / plain,
+        reference="Textual's own output",
+        limit="≤ 16 bytes",
+    )
+    yield Row(
+        name="idle with 5,000 messages: CPU, and a point for each frame",
+        figure=asyncio.run(_idle()),
+        unit="%",
+        limit="≤ 0.1",
+    )
+
+
+def _in_own_process(*arguments: str) -> str:
+    command = [sys.executable, "-m", "bench.transcript", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        measure = {"memory": _memory, "load": _load}[sys.argv[1]]
+        print(asyncio.run(measure(int(sys.argv[2]))))
+    else:
+        for line in rows():
+            print(line)

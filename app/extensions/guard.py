@@ -16,6 +16,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 T = TypeVar("T")
+GRACE = 1.0
+"""Seconds that cancelled code has for cleaning up."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,27 +42,58 @@ _deadline: ContextVar["_Deadline | None"] = ContextVar("bayou_extension_deadline
 
 
 class _Deadline:
-    """The running time limit; it stands still while a person is asked."""
+    """The running time limit; it stands still while a person is asked.
 
-    def __init__(self, timeout: asyncio.Timeout) -> None:
-        self._timeout = timeout
+    When it passes, the code is cancelled; code that ignores that is left behind a moment later.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.is_expired = False
+        self._left = seconds
         self._pauses = 0
-        self._left = 0.0
+        self._at = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self._guarded: Guarded[Any] | None = None
+
+    def begin(self, task: asyncio.Task[Any], guarded: "Guarded[Any]") -> None:
+        self._task, self._guarded = task, guarded
+        self._start()
+
+    def _start(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._at = loop.time() + self._left
+        self._timer = loop.call_later(self._left, self._expire)
+
+    def _expire(self) -> None:
+        self.is_expired = True
+        self.cancel()
+
+    def cancel(self) -> None:
+        assert self._task is not None
+        self._task.cancel()
+        self.end()
+        self._timer = asyncio.get_running_loop().call_later(GRACE, self._give_up)
+
+    def _give_up(self) -> None:
+        assert self._task is not None and self._guarded is not None
+        self._guarded.abandon()
+        self._task.cancel()
+
+    def end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
 
     def pause(self) -> None:
-        when = self._timeout.when()
-        if self._pauses == 0 and when is not None and not self._timeout.expired():
-            self._left = when - asyncio.get_running_loop().time()
-            self._timeout.reschedule(None)
+        if self._pauses == 0 and self._task is not None and not self.is_expired:
+            self._left = max(0.0, self._at - asyncio.get_running_loop().time())
+            self.end()
         self._pauses += 1
 
     def go_on(self) -> None:
         self._pauses -= 1
-        if self._pauses == 0 and self._left > 0 and not self._timeout.expired():
-            try:
-                self._timeout.reschedule(asyncio.get_running_loop().time() + self._left)
-            except RuntimeError:
-                pass  # the guarded code has ended; something it left behind asked
+        if self._pauses == 0 and self._task is not None and not self._task.done() and not self.is_expired:
+            self._start()
 
 
 @contextmanager
@@ -79,22 +112,40 @@ def waiting_for_a_person() -> Generator[None]:
 
 async def call(function: Callable[..., Any], *arguments: Any, seconds: float, block: float) -> Any:
     """Calls a function, plain or async, and returns what it gives. Raises `TooSlow`, or what it raises."""
-    timeout = asyncio.timeout(seconds)
+    result = call_now(function, *arguments, block=block)
+    if not isinstance(result, Awaitable):
+        return result
+    guarded, deadline = Guarded(result, block), _Deadline(seconds)
+    token = _deadline.set(deadline)  # the task takes it along
+    task = asyncio.get_running_loop().create_task(_awaited(guarded))
+    _deadline.reset(token)
+    deadline.begin(task, guarded)
     try:
-        async with timeout:
-            token = _deadline.set(_Deadline(timeout))
-            try:
-                with _interrupted_after(block):
-                    result = function(*arguments)
-                return await Guarded(result, block) if isinstance(result, Awaitable) else result
-            finally:
-                _deadline.reset(token)
-    except TimeoutError:
-        if not timeout.expired():
-            raise
-        raise TooSlow(f"it did not answer within {seconds:g} seconds") from None
-    except _Blocked:
-        raise TooSlow(_blocked_for(block)) from None
+        await asyncio.wait((task,))
+    except asyncio.CancelledError:
+        deadline.cancel()
+        await asyncio.wait((task,))
+        raise
+    finally:
+        deadline.end()
+        failed = not task.done() or task.cancelled() or task.exception() is not None
+    if deadline.is_expired and failed:
+        raise TooSlow(f"it did not answer within {seconds:g} seconds")
+    value = task.result()
+    if isinstance(value, _Left):
+        raise value.problem
+    return value
+
+
+async def _awaited(guarded: "Guarded[Any]") -> Any:
+    try:
+        return await guarded
+    except SystemExit as problem:  # out of a task it would end the whole loop
+        return _Left(problem)
+
+
+class _Left(msgspec.Struct, frozen=True):
+    problem: SystemExit
 
 
 def _blocked_for(seconds: float) -> str:
@@ -116,6 +167,11 @@ class Guarded(Generic[T]):
     def __init__(self, awaitable: Awaitable[T], block: float) -> None:
         self._awaitable = awaitable
         self._block = block
+        self._is_abandoned = False
+
+    def abandon(self) -> None:
+        """At its next step it is left where it is, whatever it is doing."""
+        self._is_abandoned = True
 
     def __await__(self) -> Generator[Any, Any, T]:
         steps = self._awaitable.__await__()
@@ -137,7 +193,9 @@ class Guarded(Generic[T]):
             problem = value = None
             try:
                 value = yield wanted
-            except BaseException as raised:  # noqa: BLE001  (handed on into the awaitable, cancellation above all)
+            except BaseException as raised:
+                if self._is_abandoned:
+                    raise
                 problem = raised
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from app.extensions import guard
 from app.extensions.guard import Limits
 from app.extensions.loader import Choice, find_extensions
 from app.extensions.registrations import Source
@@ -14,6 +15,11 @@ from tests.extensions.fake_host import FakeHost
 
 QUICK = Limits(answer=0.2, slow_answer=0.4, block=0.15, load=0.5)
 """Limits that a test can afford to run into."""
+
+
+@pytest.fixture(autouse=True)
+def little_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "GRACE", 0.1)
 
 
 @pytest.fixture

@@ -129,6 +129,14 @@ async def blocks_and_swallows(event, context):
             pass
 
 
+async def ignores_being_stopped(event, context):
+    while True:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            pass
+
+
 async def answers_nonsense(event, context):
     return {"blok": True}
 
@@ -141,7 +149,15 @@ async def leaves(event, context):
     raise SystemExit(3)
 
 
-BAD = [fails, never_answers, blocks_for_ever, blocks_and_swallows, cancels_itself, leaves]
+BAD = [
+    fails,
+    never_answers,
+    ignores_being_stopped,
+    blocks_for_ever,
+    blocks_and_swallows,
+    cancels_itself,
+    leaves,
+]
 
 
 @pytest.mark.parametrize("bad", [*BAD, answers_nonsense])
@@ -202,6 +218,24 @@ async def test_raising_in_every_hook_leaves_everything_as_it_was(load):
         "context",
         "turn_end",
     }
+
+
+async def test_one_that_cleans_up_when_it_is_stopped_has_the_time_for_it(load):
+    steps = []
+
+    def mine(api: ExtensionApi):
+        @api.on("session_start")
+        async def begin(event, context):
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(0)
+                steps.append("cleaned up")
+
+    extensions = await load(mine)
+    await extensions.start()
+    assert steps == ["cleaned up"]
+    assert "did not answer" in extensions.problems[0].text
 
 
 async def test_cancelling_the_run_cancels_the_handler(load):

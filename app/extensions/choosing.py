@@ -1,0 +1,79 @@
+"""From settings, flags, trust and installed packages to what is loaded: for a start and for every reload."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from app.extensions.guard import Limits
+from app.extensions.loader import Choice, find_extensions
+from app.extensions.package_contents import BadPackage
+from app.extensions.packages import ResourcePaths, resource_paths
+from app.extensions.registrations import Source
+from app.resources.paths import Paths
+from app.resources.settings import Settings
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line says."""
+
+    is_safe: bool = False
+    only_named: bool = False
+    named: tuple[str, ...] = ()
+
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    sources: tuple[Source, ...] = ()
+    """For `Extensions.load` and `.reload`."""
+    skills: tuple[Path, ...] = ()
+    prompts: tuple[Path, ...] = ()
+    themes: tuple[Path, ...] = ()
+    """More places, of settings and packages, for `find_skills`, `find_prompts` and `find_themes`."""
+    problems: tuple[str, ...] = ()
+
+
+def choose(paths: Paths, settings: Settings, asked: Asked = Asked(), *, is_trusted: bool) -> Chosen:  # noqa: B008  (frozen)
+    """Runs nothing. With `--safe` there are neither extensions nor packages."""
+    problems: list[str] = []
+    packages = ResourcePaths()
+    if not asked.is_safe:
+        try:
+            packages = resource_paths(paths)
+        except BadPackage as problem:
+            problems.append(str(problem))
+    mine = settings.resources
+    found = find_extensions(
+        paths,
+        Choice(
+            is_safe=asked.is_safe,
+            only_named=asked.only_named,
+            named=asked.named,
+            settings=mine.extensions,
+            packages=packages.extensions,
+            sites=packages.sites,
+            is_trusted=is_trusted,
+        ),
+    )
+    return Chosen(
+        sources=found.sources,
+        skills=(*_places(paths, mine.skills), *packages.skills),
+        prompts=(*_places(paths, mine.prompts), *packages.prompts),
+        themes=(*_places(paths, mine.themes), *packages.themes),
+        problems=(*problems, *found.problems),
+    )
+
+
+def limits_of(settings: Settings) -> Limits:
+    """The settings' milliseconds as seconds."""
+    mine = settings.extension_limits
+    answer = mine.hook_timeout_ms / 1000
+    return Limits(
+        answer=answer,
+        slow_answer=answer * 30,
+        block=mine.block_timeout_ms / 1000,
+        load=mine.load_timeout_ms / 1000,
+    )
+
+
+def _places(paths: Paths, words: Iterable[str]) -> tuple[Path, ...]:
+    return tuple(paths.home / word[2:] if word.startswith("~/") else paths.cwd / word for word in words)

@@ -5,9 +5,7 @@ from typing import Any
 
 import msgspec
 
-
-class UsageError(Exception):
-    """The command line cannot be understood; the text names what and the remedy."""
+from app.assembly.options import UsageError
 
 
 class Flag(msgspec.Struct, frozen=True, kw_only=True):

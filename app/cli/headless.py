@@ -6,11 +6,11 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from app.cli.assembly import Assembled, assemble
-from app.cli.extending import extend
-from app.cli.inputs import Input, read_input
-from app.cli.options import Options
-from app.engine.session import Session
+from app.assembly.build import Assembled, assemble
+from app.assembly.ending import close_quietly
+from app.assembly.extending import extend
+from app.assembly.inputs import Input, read_input
+from app.assembly.options import Options
 from app.extensions.ports import Mode
 from app.extensions.ui import EventUi, SilentUi
 from app.modes.json_lines import run_json
@@ -87,11 +87,3 @@ def _stop_on_signals() -> "asyncio.Future[int]":
 
 def _signals() -> Sequence[int]:
     return (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-
-
-async def close_quietly(session: Session) -> None:
-    """The partial answer is recorded as aborted and every child is gone; a hanging tool does not keep us."""
-    try:
-        await asyncio.wait_for(session.close(), timeout=1.5)
-    except TimeoutError:
-        sys.stderr.write("bayou: something did not end in time and was left behind\n")

@@ -17,7 +17,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(words: list[str]) -> int:
     # Help and usage errors need the flags' table only.
-    from app.cli.flags import UsageError, help_text  # noqa: PLC0415
+    from app.assembly.options import UsageError  # noqa: PLC0415
+    from app.cli.flags import help_text  # noqa: PLC0415
     from app.cli.options import options_from  # noqa: PLC0415
 
     try:

@@ -6,7 +6,7 @@ from pathlib import Path
 from tools.filemap.map import map_file
 from tools.filemap.render import LEVELS, map_json_line, render_map
 
-from app.cli.flags import UsageError
+from app.assembly.options import UsageError
 
 
 def run(words: list[str]) -> int:

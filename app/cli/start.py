@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from app.cli.flags import UsageError
-from app.cli.options import Options
+from app.assembly.options import Options, UsageError
 from app.resources.paths import Paths
 
 Face = Literal["tui", "print", "json", "rpc"]

@@ -402,6 +402,7 @@ class Session:
         await self.jobs.close()
         await self.drain()
         self._publisher.close()
+        self.toolbox.workspace.close()
         self.log.close()
 
     # How the parts meet

@@ -16,8 +16,8 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 
 from app.agent.queues import Queued
-from app.cli.assembly import Assembled
-from app.cli.extending import Extended
+from app.assembly.build import Assembled
+from app.assembly.extending import Extended
 from app.engine.session import Session
 from app.tui import bars, look
 from app.tui.choosing import Choosing

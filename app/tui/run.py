@@ -11,11 +11,11 @@ from pathlib import Path
 # Keys are echoed at the next frame; at 60 Hz that alone is 16 ms. Read by Textual when it is imported.
 os.environ.setdefault("TEXTUAL_FPS", "120")
 
-from app.cli.assembly import Assembled, assemble
-from app.cli.extending import Extended, extend
-from app.cli.headless import close_quietly
-from app.cli.inputs import files_input
-from app.cli.options import Options
+from app.assembly.build import Assembled, assemble
+from app.assembly.ending import close_quietly
+from app.assembly.extending import Extended, extend
+from app.assembly.inputs import files_input
+from app.assembly.options import Options
 from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionError
 from app.tui.app import BayouApp

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from app.cli.assembly import Assembled, assemble
+from app.assembly.build import Assembled, assemble
 from app.cli.options import options_from
 from app.providers.contract import Context
 from app.providers.scripted import Scripted

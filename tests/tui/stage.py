@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Iterable
 from pathlib import Path
 
-from app.cli.assembly import assemble
-from app.cli.options import Options
+from app.assembly.build import assemble
+from app.assembly.options import Options
 from app.providers.scripted import Response, Scripted
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
@@ -18,7 +18,7 @@ class StageApp(BayouApp):
 
     settled_count = 0
 
-    def watch(self) -> None:
+    def note_events(self) -> None:
         """Notes what happens in the session, behind the presenter."""
         self._happened = asyncio.Event()
         self.session.subscribe(self._note)
@@ -63,5 +63,5 @@ def make_app(
         css_path=sorted(styles_dir().glob("*.tcss")),
     )
     app.animation_level = "none"
-    app.watch()
+    app.note_events()
     return app

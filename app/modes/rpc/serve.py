@@ -14,7 +14,7 @@ from app.engine.commands.state import Null
 from app.engine.commands.table import COMMANDS
 from app.engine.session import Refused, Session
 from app.engine.shell import ShellBusy
-from app.modes.printing import Prepare
+from app.modes.endings import Prepare
 from app.modes.rpc.host_tools import HostTools, SetHostTools
 from app.modes.rpc.lines import LineWriter, TooLong, claim_stdout, read_lines
 from app.modes.rpc.questions import Questions

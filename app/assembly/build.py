@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 
-from app.cli.flags import UsageError
-from app.cli.options import Options
+from app.assembly.options import Options, UsageError
 from app.compaction.budget import Limits
 from app.engine.choice import ModelChoice
 from app.engine.compactor import CompactionOptions
@@ -67,6 +66,7 @@ def assemble(
     choice = _choice(options, settings, catalogue, credentials, log)
     workspace = _workspace(paths, settings, log)
     toolbox = Toolbox(() if options.no_builtin_tools else builtin_tools(), workspace, paths.cwd)
+    workspace.active_tools = toolbox.active
     prompt = PromptSource(paths, toolbox, _prompt_choice(options, trust, paths))
     session = Session(
         Parts(
@@ -189,11 +189,20 @@ def _workspace(paths: Paths, settings: Settings, log: SessionLog) -> Workspace:
     return Workspace(
         paths.cwd,
         artifacts_folder=folder,
-        shell=ShellSettings(
-            path=settings.shell.shell_path,
-            prefix=settings.shell.shell_command_prefix or "",
-        ),
+        shell=_shell(settings),
         read=ReadSettings(resizes_images=settings.images.auto_resize),
+    )
+
+
+def _shell(settings: Settings) -> ShellSettings:
+    bash = settings.bash
+    return ShellSettings(
+        path=settings.shell.shell_path,
+        prefix=settings.shell.shell_command_prefix or "",
+        is_persistent=bash.persistent_shell,
+        is_intercepting=bash.interceptor.enabled,
+        default_timeout=bash.default_timeout_seconds or None,
+        background_after_seconds=bash.auto_background.threshold_ms / 1000 or None,
     )
 
 

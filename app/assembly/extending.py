@@ -5,9 +5,8 @@ from typing import Any
 
 import msgspec
 
-from app.cli.assembly import Assembled
-from app.cli.flags import UsageError
-from app.cli.options import Options
+from app.assembly.build import Assembled
+from app.assembly.options import Options, UsageError
 from app.engine.extending.host import SessionHost
 from app.engine.extending.wiring import Wiring
 from app.extensions.loader import Choice, find_extensions

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.cli.flags import UsageError
-from app.cli.options import Options
+from app.assembly.options import Options, UsageError
 from app.values.content import Image
 
 _IMAGE_STARTS = {

@@ -1,0 +1,14 @@
+"""The end of a session, whichever face showed it."""
+
+import asyncio
+import sys
+
+from app.engine.session import Session
+
+
+async def close_quietly(session: Session) -> None:
+    """The partial answer is recorded as aborted and every child is gone; a hanging tool does not keep us."""
+    try:
+        await asyncio.wait_for(session.close(), timeout=1.5)
+    except TimeoutError:
+        sys.stderr.write("bayou: something did not end in time and was left behind\n")

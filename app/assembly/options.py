@@ -1,0 +1,59 @@
+"""What a person asked for when they started bayou, as one frozen value. How it is said: `app.cli`."""
+
+import msgspec
+
+
+class UsageError(Exception):
+    """What was asked for cannot be understood or had; the text names what and the remedy."""
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """Every flag (see `flags.GROUPS` for what they mean), and the words that are not flags."""
+
+    model: str | None = None
+    provider: str | None = None
+    api_key: str | None = None
+    thinking: str | None = None
+    models: str | None = None
+    list_models: bool = False
+    continue_: bool = False
+    resume: bool = False
+    session: str | None = None
+    session_id: str | None = None
+    fork: str | None = None
+    session_dir: str | None = None
+    no_session: bool = False
+    name: str | None = None
+    export: str | None = None
+    print: bool = False
+    mode: str | None = None
+    no_merge_deltas: bool = False
+    rpc_ready: bool = False
+    verbose: bool = False
+    system_prompt: str | None = None
+    append_system_prompt: tuple[str, ...] = ()
+    tools: str | None = None
+    exclude_tools: str | None = None
+    no_tools: bool = False
+    no_builtin_tools: bool = False
+    no_context_files: bool = False
+    extension: tuple[str, ...] = ()
+    no_extensions: bool = False
+    safe: bool = False
+    skill: tuple[str, ...] = ()
+    no_skills: bool = False
+    prompt_template: tuple[str, ...] = ()
+    no_prompt_templates: bool = False
+    theme: tuple[str, ...] = ()
+    use_theme: str | None = None
+    no_themes: bool = False
+    approve: bool = False
+    no_approve: bool = False
+    cwd: str | None = None
+    offline: bool = False
+    help: bool = False
+    version: bool = False
+    files: tuple[str, ...] = ()
+    """`@file` words, without the @."""
+    messages: tuple[str, ...] = ()
+    extension_flags: dict[str, str | bool] = {}

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from typing import Any
 
@@ -70,13 +69,15 @@ def look_into(folder: Path) -> Contents:
 
 def look_into_site(site: Path) -> Contents:
     """The entry points of the distributions in a folder that pip has filled."""
+    from importlib.metadata import distributions  # noqa: PLC0415  (only for Python packages)
+
     points: list[EntryPoint] = []
     for distribution in distributions(path=[str(site)]):
         points += _points(distribution)
     return Contents(entry_points=tuple(sorted(points, key=lambda point: point.name)))
 
 
-def _points(distribution: Distribution) -> Iterator[EntryPoint]:
+def _points(distribution: Any) -> Iterator[EntryPoint]:
     for point in distribution.entry_points:
         if point.group == GROUP:
             yield EntryPoint(name=point.name, value=point.value)

@@ -13,10 +13,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal
 
-import filelock
 import msgspec
 
 from app.extensions.package_contents import BadPackage, Contents, look_into, look_into_site, manifest_of
@@ -281,6 +281,8 @@ def _write(paths: Paths, packages: list[Installed]) -> None:
     write_text(_list_file(paths), json.dumps(data, indent=2, ensure_ascii=False) + "\n")
 
 
-def _locked(paths: Paths) -> filelock.BaseFileLock:
+def _locked(paths: Paths) -> AbstractContextManager[Any]:
+    import filelock  # noqa: PLC0415  (a start only reads the list)
+
     paths.packages_dir.mkdir(parents=True, exist_ok=True)
     return filelock.FileLock(paths.packages_dir / ".lock", timeout=30)

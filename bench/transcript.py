@@ -6,6 +6,7 @@ counts. Headless, Textual would not encode its updates, so the stage encodes the
 
 import asyncio
 import gc
+import os
 import random
 import re
 import statistics
@@ -16,6 +17,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+
+os.environ.setdefault("TEXTUAL_FPS", "120")  # read when Textual is imported; bayou sets it too
 
 from textual._compositor import ChopsUpdate, CompositorUpdate
 from textual.app import App, ComposeResult

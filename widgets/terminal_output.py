@@ -200,6 +200,11 @@ def _is_known(rows: dict[int, Row], top: int, bottom: int, wanted: dict[int, lis
     """Whether every cell of these rows is either wanted anyway or remembered, so that it can be put back."""
     width = max((run.end for y in range(top, bottom) for run in rows.get(y, {}).values()), default=0)
     for y in range(top, bottom):
+        row = rows.get(y, {})
+        runs = wanted.get(y, ())
+        is_same = len(row) == len(runs) and all(run.x in row and row[run.x].end == run.end for run in runs)
+        if row and is_same:
+            continue  # each run takes the place of one
         cells = sorted([(run.x, run.end) for run in (*rows.get(y, {}).values(), *wanted.get(y, ()))])
         reached = 0
         for start, end in cells:
@@ -227,9 +232,14 @@ def _wanted(update: ChopsUpdate) -> dict[int, list[Run]]:
     """What an update wants to be shown, row by row."""
     wanted: dict[int, list[Run]] = {}
     for y, x1, x2 in update.spans:
-        runs = wanted.setdefault(y, [])
+        runs = wanted.get(y)
+        is_fresh = runs is None
+        if runs is None:
+            runs = wanted[y] = []
         for end, (x, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
-            if strip is None or x >= x2 or end <= x1 or any(run.x == x for run in runs):
+            if strip is None or x >= x2 or end <= x1:
+                continue
+            if not is_fresh and any(run.x == x for run in runs):
                 continue
             if end > x2:
                 strip = strip.crop(0, x2 - x)

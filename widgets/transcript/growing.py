@@ -10,6 +10,7 @@ from typing import Any
 from markdown_it.token import Token
 
 from widgets.transcript.code import CodeLeaf
+from widgets.transcript.diagram import code_leaf
 from widgets.transcript.leaf import Leaf, Run
 from widgets.transcript.markdown import inline, language, parse, parser
 from widgets.transcript.table import TableLeaf
@@ -43,7 +44,7 @@ class GrowingFence:
         match = _FENCE.match(tail)
         if match is None:
             return None
-        leaf = CodeLeaf(
+        leaf = code_leaf(
             "", language(match.group(2)), first=live.first, rest=live.rest, blank=live.blank, is_open=True
         )
         fence = cls(match.group(1), leaf)

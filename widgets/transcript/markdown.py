@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from widgets.transcript.code import CodeLeaf
+from widgets.transcript.diagram import code_leaf
 from widgets.transcript.leaf import Leaf, Piece, Run
 from widgets.transcript.table import Cell, TableLeaf
 
@@ -302,7 +302,7 @@ class Builder:
 
     def _add_code(self, token: Token) -> None:
         code = token.content.removesuffix("\n")
-        self._emit(CodeLeaf(code, language(token.info)))
+        self._emit(code_leaf(code, language(token.info)))
 
     def _emit(self, leaf: Leaf) -> None:
         rest = "".join(level.rest for level in self.levels)

@@ -68,12 +68,12 @@ class Column:
         above = None
         for item in self.items:
             item.follows(above)
-            above = item
+            above = above if item.is_empty else item
         self.estimate()
 
     def append(self, item: Item) -> None:
         self._sizes = []
-        item.follows(self.items[-1] if self.items else None)
+        item.follows(self._above(len(self.items)))
         self._index[item.block.id] = len(self.items)
         self.items.append(item)
         self.heights.append(item.estimate(max(1, self.width), self.expansion) if item.live is None else 0)
@@ -84,11 +84,18 @@ class Column:
         self.heights.remove(index)
         self._recent.pop(id(item), None)
         self._index = {item.block.id: at for at, item in enumerate(self.items)}
+        self.refollow(index)
+
+    def refollow(self, index: int) -> None:
+        """What stands above a block has changed: so may have the gap between them."""
         if index < len(self.items):
-            below = self.items[index]
-            below.follows(self.items[index - 1] if index else None)
-            below.is_exact = False
+            self.items[index].follows(self._above(index))
+            self.items[index].is_exact = False
             self.measure(index)
+
+    def _above(self, index: int) -> Item | None:
+        """The block above that shows anything."""
+        return next((self.items[at] for at in range(index - 1, -1, -1) if not self.items[at].is_empty), None)
 
     def estimate(self) -> None:
         """Guess all heights: what is open has changed. Nothing is drawn."""

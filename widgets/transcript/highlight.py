@@ -81,6 +81,11 @@ def lexer_for(language: str) -> Lexer | None:
     return None if lexer is None or lexer.name == "Text only" else lexer
 
 
+def warm_up() -> None:
+    """Do what the first code on the screen would otherwise wait for."""
+    highlight("x = 1", "python")
+
+
 @lru_cache(512)
 def language_of(path: str) -> str:
     """A language name for a file, from its name alone."""

@@ -53,6 +53,18 @@ class Item:
     def is_open(self, expansion: Expansion) -> bool:
         return expansion.of(self.block, self.expanded)
 
+    @property
+    def is_empty(self) -> bool:
+        """A reply that shows nothing: it only called tools."""
+        if self.live is not None:
+            return not self.live.text.strip()
+        block = self.block
+        return (
+            isinstance(block, ReplyBlock)
+            and block.state is ReplyState.DONE
+            and not any(part.text.strip() for part in block.parts)
+        )
+
     def follows(self, above: "Item | None") -> None:
         """Say what stands above: cards stick together."""
         if above is None:

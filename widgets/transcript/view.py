@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from tools.results import Card, ImageBlock
-from widgets.transcript import messages
+from widgets.transcript import highlight, messages
 from widgets.transcript.blocks import (
     Block,
     CardBlock,
@@ -62,6 +62,13 @@ class Transcript(Reading, can_focus=True):
         self._frame_cost = 0.0
         self._live: dict[str, Item] = {}
 
+    def on_mount(self) -> None:
+        self.call_after_refresh(self._warm_up)
+
+    def _warm_up(self) -> None:
+        """Read the highlighter's modules beside the first frames, not in the frame of the first fence."""
+        asyncio.get_running_loop().run_in_executor(None, highlight.warm_up)
+
     # -- verbs ---------------------------------------------------------------------------------------------
 
     def add(self, block: Block) -> None:
@@ -94,8 +101,15 @@ class Transcript(Reading, can_focus=True):
         self, block_id: str, state: ReplyState = ReplyState.DONE, *, failure: Failure | None = None
     ) -> None:
         item = self._live.pop(block_id, None)
-        if item is not None:
-            self._change(item, lambda: item.finish(state, failure, self._clock(), self.column.expansion))
+        if item is None:
+            return
+
+        def finish() -> None:
+            item.finish(state, failure, self._clock(), self.column.expansion)
+            if (index := self.column.index_of(block_id)) is not None:
+                self.column.refollow(index + 1)
+
+        self._change(item, finish)
 
     def set_card(
         self,

@@ -166,6 +166,20 @@ def test_cards_stick_together_and_everything_else_is_parted_by_a_blank_row() -> 
     assert [item.gap for item in column.items] == [0, 1, 0, 1]
 
 
+def test_replies_that_only_called_tools_do_not_part_the_cards() -> None:
+    card = Card(title="read")
+    column = column_of(
+        [
+            CardBlock(id="a", card=card),
+            ReplyBlock(id="r"),
+            CardBlock(id="b", card=card),
+            NoteBlock(id="n", text="x"),
+        ]
+    )
+    measure_all(column)
+    assert [item.height for item in column.items] == [1, 0, 1, 2]
+
+
 def test_only_some_blocks_keep_what_was_drawn() -> None:
     column = column_of([NoteBlock(id=f"n{number}", text="text") for number in range(500)])
     for y in range(0, column.total, 10):

@@ -29,6 +29,8 @@ _FOREIGN_SUFFIXES = ("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_ACCESS_TOKEN",
 _FOREIGN = {"NO_COLOR", "FORCE_COLOR", "COLORFGBG", "EDITOR", "VISUAL", "TMUX", "SSH_TTY", "SSH_CONNECTION"}
 _KEPT = {"TEXTUAL_SNAPSHOT_TEMPDIR", "TEXTUAL_SNAPSHOT_FILE_OPEN_PREFIX"}
 _FIXED = {
+    # Some tests start bayou in a process of its own; a checkout need not be installed for that.
+    "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
     "TZ": "UTC",
     "LC_ALL": "C.UTF-8",
     "TERM": "xterm-256color",

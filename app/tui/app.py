@@ -5,9 +5,10 @@ What the transcript shows is `presenter`'s business, what commands do `slash`'s.
 
 import asyncio
 import math
+import os
 import time
 from base64 import b64encode
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -22,9 +23,10 @@ from app.engine.session import Session
 from app.tui import bars, look
 from app.tui.choosing import Choosing
 from app.tui.drafts import Drafts
+from app.tui.keymap import read_keymap
 from app.tui.presenter import Presenter
 from app.tui.sending import Sending
-from app.tui.slash import COMMANDS, EXPECTED
+from app.tui.slash import EXPECTED
 from app.values.content import Image, text_of
 from app.values.events import (
     AgentSettled,
@@ -33,6 +35,7 @@ from app.values.events import (
     CompactionStart,
     Event,
     MessageEnd,
+    ModelChanged,
     ProviderWaiting,
     QueueUpdate,
     SessionReplaced,
@@ -87,6 +90,9 @@ class BayouApp(App[int]):
         first_prompts: tuple[str, ...] = (),
         first_images: tuple[Image, ...] = (),
         home: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        keymap_file: Path | None = None,
+        opens_sessions: bool = False,
         clock: Callable[[], float] = time.monotonic,
         css_path: list[Path] | None = None,
         extend: Extend | None = None,
@@ -96,6 +102,9 @@ class BayouApp(App[int]):
         self.session: Session = assembled.session
         self.clock = clock
         self.home = home or Path.home()
+        self.env = os.environ if env is None else env
+        self._keymap_file = keymap_file
+        self._opens_sessions = opens_sessions
         self.transcript = Transcript(id="transcript", clock=clock)
         self.editor = PromptEditor(id="editor")
         self.header = StatusHeader(id="header")
@@ -143,7 +152,7 @@ class BayouApp(App[int]):
             self.use_theme(look.DARK)
         self.session.subscribe(self.presenter.show)
         self.presenter.show_all()
-        for problem in self.assembled.problems:
+        for problem in (*self.assembled.problems, *self._use_keymap()):
             self.presenter.note(problem, NoteKind.WARNING)
         self.editor.focus()
         if draft := self.drafts.restore():
@@ -151,11 +160,29 @@ class BayouApp(App[int]):
         self.refresh_bars()
         self.call_after_refresh(lambda: self.spawn(self._get_ready()))
 
+    def _use_keymap(self) -> tuple[str, ...]:
+        """A person's own keys; returns what is wrong with their file."""
+        if self._keymap_file is None:
+            return ()
+        groups = (self.BINDINGS, PromptEditor.BINDINGS, Transcript.BINDINGS, QueueView.BINDINGS)
+        keymap = read_keymap(self._keymap_file, groups)
+        self.set_keymap(keymap.keys)
+        return keymap.problems
+
     async def _get_ready(self) -> None:
-        """After the first paint: extensions, then what the command line asks."""
+        """After the first paint: extensions, the model's own parts, then what the command line asks."""
         if self._extend is not None:
             self.extended = await self._extend(self)
+        self.warm_up()
+        if self._opens_sessions:
+            await self._chosen(self.choosing.session())
         await self._send_first()
+
+    def warm_up(self) -> None:
+        """Imports what the chosen model needs, beside the event loop, so that the first request waits for nothing."""
+        model, registry = self.session.choice.model, self.session.requests.registry
+        if model is not None:
+            self.spawn(asyncio.to_thread(registry.warm, model.api))
 
     async def _send_first(self) -> None:
         for index, prompt in enumerate(self._first_prompts):
@@ -203,6 +230,8 @@ class BayouApp(App[int]):
             case QueueUpdate():
                 self._show_queue()
                 self.drafts.save()
+            case ModelChanged():
+                self.warm_up()
             case SessionReplaced():
                 self.drafts.session_replaced()
             case ToolExecutionStart():
@@ -383,31 +412,6 @@ class BayouApp(App[int]):
             self.transcript.action_go_home()
 
     # For commands
-
-    def key_actions(self) -> list[tuple[str, str, str]]:
-        """Key, action and description of everything that can be pressed on the page."""
-        return [
-            (binding.key_display or key, binding.action, binding.description)
-            for bindings in (self._bindings, self.editor._bindings, self.transcript._bindings)
-            for key, binding in bindings
-            if binding.description
-        ]
-
-    def key_table(self) -> str:
-        """Every action with the key that is in force now."""
-        rows = [(key, text) for key, _, text in self.key_actions()]
-        width = max(len(key) for key, _ in rows)
-        return "\n".join(f"{key:<{width}}  {text}" for key, text in rows)
-
-    def command_names(self) -> list[tuple[str, str]]:
-        """Slash commands: bayou's, then extensions', skills' and templates'."""
-        names = [(command.name, command.help) for command in COMMANDS]
-        if self.extended is not None:
-            own = [command.name for command in COMMANDS]
-            offered = self.extended.wiring.catalogue.commands(own)
-            names += [(name, command.description) for name, command in offered.items()]
-        skills = self.assembled.prompt.skills.skills
-        return names + [(f"skill:{skill.name}", skill.description) for skill in skills]
 
     async def reload(self) -> None:
         """Reads what lies on disk again: context files, skills, prompts, extensions."""

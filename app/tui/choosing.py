@@ -13,6 +13,7 @@ from app.engine.summariser import SummaryFailed
 from app.sessions.library import list_sessions, rename_session, threads
 from app.sessions.trash import delete_session
 from app.tui import pickers
+from app.tui.actions import command_names, key_actions
 from app.values.messages import now_ms
 from app.values.models import thinking_level
 from widgets.lists.rows import ListRow
@@ -179,9 +180,9 @@ class Choosing:
     async def action(self) -> None:
         """The palette: every command and key action by name."""
         rows = [
-            ListRow(id=f"/{name}", title=f"/{name}", detail=text) for name, text in self._app.command_names()
+            ListRow(id=f"/{name}", title=f"/{name}", detail=text) for name, text in command_names(self._app)
         ]
-        rows += [ListRow(id=action, title=text, right=key) for key, action, text in self._app.key_actions()]
+        rows += [ListRow(id=action, title=text, right=key) for key, action, text in key_actions(self._app)]
         picked = await self.pick("Actions", rows)
         if picked is None:
             return

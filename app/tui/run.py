@@ -20,6 +20,7 @@ from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionError
 from app.tui.app import BayouApp
 from app.tui.extension_ui import ScreenUi
+from widgets.terminal_output import OutputDiff
 
 
 def run_tui(options: Options, paths: Paths) -> int:
@@ -45,8 +46,12 @@ def run_tui(options: Options, paths: Paths) -> int:
         first_prompts=tuple(prompts),
         first_images=given.images,
         home=paths.home,
+        keymap_file=paths.keybindings_file,
+        opens_sessions=options.resume,
         css_path=sorted(styles_dir().glob("*.tcss")),
     )
+    if not os.environ.get("BAYOU_PLAIN_OUTPUT"):
+        OutputDiff(app).install()
     code = asyncio.run(_run(app))
     _say_goodbye(assembled)
     if app.crash_report is not None:

@@ -15,6 +15,7 @@ from app.engine.shell import ShellBusy
 from app.engine.summariser import SummaryFailed
 from app.providers.select import ModelNotFound, select_model
 from app.sessions.errors import SessionError
+from app.tui.login import login, logout
 from app.values.models import THINKING_LEVELS, thinking_level
 from widgets.transcript.blocks import NoteKind
 
@@ -139,6 +140,14 @@ async def _export(app: "BayouApp", argument: str) -> None:
     app.presenter.note(f"Written: {written}")
 
 
+async def _login(app: "BayouApp", argument: str) -> None:
+    await login(app, argument)
+
+
+async def _logout(app: "BayouApp", argument: str) -> None:
+    await logout(app, argument)
+
+
 async def _reload(app: "BayouApp", argument: str) -> None:
     await app.reload()
     app.presenter.note("Context files, skills, prompts and extensions were read again.")
@@ -176,7 +185,9 @@ async def _context(app: "BayouApp", argument: str) -> None:
 
 
 async def _hotkeys(app: "BayouApp", argument: str) -> None:
-    app.presenter.note(app.key_table())
+    from app.tui.actions import key_table  # noqa: PLC0415  (it lists this module's commands)
+
+    app.presenter.note(key_table(app))
 
 
 async def _help(app: "BayouApp", argument: str) -> None:
@@ -202,6 +213,8 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand(name="copy", help="copy the last answer", run=_copy),
     SlashCommand(name="export", hint="[file]", help="write the session as HTML, .md or .jsonl", run=_export),
     SlashCommand(name="theme", hint="[name]", help="choose a theme", run=_theme),
+    SlashCommand(name="login", hint="[provider]", help="connect a provider: key or account", run=_login),
+    SlashCommand(name="logout", hint="[provider]", help="forget a stored key", run=_logout),
     SlashCommand(name="reload", help="read context files, skills, prompts, extensions again", run=_reload),
     SlashCommand(name="hotkeys", help="all keys", run=_hotkeys),
     SlashCommand(name="help", help="all commands", run=_help),

@@ -1,0 +1,81 @@
+"""`/login` and `/logout`: choosing a provider, storing a key, signing in to an account."""
+
+import webbrowser
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.engine.commands.base import CommandError
+from app.providers.credentials import CredentialError
+from app.providers.signin.definitions import sign_ins
+from app.tui.dialogs import ask_text
+from widgets.lists.rows import ListRow
+
+if TYPE_CHECKING:
+    from app.tui.app import BayouApp
+
+
+class LoginUi:
+    """What a sign-in asks and shows, in the transcript and in small screens."""
+
+    def __init__(self, app: "BayouApp") -> None:
+        self._app = app
+
+    async def open_url(self, url: str, instructions: str) -> None:
+        self._app.presenter.note(f"{instructions}\n{url}")
+        webbrowser.open(url)
+
+    async def show_code(self, code: str, url: str, seconds: float) -> None:
+        self._app.presenter.note(f"Go to {url} and enter {code} (within {seconds / 60:.0f} minutes).")
+
+    async def prompt(self, question: str) -> str:
+        return await ask_text(self._app, question) or ""
+
+    async def select(self, question: str, options: Sequence[tuple[str, str]]) -> str:
+        rows = [ListRow(id=name, title=text) for name, text in options]
+        picked = await self._app.choosing.pick(question, rows)
+        return picked.row.id if picked is not None else ""
+
+    def progress(self, text: str) -> None:
+        self._app.presenter.note(text)
+
+
+async def login(app: "BayouApp", provider: str) -> None:
+    """Stores a key or an account's tokens; bayou never shows them."""
+    choice = app.session.choice
+    if not provider:
+        rows = [
+            ListRow(id=name, title=name, detail="connected" if choice.credentials.has(name) else "")
+            for name in choice.catalogue.providers
+        ]
+        picked = await app.choosing.pick("Connect a provider", rows)
+        if picked is None:
+            return
+        provider = picked.row.id
+    accounts = sign_ins(app.env)
+    try:
+        if provider in accounts and await _wants_account(app):
+            entry = await accounts[provider].login(LoginUi(app))
+            await choice.credentials.store(provider, entry)
+        else:
+            key = await ask_text(app, f"API key for {provider}", is_secret=True)
+            if not key:
+                return
+            await choice.credentials.store_key(provider, key.strip())
+    except CredentialError as problem:
+        raise CommandError(str(problem)) from None
+    app.presenter.note(f"{provider} is connected. /model chooses one of its models.")
+
+
+async def _wants_account(app: "BayouApp") -> bool:
+    how = await app.choosing.select("How?", ("Sign in to an account", "Use an API key"))
+    return how == "Sign in to an account"
+
+
+async def logout(app: "BayouApp", provider: str) -> None:
+    credentials = app.session.choice.credentials
+    if not provider:
+        provider = await app.choosing.select("Forget which?", tuple(credentials.stored())) or ""
+    if not provider:
+        return
+    found = await credentials.forget(provider)
+    app.presenter.note(f"{provider}: {'forgotten' if found else 'nothing was stored'}.")

@@ -17,6 +17,7 @@ BINDINGS: list[BindingType] = [
     ),
     _key("tui.input.newLine", "shift+enter,ctrl+j,ctrl+enter,alt+shift+enter", "new_line", "New line"),
     _key("tui.input.tab", "tab", "tab", "Complete"),
+    _key("tui.editor.closeCompletion", "escape", "close_popup", "Close the completions"),
     _key("tui.editor.cursorUp", "up", "cursor_up", "Row up, then older prompts"),
     _key("tui.editor.cursorDown", "down", "cursor_down", "Row down, then newer prompts"),
     _key("tui.editor.historyPrevious", "alt+p", "history_previous", "Older prompt"),

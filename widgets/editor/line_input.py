@@ -23,6 +23,7 @@ from widgets.line import Line, cells
 _LEFT_OUT = (
     "tui.input.",
     "app.",
+    "tui.editor.closeCompletion",
     "tui.editor.cursorUp",
     "tui.editor.cursorDown",
     "tui.editor.page",

@@ -1,6 +1,6 @@
-"""The editor of prompts: draws the model by the line API and turns keys into its commands.
+"""The editor of prompts: turns keys into commands of the model, and what is written into messages.
 
-What the text is and how it changes lives in `model`, how it breaks into rows in `layout`, what is pasted in `paste`.
+What the text is and how it changes lives in `model`, how it is drawn in `surface`, what is pasted in `paste`.
 Nothing here knows an agent: what is written leaves as messages.
 """
 
@@ -12,20 +12,14 @@ from typing import ClassVar, Protocol
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import BindingType
-from textual.geometry import Region, Size
 from textual.message import Message
-from textual.strip import Strip
-from textual.widget import Widget
 
-from widgets import caret
 from widgets.editor import keys, messages
 from widgets.editor.chips import Attachment, Draft, ImageChip, PasteChip
-from widgets.editor.drawing import COMPONENTS, EditorLook, draw_row, draw_rule
 from widgets.editor.history import History
 from widgets.editor.images import image_file
-from widgets.editor.layout import Layout
-from widgets.editor.model import EditorModel
 from widgets.editor.paste import CHIP_LINES, clean, dropped_images, is_long, needs_space_before
+from widgets.editor.surface import EditorSurface
 
 
 class Popup(Protocol):
@@ -34,6 +28,7 @@ class Popup(Protocol):
     @property
     def is_open(self) -> bool: ...
     def move(self, delta: int) -> None: ...
+    def page(self, direction: int) -> None: ...
     def accept(self) -> bool:
         """Put the chosen completion in; whether Enter shall send afterwards."""
         ...
@@ -48,9 +43,8 @@ class Popup(Protocol):
         ...
 
 
-class PromptEditor(Widget, can_focus=True):
+class PromptEditor(EditorSurface):
     BINDINGS: ClassVar[list[BindingType]] = keys.BINDINGS
-    COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
     DEFAULT_CSS = "PromptEditor { height: 3; }"
 
     Submitted = messages.Submitted
@@ -72,25 +66,14 @@ class PromptEditor(Widget, can_focus=True):
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        super().__init__(id=id, classes=classes)
-        self.model = EditorModel()
+        super().__init__(placeholder=placeholder, padding_x=padding_x, blinks=blinks, id=id, classes=classes)
         self.history = History(history, history_size)
         self.popup: Popup | None = None
         self.follows_up = False
         """Set while the agent works: Alt+Enter then means a follow-up and not a new line."""
-        self.placeholder = placeholder
-        self._padding_x = padding_x
         self._chip_lines = paste_chip_lines
-        self._blinks = blinks
-        self._layout = Layout()
-        self._top = 0
         self._goal: int | None = None
-        self._jump: bool | None = None
-        self._thinking = "off"
-        self._is_shell = False
-        self._status = ""
         self._seen_version = self.model.version
-        self._look: EditorLook | None = None
 
     # -- verbs ---------------------------------------------------------------------------------------------
 
@@ -164,99 +147,7 @@ class PromptEditor(Widget, can_focus=True):
     def set_history(self, entries: Iterable[Draft]) -> None:
         self.history = History(entries, self.history._size)
 
-    def set_border_state(
-        self,
-        thinking_level: str | None = None,
-        is_shell_mode: bool | None = None,
-        status: str | None = None,
-    ) -> None:
-        """What the rules tell: the level by their colour, shell mode likewise, the status in the upper one."""
-        if thinking_level is not None:
-            self._thinking = thinking_level
-        if is_shell_mode is not None:
-            self._is_shell = is_shell_mode
-        if status is not None:
-            self._status = status
-        self.refresh()
-
-    # -- drawing -------------------------------------------------------------------------------------------
-
-    def notify_style_update(self) -> None:
-        super().notify_style_update()
-        self._look = None
-
-    def on_resize(self) -> None:
-        self._relayout()
-
-    def on_focus(self) -> None:
-        caret.show(self, blinks=self._blinks)
-
-    def on_blur(self) -> None:
-        self._jump = None
-        caret.hide(self)
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return self._visible_rows + 2
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        row, cell = self._layout.place(self.model.cursor)
-        if self.has_focus:
-            caret.place(self, self._padding_x + cell, 1 + row - self._top)
-        return super().render_lines(crop)
-
-    def render_line(self, y: int) -> Strip:
-        look = self._look
-        if look is None:
-            look = self._look = EditorLook(self)
-        width = self.size.width
-        last = self.size.height - 1
-        key = self._rule_key
-        if y == 0:
-            return draw_rule(look, key, width, left=self._status, hidden=self._top, arrow="↑")
-        if y == last:
-            below = len(self._layout.rows) - self._top - self._visible_rows
-            hint = "jump to character: " if self._jump is not None else ""
-            return draw_rule(look, key, width, left=hint, hidden=max(0, below), arrow="↓")
-        place = self._layout.place(self.model.cursor) if self.has_focus and caret.is_drawn(self) else None
-        return draw_row(
-            look,
-            self.model,
-            self._layout,
-            self._top + y - 1,
-            width=width,
-            padding=self._padding_x,
-            place=place,
-            placeholder=self.placeholder,
-        )
-
-    @property
-    def _rule_key(self) -> str:
-        if self._is_shell or self.model.lines[0].startswith("!"):
-            return "shell"
-        return f"thinking-{self._thinking}"
-
-    @property
-    def _visible_rows(self) -> int:
-        most = max(1, max(3, self.app.size.height // 3) - 2)
-        return min(len(self._layout.rows), most)
-
-    def _relayout(self) -> None:
-        chips = self.model.chips
-        labels = chips.labels(self.model.text) if chips.known else {}
-        width = (self.size.width or self.app.size.width) - 2 * self._padding_x
-        self._layout.update(self.model.lines, width, labels)
-        height = self._visible_rows + 2
-        if self.styles.height is None or self.styles.height.value != height:
-            self.styles.height = height
-        self._show_cursor()
-
-    def _show_cursor(self) -> None:
-        row = self._layout.place(self.model.cursor)[0]
-        rows = self._visible_rows
-        self._top = max(0, min(self._top, row, len(self._layout.rows) - rows))
-        if row >= self._top + rows:
-            self._top = row - rows + 1
-        self.refresh()
+    # -- after a command -------------------------------------------------------------------------------------
 
     def _changed(self) -> None:
         """After a command: draw again, and tell when the text is another."""
@@ -324,19 +215,6 @@ class PromptEditor(Widget, can_focus=True):
             self.history.leave()
         self._changed()
 
-    def _on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        self._scroll(-1, event)
-
-    def _on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        self._scroll(1, event)
-
-    def _scroll(self, delta: int, event: events.MouseEvent) -> None:
-        top = min(max(0, self._top + delta), len(self._layout.rows) - self._visible_rows)
-        if top != self._top:
-            self._top = top
-            self.refresh()
-            event.stop()
-
     # -- actions: sending ----------------------------------------------------------------------------------
 
     def action_submit(self) -> None:
@@ -398,6 +276,9 @@ class PromptEditor(Widget, can_focus=True):
             self._do(self.model.move_line_end)
 
     def action_page(self, direction: int) -> None:
+        if self._popup_is_open() and self.popup is not None:
+            self.popup.page(direction)
+            return
         self._move_rows(direction * max(1, self._visible_rows - 1))
 
     def _move_rows(self, delta: int) -> None:
@@ -494,6 +375,11 @@ class PromptEditor(Widget, can_focus=True):
             self.popup.accept()
         else:
             self.popup.force()
+
+    def action_close_popup(self) -> None:
+        if self.popup is None or not self.popup.is_open:
+            raise SkipAction
+        self.popup.close()
 
     def action_external_editor(self) -> None:
         self.post_message(self.ExternalEditorRequested(self.text))

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 from textual import on
-from textual.events import Key, Paste
+from textual.events import Paste
 from textual.message import Message
-from textual.pilot import Pilot
 from textual.widget import Widget
 
 from tests.widgets.host import Host, screen_text
+from tests.widgets.typing import type_text
 from widgets.editor.chips import Attachment, Draft
 from widgets.editor.prompt import PromptEditor
 
@@ -34,14 +34,6 @@ class EditorHost(Host):
 
     def sent(self) -> list[tuple[str, str]]:
         return [(type(message).__name__, getattr(message, "text", "")) for message in self.told]
-
-
-async def type_text(pilot: Pilot[None], text: str) -> None:
-    """Keys as a terminal sends them, without the pilot's pause behind each."""
-    for char in text:
-        assert pilot.app.focused is not None
-        pilot.app.focused.post_message(Key(char, char))
-    await pilot.pause()
 
 
 async def test_enter_sends_and_empties() -> None:

@@ -1,0 +1,232 @@
+"""Completions under the keys of a person."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from textual import on
+from textual.pilot import Pilot
+
+from tests.widgets.host import Host, screen_text
+from tests.widgets.typing import type_text
+from widgets.completion.commands import CommandCompletions, CommandRow
+from widgets.completion.fileindex import FileIndex
+from widgets.completion.files import FileCompletions, PathCompletions, SymbolRow
+from widgets.completion.popup import CompletionPopup
+from widgets.completion.source import CompletionRequest, Completions, CompletionSource, Suggestion
+from widgets.editor.prompt import PromptEditor
+
+LEVELS = [Suggestion(text=level, kind="argument", sends=True) for level in ("off", "low", "high")]
+COMMANDS = (
+    CommandRow(name="model", description="choose a model", argument_hint="[name]"),
+    CommandRow(name="thinking", description="how long to think", arguments=lambda typed: LEVELS),
+    CommandRow(name="fork", description="go on from an older prompt"),
+    CommandRow(name="import", description="open a file", argument_hint="<path>", needs_argument=True),
+)
+
+
+class PopupHost(Host):
+    def __init__(self, *sources: CompletionSource) -> None:
+        self.editor = PromptEditor()
+        self.popup = CompletionPopup(self.editor, sources or [CommandCompletions(lambda: COMMANDS)])
+        super().__init__(lambda: [self.popup, self.editor])
+        self.sent: list[str] = []
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.editor.styles.dock = "bottom"
+        self.editor.focus()
+
+    @on(PromptEditor.Submitted)
+    def note(self, event: PromptEditor.Submitted) -> None:
+        self.sent.append(event.text)
+
+
+async def labels(pilot: Pilot[None], app: PopupHost) -> list[str]:
+    for _ in range(100):
+        await pilot.pause()
+        if app.popup._asking is None or app.popup._asking.done():
+            break
+    return [item.row.title for item in app.popup.shown] if app.popup.is_open else []
+
+
+async def test_a_slash_lists_the_commands_and_narrows() -> None:
+    app = PopupHost()
+    async with app.run_test() as pilot:
+        await type_text(pilot, "/")
+        assert len(await labels(pilot, app)) == 4
+        await type_text(pilot, "th")
+        assert (await labels(pilot, app))[0] == "/thinking"
+        assert "how long to think" in screen_text(app)
+
+
+async def test_enter_completes_a_command_and_sends_it() -> None:
+    app = PopupHost()
+    async with app.run_test() as pilot:
+        await type_text(pilot, "/fo")
+        await labels(pilot, app)
+        await pilot.press("enter")
+        assert app.sent == ["/fork"]
+
+
+async def test_a_command_that_needs_an_argument_waits_for_it() -> None:
+    app = PopupHost()
+    async with app.run_test() as pilot:
+        await type_text(pilot, "/imp")
+        await labels(pilot, app)
+        await pilot.press("enter")
+        assert app.sent == []
+        assert app.editor.text == "/import "
+
+
+async def test_tab_completes_and_then_offers_arguments() -> None:
+    app = PopupHost()
+    async with app.run_test() as pilot:
+        await type_text(pilot, "/thi")
+        await labels(pilot, app)
+        await pilot.press("tab")
+        assert app.editor.text == "/thinking "
+        assert await labels(pilot, app) == ["off", "low", "high"]
+        await pilot.press("down", "enter")
+        assert app.sent == ["/thinking low"]
+
+
+async def test_escape_closes_it_until_another_word() -> None:
+    app = PopupHost()
+    async with app.run_test() as pilot:
+        await type_text(pilot, "/m")
+        assert await labels(pilot, app)
+        await pilot.press("escape")
+        assert not app.popup.is_open
+        await type_text(pilot, "o")
+        assert await labels(pilot, app) == []
+        app.editor.clear()
+        await type_text(pilot, "/")
+        assert await labels(pilot, app)
+
+
+async def test_a_slash_inside_a_sentence_is_no_command() -> None:
+    app = PopupHost()
+    async with app.run_test() as pilot:
+        await type_text(pilot, "either/or")
+        assert await labels(pilot, app) == []
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "parser.py").write_text("def parse(): ...")
+    (tmp_path / "my notes.txt").write_text("x")
+    return tmp_path
+
+
+async def test_at_lists_files_and_puts_one_in(folder: Path) -> None:
+    index = FileIndex(folder)
+    await index.refresh()
+    app = PopupHost(FileCompletions(index))
+    async with app.run_test() as pilot:
+        await type_text(pilot, "look at @pars")
+        assert await labels(pilot, app) == ["src/parser.py"]
+        await pilot.press("enter")
+        assert app.editor.text == "look at @src/parser.py "
+        assert app.sent == []
+
+
+async def test_a_file_with_a_blank_is_quoted(folder: Path) -> None:
+    index = FileIndex(folder)
+    await index.refresh()
+    app = PopupHost(FileCompletions(index))
+    async with app.run_test() as pilot:
+        await type_text(pilot, "@notes")
+        await labels(pilot, app)
+        await pilot.press("tab")
+        assert app.editor.text == '@"my notes.txt" '
+
+
+async def test_a_folder_lets_one_go_on(folder: Path) -> None:
+    index = FileIndex(folder)
+    await index.refresh()
+    app = PopupHost(FileCompletions(index))
+    async with app.run_test() as pilot:
+        await type_text(pilot, "@src")
+        await labels(pilot, app)
+        await pilot.press("tab")
+        assert app.editor.text == "@src/"
+        assert "src/parser.py" in await labels(pilot, app)
+
+
+async def test_an_address_is_no_file(folder: Path) -> None:
+    app = PopupHost(FileCompletions(FileIndex(folder)))
+    async with app.run_test() as pilot:
+        await type_text(pilot, "mail me@example")
+        assert await labels(pilot, app) == []
+
+
+async def test_symbols_of_a_file(folder: Path) -> None:
+    async def symbols(path: str) -> list[SymbolRow]:
+        assert path == "src/parser.py"
+        return [
+            SymbolRow(name="parse", kind="function", first_line=1),
+            SymbolRow(name="Parser", kind="class"),
+        ]
+
+    index = FileIndex(folder)
+    await index.refresh()
+    app = PopupHost(FileCompletions(index, symbols=symbols))
+    async with app.run_test() as pilot:
+        await type_text(pilot, "@src/parser.py:pa")
+        assert await labels(pilot, app) == ["parse", "Parser"]
+        await pilot.press("enter")
+        assert app.editor.text == "@src/parser.py:parse "
+
+
+async def test_tab_completes_paths_from_the_disk(folder: Path) -> None:
+    app = PopupHost(PathCompletions(lambda: folder))
+    async with app.run_test() as pilot:
+        await type_text(pilot, "cat sr")
+        await pilot.press("tab")
+        await labels(pilot, app)
+        assert app.editor.text == "cat src/"
+        (folder / "src" / "lexer.py").write_text("")
+        await pilot.press("tab")
+        assert await labels(pilot, app) == ["src/lexer.py", "src/parser.py"]
+
+
+async def test_a_source_that_fails_only_gives_nothing() -> None:
+    class Broken:
+        def accepts(self, request: CompletionRequest) -> bool:
+            return True
+
+        async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
+            if request.line:
+                raise RuntimeError("no luck")
+            yield Completions(start=0, end=0)
+
+    app = PopupHost(Broken())
+    async with app.run_test() as pilot:
+        await type_text(pilot, "abc")
+        assert await labels(pilot, app) == []
+        assert app.popup.problem == "RuntimeError: no luck"
+        assert app.editor.text == "abc"
+
+
+async def test_an_answer_that_comes_too_late_is_dropped() -> None:
+    import asyncio
+
+    class Slow:
+        def accepts(self, request: CompletionRequest) -> bool:
+            return request.before.startswith("x")
+
+        async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
+            await asyncio.Event().wait()
+            yield Completions(start=0, end=1, items=(Suggestion(text="never"),))
+
+    app = PopupHost(Slow())
+    async with app.run_test() as pilot:
+        await type_text(pilot, "x")
+        task = app.popup._asking
+        assert task is not None
+        await pilot.press("backspace")
+        await pilot.pause()
+        assert task.cancelled()
+        assert not app.popup.is_open

@@ -1,0 +1,71 @@
+"""Completion of `/` commands and of their arguments."""
+
+import inspect
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+
+import msgspec
+
+from widgets.completion.source import CompletionRequest, Completions, Suggestion
+from widgets.fuzzy import ranked
+
+Arguments = Callable[[str], Sequence[Suggestion] | Awaitable[Sequence[Suggestion]]]
+
+
+class CommandRow(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    """Without the slash."""
+    description: str = ""
+    argument_hint: str = ""
+    """What may follow: `[level]`, `<path>`."""
+    needs_argument: bool = False
+    arguments: Arguments | None = None
+    """Suggestions for an argument that begins so."""
+
+
+class CommandCompletions:
+    def __init__(self, commands: Callable[[], Sequence[CommandRow]]) -> None:
+        self._commands = commands
+
+    def accepts(self, request: CompletionRequest) -> bool:
+        if request.row or not request.line.startswith("/") or request.column == 0:
+            return False
+        name, space, _ = request.before[1:].partition(" ")
+        if not space:
+            return re.fullmatch(r"[\w:.-]*", name) is not None
+        return any(command.name == name and command.arguments for command in self._commands())
+
+    async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
+        name, space, argument = request.before[1:].partition(" ")
+        if space:
+            items = await self._of_argument(name, argument)
+            yield Completions(start=len(name) + 2, end=request.column, items=tuple(items), query=argument)
+            return
+        found = ranked(name, self._commands(), lambda command: command.name)
+        if name:  # words of the description help when no name fits
+            named = {command.name for command, _ in found}
+            others = [command for command in self._commands() if command.name not in named]
+            found += ranked(name, others, lambda command: command.description) if len(name) > 2 else []
+        items = [_suggestion(command) for command, _ in found]
+        yield Completions(start=0, end=request.column, items=tuple(items), query=name)
+
+    async def _of_argument(self, name: str, argument: str) -> list[Suggestion]:
+        command = next(command for command in self._commands() if command.name == name)
+        if command.arguments is None:
+            return []
+        found = command.arguments(argument)
+        if inspect.isawaitable(found):
+            found = await found
+        matching = ranked(argument, list(found), lambda item: item.label or item.text)
+        return [item for item, _ in matching]
+
+
+def _suggestion(command: CommandRow) -> Suggestion:
+    detail = " — ".join(filter(None, (command.argument_hint, command.description)))
+    return Suggestion(
+        text=f"/{command.name}",
+        detail=detail,
+        kind="command",
+        tail=" ",
+        sends=not command.needs_argument,
+    )

@@ -1,0 +1,283 @@
+"""The files of a folder, found by `rg --files` in the background and searched as one types.
+
+Paths lie in blocks of a few thousand, each with one folded text that is scanned at once; between blocks the event
+loop gets its turn, so that 150,000 files never hold up a key. Files that `.gitignore` hides are known too, but last.
+Nothing here knows a widget.
+"""
+
+import asyncio
+import heapq
+import re
+import time
+from bisect import bisect_right
+from collections.abc import AsyncIterator, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from widgets.completion.frecency import Frecency
+
+BLOCK = 1000
+SLICE = 0.004
+"""Seconds of work before the event loop gets its turn."""
+FIRST = 0.025
+"""Seconds until the first results are shown, if there are any."""
+MOST_IGNORED = 200_000
+MOST_SCORED = 150
+"""Matches of one block that are looked at more closely."""
+
+
+class Hit(NamedTuple):
+    path: str
+    """With a slash at its end if it is a folder."""
+    score: float
+    is_ignored: bool = False
+
+
+class _Block:
+    __slots__ = ("folded", "is_ignored", "paths", "starts")
+
+    def __init__(self, paths: list[str], *, is_ignored: bool = False) -> None:
+        self.paths = paths
+        self.is_ignored = is_ignored
+        folded = [path.lower() for path in paths]
+        self.folded = "\n".join(folded) + "\n"
+        self.starts: list[int] = []
+        at = 0
+        for path in folded:
+            self.starts.append(at)
+            at += len(path) + 1
+
+    def at(self, place: int) -> str:
+        return self.paths[bisect_right(self.starts, place) - 1]
+
+
+class FileIndex:
+    def __init__(self, root: Path, *, frecency: Frecency | None = None, rg: str = "rg") -> None:
+        self.root = root
+        self.frecency = frecency or Frecency(clock=time.time)
+        self.problem = ""
+        """Why there is no list, or not all of it."""
+        self.is_loaded = False
+        self._rg = rg
+        self._blocks: list[_Block] = []
+        self._loading: asyncio.Task[None] | None = None
+        self._loaded_at = 0.0
+
+    def __len__(self) -> int:
+        return sum(len(block.paths) for block in self._blocks)
+
+    @property
+    def is_loading(self) -> bool:
+        return self._loading is not None and not self._loading.done()
+
+    def refresh(self, *, older_than: float = 0.0) -> "asyncio.Task[None]":
+        """Look again in the background, unless that is going on or was done a short while ago."""
+        if self._loading is None or (
+            self._loading.done() and time.monotonic() - self._loaded_at >= older_than
+        ):
+            self._loading = asyncio.create_task(self._load())
+        return self._loading
+
+    def close(self) -> None:
+        if self._loading is not None:
+            self._loading.cancel()
+
+    def knows(self, path: str) -> bool:
+        folded = "\n" + path.lower() + "\n"
+        return any(folded in "\n" + block.folded for block in self._blocks)
+
+    # -- loading -------------------------------------------------------------------------------------------
+
+    async def _load(self) -> None:
+        self.problem = ""
+        blocks: list[_Block] = []
+        try:
+            seen = await self._read(blocks, ("--files", "--hidden", "--glob", "!.git"), set())
+            folders = await self._folders(seen)
+            blocks += [_Block(folders[at : at + BLOCK]) for at in range(0, len(folders), BLOCK)]
+            self._blocks = list(blocks)
+            self.is_loaded = True
+            options = ("--files", "--hidden", "--no-ignore", "--glob", "!.git")
+            await self._read(blocks, options, seen, is_ignored=True)
+            self._blocks = blocks
+        except OSError as error:
+            self.problem = f"{self._rg} cannot be run, so files are not completed: {error}"
+        self.is_loaded = True
+        self._loaded_at = time.monotonic()
+
+    async def _read(
+        self, blocks: list[_Block], options: Sequence[str], known: set[str], *, is_ignored: bool = False
+    ) -> set[str]:
+        process = await asyncio.create_subprocess_exec(
+            self._rg,
+            *options,
+            cwd=self.root,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        assert process.stdout is not None
+        seen: set[str] = set()
+        waiting: list[str] = []
+        rest = b""
+        try:
+            while chunk := await process.stdout.read(32 * 1024):
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    path = line.decode(errors="replace")
+                    if path not in known:
+                        waiting.append(path)
+                        seen.add(path)
+                while len(waiting) >= BLOCK:
+                    blocks.append(_Block(waiting[:BLOCK], is_ignored=is_ignored))
+                    del waiting[:BLOCK]
+                    if not self.is_loaded:
+                        self._blocks = list(blocks)  # what is known can be searched while the rest comes
+                await asyncio.sleep(0)
+                if is_ignored and len(seen) > MOST_IGNORED:
+                    self.problem = f"only the first {MOST_IGNORED:,} ignored files are listed"
+                    break
+        finally:
+            if process.returncode is None:
+                try:
+                    process.kill()
+                except ProcessLookupError:
+                    pass
+            await process.wait()
+        if waiting:
+            blocks.append(_Block(waiting, is_ignored=is_ignored))
+        return seen
+
+    async def _folders(self, paths: Iterable[str]) -> list[str]:
+        found: set[str] = set()
+        begun = time.monotonic()
+        for path in paths:
+            at = path.rfind("/")
+            while at > 0 and (folder := path[: at + 1]) not in found:
+                found.add(folder)
+                at = path.rfind("/", 0, at)
+            if time.monotonic() - begun > SLICE:
+                await asyncio.sleep(0)
+                begun = time.monotonic()
+        return sorted(found)
+
+    # -- searching -----------------------------------------------------------------------------------------
+
+    async def search(self, query: str, limit: int = 20) -> AsyncIterator[list[Hit]]:
+        """The best matches: first those at hand, then all. The last answer counts."""
+        search = _Search(query, limit, self.frecency)
+        if not query:
+            yield search.begin_with(self._blocks)
+            return
+        begun = turn = time.monotonic()
+        has_answered = False
+        for phase in (search.scan_whole, search.scan_apart):
+            for block in self._blocks:
+                phase(block)
+                now = time.monotonic()
+                if now - turn > SLICE:
+                    if not has_answered and now - begun > FIRST and search.best:
+                        has_answered = True
+                        yield search.hits()
+                    await asyncio.sleep(0)
+                    turn = time.monotonic()
+            if search.best and (not has_answered or phase == search.scan_apart):
+                has_answered = True
+                yield search.hits()
+                await asyncio.sleep(0)
+                turn = time.monotonic()
+            if search.is_full:
+                break
+        if not has_answered or search.has_more:
+            yield search.hits()
+
+
+class _Search:
+    def __init__(self, query: str, limit: int, frecency: Frecency) -> None:
+        self.limit = limit
+        self.best: dict[str, Hit] = {}
+        self.has_more = False
+        self._frecency = frecency
+        self._query = query.lower()
+        apart = "".join(f"[^\n{re.escape(char)}]*+{re.escape(char)}" for char in self._query)
+        self._apart = re.compile("^" + apart + ".*$", re.MULTILINE)
+
+    @property
+    def is_full(self) -> bool:
+        """Enough of the good kind: matches with gaps between their characters would stand behind these."""
+        return len(self.best) >= self.limit * 3
+
+    def begin_with(self, blocks: Sequence[_Block]) -> list[Hit]:
+        """Without a query: what was chosen lately, then what lies at the top."""
+        found = {
+            path: Hit(path, 1000 + weight) for path in self._frecency.marks if (weight := self._weight(path))
+        }
+        for block in blocks[:20]:
+            if not block.is_ignored:
+                for path in block.paths:
+                    found.setdefault(path, Hit(path, -path.count("/") * 10 - len(path) * 0.01))
+        return heapq.nlargest(self.limit, found.values(), key=lambda hit: hit.score)
+
+    def scan_whole(self, block: _Block) -> None:
+        """Paths that contain the query in one piece."""
+        at = block.folded.find(self._query)
+        for _ in range(MOST_SCORED):
+            if at < 0:
+                return
+            path = block.at(at)
+            self._keep(path, block)
+            end = block.folded.find("\n", at)
+            at = block.folded.find(self._query, end)
+
+    def scan_apart(self, block: _Block) -> None:
+        """Paths that contain the query's characters in order."""
+        for number, match in enumerate(self._apart.finditer(block.folded)):
+            if number >= MOST_SCORED:
+                return
+            self._keep(block.at(match.start()), block)
+
+    def hits(self) -> list[Hit]:
+        self.has_more = False
+        return heapq.nlargest(self.limit, self.best.values(), key=lambda hit: (hit.score, -len(hit.path)))
+
+    def _keep(self, path: str, block: _Block) -> None:
+        if path in self.best:
+            return
+        score = (
+            self._score(path.lower())
+            + min(90.0, self._weight(path) * 30)
+            - (300.0 if block.is_ignored else 0.0)
+        )
+        self.best[path] = Hit(path, score, block.is_ignored)
+        self.has_more = True
+        if len(self.best) > self.limit * 40:
+            kept = heapq.nlargest(self.limit * 4, self.best.values(), key=lambda hit: hit.score)
+            self.best = {hit.path: hit for hit in kept}
+
+    def _score(self, path: str) -> float:
+        query = self._query
+        name = path.rstrip("/").rpartition("/")[2]
+        stem = name.partition(".")[0]
+        if query in (name, stem):
+            base = 100.0
+        elif name.startswith(query):
+            base = 80.0
+        elif query in name:
+            base = 50.0
+        elif query in path:
+            base = 40.0 if path.startswith(query) else 30.0
+        else:
+            base = 15.0 if _in_order(query, name) else 5.0
+        return base + (5.0 if path.endswith("/") else 0.0) - len(path) * 0.05 - path.count("/") * 0.5
+
+    def _weight(self, path: str) -> float:
+        return self._frecency.weight(path) if path in self._frecency.marks else 0.0
+
+
+def _in_order(query: str, text: str) -> bool:
+    at = 0
+    for char in query:
+        at = text.find(char, at) + 1
+        if not at:
+            return False
+    return True

@@ -1,0 +1,139 @@
+"""Completion of `@` files from the index, of `@file:Name` symbols, and of plain paths with Tab."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from widgets.completion.fileindex import FileIndex, Hit
+from widgets.completion.source import CompletionRequest, Completions, Suggestion
+from widgets.fuzzy import ranked
+
+_AT = re.compile(r'(?:^|(?<=[\s(\[{,;]))@(?:"([^"]*)|([^\s"]*))$')
+_WORD = re.compile(r"[^\s\"'=:(]*$")
+FRESH_SECONDS = 10.0
+
+
+class SymbolRow(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    kind: str = ""
+    first_line: int = 0
+
+
+Symbols = Callable[[str], Awaitable[Sequence[SymbolRow]]]
+
+
+def reference(path: str) -> str:
+    """How a file is named in a prompt."""
+    return f'@"{path}"' if re.search(r'[\s"]', path) else f"@{path}"
+
+
+class FileCompletions:
+    """`@` and a part of a path. Choosing one is remembered by the index's frecency."""
+
+    def __init__(self, index: FileIndex, *, symbols: Symbols | None = None, limit: int = 20) -> None:
+        self.index = index
+        self._symbols = symbols
+        self._limit = limit
+
+    def accepts(self, request: CompletionRequest) -> bool:
+        return "@" in request.before and _AT.search(request.before) is not None
+
+    async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
+        match = _AT.search(request.before)
+        if match is None:
+            return
+        start, query = match.start(), match[1] or match[2] or ""
+        end = request.column
+        if match[1] is not None and request.line[end : end + 1] == '"':
+            end += 1
+        path, colon, name = query.rpartition(":")
+        if colon and self._symbols is not None and self.index.knows(path):
+            yield await self._of_symbols(path, name, start, end)
+            return
+        loading = self.index.refresh(older_than=FRESH_SECONDS)
+        async for hits in self.index.search(query, self._limit):
+            if hits or self.index.is_loaded:
+                yield self._answer(hits, query, start, end)
+        if not loading.done():  # the list was still coming when it was searched
+            await asyncio.shield(loading)
+            async for hits in self.index.search(query, self._limit):
+                yield self._answer(hits, query, start, end)
+
+    def chosen(self, text: str) -> None:
+        """Remember a path that was put in or mentioned."""
+        self.index.frecency.record(text.removeprefix("@").strip('"'))
+
+    def _answer(self, hits: Sequence[Hit], query: str, start: int, end: int) -> Completions:
+        return Completions(start=start, end=end, items=tuple(_suggestion(hit) for hit in hits), query=query)
+
+    async def _of_symbols(self, path: str, name: str, start: int, end: int) -> Completions:
+        assert self._symbols is not None
+        found = ranked(name, list(await self._symbols(path)), lambda row: row.name, 200)
+        items = tuple(
+            Suggestion(
+                text=reference(f"{path}:{row.name}"),
+                label=row.name,
+                detail=row.kind,
+                right=f"line {row.first_line}" if row.first_line else "",
+                kind="symbol",
+            )
+            for row, _ in found
+        )
+        return Completions(start=start, end=end, items=items, query=name)
+
+
+def _suggestion(hit: Hit) -> Suggestion:
+    is_folder = hit.path.endswith("/")
+    return Suggestion(
+        text=reference(hit.path),
+        label=hit.path,
+        detail="ignored" if hit.is_ignored else "",
+        kind="folder" if is_folder else "file",
+        tail="" if is_folder else " ",
+    )
+
+
+class PathCompletions:
+    """Tab on any word: paths that begin so, from the disk as it is."""
+
+    def __init__(self, cwd: Callable[[], Path]) -> None:
+        self._cwd = cwd
+
+    def accepts(self, request: CompletionRequest) -> bool:
+        return request.is_forced
+
+    async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
+        match = _WORD.search(request.before)
+        word = match[0] if match else ""
+        at = "@" if word.startswith("@") else ""
+        found = await asyncio.to_thread(self._list, word.removeprefix("@"))
+        start = request.column - len(word)
+        items = tuple(
+            Suggestion(
+                text=at + path,
+                label=path,
+                kind="folder" if path.endswith("/") else "path",
+                tail="" if path.endswith("/") else " ",
+            )
+            for path in found
+        )
+        yield Completions(start=start, end=request.column, items=items, query="")
+
+    def _list(self, word: str) -> list[str]:
+        head, slash, name = word.rpartition("/")
+        folder = Path(head + slash).expanduser() if slash else Path()
+        try:
+            entries = list((self._cwd() / folder).iterdir())
+        except OSError:
+            return []
+        found: list[str] = []
+        for entry in entries:
+            if not entry.name.lower().startswith(name.lower()):
+                continue
+            if entry.name.startswith(".") and not name.startswith("."):
+                continue
+            found.append(f"{head}{slash}{entry.name}{'/' if entry.is_dir() else ''}")
+        return sorted(found, key=lambda path: (not path.endswith("/"), path.lower()))[:200]

@@ -1,0 +1,30 @@
+"""How often and how lately something was chosen, as one number. Keeping it on disk is the application's business."""
+
+import math
+from collections.abc import Callable
+
+HALF_LIFE = 7 * 24 * 3600.0
+MOST = 2000
+
+
+class Frecency:
+    def __init__(
+        self, marks: dict[str, tuple[float, float]] | None = None, *, clock: Callable[[], float]
+    ) -> None:
+        self.marks: dict[str, tuple[float, float]] = dict(marks or {})
+        """Path to weight and the time it was valid at: what is to be saved."""
+        self._clock = clock
+
+    def record(self, path: str) -> None:
+        self.marks[path] = (self.weight(path) + 1.0, self._clock())
+        if len(self.marks) > MOST:
+            for path_ in sorted(self.marks, key=self.weight)[: MOST // 10]:
+                del self.marks[path_]
+
+    def weight(self, path: str) -> float:
+        """Halved with every week that has passed."""
+        mark = self.marks.get(path)
+        if mark is None:
+            return 0.0
+        weight, at = mark
+        return weight * math.pow(0.5, max(0.0, self._clock() - at) / HALF_LIFE)

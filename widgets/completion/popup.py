@@ -1,0 +1,156 @@
+"""The list of completions above the editor. It asks its sources as one types and drops answers that come too late."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import ClassVar
+
+from widgets.completion.source import CompletionRequest, Completions, CompletionSource, Suggestion
+from widgets.editor.prompt import PromptEditor
+from widgets.lists.filtering import Shown
+from widgets.lists.rows import ListRow
+from widgets.lists.view import RowList
+
+
+class CompletionPopup(RowList):
+    """Stands in front of the editor among its siblings; its own overlay takes no room from them."""
+
+    DEFAULT_CSS: ClassVar[str] = """
+    CompletionPopup {
+        display: none; overlay: screen; constrain: none inside; height: 1; width: 100%;
+        overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1;
+    }
+    """
+
+    def __init__(
+        self,
+        editor: PromptEditor,
+        sources: Sequence[CompletionSource] = (),
+        *,
+        most_rows: int = 8,
+        id: str | None = None,
+    ) -> None:
+        super().__init__(id=id)
+        self.editor = editor
+        self.sources: list[CompletionSource] = list(sources)
+        """The first that accepts is asked; sources of extensions are put in front."""
+        self.most_rows = most_rows
+        self.problem = ""
+        """Why the last source gave no answer."""
+        self._answer: Completions | None = None
+        self._asking: asyncio.Task[None] | None = None
+        self._dismissed: tuple[int, int] | None = None
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.editor.popup = self
+
+    def on_unmount(self) -> None:
+        self._stop()
+
+    # -- what the editor's keys do -------------------------------------------------------------------------
+
+    @property
+    def is_open(self) -> bool:
+        return self._answer is not None
+
+    def move(self, delta: int) -> None:
+        self.action_move(delta)
+
+    def page(self, direction: int) -> None:
+        self.action_page(direction)
+
+    def accept(self) -> bool:
+        chosen, answer = self.chosen, self._answer
+        if chosen is None or answer is None:
+            self.close()
+            return True
+        row, column = self.editor.model.cursor
+        typed = self.editor.model.lines[row][answer.start : answer.end]
+        rest = self.editor.model.lines[row][answer.end :]
+        tail = "" if rest[:1] == chosen.tail else chosen.tail
+        self._hide()
+        if typed != chosen.text or tail:
+            self.editor.replace(answer.start, max(answer.end, min(column, answer.end)), chosen.text + tail)
+        return chosen.sends
+
+    def close(self) -> None:
+        """Put away until the next word is begun."""
+        if self._answer is not None:
+            self._dismissed = (self.editor.model.cursor[0], self._answer.start)
+        self._hide()
+
+    def force(self) -> None:
+        self._dismissed = None
+        self._ask(is_forced=True)
+
+    def update(self) -> None:
+        self._ask(is_forced=False)
+
+    @property
+    def chosen(self) -> Suggestion | None:
+        if self._answer is None or self.current is None:
+            return None
+        return self._answer.items[int(self.current.id)]
+
+    # -- asking --------------------------------------------------------------------------------------------
+
+    def _ask(self, *, is_forced: bool) -> None:
+        row, column = self.editor.model.cursor
+        request = CompletionRequest(line=self.editor.model.line, column=column, row=row, is_forced=is_forced)
+        source = next((source for source in self.sources if source.accepts(request)), None)
+        self._stop()
+        if source is None:
+            self._hide()
+            self._dismissed = None
+            return
+        self._asking = asyncio.create_task(self._listen(source, request))
+
+    async def _listen(self, source: CompletionSource, request: CompletionRequest) -> None:
+        got_any = False
+        try:
+            async for answer in source.complete(request):
+                got_any = True
+                self._show(answer, request)
+        except Exception as error:  # noqa: BLE001 (a source may be an extension's; typing must go on)
+            self.problem = f"{type(error).__name__}: {error}"
+        if not got_any:
+            self._hide()
+
+    def _show(self, answer: Completions, request: CompletionRequest) -> None:
+        if not answer.items or (not request.is_forced and self._dismissed == (request.row, answer.start)):
+            self._hide()
+            return
+        if request.is_forced and len(answer.items) == 1 and answer.items[0].kind in ("path", "folder"):
+            self._answer = answer
+            self.show([Shown(_row(0, answer.items[0]))])
+            self.accept()
+            return
+        keep = self.chosen
+        self._answer = answer
+        at = next((at for at, item in enumerate(answer.items) if item == keep and self.index > 0), 0)
+        height = min(len(answer.items), self.most_rows, max(1, self.editor.region.y))
+        self.styles.height = height
+        self.styles.offset = (0, -height)
+        self.display = True
+        self.show(
+            [Shown(_row(number, item)) for number, item in enumerate(answer.items)],
+            query=answer.query,
+            keep=str(at),
+        )
+
+    def _stop(self) -> None:
+        if self._asking is not None and not self._asking.done():
+            self._asking.cancel()
+        self._asking = None
+
+    def _hide(self) -> None:
+        self._answer = None
+        if self.display:
+            self.display = False
+
+
+def _row(number: int, item: Suggestion) -> ListRow:
+    tone = "accent" if item.kind == "folder" else "text"
+    return ListRow(
+        id=str(number), title=item.label or item.text, detail=item.detail, right=item.right, tone=tone
+    )

@@ -4,6 +4,7 @@ Shipped as the top-level module `bayou_launcher`, a name no project uses, becaus
 projects that have an `app/` or `tools/` of their own and may have `PYTHONPATH=.` set.
 """
 
+import os
 import sys
 
 
@@ -16,6 +17,12 @@ def main() -> int:
 
 
 def _own_folder() -> str:
-    # As the installed module this file lies beside `app/`; in a checkout it lies inside it.
-    here = __file__.replace("\\", "/").rsplit("/", 1)[0]
-    return here.rsplit("/", 1)[0] if here.endswith("/app") else here
+    # As the installed module this file lies beside `app/`; in a checkout it lies inside it; of an editable
+    # installation it is a copy, and the checkout is one of the path's folders.
+    here = os.path.dirname(os.path.abspath(__file__))
+    if os.path.basename(here) == "app":
+        return os.path.dirname(here)
+    if os.path.isdir(os.path.join(here, "app")):
+        return here
+    folders = [entry for entry in sys.path if os.path.isfile(os.path.join(entry, "app", "launcher.py"))]
+    return folders[-1] if folders else here

@@ -60,6 +60,7 @@ ONE_STEP: list[tuple[str, list[Wish]]] = [
     ("ls ..", [ListFolder(path="..")]),
     ("list the files in src", [ListFolder(path="src")]),
     ("list src and tests", [ListFolder(path="src"), ListFolder(path="tests")]),
+    ("list and run `pwd`", [ListFolder(), RunCommand(command="pwd")]),
     ("run git status", [RunCommand(command="git status")]),
     ("run echo a and b; echo 'c d'", [RunCommand(command="echo a and b; echo 'c d'")]),
     ("run `ls -l` and read x.py", [RunCommand(command="ls -l"), *read("x.py")]),

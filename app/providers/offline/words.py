@@ -21,7 +21,7 @@ _VERB_WORDS = [
 ]  # too common a word to begin a clause in mid-sentence
 _VERBS = _any_of(_VERB_WORDS)
 _VERBS_BUT_REPLACE = _any_of([word for word in _VERB_WORDS if word != "replace"])
-_VERB = re.compile(rf"({_any_of(list(_WORD_TO_VERB))})[:\s]*", re.IGNORECASE)
+_VERB = re.compile(rf"({_any_of(list(_WORD_TO_VERB))})", re.IGNORECASE)
 _JOINT = r"(?:\s*[,;]\s*(?:and\s+|also\s+)?|\s+and\s+(?:also\s+)?|\s*&&?\s*)(?:please\s+)?"
 _NEXT = re.compile(rf"{_JOINT}(?={_VERBS})", re.IGNORECASE)
 _NEXT_AFTER_EDIT = re.compile(rf"{_JOINT}(?={_VERBS_BUT_REPLACE})", re.IGNORECASE)
@@ -92,7 +92,7 @@ def _wishes(text: str, quotes: Quotes) -> Iterator[Wish]:
 
 def _argument(verb: str, match: "re.Match[str]", text: str) -> tuple[str, str]:
     """What belongs to the verb, and what comes after it."""
-    body = text[match.end() :]
+    body = text[match.end() :].lstrip(":")
     if verb == "write" or (verb == "run" and not starts_quoted(body)):
         return body.strip(), ""  # a command or a text may contain any word
     following = (_NEXT_AFTER_EDIT if verb == "edit" else _NEXT).search(body)

@@ -1,6 +1,7 @@
 """From options to a running face: the folder, the settings, trust, the session, and which face shows it."""
 
 import asyncio
+import gc
 import os
 import sys
 from pathlib import Path
@@ -27,6 +28,8 @@ def start(options: Options) -> int:
         return export(options.export, options.messages[0] if options.messages else None, paths)
     face = face_of(options, stdin_is_tty=sys.stdin.isatty(), stdout_is_tty=sys.stdout.isatty())
     if face == "tui":
+        # Imports make much and throw nothing away; the first paint is not the time to look for garbage.
+        gc.disable()
         from app.tui.run import run_tui  # noqa: PLC0415  (Textual is the largest import of all)
 
         return run_tui(options, paths)

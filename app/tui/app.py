@@ -4,6 +4,7 @@ What the transcript shows is `presenter`'s business, what commands do `slash`'s.
 """
 
 import asyncio
+import gc
 import math
 import os
 import time
@@ -171,6 +172,8 @@ class BayouApp(App[int]):
 
     async def _get_ready(self) -> None:
         """After the first paint: extensions, the model's own parts, then what the command line asks."""
+        gc.freeze()
+        gc.enable()
         if self._extend is not None:
             self.extended = await self._extend(self)
         self.warm_up()

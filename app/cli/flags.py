@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from app.assembly.options import UsageError
+from app.cli.subcommands import HELP
 
 
 class Flag(msgspec.Struct, frozen=True, kw_only=True):
@@ -200,6 +201,7 @@ def help_text() -> str:
         "",
         "Without a message bayou opens full screen. Each @file's text goes before the first message.",
     ]
+    lines += ["", "Commands:", *(f"  {name:<34}{text}" for name, text in HELP.items())]
     for group in GROUPS:
         lines += ["", f"{group.title}:"]
         lines += [_help_line(flag) for flag in group.flags]

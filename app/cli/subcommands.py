@@ -1,6 +1,9 @@
 """`bayou COMMAND …`: what can be asked for without opening a session. Each command imports its own needs."""
 
+import os
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 Subcommand = Callable[[list[str]], int]
 
@@ -11,6 +14,60 @@ def _map(words: list[str]) -> int:
     return run(words)
 
 
+def _auth(words: list[str]) -> int:
+    from app.providers.signin.command import run_auth  # noqa: PLC0415
+    from app.resources.paths import Paths  # noqa: PLC0415
+
+    return run_auth(words, Paths.from_env(os.environ, Path.cwd()).agent_dir, os.environ)
+
+
+def _import_pi(words: list[str]) -> int:
+    from app.cli.import_command import run  # noqa: PLC0415
+
+    return run(words)
+
+
+def _packages(name: str) -> Subcommand:
+    def run(words: list[str]) -> int:
+        from app.extensions.package_commands import run as run_command  # noqa: PLC0415
+        from app.resources.paths import Paths  # noqa: PLC0415
+
+        paths = Paths.from_env(os.environ, Path.cwd())
+        ask = _ask if sys.stdin.isatty() else None
+        return run_command(name, words, paths, ask=ask, say=_say, complain=_complain)
+
+    return run
+
+
 SUBCOMMANDS: dict[str, Subcommand] = {
+    "auth": _auth,
+    "import-pi": _import_pi,
+    "install": _packages("install"),
+    "list": _packages("list"),
     "map": _map,
+    "remove": _packages("remove"),
+    "update": _packages("update"),
 }
+HELP = {
+    "auth": "login|logout|check PROVIDER: keys and accounts",
+    "import-pi": "[--from DIR] [--yes]: take over what a pi user has",
+    "install": "SOURCE: install a package of extensions, skills, prompts, themes",
+    "list": "the installed packages",
+    "map": "FILE… [--json] [--level LEVEL]: outlines of files",
+    "remove": "NAME: remove a package",
+    "update": "[NAME]: bring packages up to date",
+}
+
+
+def _ask(question: str) -> bool:
+    sys.stdout.write(f"{question} [y/N] ")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write(f"bayou: {text}\n")

@@ -1,0 +1,67 @@
+"""`bayou import-pi [--from DIR] [--yes]`: takes over what a pi user has, after showing what would be taken."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from app.assembly.options import UsageError
+from app.resources.paths import Paths
+from app.resources.settings_file import SettingRefused, set_value
+from app.sessions.import_pi import ImportItem, plan_import, run_import
+
+
+def run(words: list[str]) -> int:
+    paths = Paths.from_env(os.environ, Path.cwd())
+    source, agrees = _read(words, paths)
+    items = plan_import(source, paths.agent_dir, paths.sessions_dir)
+    if not items:
+        raise UsageError(f"{source} holds nothing of pi's. Name its folder with --from DIR.")
+    for item in items:
+        sys.stdout.write(_line(item) + "\n")
+    taken = [item for item in items if item.is_taken]
+    if not taken:
+        sys.stdout.write("There is nothing to take over.\n")
+        return 0
+    if not agrees and not _agreed(len(taken)):
+        return 1
+
+    def set_setting(name: str, value: Any) -> None:
+        try:
+            set_value(paths.settings_file, name, value)
+        except SettingRefused as problem:
+            raise ValueError(str(problem)) from problem
+
+    for item in run_import(items, set_setting):
+        if item.refused and item.name in {one.name for one in taken}:
+            sys.stdout.write(_line(item) + "\n")
+    sys.stdout.write(f"Taken over into {paths.agent_dir}.\n")
+    return 0
+
+
+def _read(words: list[str], paths: Paths) -> tuple[Path, bool]:
+    rest, source, agrees = list(words), paths.home / ".pi" / "agent", False
+    while rest:
+        word = rest.pop(0)
+        if word == "--yes":
+            agrees = True
+        elif word == "--from" and rest:
+            source = Path(rest.pop(0)).expanduser()
+        else:
+            raise UsageError(f"bayou import-pi takes --from DIR and --yes, not {word}.")
+    return source, agrees
+
+
+def _line(item: ImportItem) -> str:
+    if item.refused:
+        return f"leave  {item.kind:<8} {item.name}  ({item.refused})"
+    return f"take   {item.kind:<8} {item.name}"
+
+
+def _agreed(count: int) -> bool:
+    if not sys.stdin.isatty():
+        sys.stdout.write("Nothing was copied. Run it again with --yes to agree.\n")
+        return False
+    sys.stdout.write(f"Copy these {count}? [y/N] ")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

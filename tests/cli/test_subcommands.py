@@ -1,0 +1,90 @@
+"""`bayou COMMAND …` through the real process."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def bayou(*words: str, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "app", *words],
+        cwd=cwd, input=stdin, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+
+
+def test_help_names_flags_and_commands(tmp_path: Path) -> None:
+    done = bayou("--help", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "--continue" in done.stdout
+    assert "import-pi" in done.stdout
+
+
+def test_a_map_for_people_and_for_programs(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("class Boat:\n    def row(self):\n        return 1\n")
+    shown = bayou("map", "a.py", cwd=tmp_path)
+    assert "Boat" in shown.stdout and "row" in shown.stdout
+    data = json.loads(bayou("map", "--json", "a.py", cwd=tmp_path).stdout)
+    names = [(symbol["name"], symbol["startLine"], symbol["parent"]) for symbol in data["symbols"]]
+    assert names == [("Boat", 1, None), ("row", 2, 0)]
+    assert (data["language"], data["totalLines"]) == ("python", 3)
+
+
+def test_a_map_of_nothing_says_so(tmp_path: Path) -> None:
+    done = bayou("map", "nope.py", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "nope.py: No such file or directory" in done.stderr
+
+
+def test_keys_are_checked_without_showing_them(tmp_path: Path) -> None:
+    done = bayou("auth", "check", "--provider", "anthropic", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "not_ready" in done.stdout
+
+
+def test_taking_over_from_pi_shows_first_and_copies_when_agreed(tmp_path: Path) -> None:
+    pi = tmp_path / "pi"
+    (pi / "prompts").mkdir(parents=True)
+    (pi / "prompts" / "review.md").write_text("Review $1.\n")
+    (pi / "settings.json").write_text('{"steeringMode": "all", "theme": "odd"}')
+    shown = bayou("import-pi", "--from", str(pi), cwd=tmp_path)
+    assert "take   prompt" in shown.stdout
+    assert "Nothing was copied" in shown.stdout
+    done = bayou("import-pi", "--from", str(pi), "--yes", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    agent = Path(os.environ["BAYOU_AGENT_DIR"])
+    assert (agent / "prompts" / "review.md").read_text() == "Review $1.\n"
+    assert json.loads((agent / "settings.json").read_text())["steeringMode"] == "all"
+
+
+def test_the_models_that_can_be_used_are_listed(tmp_path: Path) -> None:
+    done = bayou("--list-models", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "guide" in done.stdout
+    assert "claude" in bayou("--list-models", "claude", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("suffix", ["html", "md", "jsonl"])
+def test_a_session_is_exported_by_its_files_ending(suffix: str, tmp_path: Path) -> None:
+    assert bayou("-p", "help", cwd=tmp_path).returncode == 0
+    session = next(Path(os.environ["BAYOU_AGENT_DIR"]).rglob("*.jsonl"))
+    done = bayou("--export", str(session), f"out.{suffix}", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "help" in (tmp_path / f"out.{suffix}").read_text()
+
+
+def test_packages_need_an_agreement(tmp_path: Path) -> None:
+    package = tmp_path / "boats"
+    (package / "prompts").mkdir(parents=True)
+    (package / "prompts" / "launch.md").write_text("Launch $1.\n")
+    (package / "bayou.json").write_text('{"name": "boats", "prompts": ["prompts"]}')
+    refused = bayou("install", str(package), cwd=tmp_path)
+    assert refused.returncode == 1
+    assert "--yes" in refused.stderr
+    assert bayou("install", str(package), "--yes", cwd=tmp_path).returncode == 0
+    assert "boats" in bayou("list", cwd=tmp_path).stdout
+    assert bayou("remove", "boats", cwd=tmp_path).returncode == 0
+    assert "No packages" in bayou("list", cwd=tmp_path).stdout

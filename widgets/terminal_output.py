@@ -152,10 +152,12 @@ class OutputDiff:
             source = y + move.up
             rows[y] = dict(before[source]) if move.top <= source < move.bottom else {}
             covered = wanted.setdefault(y, [])
+            ends = {run.x: run.end for run in covered}
             covered.extend(
                 run
                 for run in before[y].values()
-                if not any(new.x < run.end and new.end > run.x for new in covered)
+                if ends.get(run.x) != run.end
+                and not any(new.x < run.end and new.end > run.x for new in covered)
             )
 
 

@@ -65,7 +65,7 @@ class GrowingFence:
                 if self._closes(line) and newline >= 0:
                     rest = text[newline + 1 :]
                     break
-                if newline < 0 and self._may_close(line):
+                if newline < 0 and (self._may_close(line) or not line.strip()):
                     self._line = line
                     break
             out.append(self._newline + line)
@@ -79,7 +79,7 @@ class GrowingFence:
         return rest
 
     def finish(self) -> None:
-        if self._line and not self._closes(self._line):
+        if self._line.strip() and not self._closes(self._line):  # markdown-it ignores a last line of blanks
             self.leaf.extend(self._newline + self._line)
         self.leaf.close()
 

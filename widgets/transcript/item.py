@@ -26,6 +26,7 @@ class Item:
         "is_exact",
         "leaves",
         "live",
+        "version",
         "width",
     )
 
@@ -49,6 +50,8 @@ class Item:
         """For which the leaves were made."""
         self._measured: tuple[int, bool, int] | None = None
         """Width, open or not, and gap that the height is exact for."""
+        self.version = 0
+        """Counts how often it was laid out."""
 
     def is_open(self, expansion: Expansion) -> bool:
         return expansion.of(self.block, self.expanded)
@@ -105,6 +108,7 @@ class Item:
 
     def measure(self, width: int, expansion: Expansion) -> int:
         """Lay the block out; leaves that have this width already are not touched."""
+        self.version += 1
         if self.live is not None:
             return self._measure_live(width, expansion)
         is_open = self.is_open(expansion)

@@ -55,7 +55,7 @@ class Search:
         self._needle = ""
         """For queries that are plain text: what is counted, in lower case if case does not matter."""
         self._pattern: re.Pattern[str] | None = None
-        self._spans: dict[int, tuple[object, list[tuple[int, int]]]] = {}
+        self._spans: dict[int, tuple[int, list[tuple[int, int]]]] = {}
 
     @property
     def is_on(self) -> bool:
@@ -127,7 +127,7 @@ class Search:
         if self._pattern is None:
             return []
         known = self._spans.get(id(item))
-        if known is not None and known[0] is item.leaves and item.live is None:
+        if known is not None and known[0] == item.version:
             return known[1]
         found = []
         for match in self._pattern.finditer(item.text(expansion)):
@@ -136,7 +136,7 @@ class Search:
                 break
         if len(self._spans) > 200:
             self._spans.clear()
-        self._spans[id(item)] = (item.leaves, found)
+        self._spans[id(item)] = (item.version, found)
         return found
 
     def step(self, direction: int, items: list[Item], at: int) -> Hit | None:

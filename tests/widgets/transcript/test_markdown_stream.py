@@ -20,14 +20,14 @@ def streamed(pieces: list[str], width: int = 60, *, look: bool = False) -> list[
     return stream.frozen
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(cut_sources())
 def test_streaming_in_any_pieces_gives_what_parsing_at_once_gives(cut: tuple[str, list[str]]) -> None:
     source, pieces = cut
     assert styled(streamed(pieces, look=True)) == styled(parse_bounded(source))
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(cut_sources(), st.data())
 def test_a_message_that_stops_anywhere_looks_like_that_much_of_it(
     cut: tuple[str, list[str]], data: st.DataObject
@@ -84,12 +84,12 @@ LONG_FENCE = (
     ],
     ids=lambda source: f"{source[:12]!r}…{source[-14:]!r}",
 )
-@pytest.mark.parametrize("size", [3, 12, 97])
+@pytest.mark.parametrize("size", [5, 97])
 def test_long_blocks_that_grow_cheaply_come_out_right(source: str, size: int) -> None:
-    if size == 3:
+    if size == 5:
         source = source[-4_000:]
-    for width in (40, 100):
-        assert styled(streamed(every(source, size), width, look=size > 3), width) == styled(
+    for width in (40,):
+        assert styled(streamed(every(source, size), width, look=size > 5), width) == styled(
             parse_bounded(source), width
         )
 

@@ -86,6 +86,24 @@ async def test_moving_goes_through_a_block_that_is_higher_than_the_view() -> Non
         assert all(f"Paragraph {number}" in seen for number in range(30))
 
 
+async def test_capital_keys_retry_and_go_through_hits() -> None:
+    page = PageWithLine(lambda transcript: transcript.replace_all([*many(40), *ENDINGS]))
+    async with page.run_test(size=(60, 14)) as pilot:
+        transcript = page.transcript
+        transcript.focus()
+        await pilot.pause()
+        await pilot.press("R")
+        assert page.last(Transcript.RetryRequested).block_id == "note-next"
+        await pilot.press("g")
+        assert lines(transcript)[0].endswith("Question 0")
+        transcript.search("Question")
+        await pilot.press("n", "n", "N")
+        await pilot.pause()
+        assert page.last(Transcript.SearchChanged).current == 2
+        await pilot.press("G")
+        assert transcript.is_following
+
+
 async def test_the_last_answer_is_copied_as_markdown() -> None:
     page = Page(lambda transcript: transcript.replace_all([reply("a", "old"), reply("b", "*new*"), *CARDS]))
     async with page.run_test(size=(60, 12)) as pilot:

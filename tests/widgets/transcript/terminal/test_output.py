@@ -1,0 +1,76 @@
+"""What is sent for a frame, without a terminal."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from tests.widgets.transcript.page import Page
+from widgets.terminal_output import Move, OutputDiff, Run, changed_part, find_move
+
+RED, BLUE = Style(color="red"), Style(color="blue")
+PARTS = st.lists(st.tuples(st.text("ab c", min_size=1, max_size=4), st.sampled_from([RED, BLUE])), max_size=6)
+
+
+def strip(parts: list[tuple[str, Style]], width: int) -> Strip:
+    return Strip([Segment(text, style) for text, style in parts]).adjust_cell_length(width, RED)
+
+
+def row(text: str, x: int = 0) -> Run:
+    made = Strip([Segment(text, RED)], len(text))
+    return Run(x, x + len(text), made)
+
+
+def cells(of: Strip) -> list[tuple[str, Style | None]]:
+    return [(char, style) for text, style, _ in of for char in text]
+
+
+@given(PARTS, PARTS)
+def test_the_changed_part_makes_the_new_row_of_the_old_one(
+    old: list[tuple[str, Style]], new: list[tuple[str, Style]]
+) -> None:
+    width = 12
+    known, run = Run(3, 3 + width, strip(old, width)), Run(3, 3 + width, strip(new, width))
+    part = changed_part(known, run)
+    assert part is not None
+    x, changed = part
+    shown = cells(known.strip)
+    shown[x - 3 : x - 3 + changed.cell_length] = cells(changed)
+    assert shown == cells(run.strip)
+
+
+def test_only_what_differs_is_sent() -> None:
+    part = changed_part(row("the old word stays"), row("the new word stays"))
+    assert part is not None
+    assert (part[0], part[1].text) == (4, "new")
+
+
+@pytest.mark.parametrize("text", ["日本語", "👍", "e\u0301"])
+def test_rows_whose_width_terminals_disagree_on_are_sent_whole(text: str) -> None:
+    assert changed_part(row("a" + text), row("b" + text)) is None
+
+
+def test_rows_that_moved_are_found() -> None:
+    rows = [row(f"line {number:03}") for number in range(40)]
+    shown = {y: {0: rows[y]} for y in range(30)}
+    assert find_move(shown, {y: [rows[y + 3]] for y in range(30)}) == Move(0, 30, 3)
+    assert find_move(shown, {y: [rows[y]] for y in range(30)}) is None
+    down = {y: {0: rows[y + 3]} for y in range(30)}
+    assert find_move(down, {y: [rows[y]] for y in range(30)}) == Move(0, 30, -3)
+
+
+def test_rows_are_not_moved_when_something_unknown_stands_beside_them() -> None:
+    rows = [row(f"line {number:03}") for number in range(40)]
+    shown = {y: {0: rows[y], 20: row("side", 20)} for y in range(30)}
+    assert find_move(shown, {y: [rows[y + 3]] for y in range(30)}) is None
+
+
+async def test_it_can_be_switched_off() -> None:
+    page = Page()
+    async with page.run_test(size=(40, 10)):
+        output = OutputDiff(page).install()
+        page.screen.refresh()
+        output.is_on = False
+        assert not output._rows

@@ -19,7 +19,7 @@ from app.extensions.registrations import Extension, Problem, Source, Status
 from app.values.events import Event, ExtensionError
 
 
-class Handler:
+class Registered:
     """One function that waits for one hook."""
 
     __slots__ = ("context", "extension", "function", "is_active")
@@ -49,7 +49,7 @@ class Extensions:
         self.problems: list[Problem] = []
         self.bus = EventBus(self._bus_failed, limits)
         self._on_problem = on_problem
-        self._handlers: dict[str, tuple[Handler, ...]] = {}
+        self._handlers: dict[str, tuple[Registered, ...]] = {}
         self._told: set[tuple[str, str, str]] = set()
         self._epoch = 0
         self._memory = Memory()
@@ -142,7 +142,7 @@ class Extensions:
         self, extension: Extension, name: str, function: Callable[..., Any], context: Context
     ) -> Callable[[], None]:
         """Adds a handler; returns how to take it back, at any time."""
-        handler = Handler(extension, function, context)
+        handler = Registered(extension, function, context)
         self._handlers[name] = (*self._handlers.get(name, ()), handler)
         extension.handler_count += 1
 
@@ -178,7 +178,7 @@ class Extensions:
                 break
         return answer
 
-    async def _ask(self, hook: Hook, handler: Handler, payload: Any, so_far: Any) -> Any:
+    async def _ask(self, hook: Hook, handler: Registered, payload: Any, so_far: Any) -> Any:
         seconds = self.limits.slow_answer if hook.is_slow else self.limits.answer
         try:
             value = await call(

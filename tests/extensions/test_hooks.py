@@ -7,26 +7,16 @@ import pytest
 
 from app.agent.ports import TurnOutcome
 from app.extensions.bridge import Bridge
-from app.extensions.hooks import HOOKS, SESSION_EVENTS, as_answer
+from app.extensions.hooks import HOOKS, SESSION_EVENTS
 from app.extensions.payloads import (
-    BeforeAgentStart,
-    CancelAnswer,
-    CompactionText,
     Input,
-    InputAnswer,
-    ProjectTrust,
-    ResourcesDiscover,
-    SessionBeforeCompact,
-    SessionBeforeFork,
     SessionStart,
-    ToolCallAnswer,
-    TrustAnswer,
     UserBash,
 )
 from app.extensions.public import ExtensionApi
 from app.values.content import Text, ToolCall
 from app.values.events import AgentStart, TurnStart
-from app.values.messages import AssistantMessage, CustomMessage, SystemMessage, user_message
+from app.values.messages import AssistantMessage, user_message
 from tests.extensions.fake_host import FakeHost, settled
 from tools.results import text_result
 
@@ -279,185 +269,6 @@ async def test_waiting_for_a_person_does_not_count_against_the_limit(load, host:
     assert not verdict.is_blocked
     assert told == [("ui_prompt_start", "confirm", "Really?"), ("ui_prompt_end", "confirm", "Really?")]
     assert extensions.problems == []
-
-
-# Changes
-
-
-async def test_results_are_changed_one_after_the_other(load):
-    def one(api: ExtensionApi):
-        api.on("tool_result", lambda event, context: {"content": (Text(text=event.content[0].text + "1"),)})
-
-    def two(api: ExtensionApi):
-        @api.on("tool_result")
-        def change(event, context):
-            return {
-                "content": (Text(text=event.content[0].text + "2"),),
-                "is_error": True,
-                "details": {"a": 1},
-            }
-
-    result = await Bridge(await load(one, two)).after_tool(CALL, {}, text_result("0"))
-    assert (result.text, result.is_error, result.details) == ("012", True, {"a": 1})
-
-
-async def test_a_prompt_is_changed_and_then_handled(load):
-    def one(api: ExtensionApi):
-        api.on("input", lambda event, context: InputAnswer(action="transform", text=event.text.upper()))
-
-    def two(api: ExtensionApi):
-        api.on("input", lambda event, context: {"action": "handled"} if event.text == "STOP" else None)
-
-    bridge = Bridge(await load(one, two))
-    payload = Input(text="hello")
-    answer = await bridge.input(payload)
-    assert (answer.action, answer.text, payload.text) == ("transform", "HELLO", "HELLO")
-    assert (await bridge.input(Input(text="stop"))).action == "handled"
-
-
-async def test_messages_and_prompt_before_a_run(load):
-    def mine(api: ExtensionApi):
-        @api.on("before_agent_start")
-        def begin(event, context):
-            event.sections["mood"] = "calm"
-            return {
-                "message": CustomMessage(custom_type="note", content="remember"),
-                "system_prompt": event.system_prompt + "!",
-            }
-
-    def again(api: ExtensionApi):
-        api.on("before_agent_start", lambda event, context: {"system_prompt": event.system_prompt + "?"})
-
-    payload = BeforeAgentStart(prompt="x", system_prompt="base", sections={})
-    answers = await Bridge(await load(mine, again)).before_agent_start(payload)
-    assert answers.system_prompt == "base!?"
-    assert [message.content for message in answers.messages] == ["remember"]
-    assert payload.sections == {"mood": "calm"}
-
-
-async def test_the_context_is_changed_with_and_without_system_messages(load):
-    seen = []
-
-    def mine(api: ExtensionApi):
-        @api.on("context")
-        def without(event, context):
-            seen.append(len(event.messages))
-            return {"messages": event.messages[-1:]}
-
-        @api.on("context_with_system")
-        def with_system(event, context):
-            seen.append(len(event.messages))
-
-    messages = [SystemMessage(content="s"), user_message("a"), user_message("b")]
-    changed = await Bridge(await load(mine)).transform(messages)
-    assert seen == [2, 2]
-    assert changed == [messages[0], messages[2]]
-
-
-async def test_payload_and_headers_of_a_request(load):
-    def mine(api: ExtensionApi):
-        api.on("before_provider_request", lambda event, context: {"payload": {**event.payload, "b": 2}})
-        api.on("before_provider_request", lambda event, context: {"payload": {**event.payload, "c": 3}})
-
-        @api.on("before_provider_headers")
-        def headers(event, context):
-            event.headers["x-mine"] = "1"
-
-    bridge = Bridge(await load(mine))
-    assert await bridge.on_payload({"a": 1}) == {"a": 1, "b": 2, "c": 3}
-    headers: dict[str, str | None] = {}
-    await bridge.on_headers(headers)
-    assert headers == {"x-mine": "1"}
-
-
-async def test_a_message_keeps_its_role_and_id(load):
-    def mine(api: ExtensionApi):
-        api.on(
-            "message_end", lambda event, context: {"message": AssistantMessage(content=(Text(text="new"),))}
-        )
-
-    def wrong(api: ExtensionApi):
-        api.on("message_end", lambda event, context: {"message": user_message("x")})
-
-    message = AssistantMessage(content=(Text(text="old"),))
-    extensions = await load(mine, wrong)
-    sealed = await Bridge(extensions).seal(message)
-    assert sealed.text == "new"
-    assert sealed.id == message.id
-    assert "same role" in extensions.problems[0].text
-
-
-async def test_a_turns_end_adds_entries_and_may_end_the_run(load, host: FakeHost):
-    def mine(api: ExtensionApi):
-        @api.on("turn_end")
-        def end(event, context):
-            entries = ({"type": "custom", "custom_type": "t", "data": event.turn_index},)
-            return {"entries": entries, "continue": False if event.turn_index else None}
-
-    bridge = Bridge(await load(mine))
-    outcome = TurnOutcome(message=AssistantMessage(), results=())
-    assert await bridge.after_turn(outcome) is False
-    assert await bridge.after_turn(outcome) is True
-    assert [entry.data for entry in host.session.entries()] == [0, 1]
-
-
-async def test_going_on_before_settling(load, host: FakeHost):
-    def mine(api: ExtensionApi):
-        api.on("agent_before_settle", lambda event, context: {"continue": True})
-
-    assert await Bridge(await load(mine)).before_settle(None) is False
-    assert host.calls == [("keep_going",)]
-
-
-async def test_compaction_and_moving_can_be_cancelled_or_supplied(load):
-    asked = []
-
-    def supplies(api: ExtensionApi):
-        api.on("session_before_compact", lambda event, context: {"compaction": {"summary": "mine"}})
-
-    def cancels(api: ExtensionApi):
-        api.on("session_before_fork", lambda event, context: {"cancel": True})
-
-    def third(api: ExtensionApi):
-        api.on("session_before_fork", lambda event, context: asked.append(event))
-
-    extensions = await load(supplies, cancels, third)
-    answer = await extensions.emit(
-        "session_before_compact", SessionBeforeCompact(reason="manual", messages=(user_message("x"),))
-    )
-    assert answer.compaction == CompactionText(summary="mine")
-    answer = await extensions.emit("session_before_fork", SessionBeforeFork(entry_id="e"))
-    assert answer == CancelAnswer(cancel=True)
-    assert asked == []
-
-
-async def test_trust_is_decided_by_the_first_yes_or_no_and_resources_add_up(load, host: FakeHost):
-    def one(api: ExtensionApi):
-        api.on("project_trust", lambda event, context: {"trusted": "undecided"})
-        api.on("resources_discover", lambda event, context: {"skill_paths": ("a",)})
-
-    def two(api: ExtensionApi):
-        api.on("project_trust", lambda event, context: {"trusted": "no", "remember": True})
-        api.on("resources_discover", lambda event, context: {"skill_paths": ["b"], "theme_paths": ["t"]})
-
-    def three(api: ExtensionApi):
-        api.on("project_trust", lambda event, context: {"trusted": "yes"})
-
-    extensions = await load(one, two, three)
-    assert await extensions.emit("project_trust", ProjectTrust(cwd=host.cwd)) == TrustAnswer(
-        trusted="no", remember=True
-    )
-    found = await extensions.emit("resources_discover", ResourcesDiscover(cwd=host.cwd, reason="startup"))
-    assert (found.skill_paths, found.theme_paths) == (("a", "b"), ("t",))
-
-
-def test_answers_are_structs_or_dicts_with_known_keys():
-    hook = HOOKS["tool_call"]
-    assert as_answer(hook, {"block": True}) == ToolCallAnswer(block=True)
-    assert as_answer(hook, None) is None
-    for wrong in ({"blok": 1}, {"block": "maybe"}, 3):
-        with pytest.raises(TypeError):
-            as_answer(hook, wrong)
 
 
 # Taking back

@@ -61,6 +61,8 @@ class Transcript(Reading, can_focus=True):
         self._last_frame = 0.0
         self._frame_cost = 0.0
         self._live: dict[str, Item] = {}
+        self._progress: dict[str, Block] = {}
+        """Cards that are still at work, as they are to be shown in the next frame."""
 
     def on_mount(self) -> None:
         self.call_after_refresh(self._warm_up)
@@ -77,6 +79,12 @@ class Transcript(Reading, can_focus=True):
         if item is None:
             self._append(Item(block))
         elif item.live is None:
+            if _is_progress(item.block, block):
+                self._progress[block.id] = block
+                if self._frame is None:
+                    self._schedule()
+                return
+            self._progress.pop(block.id, None)
             self._change(item, lambda: item.show(block))
 
     def add_user(
@@ -153,6 +161,7 @@ class Transcript(Reading, can_focus=True):
     def replace_all(self, blocks: Iterable[Block]) -> None:
         """Show another conversation, at its end. Blocks that were opened by hand stay open."""
         self._live.clear()
+        self._progress.clear()
         opened = {item.block.id: item.expanded for item in self.column.items if item.expanded is not None}
         items = []
         for block in blocks:
@@ -171,6 +180,7 @@ class Transcript(Reading, can_focus=True):
         index = self.column.index_of(block_id)
         if index is not None:
             self._live.pop(block_id, None)
+            self._progress.pop(block_id, None)
             anchor = self.remember_place()
             self._forget_places()
             self.column.remove(index)
@@ -270,7 +280,9 @@ class Transcript(Reading, can_focus=True):
             self._schedule()
 
     def _has_waiting(self) -> bool:
-        return any(item.live is not None and item.live.is_waiting for item in self._live.values())
+        return bool(self._progress) or any(
+            item.live is not None and item.live.is_waiting for item in self._live.values()
+        )
 
     def _schedule(self) -> None:
         gap = max(FRAME, SHARE * self._frame_cost)
@@ -291,6 +303,10 @@ class Transcript(Reading, can_focus=True):
             self._schedule()
 
     def _work_in(self) -> None:
+        progress, self._progress = self._progress, {}
+        for block_id, block in progress.items():
+            if (card := self.column.find(block_id)) is not None:
+                self._change(card, lambda card=card, block=block: card.show(block))
         for item in list(self._live.values()):
             if item.live is not None and item.live.is_waiting:
                 item.live.work_in(self._clock())
@@ -319,3 +335,15 @@ class Transcript(Reading, can_focus=True):
         self.set_total()
         self.sync_scrollbar()
         self.repaint_changed(max(0, top - y))
+
+
+def _is_progress(old: Block, new: Block) -> bool:
+    """Whether only more of the same has come: that can wait for the next frame, however often it does."""
+    return (
+        isinstance(old, CardBlock | CustomBlock)
+        and isinstance(new, CardBlock | CustomBlock)
+        and old.state is new.state
+        and new.state in (CardState.PENDING, CardState.RUNNING)
+        and len(new.card.blocks) == len(old.card.blocks)
+        and bool(new.card.blocks or (isinstance(new, CardBlock) and new.arguments))
+    )

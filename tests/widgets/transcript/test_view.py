@@ -1,7 +1,7 @@
 """The transcript in an application: following, staying put, opening, streaming."""
 
 from tests.widgets.transcript.page import BASH, CARDS, EVERYTHING, PROSE, READ, Page
-from tools.results import Card
+from tools.results import Card, CommandBlock
 from widgets.transcript.blocks import Block, CardState, CustomKind, Failure, NoteBlock, ReplyState, UserBlock
 from widgets.transcript.view import Transcript
 
@@ -218,6 +218,25 @@ async def test_a_reply_that_fails_says_what_why_and_what_next() -> None:
             "  → Check the network",
             "  ↻ Shift+R tries again",
         ]
+
+
+async def test_progress_of_a_card_is_drawn_once_a_frame_and_its_end_at_once() -> None:
+    def card(lines: int) -> Card:
+        return Card(title="bash", blocks=(CommandBlock(command="make", output="line\n" * lines),))
+
+    page = Page(lambda transcript: transcript.expand_tools(True))
+    async with page.run_test(size=(40, 30)):
+        transcript = page.transcript
+        transcript.set_card("c", card(1), CardState.RUNNING)
+        for lines_ in range(2, 6):
+            transcript.set_card("c", card(lines_), CardState.RUNNING)
+        assert transcript.dump_viewport().count("line") == 1
+        transcript.flush()
+        assert transcript.dump_viewport().count("line") == 5
+        transcript.set_card("c", card(6), CardState.RUNNING)
+        transcript.set_card("c", card(7), CardState.DONE)
+        transcript.flush()
+        assert transcript.dump_viewport().count("line") == 7
 
 
 async def test_deltas_for_unknown_replies_are_dropped() -> None:

@@ -147,14 +147,11 @@ class MarkdownStream:
         boundary = _boundary(tokens, lines)
         if boundary is not None:
             self._freeze_above(tokens, boundary, lines, references)
-            tokens, lines = self._reread(env)
+            tokens, lines = _below(tokens, *boundary), lines[boundary[1] :]
         self.live = Builder(lines, self._lead, self.base, self.gutter).build(tokens)
         self._growing = self._start_growing(tokens, env)
         if isinstance(self._growing, GrowingFence):
             self.live = [self._growing.leaf]
-
-    def _reread(self, env: dict[str, Any]) -> tuple[list[Token], list[str]]:
-        return parser().parse(self._tail, {"references": dict(env["references"])}), self._tail.split("\n")
 
     def _freeze_above(
         self, tokens: list[Token], boundary: tuple[int, int], lines: list[str], references: dict[str, Any]
@@ -204,6 +201,17 @@ class MarkdownStream:
         if last.type == "paragraph_close" and is_all and len(tokens) == 3 and self.live:
             return GrowingParagraph.start(self._tail, self.live[-1], self.base, env)
         return None
+
+
+def _below(tokens: list[Token], index: int, line: int) -> list[Token]:
+    """The tokens from a boundary on, as reading the source from there would give them."""
+    rest = tokens[index:]
+    if rest[0].type == "list_item_open":
+        rest.insert(0, next(token for token in reversed(tokens[:index]) if token.level == 0))
+    for token in rest:
+        if token.map:
+            token.map = [max(0, token.map[0] - line), token.map[1] - line]
+    return rest
 
 
 def _is_decided(lines: list[str], line: int) -> bool:

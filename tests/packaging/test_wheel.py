@@ -116,8 +116,8 @@ def test_an_unpacked_wheel_runs_where_a_project_has_the_same_names(
 
 
 def test_the_checkout_runs_as_a_module(hostile: Path, env: dict[str, str]):
-    del env["PYTHONPATH"]
-    assert run(sys.executable, "-P", "-m", "app", "--version", cwd=ROOT, env=env) == f"bayou {VERSION}\n"
+    env["PYTHONPATH"] = str(ROOT)
+    assert run(sys.executable, "-P", "-m", "app", "--version", cwd=hostile, env=env) == f"bayou {VERSION}\n"
 
 
 @INSTALLS

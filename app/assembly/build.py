@@ -53,10 +53,18 @@ class Assembled(msgspec.Struct, kw_only=True):
 
 
 def assemble(
-    options: Options, paths: Paths, env: Mapping[str, str] = os.environ, *, log: SessionLog | None = None
+    options: Options,
+    paths: Paths,
+    env: Mapping[str, str] = os.environ,
+    *,
+    log: SessionLog | None = None,
+    can_ask: bool = False,
 ) -> Assembled:
-    """Raises `UsageError` or `SessionError` when what was asked for cannot be had."""
-    loaded, trust = _settings(options, paths)
+    """Raises `UsageError` or `SessionError` when what was asked for cannot be had.
+
+    `can_ask`: there is a person who can be asked whether the project is trusted.
+    """
+    loaded, trust = _settings(options, paths, can_ask)
     settings = loaded.settings
     places = _places(options, settings, paths)
     catalogue = Catalogue.load(paths.agent_dir, env=env)
@@ -114,10 +122,12 @@ def assemble(
     )
 
 
-def _settings(options: Options, paths: Paths) -> tuple[LoadedSettings, Decision]:
+def _settings(options: Options, paths: Paths, can_ask: bool) -> tuple[LoadedSettings, Decision]:
     own = load_settings(paths, is_trusted=False)
     flag = True if options.approve else False if options.no_approve else None
-    trust = decide(paths, flag=flag, default=own.settings.interaction.default_project_trust)
+    trust = decide(
+        paths, flag=flag, default=own.settings.interaction.default_project_trust, can_ask=can_ask
+    )
     return (load_settings(paths, is_trusted=True), trust) if trust.is_trusted else (own, trust)
 
 

@@ -23,11 +23,14 @@ from app.assembly.extending import Extended
 from app.engine.session import Session
 from app.tui import bars, look
 from app.tui.choosing import Choosing
+from app.tui.completing import popup_for
 from app.tui.drafts import Drafts
 from app.tui.keymap import read_keymap
 from app.tui.presenter import Presenter
 from app.tui.sending import Sending
 from app.tui.slash import EXPECTED
+from app.tui.tree import SessionTree
+from app.tui.trusting import ask_trust
 from app.values.content import Image, text_of
 from app.values.events import (
     AgentSettled,
@@ -43,6 +46,7 @@ from app.values.events import (
     ToolExecutionStart,
 )
 from widgets.editor.prompt import PromptEditor
+from widgets.screens.tree import TreeScreen
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.queue import Kind, QueuedRow, QueueView
@@ -114,6 +118,7 @@ class BayouApp(App[int]):
         self.presenter = Presenter(self.session, self.transcript, self._note_event, clock)
         self.drafts = Drafts(self.session)
         self.choosing = Choosing(self)
+        self.session_tree = SessionTree(self)
         self.sending = Sending(self)
         self.extended: Extended | None = None
         self._extend = extend
@@ -132,6 +137,7 @@ class BayouApp(App[int]):
         yield self.header
         yield self.transcript
         yield self.queue_view
+        yield popup_for(self)
         yield self.editor
         yield self.footer
 
@@ -177,6 +183,8 @@ class BayouApp(App[int]):
         if self._extend is not None:
             self.extended = await self._extend(self)
         self.warm_up()
+        if self.assembled.trust.needs_answer:
+            await ask_trust(self)
         if self._opens_sessions:
             await self._chosen(self.choosing.session())
         await self._send_first()
@@ -341,7 +349,11 @@ class BayouApp(App[int]):
         self.spawn(self._chosen(self.choosing.action()))
 
     def action_tree(self) -> None:
-        self.spawn(self._chosen(self.choosing.tree()))
+        self.spawn(self._chosen(self.session_tree.open()))
+
+    @on(TreeScreen.ActionRequested)
+    def _act_in_tree(self, message: TreeScreen.ActionRequested) -> None:
+        self.spawn(self._chosen(self.session_tree.act(message)))
 
     async def _chosen(self, work: Awaitable[None]) -> None:
         try:

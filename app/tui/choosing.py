@@ -1,7 +1,6 @@
 """The pickers of the full-screen face: what each shows, and what a choice does. Rows are made in `pickers`."""
 
 import asyncio
-import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from app.engine.commands.base import CommandError
 from app.engine.commands.places import EntryParams
 from app.engine.commands.places import fork as fork_session
-from app.engine.summariser import SummaryFailed
 from app.sessions.library import list_sessions, rename_session, threads
 from app.sessions.trash import delete_session
 from app.tui import pickers
@@ -18,7 +16,6 @@ from app.values.messages import now_ms
 from app.values.models import thinking_level
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import Picked, PickerAction, PickerScreen
-from widgets.screens.preview import PreviewText, preview_of
 
 if TYPE_CHECKING:
     from app.tui.app import BayouApp
@@ -101,75 +98,6 @@ class Choosing:
         if picked is not None:
             data = await fork_session(self._app.session, EntryParams(entry_id=picked.row.id))
             self._app.editor.set_text(data.get("text") or "")
-
-    async def tree(self) -> None:
-        """The session tree: go to an entry, label it, fork there, merge a branch in."""
-        session = self._app.session
-        rows = pickers.tree_rows(session.log)
-        if not rows:
-            self._app.presenter.note("There is nothing in this session yet.")
-            return
-        actions = (
-            PickerAction(id="label", keys="ctrl+l", label="label as typed"),
-            PickerAction(id="fork", keys="ctrl+f", label="fork"),
-            PickerAction(id="merge", keys="ctrl+e", label="merge its summary in"),
-            PickerAction(id="copy", keys="ctrl+y", label="copy"),
-        )
-        picked = await self.pick(
-            "Session tree",
-            rows,
-            actions,
-            order="given",
-            is_full_height=True,
-            current=session.log.leaf_id or "",
-            choose="go there",
-            preview=self._preview,
-        )
-        if picked is not None:
-            await self._in_tree(picked)
-
-    async def _in_tree(self, picked: Picked) -> None:
-        session, entry_id = self._app.session, picked.row.id
-        match picked.action:
-            case "label":
-                session.log.set_label(entry_id, picked.query or None)
-            case "fork":
-                data = await fork_session(session, EntryParams(entry_id=entry_id))
-                self._app.editor.set_text(data.get("text") or "")
-            case "merge":
-                await self._told(session.merge(entry_id))
-            case "copy":
-                self._app.copy(self._text_of(entry_id), "entry")
-            case _:
-                await self._go_to(entry_id)
-
-    async def _go_to(self, entry_id: str) -> None:
-        session = self._app.session
-        summarise, instructions = False, None
-        if entry_id != session.log.leaf_id and not self._app.assembled.settings.branch_summary.skip_prompt:
-            how = await self.select(
-                "Leave this branch", ("without a summary", "with a summary of it in the new place")
-            )
-            if how is None:
-                return
-            summarise = how.startswith("with a")
-        text = await self._told(session.go_to(entry_id, summarise=summarise, instructions=instructions))
-        if text:
-            self._app.editor.set_text(text)
-
-    async def _told(self, work: Any) -> Any:
-        with contextlib.suppress(asyncio.CancelledError):
-            try:
-                return await work
-            except SummaryFailed as problem:
-                raise CommandError(str(problem)) from None
-        return None
-
-    def _preview(self, row: ListRow) -> PreviewText:
-        return preview_of(row.title, self._text_of(row.id))
-
-    def _text_of(self, entry_id: str) -> str:
-        return pickers.entry_text(self._app.session.log.entry(entry_id))
 
     async def theme(self) -> None:
         names = self._app.assembled.themes.names

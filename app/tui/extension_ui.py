@@ -11,6 +11,7 @@ from textual.widgets import Static
 from app.extensions.ports import Level, Placement
 from app.extensions.views import View, view_text
 from app.tui.dialogs import ask_text
+from widgets.screens.dialogs import ConfirmScreen, TextScreen
 from widgets.status.segments import Segment
 from widgets.transcript.blocks import NoteKind
 
@@ -33,15 +34,14 @@ class ScreenUi:
         return await _within(timeout, self._app.choosing.select(title, options), None)
 
     async def confirm(self, title: str, message: str = "", *, timeout: float | None = None) -> bool:
-        question = f"{title}: {message}" if message else title
-        answer = await _within(timeout, self._app.choosing.select(question, ("Yes", "No")), None)
-        return answer == "Yes"
+        screen = ConfirmScreen(title, message)
+        return await _within(timeout, self._app.choosing.ask(screen), None) is True
 
     async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
         return await _within(timeout, ask_text(self._app, title, placeholder=placeholder), None)
 
     async def editor(self, title: str, prefill: str = "") -> str | None:
-        return await ask_text(self._app, title, prefill=prefill)
+        return await self._app.choosing.ask(TextScreen(title, prefill=prefill))
 
     async def custom(self, make: Callable[..., Any], *, overlay: bool = False) -> Any:
         made = make(self._app)

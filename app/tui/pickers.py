@@ -90,32 +90,6 @@ def prompt_rows(log: SessionLog) -> list[ListRow]:
     ]
 
 
-def tree_rows(log: SessionLog) -> list[ListRow]:
-    """Every entry that people care about, below its parent; a branch is set in where it begins."""
-    active = {entry.id for entry in log.path_to()}
-    rows: list[ListRow] = []
-    stack = [(entry, 0) for entry in reversed(log.children(None))]
-    while stack:
-        entry, depth = stack.pop()
-        children = log.children(entry.id)
-        is_fork = len(children) > 1
-        title = entry_title(entry)
-        if title is not None:
-            label = log.label(entry.id)
-            rows.append(
-                ListRow(
-                    id=entry.id,
-                    prefix=("• " if entry.id in active else "  ") + "│ " * min(depth, 8),
-                    title=title,
-                    badges=(Badge(text=label, tone="accent"),) if label else (),
-                    tone="text" if entry.id in active else "muted",
-                    is_checked=entry.id == log.leaf_id,
-                )
-            )
-        stack += [(child, depth + 1 if is_fork else depth) for child in reversed(children)]
-    return rows
-
-
 def entry_title(entry: Entry) -> str | None:
     """None for what the tree does not show."""
     match entry:

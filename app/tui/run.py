@@ -25,7 +25,7 @@ from widgets.terminal_output import OutputDiff
 
 def run_tui(options: Options, paths: Paths) -> int:
     try:
-        assembled = assemble(options, paths)
+        assembled = assemble(options, paths, can_ask=True)
     except SessionError as problem:
         sys.stderr.write(f"bayou: {problem}\n")
         return 1

@@ -16,6 +16,7 @@ from app.engine.summariser import SummaryFailed
 from app.providers.select import ModelNotFound, select_model
 from app.sessions.errors import SessionError
 from app.tui.login import login, logout
+from app.tui.trusting import ask_trust
 from app.values.models import THINKING_LEVELS, thinking_level
 from widgets.transcript.blocks import NoteKind
 
@@ -113,7 +114,7 @@ async def _clone(app: "BayouApp", argument: str) -> None:
 
 
 async def _tree(app: "BayouApp", argument: str) -> None:
-    await app.choosing.tree()
+    await app.session_tree.open()
 
 
 async def _fork(app: "BayouApp", argument: str) -> None:
@@ -138,6 +139,10 @@ async def _export(app: "BayouApp", argument: str) -> None:
     except OSError as problem:
         raise CommandError(f"{problem.filename or argument}: {problem.strerror or problem}") from None
     app.presenter.note(f"Written: {written}")
+
+
+async def _trust(app: "BayouApp", argument: str) -> None:
+    await ask_trust(app)
 
 
 async def _login(app: "BayouApp", argument: str) -> None:
@@ -213,6 +218,7 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand(name="copy", help="copy the last answer", run=_copy),
     SlashCommand(name="export", hint="[file]", help="write the session as HTML, .md or .jsonl", run=_export),
     SlashCommand(name="theme", hint="[name]", help="choose a theme", run=_theme),
+    SlashCommand(name="trust", help="whether this folder's own parts are used", run=_trust),
     SlashCommand(name="login", hint="[provider]", help="connect a provider: key or account", run=_login),
     SlashCommand(name="logout", hint="[provider]", help="forget a stored key", run=_logout),
     SlashCommand(name="reload", help="read context files, skills, prompts, extensions again", run=_reload),

@@ -1,0 +1,113 @@
+"""What the editor completes: commands with their arguments, files, symbols of mapped files, extensions' suggestions."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING
+
+from app.tui.actions import command_names
+from app.tui.slash import COMMANDS
+from widgets.completion.commands import CommandCompletions, CommandRow
+from widgets.completion.fileindex import FileIndex
+from widgets.completion.files import FileCompletions, PathCompletions, SymbolRow
+from widgets.completion.popup import CompletionPopup
+from widgets.completion.source import CompletionRequest, Completions, Suggestion
+
+if TYPE_CHECKING:
+    from app.tui.app import BayouApp
+
+_MODELS_SHOWN = 200
+
+
+def popup_for(app: "BayouApp") -> CompletionPopup:
+    """The completion list of the application's editor."""
+    index = FileIndex(app.session.cwd)
+
+    async def symbols(path: str) -> Sequence[SymbolRow]:
+        from tools.filemap.map import map_file_async  # noqa: PLC0415  (the mapper is loaded when it is asked for)
+
+        try:
+            outline = await map_file_async(app.session.cwd / path)
+        except OSError:
+            return ()
+        return [
+            SymbolRow(name=symbol.name, kind=symbol.kind, first_line=symbol.start_line)
+            for symbol in outline.symbols
+        ]
+
+    sources = (
+        CommandCompletions(lambda: _command_rows(app)),
+        FileCompletions(index, symbols=symbols),
+        PathCompletions(lambda: app.session.cwd),
+        _ExtensionCompletions(app),
+    )
+    most = app.assembled.settings.editor.autocomplete_max_visible
+    return CompletionPopup(app.editor, sources, most_rows=most, id="completion")
+
+
+def _command_rows(app: "BayouApp") -> list[CommandRow]:
+    hints = {command.name: command.hint for command in COMMANDS}
+    return [
+        CommandRow(
+            name=name,
+            description=text,
+            argument_hint=hints.get(name, ""),
+            needs_argument=bool(hints.get(name)) and not hints[name].startswith("["),
+            arguments=_ARGUMENTS[name](app) if name in _ARGUMENTS else None,
+        )
+        for name, text in command_names(app)
+    ]
+
+
+def _models(app: "BayouApp"):
+    def suggest(typed: str) -> list[Suggestion]:
+        models = app.session.choice.available()[:_MODELS_SHOWN]
+        return [Suggestion(text=model.key, detail=model.name, kind="argument") for model in models]
+
+    return suggest
+
+
+def _levels(app: "BayouApp"):
+    return lambda typed: [Suggestion(text=level, kind="argument") for level in app.session.choice.levels]
+
+
+def _themes(app: "BayouApp"):
+    return lambda typed: [Suggestion(text=name, kind="argument") for name in app.assembled.themes.names]
+
+
+def _providers(app: "BayouApp"):
+    return lambda typed: [
+        Suggestion(text=name, kind="argument") for name in app.session.choice.catalogue.providers
+    ]
+
+
+_ARGUMENTS = {
+    "model": _models,
+    "thinking": _levels,
+    "theme": _themes,
+    "login": _providers,
+    "logout": _providers,
+}
+
+
+class _ExtensionCompletions:
+    """What extensions suggest, where nobody else does."""
+
+    def __init__(self, app: "BayouApp") -> None:
+        self._app = app
+
+    def accepts(self, request: CompletionRequest) -> bool:
+        extended = self._app.extended
+        return extended is not None and any(extension.completers for extension in extended.extensions.loaded)
+
+    async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
+        if self._app.extended is None:
+            return
+        found = await self._app.extended.wiring.catalogue.complete(request.line, request.column)
+        word = request.before.rsplit(" ", 1)[-1]
+        yield Completions(
+            start=request.column - len(word),
+            end=request.column,
+            items=tuple(
+                Suggestion(text=item.value, label=item.label, detail=item.description) for item in found
+            ),
+            query=word,
+        )

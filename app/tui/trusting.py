@@ -1,0 +1,39 @@
+"""Asking whether a project's own settings, extensions and commands may be used: exactly what would come into force."""
+
+from typing import TYPE_CHECKING
+
+from app.resources.files import FileFault
+from app.resources.trust import question_for, remember
+from widgets.lists.rows import ListRow
+from widgets.screens.dialogs import QuestionScreen
+from widgets.transcript.blocks import NoteKind
+
+if TYPE_CHECKING:
+    from app.tui.app import BayouApp
+
+_ANSWERS = (
+    ListRow(id="yes", title="Trust this folder"),
+    ListRow(id="no", title="Do not trust it"),
+    ListRow(id="later", title="Decide later"),
+)
+
+
+async def ask_trust(app: "BayouApp") -> None:
+    """The answer is kept for the folder and counts from the next start."""
+    paths = app.assembled.prompt.paths
+    question = question_for(paths.cwd)
+    if question.is_empty:
+        app.presenter.note("This folder has nothing of its own that bayou would run or use.")
+        return
+    listed = "\n".join(f"{item.kind}  {item.path}  {item.detail}".rstrip() for item in question.items)
+    text = f"{paths.cwd} brings along:\n\n{listed}"
+    chosen: ListRow | None = await app.choosing.ask(QuestionScreen("Trust this project?", text, _ANSWERS))
+    if chosen is None or chosen.id == "later":
+        return
+    try:
+        remember(paths, question, is_trusted=chosen.id == "yes")
+    except FileFault as problem:
+        app.presenter.note(str(problem), NoteKind.ERROR)
+        return
+    word = "is trusted" if chosen.id == "yes" else "is not trusted"
+    app.presenter.note(f"This folder {word}. That counts from the next start of bayou.")

@@ -1,0 +1,324 @@
+"""The session tree: every branch of a conversation, beside a preview of the entry under the cursor.
+
+What going somewhere, forking or merging means is the application's business; here it is only chosen. Letters are
+keys, so `/` begins a search.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Literal
+
+import msgspec
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical
+from textual.message import Message
+
+from widgets.editor.line_input import LineInput
+from widgets.fuzzy import Query
+from widgets.lists.filtering import Shown
+from widgets.lists.tree import FILTER_NAMES, FILTERS, Tree, TreeEntry, TreeFilter, TreeLine
+from widgets.lists.view import RowList
+from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
+from widgets.screens.picker import WIDE, SheetScreen
+from widgets.screens.preview import Preview, PreviewText
+
+HINTS = (
+    KeyHint("enter", "go there", 10),
+    KeyHint("f", "fork", 8),
+    KeyHint("c", "clone", 5),
+    KeyHint("m", "merge", 5),
+    KeyHint("d", "compare", 5),
+    KeyHint("L", "label", 6),
+    KeyHint("y", "copy", 3),
+    KeyHint("/", "search", 8),
+    KeyHint("h/l", "fold", 4),
+    KeyHint("[/]", "branches", 4),
+    KeyHint("o", "filter", 6),
+    KeyHint("escape", "close", 9),
+)
+SEARCHING = (
+    KeyHint("enter", "to the list", 9),
+    KeyHint("↑/↓", "move", 7),
+    KeyHint("escape", "end the search", 8),
+)
+
+
+class TreeChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """How the tree was left."""
+
+    action: Literal["go", "fork", "clone", "merge"]
+    entry_id: str
+
+
+def _key(id_: str, keys: str, action: str, description: str) -> Binding:
+    return Binding(keys, action, description, show=False, id=id_)
+
+
+class TreeScreen(SheetScreen[TreeChoice | None]):
+    AUTO_FOCUS: ClassVar[str | None] = ""  # keys are letters until a search is begun
+    BINDINGS: ClassVar[list[BindingType]] = [
+        _key("tui.select.confirm", "enter", "enter", "Go there"),
+        _key("tui.select.up", "up", "move(-1)", "Up"),
+        _key("tui.select.down", "down", "move(1)", "Down"),
+        _key("app.tree.up", "k", "move(-1)", "Up"),
+        _key("app.tree.down", "j", "move(1)", "Down"),
+        _key("tui.select.pageUp", "pageup", "page(-1)", "Page up"),
+        _key("tui.select.pageDown", "pagedown", "page(1)", "Page down"),
+        _key("tui.select.first", "home,g", "edge(False)", "First"),
+        _key("tui.select.last", "end,G", "edge(True)", "Last"),
+        _key("app.tree.foldOrUp", "ctrl+left,alt+left,left,h", "fold", "Fold, or to the parent"),
+        _key("app.tree.unfoldOrDown", "ctrl+right,alt+right,right,l", "unfold", "Unfold, or down"),
+        _key("app.tree.nextBranch", "right_square_bracket,n", "branch(1)", "Next branch"),
+        _key("app.tree.previousBranch", "left_square_bracket,N", "branch(-1)", "Previous branch"),
+        _key("app.tree.nextSibling", "J,shift+down", "sibling(1)", "Next sibling"),
+        _key("app.tree.previousSibling", "K,shift+up", "sibling(-1)", "Previous sibling"),
+        _key("app.tree.parent", "p", "parent", "Parent"),
+        _key("app.tree.here", "full_stop", "here", "Where the session stands"),
+        _key("app.tree.search", "slash", "search", "Search"),
+        _key("app.tree.fork", "f", "leave('fork')", "Fork into a new session"),
+        _key("app.tree.clone", "c", "leave('clone')", "Clone this branch"),
+        _key("app.tree.merge", "m", "leave('merge')", "Merge a summary of this branch into the current one"),
+        _key("app.tree.compare", "d", "compare", "Compare with another branch"),
+        _key("app.tree.editLabel", "L", "ask('label')", "Label"),
+        _key("app.message.copy", "y,ctrl+x", "ask('copy')", "Copy"),
+        _key("app.tree.toggleLabelTimestamp", "T", "times", "Show times"),
+        _key("app.tree.filter.cycleForward", "ctrl+o,o", "cycle(1)", "Next filter"),
+        _key("app.tree.filter.cycleBackward", "ctrl+shift+o,O", "cycle(-1)", "Previous filter"),
+        _key("app.tree.filter.default", "ctrl+d,1", "filter('default')", "Default filter"),
+        _key("app.tree.filter.noTools", "ctrl+t,2", "filter('no-tools')", "No tools"),
+        _key("app.tree.filter.userOnly", "ctrl+u,3", "filter('user-only')", "Prompts only"),
+        _key("app.tree.filter.labeledOnly", "ctrl+l,4", "filter('labeled-only')", "Labelled only"),
+        _key("app.tree.filter.all", "ctrl+a,5", "filter('all')", "Everything"),
+    ]
+
+    class ActionRequested(Message):
+        """Label, copy or compare; the tree stays. Answer a label with `show_entries`."""
+
+        def __init__(self, screen: "TreeScreen", action: str, entry_id: str, other_id: str = "") -> None:
+            super().__init__()
+            self.screen = screen
+            self.action = action
+            self.entry_id = entry_id
+            self.other_id = other_id
+
+    def __init__(
+        self,
+        entries: Sequence[TreeEntry],
+        *,
+        leaf: str | None = None,
+        preview: Callable[[str], PreviewText] | None = None,
+        filter: TreeFilter = "default",
+        id: str | None = None,
+    ) -> None:
+        super().__init__(id=id)
+        self.tree_of = Tree(entries, leaf)
+        self.filter: TreeFilter = filter
+        self._preview = preview
+        self._folded: frozenset[str] = frozenset()
+        self._lines: list[TreeLine] = []
+        self._shows_time = False
+        self._compared = ""
+        self._remark = ""
+        self.add_class("full-height")
+
+    # -- verbs ---------------------------------------------------------------------------------------------
+
+    @property
+    def entry_id(self) -> str:
+        row = self.query_one(RowList).current
+        return row.id if row else ""
+
+    def show_entries(self, entries: Sequence[TreeEntry], leaf: str | None = None) -> None:
+        """Other entries (a label was set); cursor, filter and folds stay."""
+        self.tree_of = Tree(entries, leaf or self.tree_of.leaf)
+        self._apply()
+
+    def show_note(self, text: str) -> None:
+        self._remark = text
+        self._tell()
+
+    # -- screen --------------------------------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="sheet"):
+            yield RuleTitle("Session tree", id="title")
+            yield LineInput(placeholder="all words, or re:expression", mark="/ ", id="filter")
+            with Container(id="body"):
+                yield RowList(empty="no entries here; o shows others", id="rows")
+                yield Preview(id="preview")
+            yield KeyHints(HINTS, id="keys")
+
+    def on_mount(self) -> None:
+        self.query_one("#filter").display = False
+        self.set_focus(None)
+        self._fit()
+        self._apply(self.tree_of.leaf or (self.tree_of.entries[-1].id if self.tree_of.entries else ""))
+
+    def on_resize(self) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        size = self.app.size
+        self.set_class(self._preview is not None and size.width >= WIDE, "beside")
+        self.set_class(self._preview is not None and size.width < WIDE and size.height >= 20, "below")
+
+    def _apply(self, keep: str = "") -> None:
+        query = self.query_one("#filter", LineInput).text
+        keep = keep or self.entry_id
+        self._lines = self.tree_of.lines(self.filter, query, self._folded)
+        rows = self.tree_of.rows(self._lines, shows_time=self._shows_time)
+        keep = self._nearest(keep, {row.id for row in rows})
+        self.query_one(RowList).show([Shown(row) for row in rows], query=query, keep=keep)
+        self._tell()
+
+    def _nearest(self, entry_id: str, shown: set[str]) -> str:
+        """The entry, or the nearest above it that shows."""
+        at: str | None = entry_id
+        while at and at not in shown:
+            entry = self.tree_of.by_id.get(at)
+            at = entry.parent if entry else None
+        return at or ""
+
+    def _tell(self) -> None:
+        problem = Query(self.query_one("#filter", LineInput).text).problem
+        compared = "d on another entry compares" if self._compared else ""
+        count = f"{len(self._lines):,} of {len(self.tree_of.entries):,}"
+        note = " · ".join(filter(None, (problem, self._remark, compared, FILTER_NAMES[self.filter], count)))
+        self.query_one(RuleTitle).show(note=note)
+
+    def on_line_input_changed(self, event: LineInput.Changed) -> None:
+        event.stop()
+        self._apply()
+
+    def on_row_list_moved(self, event: RowList.Moved) -> None:
+        event.stop()
+        if self._preview is not None:
+            self.query_one(Preview).show(self._preview(event.row.id) if event.row else PreviewText())
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        event.stop()
+        self.action_leave("go")
+
+    # -- actions -------------------------------------------------------------------------------------------
+
+    @property
+    def _list(self) -> RowList:
+        return self.query_one(RowList)
+
+    def action_move(self, delta: int) -> None:
+        self._list.action_move(delta)
+
+    def action_page(self, direction: int) -> None:
+        self._list.action_page(direction)
+
+    def action_edge(self, is_end: bool) -> None:
+        self._list.action_edge(is_end)
+
+    def action_enter(self) -> None:
+        if self.focused is not None:  # the search is done, its result stays
+            self.set_focus(None)
+            self.query_one(KeyHints).show(HINTS)
+        else:
+            self.action_leave("go")
+
+    def action_leave(self, action: Literal["go", "fork", "clone", "merge"]) -> None:
+        if self.entry_id:
+            self.dismiss(TreeChoice(action=action, entry_id=self.entry_id))
+
+    def action_ask(self, action: str) -> None:
+        if self.entry_id:
+            self.post_message(self.ActionRequested(self, action, self.entry_id))
+
+    def action_compare(self) -> None:
+        if not self.entry_id:
+            return
+        if self._compared and self._compared != self.entry_id:
+            self.post_message(self.ActionRequested(self, "compare", self._compared, self.entry_id))
+            self._compared = ""
+        else:
+            self._compared = "" if self._compared else self.entry_id
+        self._tell()
+
+    def action_search(self) -> None:
+        line = self.query_one("#filter", LineInput)
+        line.display = True
+        line.focus()
+        self.query_one(KeyHints).show(SEARCHING)
+
+    def action_cancel(self) -> None:
+        line = self.query_one("#filter", LineInput)
+        if line.display:
+            line.display = False
+            self.set_focus(None)
+            line.set_text("")
+            self._apply()
+            self.query_one(KeyHints).show(HINTS)
+        else:
+            self.dismiss(None)
+
+    def action_filter(self, kind: TreeFilter) -> None:
+        self.filter = kind
+        self._apply()
+
+    def action_cycle(self, delta: int) -> None:
+        self.action_filter(FILTERS[(FILTERS.index(self.filter) + delta) % len(FILTERS)])
+
+    def action_times(self) -> None:
+        self._shows_time = not self._shows_time
+        self._apply()
+
+    def action_fold(self) -> None:
+        """Fold what hangs on this entry; on a folded or bare one, go to where its branch begins."""
+        at = self._list.index
+        if not self._lines:
+            return
+        line = self._lines[at]
+        has_below = at + 1 < len(self._lines) and self._lines[at + 1].parent == at
+        if has_below and not line.is_folded and (line.is_branch or line.parent < 0):
+            self._folded |= {line.entry.id}
+            self._apply()
+        else:
+            self._list.move_to(self._branch_start(at))
+
+    def action_unfold(self) -> None:
+        if self.entry_id in self._folded:
+            self._folded -= {self.entry_id}
+            self._apply()
+        else:
+            self._list.action_move(1)
+
+    def _branch_start(self, at: int) -> int:
+        place = self._lines[at].parent
+        while place > 0 and not self._lines[place].is_branch:
+            place = self._lines[place].parent
+        return max(0, place)
+
+    def action_branch(self, delta: int) -> None:
+        at = self._list.index + delta
+        while 0 <= at < len(self._lines):
+            if self._lines[at].is_branch:
+                self._list.move_to(at)
+                return
+            at += delta
+
+    def action_sibling(self, delta: int) -> None:
+        if not self._lines:
+            return
+        start = at = self._list.index
+        while at > 0 and not self._lines[at].is_branch:
+            at = self._lines[at].parent
+        parent = self._lines[at].parent if at >= 0 else -1
+        places = [place for place, line in enumerate(self._lines) if line.is_branch and line.parent == parent]
+        wanted = [place for place in places if (place > at if delta > 0 else place < at)]
+        if wanted:
+            self._list.move_to(wanted[0] if delta > 0 else wanted[-1])
+        else:
+            self._list.move_to(start)
+
+    def action_parent(self) -> None:
+        if self._lines and self._lines[self._list.index].parent >= 0:
+            self._list.move_to(self._lines[self._list.index].parent)
+
+    def action_here(self) -> None:
+        if self.tree_of.leaf:
+            self._list.move_to_id(self.tree_of.leaf)

@@ -13,109 +13,24 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("TEXTUAL_FPS", "120")  # read when Textual is imported; bayou sets it too
 
 from textual._compositor import ChopsUpdate, CompositorUpdate
-from textual.app import App, ComposeResult
 from textual.widgets import Input
 
 from bench.table import Row
 from bench.transcript_corpus import conversation, hard_replies, markdown
-from widgets.terminal_output import OutputDiff
-from widgets.transcript.view import Transcript
+from bench.transcript_stage import Stage, best, cpu, stage, stream_deltas
 
 STYLES = Path(__file__).parent.parent / "styles" / "transcript.tcss"
 SMALL, LARGE = 10, 5_000
 SECONDS = 4.0
 """Of a stream in real time, per subject."""
 CHUNK = 12
-
-
-class Stage(App[None]):
-    """A transcript above a line of input, encoding what it paints."""
-
-    CSS_PATH = STYLES
-    CSS = "Input { dock: bottom; }"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.output = OutputDiff(self)
-        self.painted: Callable[[], None] | None = None
-
-    def compose(self) -> ComposeResult:
-        yield Transcript()
-        yield Input()
-
-    def on_mount(self) -> None:
-        line = self.query_one(Input)
-        line.cursor_blink = False
-        line.focus()
-
-    def _display(self, screen: Any, renderable: Any) -> None:
-        if isinstance(renderable, CompositorUpdate) and not self._batch_count:
-            self.output.encode(renderable, self.console)  # type: ignore[arg-type]
-            if self.painted is not None:
-                self.painted()
-        super()._display(screen, renderable)  # type: ignore[arg-type]
-
-    @property
-    def transcript(self) -> Transcript:
-        return self.query_one(Transcript)
-
-    def paint(self, *, everything: bool = False) -> None:
-        """Paint what is dirty now, as the screen's timer would."""
-        transcript = self.transcript
-        compositor = self.screen._compositor
-        widgets = [transcript, transcript.vertical_scrollbar]
-        compositor.update_widgets({widget for widget in widgets if widget._dirty_regions})
-        self.screen._dirty_widgets.clear()
-        if everything:
-            transcript.repaint()
-            compositor.update_widgets({transcript})
-        update = compositor.render_update()
-        if update is not None:
-            self.output.encode(update, self.console)  # type: ignore[arg-type]
-
-
-@asynccontextmanager
-async def stage(count: int) -> AsyncIterator[Stage]:
-    app = Stage()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pilot.pause()
-        if count:
-            app.transcript.replace_all(conversation(count))
-            await pilot.pause()
-        gc.collect()
-        gc.freeze()
-        yield app
-
-
-def cpu(work: Callable[[], object]) -> float:
-    began = time.process_time()
-    work()
-    return time.process_time() - began
-
-
-def best(values: list[float]) -> float:
-    return min(values)
-
-
-def stream_deltas(app: Stage, name: str, source: str, deltas: int, at: int = 0) -> float:
-    """CPU of deltas of 38 characters, four a frame."""
-
-    def work() -> None:
-        for number in range(at, at + deltas, 4):
-            for index in range(number, number + 4):
-                app.transcript.append_text(name, source[index * 38 : index * 38 + 38])
-            app.transcript.flush()
-            app.paint()
-
-    return cpu(work)
 
 
 async def _scaling() -> Iterator[Row]:

@@ -22,7 +22,7 @@ def _own_folder() -> str:
     here = os.path.dirname(os.path.abspath(__file__))
     if os.path.basename(here) == "app":
         return os.path.dirname(here)
-    if os.path.isdir(os.path.join(here, "app")):
+    if os.path.isfile(os.path.join(here, "app", "version.py")):
         return here
     folders = [entry for entry in sys.path if os.path.isfile(os.path.join(entry, "app", "launcher.py"))]
     return folders[-1] if folders else here

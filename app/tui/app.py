@@ -4,7 +4,6 @@ What the transcript shows is `presenter`'s business, what commands do `slash`'s.
 """
 
 import asyncio
-import gc
 import math
 import os
 import time
@@ -17,7 +16,6 @@ from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 
-from app.agent.queues import Queued
 from app.assembly.build import Assembled
 from app.assembly.extending import Extended
 from app.engine.session import Session
@@ -25,13 +23,13 @@ from app.tui import bars, look
 from app.tui.choosing import Choosing
 from app.tui.completing import popup_for
 from app.tui.drafts import Drafts
-from app.tui.keymap import read_keymap
+from app.tui.opening import Opening, warm_up
 from app.tui.presenter import Presenter
 from app.tui.sending import Sending
 from app.tui.slash import EXPECTED
 from app.tui.tree import SessionTree
-from app.tui.trusting import ask_trust
-from app.values.content import Image, text_of
+from app.tui.waiting import Waiting
+from app.values.content import Image
 from app.values.events import (
     AgentSettled,
     AgentStart,
@@ -49,15 +47,14 @@ from widgets.editor.prompt import PromptEditor
 from widgets.screens.tree import TreeScreen
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
-from widgets.status.queue import Kind, QueuedRow, QueueView
+from widgets.status.queue import QueueView
 from widgets.status.segments import Segment
 from widgets.themes import variable_defaults
+from widgets.transcript import clipboard
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 
 DOUBLE_PRESS_SECONDS = 0.5
-Extend = Callable[["BayouApp"], Awaitable[Extended]]
-"""Loads the session's extensions for this face."""
 
 
 class BayouApp(App[int]):
@@ -92,15 +89,11 @@ class BayouApp(App[int]):
         self,
         assembled: Assembled,
         *,
-        first_prompts: tuple[str, ...] = (),
-        first_images: tuple[Image, ...] = (),
+        opening: Opening = Opening(),  # noqa: B008  (frozen)
         home: Path | None = None,
         env: Mapping[str, str] | None = None,
-        keymap_file: Path | None = None,
-        opens_sessions: bool = False,
         clock: Callable[[], float] = time.monotonic,
         css_path: list[Path] | None = None,
-        extend: Extend | None = None,
     ) -> None:
         super().__init__(css_path=[str(path) for path in css_path or ()])
         self.assembled = assembled
@@ -108,8 +101,6 @@ class BayouApp(App[int]):
         self.clock = clock
         self.home = home or Path.home()
         self.env = os.environ if env is None else env
-        self._keymap_file = keymap_file
-        self._opens_sessions = opens_sessions
         self.transcript = Transcript(id="transcript", clock=clock)
         self.editor = PromptEditor(id="editor")
         self.header = StatusHeader(id="header")
@@ -120,16 +111,13 @@ class BayouApp(App[int]):
         self.choosing = Choosing(self)
         self.session_tree = SessionTree(self)
         self.sending = Sending(self)
+        self.waiting = Waiting(self)
         self.extended: Extended | None = None
-        self._extend = extend
         self._extension_status: dict[str, Segment] = {}
-        self._first_prompts = first_prompts
-        self._first_images = first_images
+        self.opening = opening
         self._activity = ""
         self._last_clear = -math.inf
         self._last_escape = -math.inf
-        self.tools_open = False
-        self._thinking_open = False
         self.is_ticking = False
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -153,52 +141,8 @@ class BayouApp(App[int]):
         return problem
 
     def on_mount(self) -> None:
-        problem = self.use_theme(self.assembled.theme)
-        if problem is not None:
-            self.presenter.note(problem, NoteKind.WARNING)
-            self.use_theme(look.DARK)
-        self.session.subscribe(self.presenter.show)
-        self.presenter.show_all()
-        for problem in (*self.assembled.problems, *self._use_keymap()):
-            self.presenter.note(problem, NoteKind.WARNING)
-        self.editor.focus()
-        if draft := self.drafts.restore():
-            self.editor.set_text(draft)
-        self.refresh_bars()
-        self.call_after_refresh(lambda: self.spawn(self._get_ready()))
-
-    def _use_keymap(self) -> tuple[str, ...]:
-        """A person's own keys; returns what is wrong with their file."""
-        if self._keymap_file is None:
-            return ()
-        groups = (self.BINDINGS, PromptEditor.BINDINGS, Transcript.BINDINGS, QueueView.BINDINGS)
-        keymap = read_keymap(self._keymap_file, groups)
-        self.set_keymap(keymap.keys)
-        return keymap.problems
-
-    async def _get_ready(self) -> None:
-        """After the first paint: extensions, the model's own parts, then what the command line asks."""
-        gc.freeze()
-        gc.enable()
-        if self._extend is not None:
-            self.extended = await self._extend(self)
-        self.warm_up()
-        if self.assembled.trust.needs_answer:
-            await ask_trust(self)
-        if self._opens_sessions:
-            await self._chosen(self.choosing.session())
-        await self._send_first()
-
-    def warm_up(self) -> None:
-        """Imports what the chosen model needs, beside the event loop, so that the first request waits for nothing."""
-        model, registry = self.session.choice.model, self.session.requests.registry
-        if model is not None:
-            self.spawn(asyncio.to_thread(registry.warm, model.api))
-
-    async def _send_first(self) -> None:
-        for index, prompt in enumerate(self._first_prompts):
-            await self.sending.prompt(prompt, self._first_images if index == 0 else ())
-            await self.session.wait_until_idle()
+        self.opening.begin(self)
+        self.call_after_refresh(lambda: self.spawn(self.opening.complete(self)))
 
     # What the person sends
 
@@ -239,10 +183,10 @@ class BayouApp(App[int]):
             case AgentSettled():
                 self.set_activity("")
             case QueueUpdate():
-                self._show_queue()
+                self.waiting.show()
                 self.drafts.save()
             case ModelChanged():
-                self.warm_up()
+                warm_up(self)
             case SessionReplaced():
                 self.drafts.session_replaced()
             case ToolExecutionStart():
@@ -257,12 +201,6 @@ class BayouApp(App[int]):
         self._activity = text
         self.editor.follows_up = self.session.is_running
         self.editor.set_border_state(thinking_level=self.session.choice.thinking, status=text)
-
-    def _show_queue(self) -> None:
-        queues = self.session.queues
-        rows = [_queued(message, "steer") for message in queues.waiting("steering")]
-        rows += [_queued(message, "followUp") for message in queues.waiting("follow_up")]
-        self.queue_view.show(rows)
 
     def _start_ticking(self) -> None:
         """Elapsed times move once a second while a tool runs, and nothing moves otherwise."""
@@ -295,7 +233,7 @@ class BayouApp(App[int]):
         if self.session.runner.countdown.is_running:
             self.session.runner.countdown.cancel()
         elif self.session.is_running or self.session.shell.is_running:
-            self._take_back_queue()
+            self.waiting.take_back()
             self.spawn(self.session.abort())
         elif self.editor.text.startswith("!"):
             self.editor.clear()
@@ -322,12 +260,10 @@ class BayouApp(App[int]):
             self.exit(0)
 
     def action_expand_tools(self) -> None:
-        self.tools_open = not self.tools_open
-        self.transcript.expand_tools(self.tools_open)
+        self.transcript.expand_tools(not self.transcript.tools_are_open)
 
     def action_toggle_thinking(self) -> None:
-        self._thinking_open = not self._thinking_open
-        self.transcript.expand_thinking(self._thinking_open)
+        self.transcript.expand_thinking(not self.transcript.thinking_is_open)
 
     def action_cycle_thinking(self) -> None:
         self.spawn(self._cycle(self.session.cycle_thinking()))
@@ -343,19 +279,19 @@ class BayouApp(App[int]):
             self.presenter.note("There is nothing else to choose from.")
 
     def action_choose_model(self) -> None:
-        self.spawn(self._chosen(self.choosing.model()))
+        self.spawn(self.chosen(self.choosing.model()))
 
     def action_palette(self) -> None:
-        self.spawn(self._chosen(self.choosing.action()))
+        self.spawn(self.chosen(self.choosing.action()))
 
     def action_tree(self) -> None:
-        self.spawn(self._chosen(self.session_tree.open()))
+        self.spawn(self.chosen(self.session_tree.open()))
 
     @on(TreeScreen.ActionRequested)
     def _act_in_tree(self, message: TreeScreen.ActionRequested) -> None:
-        self.spawn(self._chosen(self.session_tree.act(message)))
+        self.spawn(self.chosen(self.session_tree.act(message)))
 
-    async def _chosen(self, work: Awaitable[None]) -> None:
+    async def chosen(self, work: Awaitable[None]) -> None:
         try:
             await work
         except EXPECTED as problem:
@@ -375,8 +311,14 @@ class BayouApp(App[int]):
         self.copy(message.text, message.what)
 
     def copy(self, text: str, what: str) -> None:
-        self.copy_to_clipboard(text)
-        self.notify(f"Sent the {what} to the terminal's clipboard", markup=False)
+        self.spawn(self._copy(text, what))
+
+    async def _copy(self, text: str, what: str) -> None:
+        """A native tool may take its time, so it runs beside the event loop."""
+        write = self._driver.write if self._driver is not None else None
+        fallback = self.assembled.prompt.paths.cache_dir / "clipboard.txt"
+        copied = await asyncio.to_thread(clipboard.copy, text, write, fallback=fallback)
+        self.notify(f"{copied.words}: {what}", markup=False)
 
     @on(Transcript.SymbolChosen)
     def _symbol_chosen(self, message: Transcript.SymbolChosen) -> None:
@@ -402,13 +344,25 @@ class BayouApp(App[int]):
             self.editor.focus()
 
     def action_dequeue(self) -> None:
-        self._take_back_queue()
+        self.waiting.take_back()
 
-    def _take_back_queue(self) -> None:
-        steering, follow_ups = self.session.queues.clear()
-        texts = [*steering, *follow_ups]
-        if texts:
-            self.editor.set_text("\n\n".join([*texts, *([self.editor.text] if self.editor.text else [])]))
+    @on(QueueView.EditRequested)
+    def _edit_queued(self, message: QueueView.EditRequested) -> None:
+        match message:
+            case QueueView.RemoveRequested():
+                self.waiting.remove(message.row_id)
+            case QueueView.SwitchRequested():
+                self.waiting.switch(message.row_id)
+            case _:
+                self.waiting.edit(message.row_id)
+
+    @on(QueueView.MoveRequested)
+    def _move_queued(self, message: QueueView.MoveRequested) -> None:
+        self.waiting.move(message.row_id, message.delta)
+
+    @on(QueueView.Left)
+    def _leave_queue(self) -> None:
+        self.editor.focus()
 
     def action_to_background(self) -> None:
         moved = self.presenter.running_call_ids()
@@ -441,7 +395,3 @@ def _images(message: PromptEditor.Submitted | PromptEditor.FollowUp | PromptEdit
         Image(data=b64encode(item.data).decode("ascii"), mime_type=item.mime_type)
         for item in message.attachments
     )
-
-
-def _queued(message: Queued, kind: Kind) -> QueuedRow:
-    return QueuedRow(id=message.id, kind=kind, text=text_of(message.content))

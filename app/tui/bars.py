@@ -70,6 +70,12 @@ def header(session: Session) -> list[Segment]:
     return segments
 
 
+def is_offline_session(session: Session) -> bool:
+    """A first start: nothing is connected and nothing has been said."""
+    model = session.choice.model
+    return model is not None and is_offline(model) and not session.messages
+
+
 def is_offline(model: Model) -> bool:
     return model.api == "offline"
 

@@ -102,11 +102,10 @@ class ScreenUi:
         self._app.editor.paste(text)
 
     def set_tools_expanded(self, expanded: bool) -> None:
-        if expanded != self._app.tools_open:
-            self._app.action_expand_tools()
+        self._app.transcript.expand_tools(expanded)
 
     def tools_expanded(self) -> bool:
-        return self._app.tools_open
+        return self._app.transcript.tools_are_open
 
     def themes(self) -> Sequence[str]:
         return self._app.assembled.themes.names

@@ -20,6 +20,7 @@ from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionError
 from app.tui.app import BayouApp
 from app.tui.extension_ui import ScreenUi
+from app.tui.opening import Opening
 from widgets.terminal_output import OutputDiff
 
 
@@ -39,15 +40,18 @@ def run_tui(options: Options, paths: Paths) -> int:
             assembled, options, paths, mode="tui", ui=ScreenUi(app), shutdown=lambda: app.exit(0)
         )
 
-    app = GuardedApp(
-        assembled,
+    opening = Opening(
         extend=load_extensions,
-        crash_dir=paths.crash_dir,
-        first_prompts=tuple(prompts),
-        first_images=given.images,
-        home=paths.home,
         keymap_file=paths.keybindings_file,
         opens_sessions=options.resume,
+        prompts=tuple(prompts),
+        images=given.images,
+    )
+    app = GuardedApp(
+        assembled,
+        crash_dir=paths.crash_dir,
+        opening=opening,
+        home=paths.home,
         css_path=sorted(styles_dir().glob("*.tcss")),
     )
     if not os.environ.get("BAYOU_PLAIN_OUTPUT"):

@@ -1,0 +1,70 @@
+"""The messages that wait, as rows above the editor; edited, moved, switched and taken back from there."""
+
+from typing import TYPE_CHECKING
+
+from app.agent.queues import Queued, QueueName
+from app.values.content import text_of
+from widgets.status.queue import Kind, QueuedRow
+
+if TYPE_CHECKING:
+    from app.tui.app import BayouApp
+
+_NAMES: tuple[tuple[QueueName, Kind], ...] = (("steering", "steer"), ("follow_up", "followUp"))
+
+
+class Waiting:
+    """The queues of one application's session."""
+
+    def __init__(self, app: "BayouApp") -> None:
+        self._app = app
+
+    def show(self) -> None:
+        queues = self._app.session.queues
+        self._app.queue_view.show(
+            [
+                QueuedRow(id=message.id, kind=kind, text=text_of(message.content))
+                for name, kind in _NAMES
+                for message in queues.waiting(name)
+            ]
+        )
+
+    def take_back(self) -> None:
+        """All of them return to the editor, before what is there."""
+        steering, follow_ups = self._app.session.queues.clear()
+        texts = [*steering, *follow_ups]
+        if texts:
+            own = [self._app.editor.text] if self._app.editor.text else []
+            self._app.editor.set_text("\n\n".join([*texts, *own]))
+
+    def edit(self, message_id: str) -> None:
+        message = self._app.session.queues.remove(message_id)
+        if message is not None:
+            self._app.editor.set_text(text_of(message.content))
+            self._app.editor.focus()
+
+    def remove(self, message_id: str) -> None:
+        self._app.session.queues.remove(message_id)
+
+    def switch(self, message_id: str) -> None:
+        """Lets it steer instead of follow, or the other way round."""
+        name, _ = self._place(message_id)
+        message = self._app.session.queues.remove(message_id)
+        if message is not None and name is not None:
+            self._app.session.queues.add("follow_up" if name == "steering" else "steering", message)
+
+    def move(self, message_id: str, delta: int) -> None:
+        name, index = self._place(message_id)
+        if name is None:
+            return
+        messages: list[Queued] = list(self._app.session.queues.waiting(name))
+        target = index + delta
+        if 0 <= target < len(messages):
+            messages[index], messages[target] = messages[target], messages[index]
+            self._app.session.queues.replace(name, tuple(messages))
+
+    def _place(self, message_id: str) -> tuple[QueueName | None, int]:
+        for name, _ in _NAMES:
+            for index, message in enumerate(self._app.session.queues.waiting(name)):
+                if message.id == message_id:
+                    return name, index
+        return None, 0

@@ -148,7 +148,10 @@ class LineInput(Widget, can_focus=True):
         self._changed()
 
     async def _on_mouse_down(self, event: events.MouseDown) -> None:
-        target = event.x - cells(self.mark)
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        target = offset.x - cells(self.mark)
         text = self._shown()
         at = self._left
         while at < len(text) and cells(text[self._left : at + 1]) <= target:
@@ -166,10 +169,10 @@ class LineInput(Widget, can_focus=True):
         self._changed()
 
     def action_cursor_left(self) -> None:
-        self._do(self.model.move_left)
+        self._in_text(self.model.move_left)
 
     def action_cursor_right(self) -> None:
-        self._do(self.model.move_right)
+        self._in_text(self.model.move_right)
 
     def action_word_left(self) -> None:
         self._do(self.model.move_word_left)

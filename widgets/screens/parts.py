@@ -7,6 +7,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets.line import Line, cells, plain
+from widgets.transcript.text import crop
 
 _NAMES = {
     "escape": "esc",
@@ -111,7 +112,8 @@ class RuleTitle(Widget):
             line.add("── ", rule).add(
                 plain(self.title), self.get_component_rich_style("rule-title--title")
             ).add(" ")
-        if note and cells(note) + 2 < line.room:
+        note = crop(note, max(0, line.room - 3))
+        if cells(note) > 2:
             line.fill_to(width - cells(note) - 2, "─", rule)
             line.add(note, self.get_component_rich_style("rule-title--note"))
         return line.fill_to(width, "─", rule).strip()

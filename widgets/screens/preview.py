@@ -48,6 +48,10 @@ class Preview(ScrollView, can_focus=False):
             self._lay_out()
             self.scroll_to(y=0, animate=False, immediate=True)
 
+    @property
+    def row_count(self) -> int:
+        return len(self._rows)
+
     def on_resize(self) -> None:
         self._lay_out()
 

@@ -1,0 +1,331 @@
+"""Every screen and state of the widgets, as scenes that are photographed and asked questions."""
+
+from collections.abc import Callable
+from typing import Any
+
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tests.widgets.host import Host
+from widgets.completion.commands import CommandCompletions, CommandRow
+from widgets.completion.popup import CompletionPopup
+from widgets.editor.chips import Attachment, Draft
+from widgets.editor.prompt import PromptEditor
+from widgets.lists.rows import Badge, ListRow
+from widgets.lists.tree import TreeEntry
+from widgets.screens.catalogue import ActionRow, ThemeScreen, history_screen, hotkeys_screen, palette_screen
+from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextScreen
+from widgets.screens.jobs import JobRow, JobsScreen
+from widgets.screens.pages import PageScreen, compare_screen, welcome_page
+from widgets.screens.picker import PickerAction, PickerScreen
+from widgets.screens.preview import PreviewPart, PreviewText, preview_of
+from widgets.screens.settings import SettingRow, SettingsScreen
+from widgets.screens.tree import TreeScreen
+from widgets.status.footer import StatusFooter
+from widgets.status.header import StatusHeader
+from widgets.status.queue import QueuedRow, QueueView
+from widgets.status.segments import Segment
+
+FOOTER = (
+    Segment(id="path", text="~/src/bayou", short="bayou", tone="text", importance=6),
+    Segment(id="git", text="main*", importance=5),
+    Segment(id="session", text="Fix the parser", importance=3),
+    Segment(id="tokens", text="↑12k ↓3.4k", importance=4),
+    Segment(id="cacheRead", text="R↑88k", importance=2),
+    Segment(id="cost", text="$0.123", importance=6),
+    Segment(id="context", text="71.3%/200k", bar=0.713, tone="warning", importance=8),
+    Segment(
+        id="model",
+        text="claude-sonnet-5 · high",
+        short="sonnet-5",
+        tone="accent",
+        is_right=True,
+        importance=9,
+    ),
+)
+QUEUE = (
+    QueuedRow(id="1", kind="steer", text="use the other file [/foo], please"),
+    QueuedRow(id="2", kind="followUp", text="then run the tests\nand tell me", image_count=2),
+)
+COMMANDS = (
+    CommandRow(name="model", description="choose a model", argument_hint="[name]"),
+    CommandRow(name="thinking", description="how long to think before an answer", argument_hint="[level]"),
+    CommandRow(name="tree", description="the session tree"),
+    CommandRow(name="fork", description="go on from an older prompt"),
+    CommandRow(name="theme", description="colours"),
+)
+
+
+def page(*extra: Widget) -> list[Widget]:
+    text = Static("The transcript stands here.\n\nNothing of it is [bold]markup[/bold].", markup=False)
+    text.styles.height = "1fr"
+    return [
+        StatusHeader([Segment(id="name", text="bayou", tone="accent")]),
+        text,
+        *extra,
+        StatusFooter(FOOTER),
+    ]
+
+
+def with_editor(prepare: Callable[[PromptEditor], None]) -> Callable[[str], Host]:
+    def build(theme: str) -> Host:
+        editor = PromptEditor(placeholder="Ask anything · / commands · @ files · ! shell")
+
+        def start(app: Host) -> None:
+            editor.focus()
+            app.call_after_refresh(prepare, editor)
+
+        return Host(lambda: page(editor), theme=theme, start=start)
+
+    return build
+
+
+def with_queue(theme: str) -> Host:
+    queue = QueueView(QUEUE)
+
+    def start(app: Host) -> None:
+        queue.focus()
+
+    return Host(lambda: page(queue, PromptEditor()), theme=theme, start=start)
+
+
+def with_completions(theme: str) -> Host:
+    editor = PromptEditor()
+    popup = CompletionPopup(editor, [CommandCompletions(lambda: COMMANDS)])
+
+    def start(app: Host) -> None:
+        editor.focus()
+        app.call_after_refresh(editor.insert, "/t")
+
+    return Host(lambda: page(popup, editor), theme=theme, start=start)
+
+
+def on_screen(make: Callable[[], Screen[Any]]) -> Callable[[str], Host]:
+    def build(theme: str) -> Host:
+        def start(app: Host) -> None:
+            app.push_screen(make())
+
+        return Host(lambda: page(PromptEditor()), theme=theme, start=start)
+
+    return build
+
+
+def editing(editor: PromptEditor) -> None:
+    editor.set_border_state("high", False, "⠸ Working 12 s · esc stops")
+    editor.insert("Look at ")
+    editor.attach(
+        Attachment(name="shot.png", mime_type="image/png", byte_count=48_000, width=800, height=600)
+    )
+    editor.insert(" and at 漢字 👩‍🚀, then explain what this log says about the parser: ")
+    editor.paste("line\n" * 120)
+
+
+def scrolled(editor: PromptEditor) -> None:
+    editor.set_text("\n".join(f"line {number} of a longer thought" for number in range(40)))
+    for _ in range(4):
+        editor.action_cursor_up()
+
+
+def models() -> list[ListRow]:
+    names = ("claude-sonnet-5", "claude-opus-5", "gpt-6", "gpt-6-mini", "qwen3-coder", "llama-4", "offline")
+    return [
+        ListRow(
+            id=name,
+            title=name,
+            detail=("200k" if number % 2 else "1M") + " context",
+            badges=(Badge(text="thinking", tone="success"),)
+            if number % 3
+            else (Badge(text="no key", tone="warning"),),
+            right=f"${number}.00/${number * 5}.00",
+            is_checked=number == 1,
+            is_disabled=number == 5,
+        )
+        for number, name in enumerate(names)
+    ]
+
+
+def model_preview(row: ListRow) -> PreviewText:
+    return preview_of(
+        row.title, f"{row.detail}\n\nPrice per million tokens: {row.right}", "Reads text and images."
+    )
+
+
+def picker() -> PickerScreen:
+    actions = [PickerAction(id="save", keys="ctrl+s", label="save as default")]
+    return PickerScreen("Model", models(), actions, query="cl o", preview=model_preview)
+
+
+def empty_picker() -> PickerScreen:
+    return PickerScreen("Model", models(), query="zzz")
+
+
+def entries(count: int = 12) -> list[TreeEntry]:
+    found = [TreeEntry(id="e0", kind="user", text="What does this project do?", time="09:00")]
+    for number in range(1, count):
+        parent = f"e{number - 1}"
+        if number in (6, 9):
+            parent = "e3"
+        is_user = number % 3 == 0
+        badges = (Badge(text="+12 -3", tone="success"), Badge(text="$0.02")) if number % 4 == 1 else ()
+        found.append(
+            TreeEntry(
+                id=f"e{number}",
+                parent=parent,
+                kind="user" if is_user else "assistant" if number % 3 == 1 else "tool",
+                text=f"{('Try another way', 'It parses', 'Reading files')[number % 3]} ({number})",
+                label="good" if number == 4 else "",
+                time=f"09:{number:02}",
+                badges=badges,
+            )
+        )
+    return found
+
+
+def tree() -> TreeScreen:
+    return TreeScreen(
+        entries(),
+        leaf="e11",
+        preview=lambda entry_id: preview_of(entry_id, "The whole text of this entry.\n[/] as it is."),
+    )
+
+
+def settings() -> list[SettingRow]:
+    return [
+        SettingRow(
+            id="defaultThinkingLevel",
+            group="Model",
+            value="high",
+            default="medium",
+            choices=("off", "low", "medium", "high"),
+            help="How long the model thinks before it answers.",
+            source="project",
+        ),
+        SettingRow(
+            id="retry.maxRetries",
+            group="Model",
+            value="3",
+            default="3",
+            help="Tries after a failure.",
+            source="default",
+        ),
+        SettingRow(
+            id="animations",
+            group="Display",
+            value="on",
+            default="on",
+            choices=("on", "reduced", "off"),
+            help="Spinners.",
+            source="default",
+        ),
+        SettingRow(
+            id="theme",
+            group="Display",
+            value="bayou-dark",
+            default="system",
+            help="Colours.",
+            is_fixed=True,
+            source="--theme",
+        ),
+    ]
+
+
+ACTIONS = (
+    ActionRow(id="app.model.select", title="Choose a model", keys=("ctrl+l",), group="Model"),
+    ActionRow(
+        id="app.thinking.cycle", title="Next thinking level", keys=("shift+tab",), group="Model", is_own=True
+    ),
+    ActionRow(
+        id="tui.editor.jumpForward",
+        title="To the next character",
+        keys=("ctrl+right_square_bracket",),
+        group="Editor",
+        problem="also app.page.down",
+    ),
+    ActionRow(id="app.session.new", title="New session", group="Session"),
+)
+HISTORY = (Draft(text="fix the parser\nand its tests"), Draft(text="why is it slow?"))
+
+
+def question() -> QuestionScreen:
+    text = PreviewText(
+        parts=(
+            PreviewPart(text="$ rm -rf build && make"),
+            PreviewPart(text="rm -rf build   deletes inside the project", tone="warning"),
+            PreviewPart(text="make           allowed", tone="success"),
+        )
+    )
+    answers = [
+        ListRow(id="once", title="Yes, this once"),
+        ListRow(id="always", title="Yes, always for `rm -rf build`"),
+        ListRow(id="no", title="No, and say why"),
+    ]
+    return QuestionScreen("May this run?", text, answers)
+
+
+def jobs() -> JobsScreen:
+    return JobsScreen(
+        [
+            JobRow(id="1", title="npm run build", age="1 m 12 s", tail="compiling…\n[42/100] src/parser.ts"),
+            JobRow(
+                id="2",
+                title="pytest -q",
+                state="failed",
+                age="8 s",
+                note="exit 1",
+                tail="1 failed, 20 passed",
+            ),
+        ]
+    )
+
+
+def themes() -> ThemeScreen:
+    rows = [ListRow(id=name, title=name, detail="built in") for name in ("bayou-dark", "bayou-light", "nord")]
+    return ThemeScreen(rows, "bayou-dark")
+
+
+def welcome() -> PageScreen:
+    return PageScreen(
+        "Start",
+        welcome_page(model="offline", login_hint="/login asks for a key.", env_names="ANTHROPIC_API_KEY"),
+    )
+
+
+def compare() -> PageScreen:
+    left = PreviewText(title="this branch", parts=(PreviewPart(text="Use a table.\n\n+12 -3 parser.py"),))
+    right = PreviewText(title="the other", parts=(PreviewPart(text="Use recursion.\n\n+40 -9 parser.py"),))
+    return compare_screen("Two branches", left, right, note="they part at “Try another way”")
+
+
+SCENES: dict[str, Callable[[str], Host]] = {
+    "start": with_editor(lambda editor: None),
+    "editing": with_editor(editing),
+    "scrolled": with_editor(scrolled),
+    "shell": with_editor(lambda editor: editor.insert("!git status")),
+    "queue": with_queue,
+    "completions": with_completions,
+    "picker": on_screen(picker),
+    "picker-empty": on_screen(empty_picker),
+    "tree": on_screen(tree),
+    "settings": on_screen(lambda: SettingsScreen(settings())),
+    "themes": on_screen(themes),
+    "palette": on_screen(lambda: palette_screen(ACTIONS)),
+    "hotkeys": on_screen(lambda: hotkeys_screen(ACTIONS)),
+    "history": on_screen(lambda: history_screen(HISTORY)),
+    "question": on_screen(question),
+    "confirm": on_screen(
+        lambda: ConfirmScreen("Delete this session?", "It goes to the trash.", is_dangerous=True)
+    ),
+    "input": on_screen(lambda: InputScreen("Name of the session", prefill="Fix the parser")),
+    "secret": on_screen(
+        lambda: InputScreen("API key", "It is kept in auth.json.", prefill="sk-123", is_secret=True)
+    ),
+    "text": on_screen(lambda: TextScreen("Instructions for the summary", prefill="Keep the file names.")),
+    "jobs": on_screen(jobs),
+    "welcome": on_screen(welcome),
+    "compare": on_screen(compare),
+}
+
+
+def scene(name: str, theme: str) -> Host:
+    return SCENES[name](theme)

@@ -1,0 +1,78 @@
+"""The list under a picker: thousands of rows, narrowed as one types."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.widgets.host import Host, screen_text
+from widgets.lists.filtering import Filter
+from widgets.lists.rows import ListRow
+from widgets.lists.view import RowList
+
+ROWS = [ListRow(id=str(number), title=f"row {number}", detail="of many") for number in range(5000)]
+
+
+async def test_thousands_of_rows_are_one_widget() -> None:
+    rows = RowList(ROWS)
+    app = Host(lambda: [rows])
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.pause()
+        assert len(app.screen.query("*")) < 5
+        rows.move_to(4999)
+        await pilot.pause()
+        assert "row 4999" in screen_text(app)
+        assert "row 1 " not in screen_text(app)
+
+
+async def test_headings_are_never_current() -> None:
+    rows = [
+        ListRow(id="#", title="Group", is_heading=True),
+        ROWS[0],
+        ListRow(id="#2", title="B", is_heading=True),
+        ROWS[1],
+    ]
+    view = RowList(rows)
+    app = Host(lambda: [view])
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        assert view.current == ROWS[0]
+        view.action_move(1)
+        assert view.current == ROWS[1]
+        view.action_move(1)
+        assert view.current == ROWS[0], "around the end"
+
+
+async def test_foreign_text_is_one_line_and_only_text() -> None:
+    view = RowList([ListRow(id="1", title="a\nb [/] \x1b[31mred", detail="[bold")])
+    app = Host(lambda: [view])
+    async with app.run_test(size=(60, 5)) as pilot:
+        await pilot.pause()
+        first = screen_text(app).split("\n")[0]
+        assert "a b [/] ␛[31mred" in first
+        assert "[bold" in first
+
+
+async def test_the_cursor_stays_on_its_row_when_others_come() -> None:
+    from widgets.lists.filtering import Shown
+
+    view = RowList(ROWS[:10])
+    app = Host(lambda: [view])
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        view.move_to(5)
+        view.show([Shown(row) for row in ROWS[3:10]], keep="5")
+        assert view.current == ROWS[5]
+        view.show([])
+        assert view.current is None
+
+
+@given(st.text(alphabet="abr 0123", max_size=4), st.text(alphabet="ab 012", max_size=3))
+def test_typing_on_gives_what_typing_at_once_gives(first: str, more: str) -> None:
+    step = Filter(ROWS[:200])
+    step.apply(first)
+    assert step.apply(first + more) == Filter(ROWS[:200]).apply(first + more)
+
+
+def test_the_given_order_can_be_kept() -> None:
+    rows = [ListRow(id="a", title="remodel"), ListRow(id="b", title="model")]
+    assert [shown.row.id for shown in Filter(rows, "given").apply("mod")] == ["a", "b"]
+    assert [shown.row.id for shown in Filter(rows).apply("mod")] == ["b", "a"]

@@ -1,0 +1,391 @@
+"""The screens under the keys of a person: what each key does, and what comes back."""
+
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from tests.widgets.gallery import ACTIONS, HISTORY, entries, jobs, models, question, settings, themes, tree
+from tests.widgets.host import Host, screen_text
+from tests.widgets.typing import type_text
+from widgets.editor.line_input import LineInput
+from widgets.lists.rows import ListRow
+from widgets.screens.catalogue import history_screen, hotkeys_screen, palette_screen
+from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextScreen
+from widgets.screens.jobs import JobRow
+from widgets.screens.parts import KeyHint, KeyHints, key_name
+from widgets.screens.picker import Picked, PickerAction, PickerScreen
+from widgets.screens.settings import SettingsScreen
+from widgets.screens.tree import TreeChoice, TreeScreen
+
+NOTHING = object()
+
+
+class ScreenHost(Host):
+    """Shows one screen and keeps what it gives back and what it asks."""
+
+    def __init__(self, screen: Screen[Any]) -> None:
+        self.shown = screen
+        self.result: Any = NOTHING
+        self.asked: list[Any] = []
+        super().__init__(lambda: [], start=lambda app: self._open())
+
+    def _open(self) -> None:
+        self.push_screen(self.shown, self._take)
+
+    def _take(self, result: Any) -> None:
+        self.result = result
+
+    def on_picker_screen_action_requested(self, event: PickerScreen.ActionRequested) -> None:
+        self.asked.append((event.action, event.row.id if event.row else None))
+
+    def on_tree_screen_action_requested(self, event: TreeScreen.ActionRequested) -> None:
+        self.asked.append((event.action, event.entry_id, event.other_id))
+
+    def on_settings_screen_changed(self, event: SettingsScreen.Changed) -> None:
+        self.asked.append((event.key, event.value))
+
+
+async def press(pilot: Pilot[Any], *keys: str) -> None:
+    await pilot.press(*keys)
+    await pilot.pause()
+
+
+# -- picker --------------------------------------------------------------------------------------------------
+
+
+async def test_a_picker_gives_the_row_back() -> None:
+    app = ScreenHost(PickerScreen("Model", models()))
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        await type_text(pilot, "gpt mini")
+        await press(pilot, "enter")
+        assert isinstance(app.result, Picked)
+        assert (app.result.row.id, app.result.action, app.result.query) == (
+            "gpt-6-mini",
+            "choose",
+            "gpt mini",
+        )
+
+
+async def test_escape_gives_nothing() -> None:
+    app = ScreenHost(PickerScreen("Model", models()))
+    async with app.run_test() as pilot:
+        await press(pilot, "escape")
+        assert app.result is None
+
+
+async def test_the_choice_in_force_is_where_one_begins() -> None:
+    app = ScreenHost(PickerScreen("Model", models()))
+    async with app.run_test() as pilot:
+        await press(pilot, "down", "enter")
+        assert app.result.row.id == models()[2].id
+
+
+async def test_disabled_rows_are_not_chosen() -> None:
+    app = ScreenHost(PickerScreen("Model", models(), query="llama"))
+    async with app.run_test() as pilot:
+        await press(pilot, "enter")
+        assert app.result is NOTHING
+
+
+async def test_actions_close_with_the_row_or_ask_and_stay() -> None:
+    actions = [
+        PickerAction(id="save", keys="ctrl+s", label="save"),
+        PickerAction(id="rename", keys="ctrl+r", label="rename", closes=False),
+    ]
+    app = ScreenHost(PickerScreen("Model", models(), actions))
+    async with app.run_test() as pilot:
+        await press(pilot, "ctrl+r")
+        assert app.asked == [("rename", "claude-opus-5")]
+        assert app.result is NOTHING
+        await press(pilot, "ctrl+s")
+        assert app.result.action == "save"
+
+
+async def test_rows_may_change_while_one_looks() -> None:
+    screen = PickerScreen("Model", models())
+    app = ScreenHost(screen)
+    async with app.run_test() as pilot:
+        await press(pilot, "down")
+        current = screen.row
+        screen.show_rows([ListRow(id="new", title="new"), *models()], note="found one more")
+        await pilot.pause()
+        assert screen.row == current
+        assert "found one more" in screen_text(app)
+
+
+async def test_a_broken_expression_is_named() -> None:
+    app = ScreenHost(PickerScreen("Model", models()))
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        await type_text(pilot, "re:(")
+        assert "not a regular expression" in screen_text(app)
+
+
+async def test_the_filter_is_edited_with_the_editors_keys() -> None:
+    app = ScreenHost(PickerScreen("Model", models()))
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        await type_text(pilot, "one two")
+        await press(pilot, "ctrl+w", "ctrl+a", "ctrl+k", "ctrl+y")
+        assert app.shown.query_one(LineInput).text == "one "
+
+
+# -- tree ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("keys", "choice"),
+    [
+        (("enter",), TreeChoice(action="go", entry_id="e11")),
+        (("k", "enter"), TreeChoice(action="go", entry_id="e10")),
+        (("g", "f"), TreeChoice(action="fork", entry_id="e0")),
+        (("p", "c"), TreeChoice(action="clone", entry_id="e10")),
+        (("left_square_bracket", "m"), TreeChoice(action="merge", entry_id="e9")),
+        (("K", "enter"), TreeChoice(action="go", entry_id="e6")),
+        (("K", "J", "enter"), TreeChoice(action="go", entry_id="e9")),
+        (("h", "enter"), TreeChoice(action="go", entry_id="e9")),
+        (("h", "h", "g", "G", "enter"), TreeChoice(action="go", entry_id="e9")),
+        (("h", "h", "l", "G", "enter"), TreeChoice(action="go", entry_id="e11")),
+        (("g", "full_stop", "enter"), TreeChoice(action="go", entry_id="e11")),
+        (("3", "g", "j", "enter"), TreeChoice(action="go", entry_id="e3")),
+        (("4", "enter"), TreeChoice(action="go", entry_id="e4")),
+        (("escape",), None),
+    ],
+)
+async def test_keys_of_the_tree(keys: tuple[str, ...], choice: TreeChoice | None) -> None:
+    app = ScreenHost(tree())
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        await press(pilot, *keys)
+        assert app.result == choice
+
+
+async def test_a_search_in_the_tree_is_typed_and_left() -> None:
+    app = ScreenHost(tree())
+    async with app.run_test() as pilot:
+        await press(pilot, "slash")
+        await type_text(pilot, "good")
+        assert "1 of 12" in screen_text(app)
+        await press(pilot, "enter", "enter")
+        assert app.result == TreeChoice(action="go", entry_id="e4")
+
+
+async def test_escape_ends_the_search_first() -> None:
+    app = ScreenHost(tree())
+    async with app.run_test() as pilot:
+        await press(pilot, "slash")
+        await type_text(pilot, "zzz")
+        await press(pilot, "escape")
+        assert "12 of 12" in screen_text(app)
+        assert app.result is NOTHING
+
+
+async def test_label_copy_and_compare_ask_and_stay() -> None:
+    screen = tree()
+    app = ScreenHost(screen)
+    async with app.run_test() as pilot:
+        await press(pilot, "L", "y", "d", "g", "d")
+        assert app.asked == [("label", "e11", ""), ("copy", "e11", ""), ("compare", "e11", "e0")]
+        labelled = [entry if entry.id != "e0" else models_label(entry) for entry in entries()]
+        screen.show_entries(labelled)
+        await pilot.pause()
+        assert "[start]" in screen_text(app)
+
+
+def models_label(entry: Any) -> Any:
+    import msgspec
+
+    return msgspec.structs.replace(entry, label="start")
+
+
+async def test_an_empty_tree_can_be_left() -> None:
+    app = ScreenHost(TreeScreen([]))
+    async with app.run_test() as pilot:
+        await press(pilot, "enter", "f", "h", "l", "J", "p", "d", "escape")
+        assert app.result is None
+
+
+# -- settings ------------------------------------------------------------------------------------------------
+
+
+async def test_settings_go_through_their_values() -> None:
+    app = ScreenHost(SettingsScreen(settings()))
+    async with app.run_test() as pilot:
+        await press(pilot, "enter", "left", "delete")
+        assert app.asked == [
+            ("defaultThinkingLevel", "off"),
+            ("defaultThinkingLevel", "medium"),
+            ("defaultThinkingLevel", None),
+        ]
+
+
+async def test_a_number_is_typed_and_checked() -> None:
+    app = ScreenHost(
+        SettingsScreen(settings(), check=lambda key, text: "" if text.isdigit() else "a whole number")
+    )
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        await type_text(pilot, "maxRet")
+        await press(pilot, "enter", "ctrl+u")
+        await type_text(pilot, "many")
+        await press(pilot, "enter")
+        assert "a whole number" in screen_text(app)
+        await press(pilot, "ctrl+u", "7", "enter")
+        assert app.asked == [("retry.maxRetries", "7")]
+
+
+async def test_what_the_command_line_fixed_is_not_changed() -> None:
+    app = ScreenHost(SettingsScreen(settings(), query="theme"))
+    async with app.run_test() as pilot:
+        await press(pilot, "enter", "delete", "right")
+        assert app.asked == []
+
+
+# -- dialogs -------------------------------------------------------------------------------------------------
+
+
+async def test_a_question_is_answered_by_arrow_or_number() -> None:
+    app = ScreenHost(question())
+    async with app.run_test() as pilot:
+        await press(pilot, "down", "enter")
+        assert app.result.id == "always"
+    app = ScreenHost(question())
+    async with app.run_test() as pilot:
+        await press(pilot, "3")
+        assert app.result.id == "no"
+
+
+async def test_keys_meant_for_the_editor_do_not_answer_a_question() -> None:
+    now = [100.0]
+    screen = QuestionScreen(
+        "May this run?", "rm -rf /", [ListRow(id="yes", title="Yes")], grace=0.35, clock=lambda: now[0]
+    )
+    app = ScreenHost(screen)
+    async with app.run_test() as pilot:
+        await press(pilot, "1")
+        now[0] += 0.3
+        await press(pilot, "enter")
+        now[0] += 0.3
+        await press(pilot, "enter")
+        assert app.result is NOTHING, "each key began the moment anew"
+        now[0] += 0.4
+        await press(pilot, "enter")
+        assert app.result.id == "yes"
+
+
+@pytest.mark.parametrize(
+    ("key", "dangerous", "result"),
+    [
+        ("y", True, True),
+        ("n", False, False),
+        ("enter", True, False),
+        ("enter", False, True),
+        ("escape", False, None),
+    ],
+)
+async def test_confirming(key: str, dangerous: bool, result: bool | None) -> None:
+    app = ScreenHost(ConfirmScreen("Delete?", "[/] for good", is_dangerous=dangerous))
+    async with app.run_test() as pilot:
+        await press(pilot, key)
+        assert app.result is result
+
+
+async def test_a_secret_is_not_shown() -> None:
+    app = ScreenHost(InputScreen("API key", is_secret=True))
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        await type_text(pilot, "sk-secret")
+        assert "sk-secret" not in screen_text(app)
+        await press(pilot, "enter")
+        assert app.result == "sk-secret"
+
+
+async def test_a_longer_text_may_have_lines() -> None:
+    app = ScreenHost(TextScreen("Instructions", prefill="a"))
+    async with app.run_test() as pilot:
+        await press(pilot, "shift+enter", "b", "enter")
+        assert app.result == "a\nb"
+
+
+async def test_escape_leaves_a_longer_text() -> None:
+    app = ScreenHost(TextScreen("Instructions", prefill="a"))
+    async with app.run_test() as pilot:
+        await press(pilot, "escape")
+        assert app.result is None
+
+
+# -- the others ----------------------------------------------------------------------------------------------
+
+
+async def test_a_theme_shows_while_the_cursor_is_on_it_and_goes_with_escape() -> None:
+    app = ScreenHost(themes())
+    async with app.run_test() as pilot:
+        await press(pilot, "down")
+        assert app.theme == "bayou-light"
+        await press(pilot, "escape")
+        assert app.theme == "bayou-dark"
+
+
+async def test_the_palette_finds_actions_by_what_they_do() -> None:
+    app = ScreenHost(palette_screen(ACTIONS))
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        assert "ctrl+l" in screen_text(app)
+        await type_text(pilot, "thinking")
+        await press(pilot, "enter")
+        assert app.result.row.id == "app.thinking.cycle"
+
+
+async def test_the_keys_tell_conflicts_and_what_is_ones_own() -> None:
+    app = ScreenHost(hotkeys_screen(ACTIONS))
+    async with app.run_test(size=(120, 20)) as pilot:
+        await pilot.pause()
+        text = screen_text(app)
+        assert "also app.page.down" in text
+        assert "yours" in text
+        assert "ctrl+]" in text
+
+
+async def test_an_older_prompt_is_found() -> None:
+    app = ScreenHost(history_screen(HISTORY))
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        await type_text(pilot, "slow")
+        await press(pilot, "enter")
+        assert HISTORY[int(app.result.row.id)].text == "why is it slow?"
+
+
+async def test_jobs_stay_live_while_one_looks() -> None:
+    screen = jobs()
+    app = ScreenHost(screen)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await pilot.pause()
+        screen.show_jobs([JobRow(id="1", title="npm run build", state="done", tail="built in 3 s")])
+        await pilot.pause()
+        assert "built in 3 s" in screen_text(app)
+        await press(pilot, "ctrl+x")
+        assert app.asked == [("stop", "1")]
+
+
+async def test_key_hints_drop_the_least_important_first() -> None:
+    hints = KeyHints(
+        [KeyHint("enter", "choose", 9), KeyHint("y", "copy it", 1), KeyHint("escape", "close", 8)]
+    )
+    assert [hint.label for hint in hints.fitting(28)] == ["choose", "close"]
+    assert [hint.label for hint in hints.fitting(14)] == ["choose"]
+
+
+def test_keys_are_named_as_people_read_them() -> None:
+    assert key_name("ctrl+right_square_bracket") == "ctrl+]"
+    assert key_name("L") == "shift+l"
+    assert key_name("pagedown") == "pgdn"
+
+
+async def test_every_binding_of_every_screen_has_an_id() -> None:
+    from textual.binding import Binding
+
+    for screen in (PickerScreen, TreeScreen, SettingsScreen, QuestionScreen, ConfirmScreen, InputScreen):
+        assert all(isinstance(binding, Binding) and binding.id for binding in screen.BINDINGS), screen

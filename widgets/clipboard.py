@@ -1,0 +1,143 @@
+"""The clipboard: written by the terminal (OSC 52) and by the system's own programs, read by the latter.
+
+Says truthfully which way worked. Text too long for a terminal is put into a file instead.
+"""
+
+import base64
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from widgets.editor.chips import Attachment
+from widgets.editor.images import image_bytes
+from widgets.terminal_manners import wrapped
+
+MOST_OSC52 = 100_000
+"""Bytes of base64 that terminals are known to take."""
+SECONDS = 3.0
+
+
+class Copied(msgspec.Struct, frozen=True, kw_only=True):
+    """How a copy went. `sent` tells that a terminal was asked, which never answers."""
+
+    by: str = ""
+    """The program that took it."""
+    sent: bool = False
+    path: Path | None = None
+
+    @property
+    def text(self) -> str:
+        """For people."""
+        if self.by:
+            return f"copied with {self.by}"
+        if self.sent:
+            return "sent to the terminal's clipboard"
+        if self.path is not None:
+            return f"no clipboard took it; written to {self.path}"
+        return "nothing took it"
+
+
+def osc52(text: str, env: Mapping[str, str] = os.environ, *, target: str = "c") -> str:
+    """The sequence that puts a text into the terminal's clipboard (`c`) or selection (`p`); empty if too long."""
+    data = base64.b64encode(text.encode(errors="replace")).decode()
+    return wrapped(f"\x1b]52;{target};{data}\x1b\\", env) if len(data) <= MOST_OSC52 else ""
+
+
+def copy(
+    text: str,
+    write: Callable[[str], None],
+    *,
+    env: Mapping[str, str] = os.environ,
+    find: Callable[[str], str | None] = shutil.which,
+    has_terminal: bool = True,
+) -> Copied:
+    """Copy by every way there is. Runs programs: call it in a thread."""
+    by = ""
+    for command in _writers(env):
+        if find(command[0]) and _feed(command, text):
+            by = command[0]
+            break
+    sequence = osc52(text, env) if has_terminal else ""
+    if sequence:
+        write(sequence)
+    if by or sequence:
+        return Copied(by=by, sent=bool(sequence))
+    handle, name = tempfile.mkstemp(prefix="bayou-copy-", suffix=".txt")
+    with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
+        file.write(text)
+    return Copied(path=Path(name))
+
+
+def paste(
+    *, env: Mapping[str, str] = os.environ, find: Callable[[str], str | None] = shutil.which
+) -> Attachment | str | None:
+    """What the system's clipboard holds: an image, or a text, or nothing that can be read. Call it in a thread."""
+    for image_command, text_command in _readers(env):
+        if not find(text_command[0]):
+            continue
+        if image_command and find(image_command[0]):
+            data = _output(image_command)
+            image = image_bytes(data, "clipboard") if data else None
+            if image is not None:
+                return image
+        data = _output(text_command)
+        if data:
+            return data.decode(errors="replace")
+    return None
+
+
+def _writers(env: Mapping[str, str]) -> list[Sequence[str]]:
+    if sys.platform == "darwin":
+        return [("pbcopy",)]
+    if env.get("SSH_TTY") or env.get("SSH_CONNECTION"):
+        return []  # programs here would fill the clipboard of the wrong machine
+    found: list[Sequence[str]] = []
+    if env.get("WAYLAND_DISPLAY"):
+        found.append(("wl-copy",))
+    if env.get("DISPLAY"):
+        found += [("xclip", "-selection", "clipboard"), ("xsel", "--clipboard", "--input")]
+    if env.get("WSL_DISTRO_NAME"):
+        found.append(("clip.exe",))
+    return found
+
+
+def _readers(env: Mapping[str, str]) -> list[tuple[Sequence[str], Sequence[str]]]:
+    if sys.platform == "darwin":
+        return [(("pngpaste", "-"), ("pbpaste",))]
+    found: list[tuple[Sequence[str], Sequence[str]]] = []
+    if env.get("WAYLAND_DISPLAY"):
+        found.append((("wl-paste", "--type", "image/png"), ("wl-paste", "--no-newline")))
+    if env.get("DISPLAY"):
+        clip = ("xclip", "-selection", "clipboard", "-o")
+        found += [((*clip, "-t", "image/png"), clip), ((), ("xsel", "--clipboard", "--output"))]
+    if env.get("WSL_DISTRO_NAME"):
+        found.append(((), ("powershell.exe", "-NoProfile", "-Command", "Get-Clipboard")))
+    return found
+
+
+def _feed(command: Sequence[str], text: str) -> bool:
+    try:
+        done = subprocess.run(
+            command,
+            input=text.encode(errors="replace"),
+            stdout=subprocess.DEVNULL,  # such a program stays behind and would hold a pipe open
+            stderr=subprocess.DEVNULL,
+            timeout=SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def _output(command: Sequence[str]) -> bytes:
+    try:
+        return subprocess.run(command, capture_output=True, timeout=SECONDS, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return b""

@@ -1,0 +1,169 @@
+"""A session's entries as the lines of a tree: connectors, folding, filters. Pure, and without recursion.
+
+A run of entries without a fork stands straight below each other; only where the conversation forks is a branch
+indented. Entries that a filter hides are passed over: their children hang on the nearest entry that shows.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from widgets.fuzzy import Query
+from widgets.lists.rows import Badge, ListRow, Tone
+
+EntryKind = Literal[
+    "user", "assistant", "tool", "shell", "compaction", "summary", "custom", "change", "label"
+]
+TreeFilter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
+FILTERS: tuple[TreeFilter, ...] = ("default", "no-tools", "user-only", "labeled-only", "all")
+FILTER_NAMES: dict[TreeFilter, str] = {
+    "default": "default",
+    "no-tools": "no tools",
+    "user-only": "prompts only",
+    "labeled-only": "labelled",
+    "all": "everything",
+}
+_DEEPEST = 36
+_TONES: dict[str, Tone] = {
+    "user": "accent",
+    "assistant": "text",
+    "compaction": "warning",
+    "summary": "warning",
+}
+
+
+class TreeEntry(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    parent: str | None = None
+    kind: EntryKind = "assistant"
+    text: str = ""
+    label: str = ""
+    time: str = ""
+    """As it is shown: `14:02`, `3 d`."""
+    badges: tuple[Badge, ...] = ()
+    """Model change, compaction, files changed, cost."""
+    is_minor: bool = False
+    """Left out by the default filter though it is of a kind that shows, such as a turn of nothing but calls."""
+    words: str = ""
+    """Searched too."""
+
+
+class TreeLine(NamedTuple):
+    entry: TreeEntry
+    prefix: str
+    parent: int
+    """Index of the line that it hangs on; -1 for none."""
+    is_branch: bool
+    """The first of a branch: it has siblings."""
+    is_folded: bool
+    hidden: int
+    """How many are folded away below."""
+
+
+class Tree:
+    """The entries with what hangs on what; asked for lines again and again as filters change."""
+
+    def __init__(self, entries: Sequence[TreeEntry], leaf: str | None = None) -> None:
+        self.entries = list(entries)
+        self.by_id = {entry.id: entry for entry in entries}
+        self.leaf = leaf if leaf in self.by_id else None
+        self.path: set[str] = set()
+        at = self.leaf
+        while at is not None and at not in self.path:
+            self.path.add(at)
+            at = self.by_id[at].parent if at in self.by_id else None
+
+    def lines(
+        self, kind: TreeFilter = "default", query: str = "", folded: frozenset[str] = frozenset()
+    ) -> list[TreeLine]:
+        """What shows, from the top."""
+        asked = Query(query.strip())
+        children = self._children(lambda entry: self._shows(entry, kind, asked))
+        found: list[TreeLine] = []
+        roots = children.get("", [])
+        stack = [(*item, -1, len(roots) > 1) for item in reversed(_prefixed(roots, ""))]
+        while stack:
+            entry, own, rest, parent, is_branch = stack.pop()
+            below = children.get(entry.id, [])
+            is_folded = entry.id in folded and bool(below)
+            hidden = _count(entry.id, children) if is_folded else 0
+            found.append(TreeLine(entry, own, parent, is_branch, is_folded, hidden))
+            if is_folded:
+                continue
+            index = len(found) - 1
+            for child, prefix, further in reversed(_prefixed(below, rest)):
+                stack.append((child, prefix, further, index, len(below) > 1))
+        return found
+
+    def rows(self, lines: Sequence[TreeLine], *, shows_time: bool = False) -> list[ListRow]:
+        return [self._row(line, shows_time=shows_time) for line in lines]
+
+    def _row(self, line: TreeLine, *, shows_time: bool) -> ListRow:
+        entry = line.entry
+        mark = "• " if entry.id in self.path else "  "
+        fold = f"▸{line.hidden} " if line.is_folded else ""
+        prefix = line.prefix if len(line.prefix) <= _DEEPEST else "…" + line.prefix[-_DEEPEST:]
+        label = (Badge(text=f"[{entry.label}]", tone="success"),) if entry.label else ()
+        here = (Badge(text="← here", tone="accent"),) if entry.id == self.leaf else ()
+        return ListRow(
+            id=entry.id,
+            title=entry.text[:500],
+            prefix=prefix + mark + fold,
+            badges=(*here, *label, *entry.badges),
+            right=entry.time if shows_time else "",
+            tone=_TONES.get(entry.kind, "muted") if not entry.is_minor else "dim",
+            words=f"{entry.label} {entry.words}",
+        )
+
+    def _shows(self, entry: TreeEntry, kind: TreeFilter, asked: Query) -> bool:
+        if entry.id == self.leaf and asked.is_empty and kind != "labeled-only":
+            return True
+        match kind:
+            case "default":
+                shown = entry.kind not in ("change", "label", "custom") and not entry.is_minor
+            case "no-tools":
+                shown = (
+                    entry.kind not in ("change", "label", "custom", "tool", "shell") and not entry.is_minor
+                )
+            case "user-only":
+                shown = entry.kind == "user"
+            case "labeled-only":
+                shown = bool(entry.label)
+            case _:
+                shown = True
+        return shown and (asked.is_empty or asked.accepts(f"{entry.text} {entry.label} {entry.words}"))
+
+    def _children(self, shows: Callable[[TreeEntry], bool]) -> dict[str, list[TreeEntry]]:
+        """Entries that show by the one they hang on; parents come before their children in a session file."""
+        anchor: dict[str, str] = {}
+        found: dict[str, list[TreeEntry]] = {}
+        for entry in self.entries:
+            above = anchor.get(entry.parent or "", "")
+            if shows(entry):
+                found.setdefault(above, []).append(entry)
+                anchor[entry.id] = entry.id
+            else:
+                anchor[entry.id] = above
+        return found
+
+
+def _prefixed(entries: Sequence[TreeEntry], above: str) -> list[tuple[TreeEntry, str, str]]:
+    """Each entry with its own prefix and the one for what hangs on it."""
+    if len(entries) == 1:
+        return [(entries[0], above, above)]
+    last = len(entries) - 1
+    return [
+        (entry, above + ("└─ " if at == last else "├─ "), above + ("   " if at == last else "│  "))
+        for at, entry in enumerate(entries)
+    ]
+
+
+def _count(entry_id: str, children: dict[str, list[TreeEntry]]) -> int:
+    count = 0
+    waiting = [entry_id]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        count += len(below)
+        waiting.extend(child.id for child in below)
+    return count

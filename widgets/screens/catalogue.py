@@ -1,0 +1,126 @@
+"""Pickers over what is known by name: actions with their keys, the keys themselves, themes, older prompts."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from widgets.editor.chips import Draft
+from widgets.lists.rows import Badge, ListRow
+from widgets.lists.view import RowList
+from widgets.screens.parts import key_name
+from widgets.screens.picker import PickerAction, PickerScreen
+from widgets.screens.preview import PreviewPart, PreviewText
+
+
+class ActionRow(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that can be done: by a key, as a command, from the palette."""
+
+    id: str
+    title: str
+    keys: tuple[str, ...] = ()
+    group: str = ""
+    detail: str = ""
+    is_own: bool = False
+    """The keys are the person's, not the default ones."""
+    problem: str = ""
+    """A conflict of its keys."""
+
+
+def palette_screen(actions: Sequence[ActionRow], *, query: str = "") -> PickerScreen:
+    """Every action with its key; Enter does it."""
+    rows = [
+        ListRow(
+            id=action.id,
+            title=action.title,
+            detail=action.detail,
+            right=", ".join(map(key_name, action.keys)),
+            words=f"{action.id} {action.group}",
+        )
+        for action in actions
+    ]
+    return PickerScreen("Actions", rows, query=query, choose="do it", placeholder="what to do?")
+
+
+def hotkeys_screen(actions: Sequence[ActionRow], *, note: str = "", query: str = "") -> PickerScreen:
+    """The live map of keys, by group. Enter gives the row back, for binding it anew."""
+    rows: list[ListRow] = []
+    group = ""
+    for action in actions:
+        if action.group != group:
+            group = action.group
+            rows.append(ListRow(id=f"#{group}", title=group, is_heading=True))
+        keys = ", ".join(map(key_name, action.keys)) or "no key"
+        badges = [Badge(text=action.problem, tone="warning")] if action.problem else []
+        if action.is_own:
+            badges.append(Badge(text="yours", tone="accent"))
+        rows.append(
+            ListRow(
+                id=action.id,
+                title=keys.ljust(24),
+                detail=action.title,
+                right=action.id,
+                badges=tuple(badges),
+                tone="accent" if action.keys else "dim",
+                words=f"{action.group} {' '.join(action.keys)}",
+            )
+        )
+    return PickerScreen("Keys", rows, query=query, note=note, choose="bind anew", is_full_height=True)
+
+
+def history_screen(entries: Sequence[Draft], *, query: str = "") -> PickerScreen:
+    """Older prompts, newest first; the row's id is its place in `entries`."""
+    rows = [
+        ListRow(id=str(number), title=" ".join(entry.text.split())[:400], words="")
+        for number, entry in enumerate(entries)
+    ]
+
+    def preview(row: ListRow) -> PreviewText:
+        return PreviewText(parts=(PreviewPart(text=entries[int(row.id)].text),))
+
+    return PickerScreen(
+        "Older prompts", rows, query=query, order="given", choose="put into the editor", preview=preview
+    )
+
+
+SAMPLE = PreviewText(
+    title="How it looks",
+    parts=(
+        PreviewPart(text="A heading", is_heading=True),
+        PreviewPart(text="Text as an answer has it, and"),
+        PreviewPart(text="what stands aside of it.", tone="muted"),
+        PreviewPart(text="A hint that need not be read.", tone="dim"),
+        PreviewPart(text=""),
+        PreviewPart(text="› what has the focus", tone="accent"),
+        PreviewPart(text="✓ done", tone="success"),
+        PreviewPart(text="! careful", tone="warning"),
+        PreviewPart(text="✗ failed", tone="error"),
+    ),
+)
+
+
+class ThemeScreen(PickerScreen):
+    """Themes, each shown while the cursor is on it; Escape gives the old one back."""
+
+    def __init__(self, rows: Sequence[ListRow], current: str) -> None:
+        self._before = ""
+        super().__init__(
+            "Theme",
+            rows,
+            [PickerAction(id="save", keys="ctrl+s", label="save as default")],
+            current=current,
+            choose="use",
+            preview=lambda _: SAMPLE,
+        )
+
+    def on_mount(self) -> None:
+        self._before = self.app.theme
+        super().on_mount()
+
+    def on_row_list_moved(self, event: RowList.Moved) -> None:
+        super().on_row_list_moved(event)
+        if event.row is not None and self.app.get_theme(event.row.id) is not None:
+            self.app.theme = event.row.id
+
+    def action_cancel(self) -> None:
+        self.app.theme = self._before
+        self.dismiss(None)

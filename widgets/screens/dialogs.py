@@ -1,0 +1,261 @@
+"""Questions: yes or no, one of several, a line, a longer text. Each gives its answer back, or None for Escape.
+
+A question that comes up while one types is safe from the keys that were meant for the editor: for a moment it takes
+none, and each key that it swallows begins that moment anew.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import ClassVar, TypeVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+
+from widgets.editor.line_input import LineInput
+from widgets.editor.prompt import PromptEditor
+from widgets.lists.filtering import Shown
+from widgets.lists.rows import ListRow
+from widgets.lists.view import RowList
+from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
+from widgets.screens.picker import SheetScreen
+from widgets.screens.preview import Preview, PreviewText, preview_of
+
+GRACE = 0.35
+"""Seconds without keys."""
+T = TypeVar("T")
+
+
+class DialogScreen(SheetScreen[T]):
+    """A sheet with a title, a text that may be long, what is asked, and the keys."""
+
+    def __init__(self, title: str, text: str | PreviewText = "", *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._heading = title
+        self._text = (
+            text if isinstance(text, PreviewText) else preview_of("", text) if text else PreviewText()
+        )
+        self.add_class("dialog")
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="sheet"):
+            yield RuleTitle(self._heading, id="title")
+            yield Preview(id="text")
+            yield from self.compose_question()
+            yield KeyHints(self.hints(), id="keys")
+
+    def compose_question(self) -> ComposeResult:
+        yield from ()
+
+    def hints(self) -> Sequence[KeyHint]:
+        return (KeyHint("enter", "answer", 9), KeyHint("escape", "cancel", 8))
+
+    def on_mount(self) -> None:
+        self.query_one("#text", Preview).show(self._text)
+        self.call_after_refresh(self._fit)
+
+    def on_resize(self) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        text = self.query_one("#text", Preview)
+        text.display = bool(self._text.parts or self._text.title)
+        text.styles.height = max(1, min(text.row_count, self.app.size.height // 2))
+
+    def action_scroll_text(self, delta: int) -> None:
+        self.query_one("#text", Preview).scroll_relative(y=delta, animate=False)
+
+
+class QuestionScreen(DialogScreen[ListRow | None]):
+    """One of several answers, by arrows and Enter or by its number."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "Choose", show=False, id="tui.select.confirm"),
+        Binding("up,k,shift+tab", "move(-1)", "Up", show=False, id="tui.select.up"),
+        Binding("down,j,tab", "move(1)", "Down", show=False, id="tui.select.down"),
+        Binding("pageup", "scroll_text(-8)", "Scroll up", show=False, id="tui.select.pageUp"),
+        Binding("pagedown", "scroll_text(8)", "Scroll down", show=False, id="tui.select.pageDown"),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        text: str | PreviewText = "",
+        answers: Sequence[ListRow] = (),
+        *,
+        grace: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+        id: str | None = None,
+    ) -> None:
+        super().__init__(title, text, id=id)
+        self.answers = tuple(answers)
+        self._grace = grace
+        self._clock = clock
+        self._armed_at = 0.0
+
+    def compose_question(self) -> ComposeResult:
+        rows = [
+            Shown(_numbered(number, row) if len(self.answers) < 10 else row)
+            for number, row in enumerate(self.answers, 1)
+        ]
+        answers = RowList(id="rows")
+        answers.shown = rows
+        answers.styles.height = max(1, min(len(rows), 12))
+        yield answers
+
+    def hints(self) -> Sequence[KeyHint]:
+        numbers = f"1-{len(self.answers)}" if 1 < len(self.answers) < 10 else ""
+        own = [KeyHint(numbers, "answer", 7)] if numbers else []
+        scroll = [KeyHint("pageup/pagedown", "scroll", 4)] if self._text.parts else []
+        return (KeyHint("enter", "choose", 9), *own, *scroll, KeyHint("escape", "cancel", 8))
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._armed_at = self._clock() + self._grace
+        answers = self.query_one("#rows", RowList)
+        answers.show(answers.shown)
+
+    async def _on_key(self, event: events.Key) -> None:
+        if self._clock() < self._armed_at:
+            self._armed_at = self._clock() + self._grace
+            event.stop()
+            event.prevent_default()
+        elif event.key.isdigit() and 1 <= int(event.key) <= len(self.answers) < 10:
+            event.stop()
+            event.prevent_default()
+            self.dismiss(self.answers[int(event.key) - 1])
+
+    def on_row_list_moved(self, event: RowList.Moved) -> None:
+        event.stop()
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        event.stop()
+        self.action_choose()
+
+    def action_move(self, delta: int) -> None:
+        self.query_one("#rows", RowList).action_move(delta)
+
+    def action_choose(self) -> None:
+        at = self.query_one("#rows", RowList).index
+        if 0 <= at < len(self.answers):
+            self.dismiss(self.answers[at])
+
+
+class ConfirmScreen(DialogScreen[bool | None]):
+    """Yes or no. Enter means the careful answer when something would be lost."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", "Yes", show=False, id="app.confirm.yes"),
+        Binding("n", "answer(False)", "No", show=False, id="app.confirm.no"),
+        Binding("enter", "default", "The default", show=False, id="tui.select.confirm"),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        text: str | PreviewText = "",
+        *,
+        yes: str = "yes",
+        no: str = "no",
+        is_dangerous: bool = False,
+    ) -> None:
+        super().__init__(title, text)
+        self._yes, self._no = yes, no
+        self._default = not is_dangerous
+
+    def hints(self) -> Sequence[KeyHint]:
+        default = self._yes if self._default else self._no
+        return (
+            KeyHint("y", self._yes, 9),
+            KeyHint("n", self._no, 9),
+            KeyHint("enter", default, 6),
+            KeyHint("escape", "cancel", 8),
+        )
+
+    def action_answer(self, answer: bool) -> None:
+        self.dismiss(answer)
+
+    def action_default(self) -> None:
+        self.dismiss(self._default)
+
+
+class InputScreen(DialogScreen[str | None]):
+    """One line; secret ones show dots."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "answer", "Answer", show=False, id="tui.select.confirm")
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        text: str | PreviewText = "",
+        *,
+        placeholder: str = "",
+        prefill: str = "",
+        is_secret: bool = False,
+        check: Callable[[str], str] | None = None,
+    ) -> None:
+        super().__init__(title, text)
+        self._line = LineInput(prefill, placeholder=placeholder, is_secret=is_secret, id="filter")
+        self._check = check
+
+    def compose_question(self) -> ComposeResult:
+        yield self._line
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._line.focus()
+
+    def on_line_input_changed(self, event: LineInput.Changed) -> None:
+        event.stop()
+        self.query_one(RuleTitle).show(note="")
+
+    def action_answer(self) -> None:
+        """`check` says what is wrong with the answer, or nothing."""
+        problem = self._check(self._line.text) if self._check else ""
+        if problem:
+            self.query_one(RuleTitle).show(note=problem)
+        else:
+            self.dismiss(self._line.text)
+
+
+class TextScreen(DialogScreen[str | None]):
+    """A longer text, in an editor like the prompt's."""
+
+    def __init__(
+        self, title: str, text: str | PreviewText = "", *, placeholder: str = "", prefill: str = ""
+    ) -> None:
+        super().__init__(title, text)
+        self._editor = PromptEditor(placeholder=placeholder, id="editor")
+        self._prefill = prefill
+
+    def compose_question(self) -> ComposeResult:
+        yield self._editor
+
+    def hints(self) -> Sequence[KeyHint]:
+        return (
+            KeyHint("enter", "answer", 9),
+            KeyHint("shift+enter", "new line", 6),
+            KeyHint("escape", "cancel", 8),
+        )
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        if self._prefill:
+            self._editor.set_text(self._prefill)
+        self._editor.focus()
+
+    def on_prompt_editor_submitted(self, event: PromptEditor.Submitted) -> None:
+        event.stop()
+        self.dismiss(event.text)
+
+    def on_prompt_editor_changed(self, event: PromptEditor.Changed) -> None:
+        event.stop()
+
+
+def _numbered(number: int, row: ListRow) -> ListRow:
+    return ListRow(
+        id=row.id, title=row.title, prefix=f"{number} ", detail=row.detail, badges=row.badges, tone=row.tone
+    )

@@ -1,0 +1,76 @@
+"""Screens for reading: one page of text, or two side by side that scroll together."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+
+from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
+from widgets.screens.picker import SheetScreen
+from widgets.screens.preview import Preview, PreviewPart, PreviewText
+
+
+class PageScreen(SheetScreen[None]):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "scroll_text(-1)", "Up", show=False, id="tui.select.up"),
+        Binding("down,j", "scroll_text(1)", "Down", show=False, id="tui.select.down"),
+        Binding("pageup,b", "scroll_text(-10)", "Page up", show=False, id="tui.select.pageUp"),
+        Binding("pagedown,space", "scroll_text(10)", "Page down", show=False, id="tui.select.pageDown"),
+        Binding("home,g", "edge(False)", "Top", show=False, id="tui.select.first"),
+        Binding("end,G", "edge(True)", "Bottom", show=False, id="tui.select.last"),
+        Binding("q,enter", "cancel", "Close", show=False, id="tui.select.confirm"),
+    ]
+
+    def __init__(self, title: str, *pages: PreviewText, note: str = "") -> None:
+        super().__init__()
+        self._heading = title
+        self._note = note
+        self.pages = pages
+        self.add_class("full-height", "beside")
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="sheet"):
+            yield RuleTitle(self._heading, self._note, id="title")
+            with Horizontal(id="body"):
+                for number, _ in enumerate(self.pages):
+                    yield Preview(id=f"page-{number}")
+            yield KeyHints((KeyHint("up/down", "scroll", 5), KeyHint("escape", "close", 9)), id="keys")
+
+    def on_mount(self) -> None:
+        for pane, page in zip(self.query(Preview), self.pages, strict=True):
+            pane.show(page)
+
+    def action_scroll_text(self, delta: int) -> None:
+        for pane in self.query(Preview):
+            pane.scroll_relative(y=delta, animate=False)
+
+    def action_edge(self, is_end: bool) -> None:
+        for pane in self.query(Preview):
+            (pane.scroll_end if is_end else pane.scroll_home)(animate=False)
+
+
+def compare_screen(title: str, left: PreviewText, right: PreviewText, *, note: str = "") -> PageScreen:
+    """Two branches side by side: messages and files of each."""
+    return PageScreen(title, left, right, note=note)
+
+
+def welcome_page(*, model: str, login_hint: str, env_names: str) -> PreviewText:
+    """What the first start shows: what works already, how to go on, three things to try."""
+    return PreviewText(
+        title="Welcome to bayou",
+        parts=(
+            PreviewPart(text=f"The model in force is {model}. It works without a network and costs nothing."),
+            PreviewPart(text=""),
+            PreviewPart(text="To use another", is_heading=True),
+            PreviewPart(text=f"{login_hint}"),
+            PreviewPart(text=f"or start bayou with one of these set: {env_names}", tone="muted"),
+            PreviewPart(text=""),
+            PreviewPart(text="Three things to try", is_heading=True),
+            PreviewPart(text="1  ask about this folder: What does this project do?"),
+            PreviewPart(text="2  name a file with @ and let it be changed"),
+            PreviewPart(text="3  press Escape twice: every conversation is a tree"),
+            PreviewPart(text=""),
+            PreviewPart(text="/hotkeys lists the keys, /settings what can be set.", tone="muted"),
+        ),
+    )

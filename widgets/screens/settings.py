@@ -1,0 +1,149 @@
+"""The settings as a list: one row a key, changed in place, told at once. Which keys there are is the application's."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import msgspec
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from widgets.lists.rows import Badge, ListRow
+from widgets.screens.dialogs import InputScreen
+from widgets.screens.parts import KeyHint
+from widgets.screens.picker import PickerScreen
+from widgets.screens.preview import PreviewPart, PreviewText
+
+
+class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    """The key: `markdown.mermaid`."""
+    group: str = ""
+    value: str = ""
+    """As a person reads and types it."""
+    default: str = ""
+    choices: tuple[str, ...] = ()
+    """All values there are; none for numbers and texts, which are typed."""
+    help: str = ""
+    source: str = ""
+    """Where the value comes from: `global`, `project`, `default`."""
+    is_fixed: bool = False
+    """Set by the command line or the environment: not to be changed here."""
+
+
+class SettingsScreen(PickerScreen):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("right", "cycle(1)", "Next value", show=False, id="app.settings.next"),
+        Binding("left", "cycle(-1)", "Previous value", show=False, id="app.settings.previous"),
+        Binding("delete,ctrl+backspace", "reset", "Default", show=False, id="app.settings.reset"),
+    ]
+
+    class Changed(Message):
+        """Another value was chosen; save it and answer with `show_settings`. None means the default again."""
+
+        def __init__(self, screen: "SettingsScreen", key: str, value: str | None) -> None:
+            super().__init__()
+            self.screen = screen
+            self.key = key
+            self.value = value
+
+    def __init__(
+        self,
+        settings: Sequence[SettingRow],
+        *,
+        check: Callable[[str, str], str] | None = None,
+        query: str = "",
+        title: str = "Settings",
+    ) -> None:
+        self._settings = {row.id: row for row in settings}
+        self._check = check
+        super().__init__(
+            title,
+            _rows(settings),
+            query=query,
+            choose="change",
+            preview=self._describe,
+            is_full_height=True,
+            placeholder="type to filter",
+        )
+
+    def show_settings(self, settings: Sequence[SettingRow], note: str = "") -> None:
+        self._settings = {row.id: row for row in settings}
+        self.show_rows(_rows(settings), note=note)
+
+    def hints(self) -> list[KeyHint]:
+        return [
+            KeyHint("enter", "change", 9),
+            KeyHint("left/right", "through the values", 7),
+            KeyHint("delete", "default", 5),
+            KeyHint("escape", "close", 8),
+        ]
+
+    @property
+    def setting(self) -> SettingRow | None:
+        return self._settings.get(self.row.id) if self.row else None
+
+    def action_choose(self) -> None:
+        setting = self.setting
+        if setting is None or setting.is_fixed:
+            return
+        if setting.choices:
+            self.action_cycle(1)
+            return
+        check = self._check or (lambda _key, _text: "")
+        screen = InputScreen(
+            setting.id, setting.help, prefill=setting.value, check=lambda text: check(setting.id, text)
+        )
+
+        def take(text: str | None) -> None:
+            if text is not None and text != setting.value:
+                self.post_message(self.Changed(self, setting.id, text))
+
+        self.app.push_screen(screen, take)
+
+    def action_cycle(self, delta: int) -> None:
+        setting = self.setting
+        if setting is None or setting.is_fixed or not setting.choices:
+            return
+        at = setting.choices.index(setting.value) if setting.value in setting.choices else -1
+        value = setting.choices[(at + delta) % len(setting.choices)]
+        self.post_message(self.Changed(self, setting.id, value))
+
+    def action_reset(self) -> None:
+        if self.setting is not None and not self.setting.is_fixed:
+            self.post_message(self.Changed(self, self.setting.id, None))
+
+    def _describe(self, row: ListRow) -> PreviewText:
+        setting = self._settings.get(row.id)
+        if setting is None:
+            return PreviewText()
+        parts = [PreviewPart(text=setting.help), PreviewPart(text="")]
+        if setting.choices:
+            parts.append(PreviewPart(text="one of: " + ", ".join(setting.choices), tone="muted"))
+        parts.append(PreviewPart(text=f"default: {setting.default}", tone="muted"))
+        if setting.source:
+            parts.append(PreviewPart(text=f"from: {setting.source}", tone="muted"))
+        return PreviewText(title=setting.id, parts=tuple(parts))
+
+
+def _rows(settings: Sequence[SettingRow]) -> list[ListRow]:
+    rows: list[ListRow] = []
+    group = ""
+    column = min(32, max((len(setting.id) for setting in settings), default=0))
+    for setting in settings:
+        if setting.group and setting.group != group:
+            group = setting.group
+            rows.append(ListRow(id=f"#{group}", title=group, is_heading=True))
+        is_own = setting.value != setting.default
+        value = Badge(text=setting.value or "—", tone="accent" if is_own else "text")
+        rows.append(
+            ListRow(
+                id=setting.id,
+                title=setting.id.ljust(column),
+                badges=(value,),
+                detail=setting.help,
+                right=setting.source if setting.source != "default" else "",
+                is_disabled=setting.is_fixed,
+                words=setting.group,
+            )
+        )
+    return rows

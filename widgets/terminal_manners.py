@@ -1,0 +1,219 @@
+"""What is said to the terminal besides the picture: title, progress, notifications, its colours, the way out.
+
+Sequences are made by pure functions; a caller writes them to the driver or the tty. Whatever is put into one is
+cleaned first, so that a session's name cannot command the terminal.
+"""
+
+import os
+import re
+import select
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal
+
+from textual.app import App
+
+from widgets.colors import is_dark
+from widgets.line import plain
+
+Method = Literal["auto", "bell", "off", "osc9", "osc99", "osc777"]
+Progress = Literal["none", "busy", "error"]
+BELL = "\x07"
+END = "\x1b\\"
+RESTORE = (
+    "\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l"  # picture, mouse
+    "\x1b[?2004l\x1b[?1004l\x1b[?2048l\x1b[<u\x1b[?1049l"  # paste, focus, resize, keys, screen
+    "\x1b[0m\x1b[0 q\x1b[?25h"  # colours, cursor
+)
+"""Every mode that a full-screen program may have set, back as it was: for ways out that nobody foresaw."""
+
+
+def wrapped(sequence: str, env: Mapping[str, str] = os.environ) -> str:
+    """For tmux and screen, which hand on only what is wrapped."""
+    if env.get("TMUX"):
+        return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + END
+    if env.get("TERM", "").startswith("screen") and not env.get("TMUX"):
+        return "\x1bP" + sequence + END
+    return sequence
+
+
+def title_sequence(title: str) -> str:
+    return f"\x1b]0;{_safe(title, 120)}{BELL}"
+
+
+def progress_sequence(state: Progress, percent: int | None = None) -> str:
+    """OSC 9;4: taskbar or tab progress."""
+    if state == "none":
+        return f"\x1b]9;4;0;0{END}"
+    kind = {"busy": 3 if percent is None else 1, "error": 2}[state]
+    return f"\x1b]9;4;{kind};{min(100, max(0, percent or 0))}{END}"
+
+
+def notification_sequence(method: Method, title: str, body: str, env: Mapping[str, str] = os.environ) -> str:
+    """A message for a person who looks elsewhere."""
+    title, body = _safe(title, 80), _safe(body, 200)
+    match choose_method(env) if method == "auto" else method:
+        case "off":
+            return ""
+        case "osc9":
+            return wrapped(f"\x1b]9;{title}: {body}{END}", env)
+        case "osc777":
+            return wrapped(f"\x1b]777;notify;{title.replace(';', ',')};{body}{END}", env)
+        case "osc99":
+            first = f"\x1b]99;i=bayou:d=0;{title}{END}"
+            return wrapped(first, env) + wrapped(f"\x1b]99;i=bayou:d=1:p=body;{body}{END}", env)
+        case _:
+            return BELL
+
+
+def choose_method(env: Mapping[str, str]) -> Method:
+    """What the terminal is known to understand; the bell where nothing is known."""
+    program = env.get("TERM_PROGRAM", "").lower()
+    if env.get("KITTY_WINDOW_ID") or "kitty" in env.get("TERM", ""):
+        return "osc99"
+    if program in ("iterm.app", "ghostty", "vscode", "wezterm") or env.get("WT_SESSION"):
+        return "osc9"
+    if program == "foot" or env.get("TERM", "").startswith(("foot", "rxvt")):
+        return "osc777"
+    return "bell"
+
+
+class Notifier:
+    """Decides whether a notification is due: not while one looks, not for what was quick, not twice a second."""
+
+    def __init__(
+        self,
+        write: Callable[[str], None],
+        *,
+        method: Method = "auto",
+        only_unfocused: bool = True,
+        min_seconds: float = 10.0,
+        clock: Callable[[], float] = time.monotonic,
+        env: Mapping[str, str] = os.environ,
+    ) -> None:
+        self.is_focused = True
+        self._write = write
+        self._method: Method = method
+        self._only_unfocused = only_unfocused
+        self._min_seconds = min_seconds
+        self._clock = clock
+        self._env = env
+        self._last = float("-inf")
+
+    def notify(self, title: str, body: str, *, took: float | None = None) -> bool:
+        now = self._clock()
+        if self._only_unfocused and self.is_focused:
+            return False
+        if (took is not None and took < self._min_seconds) or now - self._last < 1.0:
+            return False
+        sequence = notification_sequence(self._method, title, body, self._env)
+        if not sequence:
+            return False
+        self._last = now
+        self._write(sequence)
+        return True
+
+
+def write_to(app: App[object], sequence: str) -> None:
+    """Send a sequence through the application's driver; nothing happens without a terminal."""
+    driver = app._driver
+    if driver is not None and not app.is_headless and sequence:
+        driver.write(sequence)
+        driver.flush()
+
+
+_BACKGROUND = re.compile(rb"\]11;rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})")
+
+
+def background_from(answer: bytes) -> str | None:
+    """The colour in a terminal's answer to OSC 11."""
+    match = _BACKGROUND.search(answer)
+    if match is None:
+        return None
+    parts = (round(int(part, 16) / (16 ** len(part) - 1) * 255) for part in match.groups())
+    return "#" + "".join(f"{part:02x}" for part in parts)
+
+
+def probe_appearance(timeout: float = 0.1) -> Literal["dark", "light"] | None:
+    """Ask the terminal for its background before the application starts. None if it does not say.
+
+    A question that every terminal answers is sent behind it, so that one which knows no OSC 11 costs no waiting.
+    """
+    if sys.platform == "win32" or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return None
+    import termios  # noqa: PLC0415  (not on every system)
+    import tty  # noqa: PLC0415  (not on every system)
+
+    handle = sys.stdin.fileno()
+    try:
+        before = termios.tcgetattr(handle)
+    except termios.error:
+        return None
+    answer = b""
+    try:
+        tty.setcbreak(handle, termios.TCSANOW)
+        os.write(sys.stdout.fileno(), b"\x1b]11;?\x1b\\\x1b[c")
+        deadline = time.monotonic() + timeout
+        while not re.search(rb"\x1b\[\?[\d;]*c", answer):
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([handle], [], [], left)[0]:
+                break
+            answer += os.read(handle, 1024)
+    except OSError:
+        return None
+    finally:
+        termios.tcsetattr(handle, termios.TCSADRAIN, before)
+    color = background_from(answer)
+    if color is None:
+        return None
+    return "dark" if is_dark(color) else "light"
+
+
+def restore_terminal() -> None:
+    """Undo every mode, whoever set it. For the end of a process that could not end properly."""
+    try:
+        if sys.__stdout__ is not None and sys.__stdout__.isatty():
+            os.write(sys.__stdout__.fileno(), RESTORE.encode())
+    except (OSError, ValueError):
+        pass
+
+
+def editor_command(setting: str = "", env: Mapping[str, str] = os.environ) -> list[str]:
+    """The person's editor: the setting, `$VISUAL`, `$EDITOR`, then nano."""
+    for wanted in (setting, env.get("VISUAL", ""), env.get("EDITOR", "")):
+        if wanted.strip():
+            return shlex.split(wanted)
+    return ["nano"]
+
+
+def edit_externally(app: App[object], text: str, command: list[str]) -> tuple[str | None, str]:
+    """Let a text be edited in another program while bayou steps aside.
+
+    Gives the text back, or None and why. The file is named `.md`, so that editors know how to show it.
+    """
+    handle, name = tempfile.mkstemp(prefix="bayou-prompt-", suffix=".md")
+    path = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        try:
+            with app.suspend():
+                code = subprocess.run([*command, name], check=False).returncode
+        except OSError as error:
+            return None, f"{command[0]} cannot be started: {error.strerror}"
+        finally:
+            app.refresh(layout=True)
+        if code:
+            return None, f"{command[0]} ended with {code}; the prompt is as it was"
+        return path.read_text(encoding="utf-8", errors="replace").removesuffix("\n"), ""
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _safe(text: str, longest: int) -> str:
+    return plain(text)[:longest]

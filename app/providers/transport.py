@@ -97,17 +97,32 @@ async def final_payload(payload: dict[str, Any], options: StreamOptions) -> dict
     return payload
 
 
+class EventDecoder(Protocol):
+    """Bytes in, events out."""
+
+    def feed(self, chunk: bytes) -> list[tuple[str, bytes]]: ...
+
+    def finish(self) -> list[tuple[str, bytes]]: ...
+
+
 async def converse(
-    send: Send, request: Request, options: StreamOptions, reader: Reader, stream: AssistantStream
+    send: Send,
+    request: Request,
+    options: StreamOptions,
+    reader: Reader,
+    stream: AssistantStream,
+    decoder: EventDecoder | None = None,
 ) -> None:
     """Sends the request and lets `reader` read the event stream that answers it."""
+    decoder = decoder or SseDecoder()
     async with send(request, options) as answer:
-        decoder = SseDecoder()
         seen = 0
         head = bytearray()
         async for chunk in answer.chunks():
             if not seen and len(head) < _KEPT_FOR_DIAGNOSIS:
                 head += chunk[:_KEPT_FOR_DIAGNOSIS]
+            if not seen and head.lstrip()[:1] == b"<":
+                raise _no_event_stream(bytes(head))
             for event, data in decoder.feed(chunk):
                 seen += 1
                 reader.take(event, data)

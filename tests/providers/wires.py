@@ -1,6 +1,9 @@
 """The same short answer in every wire format: a thought, a text, two tool calls; and how to ask for it."""
 
+import importlib.util
 import json
+import struct
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -160,11 +163,106 @@ def responses_answer() -> bytes:
     )
 
 
+def google_answer() -> bytes:
+    def chunk(*parts: dict[str, Any], **more: Any) -> dict[str, Any]:
+        content = {"role": "model", "parts": list(parts)}
+        return {"responseId": "r1", "modelVersion": "g", "candidates": [{"content": content, **more}]}
+
+    usage = {
+        "promptTokenCount": 110,
+        "cachedContentTokenCount": 100,
+        "candidatesTokenCount": 20,
+        "thoughtsTokenCount": 5,
+        "totalTokenCount": 135,
+    }
+    return sse(
+        *(chunk({"text": half, "thought": True}) for half in _halves(THOUGHT)),
+        chunk({"text": "", "thought": True, "thoughtSignature": "sig-t"}),
+        *(chunk({"text": half}) for half in _halves(TEXT)),
+        chunk({"functionCall": {"name": "read", "args": FIRST}, "thoughtSignature": "sig-1"}),
+        chunk({"functionCall": {"name": "read", "args": SECOND}}),
+        {**chunk(finishReason="STOP"), "usageMetadata": usage},
+    )
+
+
+def mistral_answer() -> bytes:
+    def chunk(**delta: Any) -> dict[str, Any]:
+        return {"id": "m-1", "model": "mistral-x", "choices": [{"index": 0, "delta": delta}]}
+
+    def thought(text: str) -> dict[str, Any]:
+        return {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
+
+    def call(index: int, arguments: dict[str, Any]) -> dict[str, Any]:
+        function = {"name": "read", "arguments": json.dumps(arguments)}
+        return {"index": index, "id": f"abcdefgh{index}", "function": function}
+
+    usage = {"prompt_tokens": 110, "completion_tokens": 25, "prompt_tokens_details": {"cached_tokens": 100}}
+    return sse(
+        chunk(role="assistant", content=""),
+        *(chunk(content=[thought(half)]) for half in _halves(THOUGHT)),
+        *(chunk(content=half) for half in _halves(TEXT)),
+        chunk(tool_calls=[call(0, FIRST), call(1, SECOND)]),
+        {"id": "m-1", "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}], "usage": usage},
+        done=True,
+    )
+
+
+def frame(event: str, data: Any, kind: str = "event") -> bytes:
+    """One message of Amazon's event stream: lengths, checksum, headers, payload, checksum."""
+
+    def header(name: str, value: str) -> bytes:
+        return bytes([len(name)]) + name.encode() + b"\x07" + struct.pack(">H", len(value)) + value.encode()
+
+    name = ":event-type" if kind == "event" else ":exception-type"
+    headers = header(":message-type", kind) + header(name, event)
+    payload = json.dumps(data).encode()
+    prelude = struct.pack(">II", 16 + len(headers) + len(payload), len(headers))
+    message = prelude + struct.pack(">I", zlib.crc32(prelude)) + headers + payload
+    return message + struct.pack(">I", zlib.crc32(message))
+
+
+def bedrock_answer() -> bytes:
+    def delta(index: int, **fields: Any) -> bytes:
+        return frame("contentBlockDelta", {"contentBlockIndex": index, "delta": fields})
+
+    def call(index: int, call_id: str, arguments: dict[str, Any]) -> bytes:
+        start = {"toolUse": {"toolUseId": call_id, "name": "read"}}
+        return b"".join(
+            (
+                frame("contentBlockStart", {"contentBlockIndex": index, "start": start}),
+                *(delta(index, toolUse={"input": half}) for half in _halves(json.dumps(arguments))),
+                frame("contentBlockStop", {"contentBlockIndex": index}),
+            )
+        )
+
+    usage = {"inputTokens": 10, "outputTokens": 25, "cacheReadInputTokens": 100, "totalTokens": 135}
+    return b"".join(
+        (
+            frame("messageStart", {"role": "assistant"}),
+            *(delta(0, reasoningContent={"text": half}) for half in _halves(THOUGHT)),
+            delta(0, reasoningContent={"signature": "sig-1"}),
+            frame("contentBlockStop", {"contentBlockIndex": 0}),
+            *(delta(1, text=half) for half in _halves(TEXT)),
+            frame("contentBlockStop", {"contentBlockIndex": 1}),
+            call(2, "tooluse_1", FIRST),
+            call(3, "tooluse_2", SECOND),
+            frame("messageStop", {"stopReason": "tool_use"}),
+            frame("metadata", {"usage": usage, "metrics": {"latencyMs": 5}}),
+        )
+    )
+
+
 ANSWERS = {
     "anthropic-messages": anthropic_answer,
+    "azure-openai-responses": responses_answer,
+    "google-generative-ai": google_answer,
+    "google-vertex": google_answer,
+    "mistral-conversations": mistral_answer,
     "openai-completions": completions_answer,
     "openai-responses": responses_answer,
 }
+if importlib.util.find_spec("botocore") is not None:  # the optional extra bayou[bedrock]
+    ANSWERS["bedrock-converse-stream"] = bedrock_answer
 
 
 def model_for(api: str, base_url: str = "", **changes: Any) -> Model:

@@ -30,7 +30,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
     prepared = prepare(context, model, joined_id)
     body = await final_payload({**payload(prepared, model, options), "model": place.deployment}, options)
     key = options.credential.key
-    own = {"Authorization": f"Bearer {key}"} if options.credential.is_bearer else {"Api-Key": key}
+    own = {"Authorization": f"Bearer {key}"} if options.credential.is_bearer else {"Api-Key": key} if key else {}
     request = Request(
         base_url=place.base_url,
         path="/responses",

@@ -88,12 +88,12 @@ class Reader:
 
     def _choice(self, choice: dict[str, Any]) -> None:
         delta = choice.get("delta") or choice.get("message") or {}
-        text = delta.get("content")
-        if text:
-            if isinstance(text, list):  # Mistral's way, which some gateways pass on
-                text = "".join(part.get("text") or "" for part in text if isinstance(part, dict))
+        content = delta.get("content")
+        if isinstance(content, list):  # Mistral's way: a list of texts and thoughts
+            self._parts(content)
+        elif content:
             self._end_thinking()
-            self._blocks.text("text").append(text)
+            self._blocks.text("text").append(content)
         refusal = delta.get("refusal")
         if refusal:
             self._end_thinking()
@@ -112,6 +112,18 @@ class Reader:
         reason = choice.get("finish_reason")
         if reason:
             self._stop(reason)
+
+    def _parts(self, parts: list[Any]) -> None:
+        for part in parts:
+            if not isinstance(part, dict):
+                continue
+            if part.get("type") == "thinking":
+                inner = part.get("thinking")
+                texts = inner if isinstance(inner, list) else [{"text": inner}]
+                self._think("thinking", "".join(item.get("text") or "" for item in texts))
+            elif part.get("text"):
+                self._end_thinking()
+                self._blocks.text("text").append(part["text"])
 
     def _think(self, field: str, thought: str) -> None:
         self._blocks.end("text")

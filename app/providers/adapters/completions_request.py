@@ -55,23 +55,28 @@ def messages(
     images: list[dict[str, Any]] = []
     for message in prepared.messages:
         if images and not isinstance(message, ToolResultMessage):
-            out.append(_attached(images))
+            _say_user(out, _attached(images), switches)
             images = []
         match message:
             case UserMessage():
-                if switches.requires_assistant_after_tool_result and out and out[-1]["role"] == "tool":
-                    out.append({"role": "assistant", "content": _CONTINUED})
-                out.append({"role": "user", "content": _parts(message.content)})
+                _say_user(out, {"role": "user", "content": _parts(message.content)}, switches)
             case AssistantMessage():
                 out.append(_assistant(message, model, switches))
             case ToolResultMessage():
                 out.append(_result(message, switches))
                 images += [_image(block) for block in message.content if isinstance(block, Image)]
     if images:
-        out.append(_attached(images))
+        _say_user(out, _attached(images), switches)
     if switches.cache_control_format == "anthropic" and options.use_cache:
         _mark_for_cache(out)
     return out
+
+
+def _say_user(out: list[dict[str, Any]], message: dict[str, Any], switches: Switches) -> None:
+    """Some servers refuse a user's message right behind a tool's."""
+    if switches.requires_assistant_after_tool_result and out and out[-1]["role"] == "tool":
+        out.append({"role": "assistant", "content": _CONTINUED})
+    out.append(message)
 
 
 def _parts(content: str | tuple[UserContent, ...]) -> str | list[dict[str, Any]]:

@@ -1,0 +1,240 @@
+"""Amazon Bedrock's Converse format: the conversation as its JSON, and its events as blocks. Pure; no network here."""
+
+import base64
+from typing import Any
+
+from app.providers.adapters.anthropic_wire import is_adaptive
+from app.providers.adapters.common import answer_limit, compat, count, cut_off
+from app.providers.blocks import Blocks, OpenCall, OpenText
+from app.providers.contract import AssistantStream, StreamOptions
+from app.providers.errors import ProviderError
+from app.providers.pricing import with_cost
+from app.providers.thinking import budget_for, clamp_level, provider_word, room_for_thinking
+from app.providers.transform import Prepared
+from app.providers.transport import decode_event
+from app.values.content import Image, Text, Thinking, ToolCall, UserContent
+from app.values.messages import AssistantMessage, StopReason, ToolResultMessage, UserMessage
+from app.values.models import Model
+from app.values.usage import Usage
+
+EXCEPTION = "exception:"
+"""In front of the name of an event that tells of an error."""
+_CACHE_POINT = {"cachePoint": {"type": "default"}}
+_STOP: dict[str, StopReason] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "tool_use": "toolUse",
+}
+_STATUS = {
+    "throttlingException": 429,
+    "serviceUnavailableException": 503,
+    "internalServerException": 500,
+    "modelStreamErrorException": 424,
+    "validationException": 400,
+    "modelTimeoutException": 408,
+}
+
+
+def is_claude(model: Model) -> bool:
+    return "anthropic." in model.id or "claude" in model.id
+
+
+def payload(prepared: Prepared, model: Model, options: StreamOptions) -> dict[str, Any]:
+    is_cached = options.use_cache and (is_claude(model) or bool(compat(model).get("supportsCachePoints")))
+    limit = answer_limit(model, options, prepared)
+    settings: dict[str, Any] = {"maxTokens": limit}
+    more = _thinking(model, options, limit)
+    if options.temperature is not None and not more:
+        settings["temperature"] = options.temperature
+    body: dict[str, Any] = {"messages": messages(prepared, is_cached), "inferenceConfig": settings}
+    if prepared.system:
+        body["system"] = [{"text": prepared.system}, *([_CACHE_POINT] if is_cached else [])]
+    has_history = any(isinstance(message, ToolResultMessage) for message in prepared.messages)
+    if prepared.tools and not (options.tool_choice == "none" and not has_history):
+        body["toolConfig"] = _tools(prepared, options, is_cached)
+    if more:
+        body["additionalModelRequestFields"] = more
+    return body
+
+
+def messages(prepared: Prepared, is_cached: bool) -> list[dict[str, Any]]:
+    """The sides must alternate: neighbours of one side become one message."""
+    out: list[dict[str, Any]] = []
+    for message in prepared.messages:
+        match message:
+            case UserMessage():
+                role, content = "user", _user_blocks(message.content)
+            case AssistantMessage():
+                role, content = "assistant", _assistant_blocks(message)
+            case ToolResultMessage():
+                role, content = "user", [_result(message)]
+        if not content:
+            continue
+        if out and out[-1]["role"] == role:
+            out[-1]["content"].extend(content)
+        else:
+            out.append({"role": role, "content": content})
+    if is_cached and out and out[-1]["role"] == "user":
+        out[-1]["content"].append(_CACHE_POINT)
+    return out
+
+
+def _tools(prepared: Prepared, options: StreamOptions, is_cached: bool) -> dict[str, Any]:
+    tools: list[dict[str, Any]] = [
+        {
+            "toolSpec": {
+                "name": tool.name,
+                "description": tool.description or tool.name,
+                "inputSchema": {"json": tool.parameters or {"type": "object"}},
+            }
+        }
+        for tool in prepared.tools
+    ]
+    out: dict[str, Any] = {"tools": [*tools, *([_CACHE_POINT] if is_cached else [])]}
+    if options.tool_choice in ("auto", "any"):
+        out["toolChoice"] = {options.tool_choice: {}}
+    return out
+
+
+def _thinking(model: Model, options: StreamOptions, limit: int) -> dict[str, Any]:
+    if not model.reasoning or not is_claude(model):
+        return {}
+    level = clamp_level(model, options.thinking)
+    if level == "off":
+        return {}
+    if is_adaptive(model):
+        return {"thinking": {"type": "adaptive"}, "output_config": {"effort": provider_word(model, level)}}
+    budget = room_for_thinking(limit, budget_for(level, options.thinking_budgets))
+    return {"thinking": {"type": "enabled", "budget_tokens": budget}} if budget else {}
+
+
+def _user_blocks(content: str | tuple[UserContent, ...]) -> list[dict[str, Any]]:
+    out: list[dict[str, Any]] = []
+    for block in (Text(text=content),) if isinstance(content, str) else content:
+        match block:
+            case Text():
+                out.append({"text": block.text})
+            case Image():
+                kind = block.mime_type.rpartition("/")[2].replace("jpg", "jpeg")
+                out.append({"image": {"format": kind, "source": {"bytes": block.data}}})
+            case _:
+                pass
+    return out
+
+
+def _assistant_blocks(message: AssistantMessage) -> list[dict[str, Any]]:
+    out: list[dict[str, Any]] = []
+    for block in message.content:
+        match block:
+            case Text():
+                out.append({"text": block.text})
+            case Thinking() if block.redacted and block.thinking_signature:
+                out.append({"reasoningContent": {"redactedContent": block.thinking_signature}})
+            case Thinking() if block.thinking_signature:
+                text = {"text": block.thinking, "signature": block.thinking_signature}
+                out.append({"reasoningContent": {"reasoningText": text}})
+            case ToolCall():
+                use = {"toolUseId": block.id, "name": block.name, "input": block.arguments}
+                out.append({"toolUse": use})
+            case _:
+                pass
+    return out
+
+
+def _result(message: ToolResultMessage) -> dict[str, Any]:
+    return {
+        "toolResult": {
+            "toolUseId": message.tool_call_id,
+            "content": _user_blocks(message.content),
+            "status": "error" if message.is_error else "success",
+        }
+    }
+
+
+class Reader:
+    """Text blocks begin with their first delta: this format announces only tool calls."""
+
+    def __init__(self, model: Model, stream: AssistantStream) -> None:
+        self.is_over = False
+        self._model = model
+        self._stream = stream
+        self._blocks = Blocks(stream)
+        self._has_stopped = False
+
+    def take(self, event: str, data: bytes) -> None:
+        message = decode_event(data) if data else {}
+        if not isinstance(message, dict):
+            return
+        if event.startswith(EXCEPTION):
+            kind = event.removeprefix(EXCEPTION)
+            text = message.get("message") or message.get("Message") or "no explanation"
+            raise ProviderError(f"{kind}: {text}", kind=kind, status=_STATUS.get(kind))
+        index = message.get("contentBlockIndex", 0)
+        match event:
+            case "contentBlockStart":
+                use = (message.get("start") or {}).get("toolUse")
+                if use:
+                    self._blocks.call(index, call_id=use.get("toolUseId") or "", name=use.get("name") or "")
+            case "contentBlockDelta":
+                self._delta(index, message.get("delta") or {})
+            case "contentBlockStop":
+                self._blocks.end(index)
+            case "messageStop":
+                self._stop(message.get("stopReason") or "")
+            case "metadata":
+                self._count(message.get("usage") or {})
+                self.is_over = self._has_stopped
+            case "messageStart":
+                pass
+            case _:
+                return
+        self._stream.touch()
+
+    def finish(self) -> None:
+        self._blocks.end_all()
+        if not self._has_stopped:
+            raise cut_off("no messageStop")
+
+    def _delta(self, index: int, delta: dict[str, Any]) -> None:
+        if delta.get("text") is not None:
+            self._blocks.text(index).append(delta["text"])
+        elif delta.get("toolUse") is not None:
+            opened = self._blocks.opened(index)
+            if isinstance(opened, OpenCall):
+                opened.append(delta["toolUse"].get("input") or "")
+        elif delta.get("reasoningContent") is not None:
+            self._reason(index, delta["reasoningContent"])
+
+    def _reason(self, index: int, reasoning: dict[str, Any]) -> None:
+        opened: OpenText = self._blocks.thinking(index)
+        if reasoning.get("text"):
+            opened.append(reasoning["text"])
+        if reasoning.get("signature"):
+            opened.signature = (opened.signature or "") + reasoning["signature"]
+        if reasoning.get("redactedContent"):
+            opened.is_redacted = True
+            redacted = reasoning["redactedContent"]
+            opened.signature = redacted if isinstance(redacted, str) else base64.b64encode(redacted).decode()
+
+    def _stop(self, reason: str) -> None:
+        self._has_stopped = True
+        draft = self._stream.draft
+        draft.raw_stop_reason = reason
+        if reason in _STOP:
+            draft.stop_reason = _STOP[reason]
+            return
+        draft.stop_reason = "error"
+        draft.error_message = f"{reason}: Bedrock stopped the answer."
+
+    def _count(self, usage: dict[str, Any]) -> None:
+        self._stream.draft.usage = with_cost(
+            Usage(
+                input=count(usage, "inputTokens"),
+                output=count(usage, "outputTokens"),
+                cache_read=count(usage, "cacheReadInputTokens"),
+                cache_write=count(usage, "cacheWriteInputTokens"),
+                total_tokens=count(usage, "totalTokens"),
+            ),
+            self._model,
+        )

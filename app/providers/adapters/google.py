@@ -1,0 +1,59 @@
+"""`google-generative-ai` and `google-vertex`: one format, two places and two ways to pay."""
+
+from urllib.parse import quote
+
+from app.providers.adapters.common import address
+from app.providers.adapters.google_identity import access_token
+from app.providers.adapters.google_wire import Reader, payload
+from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
+from app.providers.errors import ProviderError
+from app.providers.senders.plain import send, warm
+from app.providers.transform import prepare
+from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
+from app.values.models import Model
+
+DEFAULT_URL = "https://generativelanguage.googleapis.com/v1beta"
+
+__all__ = ["adapter", "warm"]
+
+
+@speaks("google-generative-ai", "google-vertex")
+async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
+    prepared = prepare(context, model)
+    body = await final_payload(payload(prepared, model, options), options)
+    base, path, own = await _place(model, options)
+    request = Request(
+        base_url=base,
+        path=path,
+        query={"alt": "sse"},
+        body=encode_payload(body, last="contents"),
+        headers=request_headers(model, options, **own),
+    )
+    await converse(send, request, options, Reader(model, stream), stream)
+
+
+async def _place(model: Model, options: StreamOptions) -> tuple[str, str, dict[str, str]]:
+    key = options.credential.key
+    name = quote(model.id, safe="@")
+    method = f"{name}:streamGenerateContent"
+    if model.api == "google-generative-ai":
+        own = _key(options) if key else {}
+        return address(model, options, DEFAULT_URL), f"/models/{method}", own
+    env = options.credential.env
+    if key:
+        base = model.base_url or "https://aiplatform.googleapis.com"
+        return base, f"/v1/publishers/google/models/{method}", _key(options)
+    project = env.get("GOOGLE_CLOUD_PROJECT") or env.get("GCLOUD_PROJECT")
+    location = env.get("GOOGLE_CLOUD_LOCATION")
+    if not project or not location:
+        raise ProviderError("Vertex AI needs GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION.")
+    token = await access_token(env)
+    host = "aiplatform.googleapis.com" if location == "global" else f"{location}-aiplatform.googleapis.com"
+    path = f"/v1/projects/{project}/locations/{location}/publishers/google/models/{method}"
+    return model.base_url or f"https://{host}", path, {"Authorization": f"Bearer {token}"}
+
+
+def _key(options: StreamOptions) -> dict[str, str]:
+    if options.credential.is_bearer:
+        return {"Authorization": f"Bearer {options.credential.key}"}
+    return {"X-Goog-Api-Key": options.credential.key}

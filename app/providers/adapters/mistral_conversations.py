@@ -1,0 +1,111 @@
+"""`mistral-conversations`: Mistral's chat format. It is close to chat completions; what differs is here."""
+
+from typing import Any
+
+from app.providers.adapters.common import address, answer_limit, authorization
+from app.providers.adapters.completions_compat import Switches
+from app.providers.adapters.completions_reader import Reader
+from app.providers.adapters.completions_request import messages
+from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
+from app.providers.senders.plain import send, warm
+from app.providers.thinking import clamp_level, provider_word
+from app.providers.transform import Prepared, plain_id, prepare
+from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
+from app.values.content import Text, Thinking
+from app.values.messages import AssistantMessage
+from app.values.models import Model
+
+DEFAULT_URL = "https://api.mistral.ai"
+_ID_LENGTH = 9
+_SWITCHES = Switches(
+    supports_store=False,
+    supports_developer_role=False,
+    requires_tool_result_name=True,
+    requires_assistant_after_tool_result=True,
+    max_tokens_field="max_tokens",
+)
+
+__all__ = ["adapter", "warm"]
+
+
+@speaks("mistral-conversations")
+async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
+    prepared = prepare(context, model, lambda call_id: plain_id(call_id, _ID_LENGTH))
+    body = await final_payload(payload(prepared, model, options), options)
+    request = Request(
+        base_url=address(model, options, DEFAULT_URL),
+        path="/v1/chat/completions",
+        body=encode_payload(body),
+        headers=request_headers(model, options, **authorization(model, options)),
+    )
+    await converse(send, request, options, Reader(model, _SWITCHES, stream), stream)
+
+
+def payload(prepared: Prepared, model: Model, options: StreamOptions) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "model": model.id,
+        "messages": _messages(prepared, model, options),
+        "stream": True,
+        "max_tokens": answer_limit(model, options, prepared),
+    }
+    if options.temperature is not None:
+        body["temperature"] = options.temperature
+    if prepared.tools:
+        body["tools"] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.parameters,
+                },
+            }
+            for tool in prepared.tools
+        ]
+        if options.tool_choice is not None:
+            body["tool_choice"] = options.tool_choice
+    body.update(_thinking(model, options))
+    return body
+
+
+def _thinking(model: Model, options: StreamOptions) -> dict[str, Any]:
+    """Older reasoning models have a mode of the prompt, newer ones an effort."""
+    if not model.reasoning:
+        return {}
+    level = clamp_level(model, options.thinking)
+    if "magistral" in model.id:
+        return {} if level == "off" else {"prompt_mode": "reasoning"}
+    word = (model.thinking_level_map or {}).get("off") if level == "off" else provider_word(model, level)
+    return {"reasoning_effort": word} if word else {}
+
+
+def _messages(prepared: Prepared, model: Model, options: StreamOptions) -> list[dict[str, Any]]:
+    out = messages(prepared, model, _SWITCHES, options)
+    assistants = [message for message in prepared.messages if isinstance(message, AssistantMessage)]
+    spelled = (item for item in out if item["role"] == "assistant")
+    for message, item in zip(assistants, _without_fillers(spelled, assistants), strict=False):
+        if any(isinstance(block, Thinking) for block in message.content):
+            item["content"] = _content(message)
+    return out
+
+
+def _without_fillers(spelled: Any, assistants: list[AssistantMessage]) -> list[dict[str, Any]]:
+    """Messages that only keep the sides alternating stand for none of the conversation's."""
+    items = list(spelled)
+    if len(items) == len(assistants):
+        return items
+    texts = {message.text for message in assistants}
+    return [item for item in items if item.get("tool_calls") or (item.get("content") or "") in texts]
+
+
+def _content(message: AssistantMessage) -> list[dict[str, Any]]:
+    parts: list[dict[str, Any]] = []
+    for block in message.content:
+        match block:
+            case Thinking():
+                parts.append({"type": "thinking", "thinking": [{"type": "text", "text": block.thinking}]})
+            case Text():
+                parts.append({"type": "text", "text": block.text})
+            case _:
+                pass
+    return parts

@@ -1,0 +1,234 @@
+"""Asking a server which models it has: on demand, kept with its age, and told in words when it comes to nothing."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from app.providers.catalogue import Catalogue
+from app.providers.contract import Credential, StreamOptions
+from app.providers.credentials import CredentialError, Credentials
+from app.providers.discovery_store import Discovered, save_discovered
+from app.providers.errors import ProviderError
+
+State = Literal["idle", "cached", "ok", "empty", "unavailable", "unauthenticated"]
+ASKING_SECONDS = 15.0
+
+
+class Discovery(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a provider's own list of models."""
+
+    state: State
+    url: str = ""
+    status: int | None = None
+    error: str = ""
+    age_seconds: float | None = None
+    """Of the list that is kept."""
+    count: int = 0
+
+
+def known_state(provider: str, catalogue: Catalogue, credentials: Credentials) -> Discovery:
+    """Before anything is asked."""
+    if not credentials.has(provider):
+        return Discovery(state="unauthenticated")
+    kept = catalogue.discovered(provider)
+    if kept is None:
+        return Discovery(state="idle")
+    return Discovery(state="cached", age_seconds=kept.age_seconds(), count=len(kept.models))
+
+
+async def discover(
+    provider: str,
+    catalogue: Catalogue,
+    credentials: Credentials,
+    agent_dir: Path,
+    *,
+    proxy: str | None = None,
+) -> Discovery:
+    """Asks the provider's server, and keeps its answer in the catalogue and on disk."""
+    api, base_url = _place(provider, catalogue)
+    if not base_url:
+        return Discovery(state="unavailable", error="no base URL is known")
+    try:
+        credential = await credentials.resolve(provider)
+    except CredentialError as problem:
+        return Discovery(state="unavailable", error=str(problem))
+    if credential is None:
+        return Discovery(state="unauthenticated")
+    url = models_url(api, base_url)
+    kept = catalogue.discovered(provider)
+    age = kept.age_seconds() if kept else None
+    try:
+        async with asyncio.timeout(ASKING_SECONDS):
+            data = await _fetch(url, api, credential, StreamOptions(proxy=proxy))
+    except TimeoutError:
+        error = f"no answer within {ASKING_SECONDS:g} s"
+        return Discovery(state="unavailable", url=url, error=error, age_seconds=age)
+    except ProviderError as problem:
+        return Discovery(
+            state="unavailable", url=url, status=problem.status, error=str(problem), age_seconds=age
+        )
+    models = tuple(read_models(data))
+    found = Discovered(models=models, fetched_at=time.time(), base_url=base_url)
+    catalogue.take_discovered(provider, found)
+    await asyncio.to_thread(save_discovered, agent_dir, provider, found)
+    return Discovery(state="ok" if models else "empty", url=url, age_seconds=0.0, count=len(models))
+
+
+def hint(discovery: Discovery) -> str | None:
+    """A line for the model picker; nothing when all is well."""
+    kept = "" if discovery.age_seconds is None else f" Using the list of models from {age_text(discovery.age_seconds)}."
+    match discovery.state:
+        case "unavailable" if discovery.status == 404:
+            return (
+                f"The discovery address {discovery.url} answered 404. "
+                "Point baseUrl at the host that serves /models (usually …/v1)."
+            )
+        case "unavailable" if discovery.status is not None:
+            return f"Discovery failed: HTTP {discovery.status} from {discovery.url}"
+        case "unavailable":
+            return f"The provider is not available ({discovery.error}).{kept}"
+        case "empty":
+            return "Discovery worked but found 0 models. Check that /models answers with { data: [{ id }] }."
+        case "cached":
+            return f"{kept.strip()} It can be refreshed." if kept else "The list of models is a kept one."
+        case "unauthenticated":
+            return "The provider needs a key before its models can be listed."
+        case "idle":
+            return "The provider has not been asked for its models yet."
+        case "ok":
+            return None
+
+
+def age_text(seconds: float) -> str:
+    for size, word in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            number = int(seconds // size)
+            return f"{number} {word}{'' if number == 1 else 's'} ago"
+    return "a moment ago"
+
+
+def models_url(api: str, base_url: str) -> str:
+    base = base_url.rstrip("/")
+    if api == "anthropic-messages" and not base.endswith("/v1"):
+        return f"{base}/v1/models"
+    if api == "mistral-conversations":
+        return f"{base}/v1/models"
+    return f"{base}/models"
+
+
+def read_models(data: Any) -> list[dict[str, Any]]:
+    """The models of an answer, in the form of models.json; several servers' habits are understood."""
+    items: Any = data
+    if isinstance(data, dict):
+        items = data.get("data") if isinstance(data.get("data"), list) else data.get("models")
+    out: list[dict[str, Any]] = []
+    for item in items if isinstance(items, list) else ():
+        entry = {"id": item} if isinstance(item, str) else item
+        model = _read_model(entry) if isinstance(entry, dict) else None
+        if model is not None:
+            out.append(model)
+    return out
+
+
+def _read_model(item: Mapping[str, Any]) -> dict[str, Any] | None:
+    name = item.get("id") or item.get("model") or item.get("name")
+    if not isinstance(name, str) or not name:
+        return None
+    model_id = name.removeprefix("models/")
+    out: dict[str, Any] = {"id": model_id}
+    label = item.get("display_name") or item.get("displayName")
+    if isinstance(label, str):
+        out["name"] = label
+    window = _first_number(
+        item,
+        ("context_length",),
+        ("max_model_len",),
+        ("loaded_context_length",),
+        ("max_context_length",),
+        ("inputTokenLimit",),
+        ("max_input_tokens",),
+        ("meta", "n_ctx"),
+        ("meta", "n_ctx_train"),
+    )
+    if window:
+        out["contextWindow"] = window
+    limit = _first_number(
+        item,
+        ("top_provider", "max_completion_tokens"),
+        ("outputTokenLimit",),
+        ("max_tokens",),
+        ("max_output_tokens",),
+    )
+    if limit:
+        out["maxTokens"] = min(limit, window or limit)
+    modalities = (item.get("architecture") or {}).get("input_modalities") or item.get("input_modalities") or ()
+    if "image" in modalities or item.get("type") == "vlm":
+        out["input"] = ["text", "image"]
+    parameters = item.get("supported_parameters")
+    if isinstance(parameters, Sequence) and "reasoning" in parameters:
+        out["reasoning"] = True
+    cost = _prices(item.get("pricing"))
+    if cost:
+        out["cost"] = cost
+    return out
+
+
+def _first_number(item: Mapping[str, Any], *paths: tuple[str, ...]) -> int | None:
+    for path in paths:
+        value: Any = item
+        for name in path:
+            value = value.get(name) if isinstance(value, Mapping) else None
+        if isinstance(value, int) and value > 0:
+            return value
+    return None
+
+
+def _prices(pricing: Any) -> dict[str, float]:
+    """Routers tell dollars per token."""
+    if not isinstance(pricing, Mapping):
+        return {}
+    names = {
+        "prompt": "input",
+        "completion": "output",
+        "input_cache_read": "cacheRead",
+        "input_cache_write": "cacheWrite",
+    }
+    out: dict[str, float] = {}
+    for theirs, ours in names.items():
+        try:
+            price = round(float(pricing.get(theirs) or 0) * 1e6, 6)
+        except (TypeError, ValueError):
+            continue
+        if price > 0:
+            out[ours] = price
+    return out
+
+
+def _place(provider: str, catalogue: Catalogue) -> tuple[str, str]:
+    entry = catalogue.entry_of(provider)
+    first = next(iter(catalogue.models_of(provider)), None)
+    api = entry.get("api") or (first.api if first else "openai-completions")
+    return api, entry.get("baseUrl") or (first.base_url if first else "")
+
+
+async def _fetch(url: str, api: str, credential: Credential, options: StreamOptions) -> Any:
+    from app.providers.senders.plain import send  # noqa: PLC0415  (only asking needs it)
+    from app.providers.transport import USER_AGENT, Request, decode_event  # noqa: PLC0415
+
+    headers = {"User-Agent": USER_AGENT, "Accept": "application/json", **credential.headers}
+    if api == "anthropic-messages":
+        headers["Anthropic-Version"] = "2023-06-01"
+    if credential.key and api == "anthropic-messages" and not credential.is_bearer:
+        headers["X-Api-Key"] = credential.key
+    elif credential.key and api == "google-generative-ai":
+        headers["X-Goog-Api-Key"] = credential.key
+    elif credential.key:
+        headers["Authorization"] = f"Bearer {credential.key}"
+    request = Request(base_url=url, path="", body=b"", headers=headers, method="GET")
+    async with send(request, options) as answer:
+        body = b"".join([chunk async for chunk in answer.chunks()])
+    return decode_event(body)

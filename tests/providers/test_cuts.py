@@ -1,0 +1,135 @@
+"""A connection may break after any byte: there is always exactly one end, and what had arrived is kept."""
+
+import random
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.providers.adapters import anthropic_wire, completions_reader, google_wire, responses_reader
+from app.providers.adapters.completions_compat import switches_for
+from app.providers.contract import AssistantStream, StreamOptions
+from app.providers.registry import Registry
+from app.providers.sse import SseDecoder
+from app.providers.transport import Answer, Reader, Request, converse
+from app.values.content import ToolCall
+from app.values.messages import AssistantMessage, now_ms
+from app.values.models import Model
+from app.values.stream import StreamDone, StreamError
+from tests.providers.loopback import Loopback
+from tests.providers.wires import (
+    ANSWERS,
+    FIRST,
+    SECOND,
+    TEXT,
+    THOUGHT,
+    context,
+    listen,
+    model_for,
+    options,
+)
+
+MakeReader = Callable[[Model, AssistantStream], Reader]
+READERS: dict[str, MakeReader] = {
+    "anthropic-messages": anthropic_wire.Reader,
+    "openai-completions": lambda model, stream: completions_reader.Reader(model, switches_for(model), stream),
+    "openai-responses": responses_reader.Reader,
+    "google-generative-ai": google_wire.Reader,
+}
+
+
+class Bytes:
+    """An answer that is already there."""
+
+    status = 200
+    headers: Mapping[str, str] = {}
+
+    def __init__(self, *pieces: bytes) -> None:
+        self._pieces = pieces
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece
+
+
+async def read(api: str, *pieces: bytes) -> list[object]:
+    model = model_for(api)
+
+    @asynccontextmanager
+    async def send(request: Request, options: StreamOptions) -> AsyncIterator[Answer]:
+        yield Bytes(*pieces)
+
+    async def produce(stream: AssistantStream) -> None:
+        request = Request(base_url="http://x", path="", body=b"")
+        await converse(send, request, StreamOptions(), READERS[api](model, stream), stream)
+
+    stream = AssistantStream(model, message_id="m", timestamp=now_ms()).run(produce)
+    return list(await listen(stream))
+
+
+def check_ending(events: list[object]) -> AssistantMessage:
+    ends = [event for event in events if isinstance(event, StreamDone | StreamError)]
+    assert len(ends) == 1 and events[-1] is ends[0]
+    message = ends[0].message
+    assert THOUGHT.startswith(message.thinking) and TEXT.startswith(message.text)
+    calls = [block for block in message.content if isinstance(block, ToolCall)]
+    if isinstance(ends[0], StreamDone):
+        assert message.text == TEXT and [call.arguments for call in calls] == [FIRST, SECOND]
+    else:
+        assert message.error_message
+        for call, whole in zip(calls, (FIRST, SECOND), strict=False):
+            assert set(call.arguments) <= set(whole)
+    return message
+
+
+@pytest.mark.parametrize("api", sorted(READERS))
+async def test_cut_after_every_byte(api: str):
+    body = ANSWERS[api]()
+    seen: set[str] = set()
+    for length in range(len(body) + 1):
+        message = check_ending(await read(api, body[:length]))
+        seen.add(message.text)
+    assert TEXT in seen and "" in seen and len(seen) > 2, "text that had arrived is kept"
+
+
+@pytest.mark.parametrize("api", sorted(READERS))
+async def test_any_way_of_cutting_a_whole_stream_gives_the_same_message(api: str):
+    body = ANSWERS[api]()
+    dice = random.Random(7)
+    for _ in range(20):
+        marks = sorted(dice.sample(range(len(body)), 12))
+        pieces = [body[a:b] for a, b in zip([0, *marks], [*marks, len(body)], strict=True)]
+        message = check_ending(await read(api, *pieces))
+        assert (message.stop_reason, message.text) == ("toolUse", TEXT)
+
+
+@pytest.mark.parametrize("api", sorted(ANSWERS))
+@pytest.mark.parametrize("is_open_ended", [True, False])
+async def test_connections_that_really_break(api: str, is_open_ended: bool, server: Loopback):
+    body = ANSWERS[api]()
+    registry = Registry()
+    for cut in random.Random(3).sample(range(1, len(body)), 12):
+        server.sse(body, cut_at=cut, is_open_ended=is_open_ended)
+        check_ending(list(await listen(registry.stream(model_for(api, server.url), context(), options()))))
+
+
+@given(st.lists(st.binary(max_size=60), max_size=8))
+def test_the_decoder_takes_any_bytes(pieces: list[bytes]):
+    decoder = SseDecoder()
+    for piece in pieces:
+        decoder.feed(piece)
+    decoder.finish()
+
+
+@given(st.binary(max_size=300), st.lists(st.integers(0, 300), max_size=6))
+def test_where_the_bytes_are_cut_does_not_matter(body: bytes, marks: list[int]):
+    whole = SseDecoder()
+    expected = [*whole.feed(body), *whole.finish()]
+    cut = SseDecoder()
+    marks = sorted(mark for mark in marks if mark <= len(body))
+    events = []
+    for start, end in zip([0, *marks], [*marks, len(body)], strict=True):
+        events += cut.feed(body[start:end])
+    assert [*events, *cut.finish()] == expected

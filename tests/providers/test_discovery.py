@@ -1,0 +1,152 @@
+"""Asking a server for its models, and what is said when that comes to nothing."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.providers.catalogue import Catalogue
+from app.providers.credentials import Credentials
+from app.providers.discovery import Discovery, age_text, discover, hint, known_state, models_url, read_models
+from tests.providers.loopback import Loopback, Reply
+
+
+def write_models(folder: Path, url: str) -> None:
+    entry = {"baseUrl": url, "api": "openai-completions", "compat": {"supportsStore": False}}
+    (folder / "models.json").write_text(json.dumps({"providers": {"mine": entry}}))
+
+
+def answer(data: Any, status: int = 200) -> Reply:
+    return Reply(status=status, body=json.dumps(data).encode(), headers={"Content-Type": "application/json"})
+
+
+async def ask(folder: Path) -> tuple[Discovery, Catalogue]:
+    catalogue = Catalogue.load(folder, env={})
+    return await discover("mine", catalogue, Credentials(folder, {}), folder), catalogue
+
+
+async def test_a_servers_models_are_taken_and_kept_for_the_next_start(server: Loopback, tmp_path: Path):
+    write_models(tmp_path, f"{server.url}/v1")
+    server.reply(answer({"data": [{"id": "llama", "max_model_len": 8192}, {"id": "qwen"}]}))
+    found, catalogue = await ask(tmp_path)
+    assert (found.state, found.count, hint(found)) == ("ok", 2, None)
+    assert server.requests[0].target == "/v1/models"
+    later = Catalogue.load(tmp_path, env={})
+    for known in (catalogue, later):
+        model = known.find("mine", "llama")
+        assert model is not None and (model.api, model.context_window) == ("openai-completions", 8192)
+        assert model.compat == {"supportsStore": False}
+    state = known_state("mine", later, Credentials(tmp_path, {}))
+    assert state.state == "cached" and "a moment ago" in (hint(state) or "")
+
+
+@pytest.mark.parametrize(
+    ("reply", "state", "words"),
+    [
+        (answer({}, 404), "unavailable", "/v1/models answered 404. Point baseUrl"),
+        (answer({}, 500), "unavailable", "Discovery failed: HTTP 500 from "),
+        (answer({"data": []}), "empty", "found 0 models. Check that /models"),
+        (Reply(body=b"<html>no</html>", headers={}), "unavailable", "is not available"),
+    ],
+)
+async def test_what_is_said_when_it_comes_to_nothing(
+    reply: Reply, state: str, words: str, server: Loopback, tmp_path: Path
+):
+    write_models(tmp_path, f"{server.url}/v1")
+    server.reply(reply)
+    found, _ = await ask(tmp_path)
+    assert found.state == state and words in (hint(found) or "")
+
+
+async def test_a_server_that_is_gone_leaves_the_kept_list(server: Loopback, tmp_path: Path):
+    write_models(tmp_path, f"{server.url}/v1")
+    server.reply(answer({"data": [{"id": "llama"}]}))
+    await ask(tmp_path)
+    write_models(tmp_path, "http://127.0.0.1:9/v1")
+    found, catalogue = await ask(tmp_path)
+    assert found.state == "unavailable" and "Using the list of models from a moment ago." in (
+        hint(found) or ""
+    )
+    assert catalogue.find("mine", "llama") is not None
+
+
+async def test_nothing_is_asked_without_a_key(tmp_path: Path):
+    catalogue, credentials = Catalogue.load(tmp_path, env={}), Credentials(tmp_path, {})
+    found = await discover("openai", catalogue, credentials, tmp_path)
+    assert found.state == "unauthenticated" == known_state("openai", catalogue, credentials).state
+    with_key = known_state("openai", catalogue, Credentials(tmp_path, {"OPENAI_API_KEY": "k"}))
+    assert with_key.state == "idle" and "has not been asked" in (hint(with_key) or "")
+
+
+def test_a_broken_store_is_as_good_as_none(tmp_path: Path):
+    (tmp_path / "models-store.json").write_text("{broken")
+    assert Catalogue.load(tmp_path, env={}).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ({"data": [{"id": "a"}]}, [{"id": "a"}]),
+        ({"models": [{"name": "llama3:8b", "model": "llama3:8b"}]}, [{"id": "llama3:8b"}]),
+        (["a", "b"], [{"id": "a"}, {"id": "b"}]),
+        (
+            {"data": [{"id": "gguf", "meta": {"n_ctx_train": 4096}}]},
+            [{"id": "gguf", "contextWindow": 4096}],
+        ),
+        (
+            {
+                "data": [
+                    {"id": "lms", "type": "vlm", "max_context_length": 32768, "loaded_context_length": 4096}
+                ]
+            },
+            [{"id": "lms", "contextWindow": 4096, "input": ["text", "image"]}],
+        ),
+        (
+            {
+                "models": [
+                    {"name": "models/g", "displayName": "G", "inputTokenLimit": 100, "outputTokenLimit": 10}
+                ]
+            },
+            [{"id": "g", "name": "G", "contextWindow": 100, "maxTokens": 10}],
+        ),
+        (
+            {
+                "data": [
+                    {
+                        "id": "x/y",
+                        "context_length": 9,
+                        "architecture": {"input_modalities": ["text", "image"]},
+                        "pricing": {"prompt": "0.000001", "completion": "0.000002"},
+                        "supported_parameters": ["tools", "reasoning"],
+                    }
+                ]
+            },
+            [
+                {
+                    "id": "x/y",
+                    "contextWindow": 9,
+                    "input": ["text", "image"],
+                    "reasoning": True,
+                    "cost": {"input": 1.0, "output": 2.0},
+                }
+            ],
+        ),
+        ({"data": "nonsense"}, []),
+        (None, []),
+        ({"data": [{"no": "id"}, 5]}, []),
+    ],
+)
+def test_the_answers_of_several_servers(data: Any, expected: list[dict[str, Any]]):
+    assert read_models(data) == expected
+
+
+def test_ages_and_addresses():
+    assert [age_text(s) for s in (3, 60, 7200, 90_000)] == [
+        "a moment ago",
+        "1 minute ago",
+        "2 hours ago",
+        "1 day ago",
+    ]
+    assert models_url("anthropic-messages", "https://x/") == "https://x/v1/models"
+    assert models_url("openai-completions", "https://x/v1") == "https://x/v1/models"

@@ -70,8 +70,22 @@ class Chips:
         self.known[char] = chip
         return char
 
-    def load(self, chips: dict[str, Chip]) -> None:
-        self.known.update(chips)
+    def adopt(self, text: str, chips: dict[str, Chip]) -> str:
+        """Take in a text with chips of another day: those whose character stands for something else get a new one."""
+        renamed: dict[int, str] = {}
+        for char, chip in chips.items():
+            if self.known.get(char, chip) == chip:
+                self.known[char] = chip
+            else:
+                renamed[ord(char)] = self.add(chip)
+        text = text.translate(renamed) if renamed else text
+        if text.isascii():
+            return text
+        return "".join(char for char in text if not is_chip(char) or char in self.known)
+
+    def keep_only(self, text: str) -> None:
+        """Forget the chips that do not occur in a text."""
+        self.known = self.used(text)
 
     def used(self, text: str) -> dict[str, Chip]:
         """The chips in a text, in its order, each once."""

@@ -134,9 +134,8 @@ class EditorModel:
     def reset(self, draft: Draft | None = None) -> None:
         """Begin anew, without a past: after sending, or with a draft that was saved."""
         draft = draft or Draft()
-        self.chips = Chips()
-        self.chips.load(dict(draft.chips))
-        self.lines = draft.text.split("\n")
+        self.chips.keep_only("".join(self.kills.entries))
+        self.lines = self.chips.adopt(draft.text, draft.chips).split("\n")
         row = min(max(0, draft.row), len(self.lines) - 1)
         self.cursor = (row, snap(self.lines[row], draft.column))
         self._undo.clear()
@@ -146,8 +145,7 @@ class EditorModel:
 
     def restore(self, draft: Draft) -> None:
         """Show another draft (history, queue), as one unit of undo."""
-        self.chips.load(dict(draft.chips))
-        self.set_text(draft.text)
+        self.set_text(self.chips.adopt(draft.text, draft.chips))
 
     def delete_backward(self) -> None:
         self._rub(self._left(), self.cursor)

@@ -315,3 +315,29 @@ def test_a_reset_has_no_past() -> None:
     model.reset(Draft(text="next"))
     assert not model.can_undo
     assert model.text == "next"
+
+
+def test_a_draft_of_another_day_does_not_change_the_chips_that_are_there() -> None:
+    other = EditorModel()
+    other.insert_chip(PasteChip(text="old\n" * 20))
+    model = EditorModel()
+    model.insert_chip(PasteChip(text="new\n" * 20))
+    model.restore(other.draft())
+    assert model.chips.expand(model.text) == "old\n" * 20
+    model.undo()
+    assert model.chips.expand(model.text) == "new\n" * 20
+
+
+def test_a_killed_chip_is_yanked_into_the_next_prompt() -> None:
+    model = EditorModel()
+    model.insert_chip(PasteChip(text="log\n" * 20))
+    model.kill_to_line_start()
+    model.reset()
+    model.yank()
+    assert model.chips.expand(model.text) == "log\n" * 20
+
+
+def test_a_draft_without_its_chips_leaves_nothing_behind() -> None:
+    model = EditorModel()
+    model.reset(Draft(text="a\U00100000b"))
+    assert model.text == "ab"

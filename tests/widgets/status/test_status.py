@@ -1,0 +1,116 @@
+"""Header, footer and queue: what is left when there is little room, and what the keys of the queue ask."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from textual import on
+
+from tests.widgets.gallery import FOOTER, QUEUE
+from tests.widgets.host import Host, screen_text
+from widgets.status.footer import StatusFooter
+from widgets.status.queue import MOST_ROWS, QueuedRow, QueueView
+from widgets.status.segments import GAP, Segment, bar_text, fitting, size_of
+
+
+def test_long_segments_become_short_before_any_is_left_out() -> None:
+    assert len(fitting(FOOTER, 78)) == len(FOOTER)
+    assert {segment.text for segment in fitting(FOOTER, 78)} >= {"bayou", "sonnet-5"}
+
+
+def test_the_least_important_goes_first() -> None:
+    left = [segment.id for segment in fitting(FOOTER, 50)]
+    assert "cacheRead" not in left
+    assert "model" in left
+    assert "context" in left
+
+
+@given(st.lists(st.tuples(st.text("abc", max_size=12), st.integers(0, 9)), max_size=8), st.integers(0, 80))
+def test_what_fits_fits_and_keeps_its_order(parts: list[tuple[str, int]], width: int) -> None:
+    segments = [
+        Segment(id=str(number), text=text, importance=importance)
+        for number, (text, importance) in enumerate(parts)
+    ]
+    left = fitting(segments, width)
+    ids = [segment.id for segment in left]
+    assert ids == sorted(ids, key=int)
+    total = sum(map(size_of, left)) + len(GAP) * max(0, len(left) - 1)
+    assert total <= width or len(left) <= 1
+
+
+def test_the_bar_fills_in_eighths() -> None:
+    assert bar_text(0).strip() == ""
+    assert bar_text(1) == "██████"
+    assert bar_text(2) == "██████"
+    assert len(bar_text(0.123)) == 6
+
+
+async def test_the_same_values_draw_nothing_anew() -> None:
+    footer = StatusFooter(FOOTER)
+    drawn: list[int] = []
+    app = Host(lambda: [footer])
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        footer.refresh = lambda *args, **options: drawn.append(1) or footer  # type: ignore[method-assign]
+        footer.show(FOOTER)
+        assert drawn == []
+        footer.update_segment(Segment(id="cost", text="$0.124"))
+        assert drawn == [1]
+
+
+async def test_nothing_in_a_name_is_obeyed() -> None:
+    app = Host(lambda: [StatusFooter([Segment(id="session", text="[/] \x1b[2J\nname")])])
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        assert "[/] ␛[2J name" in screen_text(app)
+
+
+class QueueHost(Host):
+    def __init__(self) -> None:
+        self.view = QueueView(QUEUE)
+        self.asked: list[tuple[str, str, int]] = []
+        super().__init__(lambda: [self.view], start=lambda app: self.set_focus(self.view))
+
+    @on(QueueView.MoveRequested)
+    def moved(self, event: QueueView.MoveRequested) -> None:
+        self.asked.append(("move", event.row_id, event.delta))
+
+    @on(QueueView.EditRequested)
+    def edited(self, event: QueueView.EditRequested) -> None:
+        self.asked.append((type(event).__name__, event.row_id, 0))
+
+    @on(QueueView.Left)
+    def left(self) -> None:
+        self.asked.append(("left", "", 0))
+
+
+async def test_waiting_messages_are_edited_moved_and_removed() -> None:
+    app = QueueHost()
+    async with app.run_test() as pilot:
+        await pilot.press("enter", "shift+down", "down", "shift+up", "delete", "tab", "escape")
+        await pilot.pause()
+        assert app.asked == [
+            ("EditRequested", "1", 0),
+            ("move", "1", 1),
+            ("move", "2", -1),
+            ("RemoveRequested", "2", 0),
+            ("SwitchRequested", "2", 0),
+            ("left", "", 0),
+        ]
+
+
+async def test_the_cursor_follows_its_message() -> None:
+    app = QueueHost()
+    async with app.run_test():
+        app.view.action_move(1)
+        app.view.show(tuple(reversed(QUEUE)))
+        assert app.view.current == QUEUE[1]
+        app.view.show([])
+        assert app.view.current is None
+        assert not app.view.display
+
+
+async def test_a_long_queue_tells_how_many_more() -> None:
+    rows = [QueuedRow(id=str(number), kind="steer", text=f"message {number}") for number in range(9)]
+    app = Host(lambda: [QueueView(rows)])
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        assert f"and {9 - MOST_ROWS} more" in screen_text(app)

@@ -1,0 +1,175 @@
+"""What is said to the terminal and to the clipboard: nothing foreign gets through, nothing untrue is told."""
+
+import base64
+import os
+import pty
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from widgets import clipboard
+from widgets.terminal_manners import (
+    BELL,
+    RESTORE,
+    Notifier,
+    background_from,
+    choose_method,
+    editor_command,
+    notification_sequence,
+    progress_sequence,
+    title_sequence,
+    wrapped,
+)
+
+
+def test_a_title_cannot_command_the_terminal() -> None:
+    sequence = title_sequence("work\x1b]52;c;x\x07\nmore")
+    assert sequence.startswith("\x1b]0;")
+    assert sequence.count("\x1b") == 1
+    assert sequence.count(BELL) == 1
+
+
+def test_progress() -> None:
+    assert progress_sequence("busy") == "\x1b]9;4;3;0\x1b\\"
+    assert progress_sequence("busy", 40) == "\x1b]9;4;1;40\x1b\\"
+    assert progress_sequence("none") == "\x1b]9;4;0;0\x1b\\"
+
+
+@pytest.mark.parametrize(
+    ("env", "method"),
+    [
+        ({"KITTY_WINDOW_ID": "1"}, "osc99"),
+        ({"TERM_PROGRAM": "ghostty"}, "osc9"),
+        ({"TERM": "foot"}, "osc777"),
+        ({"TERM": "dumb"}, "bell"),
+        ({}, "bell"),
+    ],
+)
+def test_how_to_notify_is_told_by_the_terminal(env: dict[str, str], method: str) -> None:
+    assert choose_method(env) == method
+    assert notification_sequence("auto", "bayou", "done\x1b[2J", env).count("\x1b[2J") == 0
+
+
+def test_tmux_gets_it_wrapped() -> None:
+    assert wrapped("\x1b]9;x\x1b\\", {"TMUX": "1"}) == "\x1bPtmux;\x1b\x1b]9;x\x1b\x1b\\\x1b\\"
+    assert wrapped("\x1b]9;x\x1b\\", {}) == "\x1b]9;x\x1b\\"
+
+
+def test_one_is_told_only_when_one_looks_elsewhere_and_it_took_a_while() -> None:
+    said: list[str] = []
+    now = [0.0]
+    notifier = Notifier(said.append, method="bell", clock=lambda: now[0], env={})
+    assert not notifier.notify("bayou", "done", took=60)
+    notifier.is_focused = False
+    assert not notifier.notify("bayou", "done", took=3)
+    assert notifier.notify("bayou", "done", took=60)
+    assert not notifier.notify("bayou", "done", took=60), "not twice within a second"
+    now[0] += 2
+    assert notifier.notify("bayou", "a question")
+    assert said == [BELL, BELL]
+
+
+def test_the_answer_about_the_background() -> None:
+    assert background_from(b"\x1b]11;rgb:1212/1818/1a1a\x1b\\") == "#12181a"
+    assert background_from(b"\x1b]11;rgb:ff/ff/ff\x07\x1b[?62c") == "#ffffff"
+    assert background_from(b"\x1b[?62c") is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "appearance"),
+    [
+        (b"\x1b]11;rgb:fbfb/fafa/f6f6\x1b\\\x1b[?62c", "light"),
+        (b"\x1b]11;rgb:1212/1818/1a1a\x1b\\\x1b[?62c", "dark"),
+        (b"\x1b[?62c", "None"),
+    ],
+)
+def test_asking_a_real_terminal(answer: bytes, appearance: str) -> None:
+    code = "from widgets.terminal_manners import probe_appearance; print('is', probe_appearance(5.0), flush=True)"
+    root = Path(__file__).parents[2]
+    child, handle = pty.fork()
+    if child == 0:  # pragma: no cover (the other process)
+        os.chdir(root)
+        os.execve(sys.executable, [sys.executable, "-c", code], {**os.environ, "PYTHONPATH": str(root)})
+    said = b""
+    watchdog = threading.Timer(30, os.kill, (child, 9))
+    watchdog.start()
+    try:
+        has_answered = False
+        while b"is " not in said or not said.rstrip().endswith(appearance.encode()):
+            said += os.read(handle, 1024)
+            if b"\x1b[c" in said and not has_answered:
+                has_answered = True
+                os.write(handle, answer)
+    except OSError:
+        pass
+    finally:
+        watchdog.cancel()
+        os.close(handle)
+        os.waitpid(child, 0)
+    assert f"is {appearance}" in said.decode()
+
+
+def test_every_mode_is_undone() -> None:
+    for mode in ("?1049l", "?25h", "?2004l", "?1004l", "?1003l", "?1006l", "<u"):
+        assert f"\x1b[{mode}" in RESTORE
+
+
+def test_which_editor() -> None:
+    assert editor_command("code --wait", {"EDITOR": "vi"}) == ["code", "--wait"]
+    assert editor_command("", {"VISUAL": "hx", "EDITOR": "vi"}) == ["hx"]
+    assert editor_command("", {}) == ["nano"]
+
+
+# -- clipboard -----------------------------------------------------------------------------------------------
+
+
+def test_a_copy_goes_to_the_terminal_and_says_so() -> None:
+    written: list[str] = []
+    done = clipboard.copy("grüße", written.append, env={}, find=lambda name: None)
+    assert base64.b64decode(written[0][len("\x1b]52;c;") : -2]).decode() == "grüße"
+    assert done.text == "sent to the terminal's clipboard"
+
+
+def test_what_is_too_long_for_a_terminal_goes_into_a_file() -> None:
+    written: list[str] = []
+    done = clipboard.copy("x" * 200_000, written.append, env={}, find=lambda name: None)
+    assert written == []
+    assert done.path is not None
+    assert done.path.read_text() == "x" * 200_000
+    assert str(done.path) in done.text
+    done.path.unlink()
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    store = tmp_path / "clipboard"
+    for name, script in (
+        (
+            "xclip",
+            f'#!/bin/sh\ncase "$*" in *image/png*) exit 1;; *-o*) cat {store};; *) cat > {store};; esac\n',
+        ),
+    ):
+        path = tmp_path / name
+        path.write_text(script)
+        path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    return store
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="the programs of another system")
+def test_the_systems_program_takes_it_and_gives_it_back(programs: Path) -> None:
+    env = {"DISPLAY": ":0"}
+    done = clipboard.copy("a\nb", lambda sequence: None, env=env)
+    assert done.text == "copied with xclip"
+    assert programs.read_text() == "a\nb"
+    assert clipboard.paste(env=env) == "a\nb"
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="the programs of another system")
+def test_over_ssh_only_the_terminal_is_asked(programs: Path) -> None:
+    done = clipboard.copy("a", lambda sequence: None, env={"DISPLAY": ":0", "SSH_TTY": "/dev/pts/1"})
+    assert done.by == ""
+    assert done.sent
+    assert not programs.exists()

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 import traceback
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +23,9 @@ from app.tui.app import BayouApp
 from app.tui.extension_ui import ScreenUi
 from app.tui.opening import Opening
 from widgets.terminal_output import OutputDiff
+
+END_SECONDS = 3.0
+"""After a signal, until the process ends in any case."""
 
 
 def run_tui(options: Options, paths: Paths) -> int:
@@ -69,12 +73,25 @@ def run_tui(options: Options, paths: Paths) -> int:
 async def _run(app: "GuardedApp") -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, lambda number=number: app.exit(128 + number))
+        loop.add_signal_handler(number, _end_on_signal, app, number)
     try:
         code = await app.run_async()
     finally:
         await close_quietly(app.session)
     return code or 0
+
+
+def _end_on_signal(app: "GuardedApp", number: int) -> None:
+    """The session first. When the terminal has gone, giving it back can block for ever, so that has a limit."""
+    last_resort = threading.Timer(END_SECONDS, os._exit, (128 + number,))
+    last_resort.daemon = True
+    last_resort.start()
+
+    async def end() -> None:
+        await close_quietly(app.session)
+        app.exit(128 + number)
+
+    app.spawn(end())
 
 
 class GuardedApp(BayouApp):

@@ -1,14 +1,15 @@
 """The walk over a syntax tree: the same for every language, driven by its description."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
 from tree_sitter import Language as Grammar
 from tree_sitter import Node, Tree
 
-from tools.filemap.language import Chain, Draft, Language, Named, Place, Rule
+from tools.filemap.language import Chain, Draft, Language, Named, NameRule, Place, Rule
+from tools.filemap.languages.registry import language_named
 from tools.filemap.parsing import grammar_of, parse
 from tools.filemap.watch import Watch
 
@@ -22,6 +23,25 @@ _MAX_IMPORTS = 200
 _MAX_SYMBOLS = 400_000
 _DECORATOR = re.compile(rb"@[A-Za-z_][\w.]*")
 _WORD = re.compile(rb"[A-Za-z_]+")
+_LAST_COMMENT = re.compile(r"(?:[ \t]*(?:#|//)[^\n]*\n\s*)+$")
+_FRONT = re.compile(r"(?:@[\w.]+(?:\([^()]*\))?|\[[^\[\]]*\]|#define|(?P<word>\w+))\s+(?=\S)")
+_KIND_WORDS = frozenset(
+    [
+        "class",
+        "struct",
+        "enum",
+        "union",
+        "interface",
+        "record",
+        "namespace",
+        "typedef",
+        "using",
+        "delegate",
+        "event",
+        "concept",
+        "static_assert",
+    ]
+)
 _DOC_EDGE = " \t\r/*!#;%-{}|\"'"
 
 
@@ -31,7 +51,9 @@ class Compiled(NamedTuple):
     rules: dict[int, Rule]
     enter: frozenset[int]
     comments: frozenset[int]
-    imports: dict[int, object]
+    wrappers: frozenset[int]
+    between: frozenset[int]
+    imports: dict[int, str | NameRule]
 
 
 class Outline(NamedTuple):
@@ -51,24 +73,25 @@ def _ids(grammar_name: str) -> dict[str, list[int]]:
     return ids
 
 
-_compiled: dict[str, Compiled] = {}
-
-
-def compiled(language: Language) -> Compiled:
+@cache
+def _compiled(name: str) -> Compiled:
     """The description with node types as the numbers that the grammar gives them."""
-    known = _compiled.get(language.name)
-    if known is None:
-        ids = _ids(language.grammar)
-        enter = {number for kind in language.enter for number in ids.get(kind, ())} | {_ERROR}
-        known = _compiled[language.name] = Compiled(
-            language=language,
-            grammar=grammar_of(language.grammar),
-            rules={number: rule for kind, rule in language.rules.items() for number in ids.get(kind, ())},
-            enter=frozenset(enter),
-            comments=frozenset(number for kind in language.comments for number in ids.get(kind, ())),
-            imports={number: rule for kind, rule in language.imports.items() for number in ids.get(kind, ())},
-        )
-    return known
+    language = language_named(name)
+    ids = _ids(language.grammar)
+
+    def numbers(kinds: Iterable[str]) -> frozenset[int]:
+        return frozenset(number for kind in kinds for number in ids.get(kind, ()))
+
+    return Compiled(
+        language=language,
+        grammar=grammar_of(language.grammar),
+        rules={number: rule for kind, rule in language.rules.items() for number in ids.get(kind, ())},
+        enter=numbers(language.enter) | {_ERROR},
+        comments=numbers(language.comments),
+        wrappers=numbers(language.wrappers),
+        between=numbers(language.between),
+        imports={number: rule for kind, rule in language.imports.items() for number in ids.get(kind, ())},
+    )
 
 
 def unknown_types(language: Language) -> set[str]:
@@ -79,7 +102,7 @@ def unknown_types(language: Language) -> set[str]:
 
 def outline(language: Language, source: bytes, watch: Watch) -> Outline:
     """The symbols of a source text. Raises `Overtime` or `Cancelled`."""
-    plan = compiled(language)
+    plan = _compiled(language.name)
     tree = parse(plan.grammar, source, watch)
     walk = _Walk(plan, source, watch)
     walk.run(tree)
@@ -95,6 +118,8 @@ class _Lead(NamedTuple):
     start: int
     row: int
     comment: "Node | None"
+    is_first: bool = True
+    """Of several declarations in one wrapper only the first begins with it."""
 
 
 class _Walk:
@@ -122,52 +147,46 @@ class _Walk:
         self, node: Node, parent: int, here: Chain, lead: _Lead | None
     ) -> Iterator[tuple[Node, int, Chain, _Lead | None]]:
         """Takes the symbols among the children of a node; yields what is to be looked into."""
-        rules, enter, comments, imports = (
-            self.plan.rules,
-            self.plan.enter,
-            self.plan.comments,
-            self.plan.imports,
-        )
-        wrappers = self.plan.language.wrappers
-        comment: Node | None = None
-        comment_end = -2
+        plan = self.plan
+        rules, enter, imports = plan.rules, plan.enter, plan.imports
+        attached = plan.comments | plan.between
+        above = _Above(plan)
         for child in _children(node):
             kind = child.kind_id
             rule = rules.get(kind)
             if rule is not None:
                 if len(self.drafts) >= _MAX_SYMBOLS:
                     return
-                near = comment if comment is not None and comment_end >= child.start_point[0] - 1 else None
                 before = len(self.drafts)
-                self._define(child, rule, parent, lead, near)
+                self._define(child, rule, parent, lead, above)
                 if len(self.drafts) > before:
+                    if lead is not None:
+                        lead = lead._replace(is_first=False)
                     if not rule.is_leaf:
                         yield child, before, here, None
-                elif not rule.is_leaf or kind in enter:
-                    yield child, parent, here, None
-            elif kind in enter:
+                    continue
+                if rule.is_leaf and kind not in enter:
+                    continue
+            if rule is not None or kind in enter:
                 below = None
-                if child.type in wrappers:
-                    near = (
-                        comment if comment is not None and comment_end >= child.start_point[0] - 1 else None
-                    )
-                    below = lead or _Lead(child.start_byte, child.start_point[0], near)
+                if kind in plan.wrappers:
+                    below = lead or _Lead(child.start_byte, child.start_point[0], above.comment_of(child))
                 yield child, parent, here, below
-            elif kind in comments:
-                row = child.start_point[0]
-                if row > comment_end + 1 or comment is None:
-                    comment = child
-                comment_end = _last_row(child, row)
+            elif kind in attached:
+                above.add(child)
             elif kind in imports:
                 self._import(child, kind)
 
-    def _define(self, node: Node, rule: Rule, parent: int, lead: _Lead | None, near: Node | None) -> None:
+    def _define(self, node: Node, rule: Rule, parent: int, lead: _Lead | None, above: "_Above") -> None:
         name = rule.name
         found = node.child_by_field_name(name) if isinstance(name, str) else name(node, self.place)
         if found is None:
             return
-        for one in found if isinstance(found, list) else (found,):
-            self._add(node, rule, one, parent, lead, near)
+        if not isinstance(found, list):
+            self._add(node, rule, found, parent, lead, above)
+            return
+        for one in found:
+            self._add(node, rule, one, parent, lead, above)
 
     def _add(
         self,
@@ -176,37 +195,49 @@ class _Walk:
         found: "Node | str | Named",
         parent: int,
         lead: _Lead | None,
-        near: Node | None,
+        above: "_Above",
     ) -> None:
         kind, given = rule.kind, ""
         if isinstance(found, Named):
-            kind, given = found.kind or kind, found.signature
-            found = found.name
-        start, row = node.start_byte, node.start_point[0]
-        if isinstance(found, str):
-            name, name_at = found, self._position(found, start, node.end_byte)
+            kind, given, named = found.kind or kind, found.signature, found.name
         else:
-            name, name_at = self.place.text(found), found.start_byte
-        name = _one_line(name, _MAX_NAME)
+            named = found
+        start, row = node.start_byte, node.start_point[0]
+        if isinstance(named, str):
+            name, name_at = named, self._position(named, start, node.end_byte)
+        else:
+            name, name_at = self.place.text(named), named.start_byte
+        name = _one_line(name.strip("\"'`"), _MAX_NAME)
         if not name:
             return
         draft = Draft(
             name=name, kind=kind, start=start, start_row=row, end_row=_last_row(node, row), parent=parent
         )
-        language = self.plan.language
-        begin = start
-        if lead is not None:
-            begin = lead.start
-            near = lead.comment or near
-            if language.is_wrapper_start:
-                draft.start, draft.start_row = lead.start, lead.row
-            elif lead.row < row:
-                draft.lead_row = lead.row
+        begin = self._led(draft, lead, above.first_row(row))
         draft.signature = given or self._signature(node, rule, start, name_at)
         draft.node_type = node.type
-        self._qualify(draft, begin, name_at)
-        draft.doc = self._doc(node, near)
+        if lead is not None and not lead.is_first and self.drafts:
+            draft.modifiers = self.drafts[-1].modifiers
+        else:
+            self._qualify(draft, begin, name_at)
+        draft.doc = self._doc(node, above.comment_of(node) or (lead.comment if lead is not None else None))
         self.drafts.append(draft)
+
+    def _led(self, draft: Draft, lead: _Lead | None, first_row: int) -> int:
+        """Lets the symbol begin with its wrapper, or remember where that begins; the byte where its modifiers begin."""
+        language = self.plan.language
+        row = draft.start_row
+        if lead is None:
+            if first_row < row:
+                draft.lead_row = first_row
+            return draft.start
+        if not lead.is_first:
+            return draft.start
+        if language.is_wrapper_start:
+            draft.start, draft.start_row = lead.start, lead.row
+        elif language.has_decorators and lead.row < row:
+            draft.lead_row = lead.row
+        return lead.start
 
     def _position(self, name: str, start: int, end: int) -> int:
         at = self.source.find(name.encode(), start, min(end, start + 600))
@@ -214,10 +245,15 @@ class _Walk:
 
     def _signature(self, node: Node, rule: Rule, start: int, name_at: int) -> str:
         body = node.child_by_field_name(rule.body)
-        begin = start if self.plan.language.is_header_whole else name_at
+        if body is None and rule.value:
+            value = node.child_by_field_name(rule.value)
+            body = value.child_by_field_name("body") if value is not None else None
+        is_whole = self.plan.language.is_header_whole
+        begin = start if is_whole else name_at
         end = body.start_byte if body is not None else node.end_byte
-        text = self.source[begin : min(end, begin + 2 * _MAX_SIGNATURE)].decode("utf-8", "replace")
-        return header(text, is_cut=body is not None)
+        text = self.source[begin : min(end, begin + 3 * _MAX_SIGNATURE)].decode("utf-8", "replace")
+        text = header(text, is_cut=body is not None)
+        return _without_words(text, self.plan.language.modifiers) if is_whole else text
 
     def _qualify(self, draft: Draft, begin: int, name_at: int) -> None:
         language = self.plan.language
@@ -258,13 +294,48 @@ class _Walk:
         rule = self.plan.imports[kind]
         if len(self.imports) >= _MAX_IMPORTS:
             return
-        found = node.child_by_field_name(rule) if isinstance(rule, str) else rule(node, self.place)  # type: ignore[operator]
+        found = node.child_by_field_name(rule) if isinstance(rule, str) else rule(node, self.place)
         for one in found if isinstance(found, list) else (found,):
-            if one is not None:
-                text = one if isinstance(one, str) else self.place.text(one)
+            named = one.name if isinstance(one, Named) else one
+            if named is not None:
+                text = named if isinstance(named, str) else self.place.text(named)
                 text = _one_line(text, _MAX_NAME).strip("\"'`<>; ")
                 if text and text not in self.imports:
                     self.imports.append(text)
+
+
+class _Above:
+    """The comments and attributes that stand directly above the next declaration."""
+
+    __slots__ = ("_between", "_comment", "_end", "_first")
+
+    def __init__(self, plan: Compiled) -> None:
+        self._between = plan.between
+        self._comment: Node | None = None
+        self._end = -2
+        self._first = -1
+
+    def add(self, node: Node) -> None:
+        row = node.start_point[0]
+        is_apart = row > self._end + 1
+        if node.kind_id in self._between:
+            if is_apart or self._first < 0:
+                self._first = row
+            if is_apart:
+                self._comment = None
+        else:
+            if is_apart or self._comment is None:
+                self._comment = node
+            if is_apart:
+                self._first = -1
+        self._end = _last_row(node, row)
+
+    def comment_of(self, node: Node) -> Node | None:
+        return self._comment if self._end >= node.start_point[0] - 1 else None
+
+    def first_row(self, row: int) -> int:
+        """Row of the first attribute above a declaration in `row`; that row itself when there is none."""
+        return self._first if 0 <= self._first < row and self._end >= row - 1 else row
 
 
 def _children(node: Node) -> "list[Node] | Iterator[Node]":
@@ -296,10 +367,37 @@ def _one_line(text: str, limit: int) -> str:
 
 
 def header(text: str, *, is_cut: bool) -> str:
-    """A declaration on one line, without what opens its body."""
+    """A declaration on one line, without what opens its body and without the comments before that."""
     if not is_cut:
         text = _before_body(text)
-    return _one_line(text.strip().rstrip("{:=;, \t\r\n"), _MAX_SIGNATURE)
+    elif "#" in text or "//" in text:
+        text = _LAST_COMMENT.sub("", text)
+    text = text.strip().rstrip("{:=;, \t\r\n").removesuffix("=>").rstrip()
+    return _one_line(text, _MAX_SIGNATURE)
+
+
+def _without_words(text: str, modifiers: frozenset[str]) -> str:
+    """A whole header without the modifiers, annotations and keywords in front, which the symbol says elsewhere."""
+    while True:
+        match = _FRONT.match(text)
+        if match is None:
+            return text
+        word = match["word"]
+        if word == "template":
+            text = _after_angles(text[match.end() :])
+        elif word is None or word in modifiers or word in _KIND_WORDS:
+            text = text[match.end() :]
+        else:
+            return text
+
+
+def _after_angles(text: str) -> str:
+    depth = 0
+    for at, mark in enumerate(text):
+        depth += (mark == "<") - (mark == ">")
+        if depth <= 0:
+            return text[at + 1 :].lstrip()
+    return text
 
 
 def _before_body(text: str) -> str:

@@ -69,6 +69,8 @@ class Rule(msgspec.Struct, frozen=True):
     """Nothing inside is looked for."""
     body: str = "body"
     """The field that ends the signature."""
+    value: str = ""
+    """The field whose own `body` ends it: `const f = () => {…}`."""
 
 
 class Language(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,6 +85,8 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that stand around a declaration and belong to it: `export …`, `template <…>`, decorators."""
     is_wrapper_start: bool = True
     """Whether the symbol begins with its wrapper; else that line is only its `lead_line`."""
+    between: frozenset[str] = frozenset()
+    """Nodes that may stand between a comment and what it belongs to, such as attributes; they belong to it too."""
     imports: Mapping[str, str | NameRule] = {}
     modifiers: frozenset[str] = frozenset()
     exporting: frozenset[str] = frozenset()

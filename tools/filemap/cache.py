@@ -1,0 +1,129 @@
+"""Maps that were made before: some in memory, more of them compressed in a folder. Both are bounded."""
+
+import hashlib
+import os
+import threading
+import zlib
+from collections import OrderedDict
+from pathlib import Path
+
+import msgspec
+
+from tools.filemap.reading import Text
+from tools.filemap.symbols import FileMap
+
+MAPPER_VERSION = 1
+"""Part of every key: raised whenever maps come out differently."""
+_IN_MEMORY = 64
+_SYMBOLS_IN_MEMORY = 200_000
+_DISK_FILES = 512
+_DISK_BYTES = 32 * 1024 * 1024
+_LARGEST_FILE = 4 * 1024 * 1024
+_SUFFIX = ".map"
+
+
+class MapCache:
+    """May be used by several threads. Without a folder only memory is used; a folder that fails is done without."""
+
+    def __init__(
+        self, folder: Path | None = None, *, files: int = _DISK_FILES, bytes_: int = _DISK_BYTES
+    ) -> None:
+        self._folder, self._files, self._bytes = folder, files, bytes_
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, FileMap] = OrderedDict()
+        self._symbols = 0
+
+    def get(self, path: Path, text: Text) -> FileMap | None:
+        key = _key(path, text)
+        with self._lock:
+            known = self._kept.get(key)
+            if known is not None:
+                self._kept.move_to_end(key)
+                return known
+        known = self._from_disk(key)
+        if known is not None:
+            self._keep(key, known)
+        return known
+
+    def put(self, path: Path, text: Text, made: FileMap) -> None:
+        key = _key(path, text)
+        self._keep(key, made)
+        self._to_disk(key, made)
+
+    def _keep(self, key: str, made: FileMap) -> None:
+        with self._lock:
+            before = self._kept.pop(key, None)
+            self._symbols += len(made.symbols) - (len(before.symbols) if before is not None else 0)
+            self._kept[key] = made
+            while len(self._kept) > 1 and (
+                len(self._kept) > _IN_MEMORY or self._symbols > _SYMBOLS_IN_MEMORY
+            ):
+                _, oldest = self._kept.popitem(last=False)
+                self._symbols -= len(oldest.symbols)
+
+    def _from_disk(self, key: str) -> FileMap | None:
+        if self._folder is None:
+            return None
+        file = self._folder / (key + _SUFFIX)
+        try:
+            packed = file.read_bytes()
+        except OSError:
+            return None
+        try:
+            known = msgspec.msgpack.decode(zlib.decompress(packed), type=FileMap)
+        except (zlib.error, msgspec.MsgspecError, ValueError):
+            _remove(file)
+            return None
+        try:
+            os.utime(file)
+        except OSError:
+            pass
+        return known
+
+    def _to_disk(self, key: str, made: FileMap) -> None:
+        if self._folder is None:
+            return
+        packed = zlib.compress(msgspec.msgpack.encode(made), 1)
+        if len(packed) > min(_LARGEST_FILE, self._bytes):
+            return
+        unfinished = self._folder / f"{key}.{os.getpid()}.{threading.get_ident()}.new"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            unfinished.write_bytes(packed)
+            unfinished.replace(self._folder / (key + _SUFFIX))
+        except OSError:
+            _remove(unfinished)
+            return
+        self._evict()
+
+    def _evict(self) -> None:
+        """Takes away what was not used for longest, until both bounds hold."""
+        if self._folder is None:
+            return
+        found = []
+        try:
+            with os.scandir(self._folder) as entries:
+                for entry in entries:
+                    if entry.name.endswith((_SUFFIX, ".new")):
+                        state = entry.stat()
+                        found.append((state.st_mtime_ns, state.st_size, entry.path))
+        except OSError:
+            return
+        found.sort()
+        size = sum(each[1] for each in found)
+        while found and (len(found) > self._files or size > self._bytes):
+            _, taken, path = found.pop(0)
+            _remove(Path(path))
+            size -= taken
+
+
+def _key(path: Path, text: Text) -> str:
+    whole = f"{MAPPER_VERSION}\0{path.absolute()}\0{text.modified_ns}\0{text.total_bytes}\0{text.digest}"
+    return hashlib.blake2b(whole.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+
+
+def _remove(file: Path) -> None:
+    try:
+        file.unlink()
+    except OSError:
+        pass

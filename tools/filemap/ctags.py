@@ -1,0 +1,113 @@
+"""The outline that universal-ctags makes, where it is installed: for languages that have no description here."""
+
+import shutil
+import subprocess
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from tools.filemap.drafts import nested_by_range
+from tools.filemap.language import Draft
+from tools.filemap.watch import Watch
+
+_LIMIT = 32 * 1024 * 1024
+_STEP_SECONDS = 0.05
+_KINDS = {
+    "func": "function",
+    "prototype": "function",
+    "def": "function",
+    "externvar": "variable",
+    "member": "field",
+}
+
+
+class _Tag(msgspec.Struct):
+    name: str = ""
+    kind: str = ""
+    line: int = 0
+    end: int = 0
+    signature: str = ""
+    scope: str = ""
+    language: str = ""
+
+
+@lru_cache(maxsize=1)
+def _program() -> str | None:
+    """The program, when it is the universal one and can write JSON."""
+    path = shutil.which("ctags") or shutil.which("universal-ctags")
+    if path is None:
+        return None
+    try:
+        told = subprocess.run([path, "--list-features"], capture_output=True, timeout=5, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return path if b"json" in told.stdout else None
+
+
+def outline(path: Path, last_row: int, watch: Watch) -> tuple[str, list[Draft]] | None:
+    """Language and symbols; nothing when ctags is not there, knows the language not, or takes too long."""
+    program = _program()
+    if program is None:
+        return None
+    command = [program, "--options=NONE", "--output-format=json", "--fields=nKeSsl", "--sort=no", "-f", "-"]
+    output = _output([*command, str(path.absolute())], watch)
+    if not output:
+        return None
+    decode = msgspec.json.Decoder(_Tag).decode
+    tags = []
+    for line in output.splitlines():
+        try:
+            tags.append(decode(line))
+        except msgspec.DecodeError:
+            continue
+    tags = [tag for tag in tags if tag.name and tag.line > 0]
+    return (tags[0].language, _drafts(tags, last_row)) if tags else None
+
+
+def _output(command: list[str], watch: Watch) -> bytes:
+    try:
+        running = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    except OSError:
+        return b""
+    with running:
+        while True:
+            try:
+                output, _ = running.communicate(timeout=_STEP_SECONDS)
+                return output[:_LIMIT]
+            except subprocess.TimeoutExpired:
+                if watch.is_over:
+                    running.kill()
+                    running.communicate()
+                    return b""
+
+
+def _drafts(tags: list[_Tag], last_row: int) -> list[Draft]:
+    tags.sort(key=lambda tag: tag.line)
+    drafts = []
+    for number, tag in enumerate(tags):
+        end = tag.end - 1 if tag.end >= tag.line else _guessed_end(tags, number, last_row)
+        drafts.append(
+            Draft(
+                name=tag.name[:120],
+                kind=_KINDS.get(tag.kind, tag.kind or "tag"),
+                start=tag.line * 1000 + number % 1000,
+                start_row=tag.line - 1,
+                end_row=end,
+                signature=f"{tag.name}{tag.signature}"[:160] if tag.signature else "",
+            )
+        )
+    return nested_by_range(drafts)
+
+
+def _guessed_end(tags: list[_Tag], number: int, last_row: int) -> int:
+    """Where ctags does not say the end: before the next symbol of the same kind and scope."""
+    tag = tags[number]
+    if tag.kind in ("variable", "constant", "field", "member", "macro", "label"):
+        return tag.line - 1
+    for after in tags[number + 1 :]:
+        if after.scope == tag.scope or after.kind == tag.kind:
+            return max(tag.line - 1, after.line - 2)
+    return last_row

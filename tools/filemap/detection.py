@@ -1,0 +1,246 @@
+"""Which language a file is in: by its name, else by its first line, else by what it looks like."""
+
+import re
+from pathlib import PurePath
+
+_BY_SUFFIX = """
+python: py pyw pyi pyx pxd wsgi bzl star
+javascript: js mjs cjs es6 jsm
+jsx: jsx
+typescript: ts mts cts
+tsx: tsx
+go: go
+rust: rs
+c: c
+cpp: cc cpp cxx c++ hh hpp hxx h++ inl ipp tpp ino
+cuda: cu cuh
+objc: m mm
+java: java
+kotlin: kt kts
+scala: scala sc sbt
+csharp: cs csx
+swift: swift
+ruby: rb rake gemspec ru podspec rbi jbuilder
+php: php phtml php5 php7 php8 inc
+lua: lua rockspec
+perl: pl pm t perl psgi
+r: r rprofile
+julia: jl
+haskell: hs
+ocaml: ml
+ocaml_interface: mli
+elixir: ex exs
+erlang: erl hrl escript
+clojure: clj cljs cljc edn bb
+elm: elm
+zig: zig zon
+dart: dart
+bash: sh bash zsh ksh bats ebuild
+powershell: ps1 psm1 psd1
+sql: sql ddl dml pgsql mysql plsql pls
+html: html htm xhtml
+css: css
+scss: scss
+vue: vue
+svelte: svelte
+json: json jsonc json5 geojson webmanifest har avsc topojson ipynb-checkpoint code-workspace
+jsonl: jsonl ndjson jsonlines
+yaml: yaml yml
+toml: toml
+xml: xml xsd xsl xslt svg plist csproj vbproj fsproj props targets wsdl rss atom kml gpx xaml resx storyboard xib pom
+csv: csv
+tsv: tsv tab
+markdown: md markdown mdx mkd mdown qmd rmd
+rst: rst rest
+latex: tex sty cls ltx
+dockerfile: dockerfile containerfile
+make: mk mak make
+cmake: cmake
+hcl: tf tfvars hcl nomad
+proto: proto
+graphql: graphql gql graphqls
+solidity: sol
+verilog: v sv svh vh
+vhdl: vhd vhdl
+fortran: f f90 f95 f03 f08 for f77 ftn
+asm: s asm nasm
+ini: ini cfg conf properties env editorconfig desktop service timer socket gitconfig cnf
+diff: diff patch rej
+log: log
+jupyter: ipynb
+"""
+
+_BY_NAME = """
+dockerfile: dockerfile containerfile
+make: makefile gnumakefile bsdmakefile
+cmake: cmakelists.txt
+ruby: rakefile gemfile guardfile vagrantfile capfile podfile fastfile brewfile
+python: sconstruct sconscript wscript build.bazel workspace.bazel
+bash: .bashrc .bash_profile .profile .zshrc .zshenv .bash_aliases pkgbuild apkbuild
+json: .prettierrc .eslintrc .babelrc composer.lock pipfile.lock flake.lock .swcrc
+toml: cargo.lock poetry.lock uv.lock pipfile pdm.lock
+yaml: .clang-format .clang-tidy pubspec.lock yarn.lock-berry
+ini: .gitconfig .editorconfig .npmrc .pylintrc .flake8 .coveragerc .env
+perl: cpanfile
+r: .rprofile
+markdown: readme changelog
+"""
+
+_BY_INTERPRETER = """
+python: python python2 python3 pypy pypy3 uv
+bash: sh bash zsh dash ksh ash bats
+javascript: node nodejs bun
+typescript: deno ts-node tsx
+ruby: ruby jruby rake
+perl: perl
+php: php
+lua: lua luajit texlua
+r: rscript
+julia: julia
+elixir: elixir
+erlang: escript
+scala: scala amm
+kotlin: kotlin
+clojure: bb clojure
+powershell: pwsh powershell
+make: make
+swift: swift
+haskell: runhaskell runghc
+ocaml: ocaml
+dart: dart
+groovy: groovy
+"""
+
+
+def _table(text: str) -> dict[str, str]:
+    table = {}
+    for line in text.strip().splitlines():
+        language, _, names = line.partition(":")
+        for name in names.split():
+            table[name] = language
+    return table
+
+
+_SUFFIXES, _NAMES, _INTERPRETERS = _table(_BY_SUFFIX), _table(_BY_NAME), _table(_BY_INTERPRETER)
+_SHEBANG = re.compile(rb"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+|\w+=\S*\s+)*)?(?:\S*/)?([\w.+-]+)")
+_MODELINE = re.compile(
+    rb"-\*-\s*(?:mode:\s*)?([\w+-]+)\s*(?:;.*)?-\*-|\b(?:vim?|ex):.*?\b(?:ft|filetype)=(\w+)", re.I
+)
+_ALIASES = {
+    "shell-script": "bash",
+    "sh": "bash",
+    "c++": "cpp",
+    "js": "javascript",
+    "makefile": "make",
+    "tex": "latex",
+}
+_OBJECTIVE = re.compile(rb"^\s*(?:@interface|@implementation|@protocol|@property|@end|#import)\b", re.M)
+_CPLUSPLUS = re.compile(
+    rb"^\s*(?:namespace\b|template\s*<|class\s+\w+[^;]*[:{]|using\s+\w|public:|private:|protected:)"
+    rb"|\b(?:std|boost|absl)::|\bconstexpr\b|\bnullptr\b|^#include\s*<(?:string|vector|map|memory|iostream)>",
+    re.M,
+)
+_LOG_LINE = re.compile(
+    rb"^\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d\d:\d\d:\d\d[.,]\d)",
+    re.M,
+)
+_CONTENT: tuple[tuple[str, re.Pattern[bytes]], ...] = (
+    ("xml", re.compile(rb"\s*<\?xml\b")),
+    ("html", re.compile(rb"\s*(?:<!doctype\s+html|<html\b)", re.I)),
+    ("php", re.compile(rb"\s*<\?php\b")),
+    ("diff", re.compile(rb"(?:diff --git |--- \S.*\n\+\+\+ |Index: \S+\n=+\n|From [0-9a-f]{40} )")),
+    ("json", re.compile(rb"\s*[\[{]\s*(?:\"[^\"\n]*\"\s*[:,]|[\[{\]}])")),
+    ("latex", re.compile(rb"(?:\s*%.*\n)*\s*\\documentclass")),
+    ("yaml", re.compile(rb"(?:%YAML.*\n)?---\s*\n\s*[\w\"'-]+:(?:\s|$)")),
+    ("ini", re.compile(rb"(?:\s*[#;].*\n)*\s*\[[^\]\n]+\]\s*\n(?:\s*[#;].*\n)*\s*[\w.-]+\s*=")),
+)
+
+
+def language_of(path: PurePath, source: bytes) -> str | None:
+    """Name of the language, or nothing when it is not known. `source` may be a piece of the beginning."""
+    name = path.name.lower()
+    known = _NAMES.get(name) or _by_suffix(name)
+    head = source[:4096]
+    if known is None and name.endswith(".txt"):
+        return _cmake(name) or ("log" if len(_LOG_LINE.findall(head)) > 5 else None)
+    if known is None or (known == "ini" and head.startswith(b"#!")):
+        return _by_first_lines(head) or known or _by_content(head)
+    return _refined(known, name, head, source[:65536])
+
+
+def _by_suffix(name: str) -> str | None:
+    stem, dot, suffix = name.rpartition(".")
+    if not dot:
+        return None
+    if suffix in ("in", "tmpl", "template", "orig", "bak", "dist", "example", "sample", "j2", "erb"):
+        return _by_suffix(stem) if "." in stem else _NAMES.get(stem)
+    if suffix == "h":
+        return "h"
+    if stem in ("dockerfile", "containerfile"):
+        return "dockerfile"
+    if suffix == "log" or (re.fullmatch(r"\d+", suffix) and stem.endswith(".log")):
+        return "log"
+    return _SUFFIXES.get(suffix)
+
+
+def _cmake(name: str) -> str | None:
+    return "cmake" if name == "cmakelists.txt" else None
+
+
+def _refined(known: str, name: str, head: bytes, more: bytes) -> str:
+    """Endings that several languages share, decided by content."""
+    if known == "h":
+        if _OBJECTIVE.search(more):
+            return "objc"
+        return "cpp" if _CPLUSPLUS.search(more) else "c"
+    if name.endswith(".m") and not _OBJECTIVE.search(more):
+        return "matlab" if re.search(rb"^\s*(?:function\b|%|classdef\b)", more, re.M) else "objc"
+    if name.endswith(".v") and re.search(
+        rb"^\s*(?:Require|Theorem|Lemma|Inductive|Definition)\b", more, re.M
+    ):
+        return "coq"
+    if (
+        name.endswith(".pl")
+        and re.search(rb"^:-\s|^\w+\(.*\)\s*:-", head, re.M)
+        and b"use strict" not in more
+    ):
+        return "prolog"
+    if known == "typescript" and head.lstrip().startswith(b"<?xml"):
+        return "xml"
+    if name.endswith(".t") and not re.search(rb"\b(?:use|my|sub|Test::)\b", more):
+        return "text"
+    return known
+
+
+def _by_first_lines(head: bytes) -> str | None:
+    shebang = _SHEBANG.match(head)
+    if shebang is not None:
+        word = shebang.group(1).decode("ascii", "replace").lower()
+        found = _INTERPRETERS.get(word) or _INTERPRETERS.get(word.rstrip("0123456789."))
+        if found is not None:
+            return found
+    lines = head.split(b"\n", 3)[:3]
+    for line in lines:
+        mode = _MODELINE.search(line[:300])
+        if mode is not None:
+            word = (mode.group(1) or mode.group(2)).decode("ascii", "replace").lower()
+            word = _ALIASES.get(word, word)
+            if word in set(_SUFFIXES.values()):
+                return word
+    return None
+
+
+def _by_content(head: bytes) -> str | None:
+    for language, pattern in _CONTENT:
+        if pattern.match(head):
+            if language == "json" and _is_json_lines(head):
+                return "jsonl"
+            return language
+    return "log" if len(_LOG_LINE.findall(head)) > 5 else None
+
+
+def _is_json_lines(head: bytes) -> bool:
+    lines = head.split(b"\n")
+    return len(lines) > 2 and all(
+        line.startswith(b"{") and line.rstrip().endswith(b"}") for line in lines[:2]
+    )

@@ -1,0 +1,81 @@
+"""Changes to a list of drafts that several languages need: taking out, merging, finding the owner, order."""
+
+from collections.abc import Callable, Collection
+
+from tools.filemap.language import Draft
+
+
+def without(drafts: list[Draft], removed: Collection[int]) -> list[Draft]:
+    """The list without some; their children go to the next one above that stays."""
+    if not removed:
+        return drafts
+    gone = set(removed)
+    place = [-1] * len(drafts)
+    kept = []
+    for index, draft in enumerate(drafts):
+        if index not in gone:
+            place[index] = len(kept)
+            kept.append(draft)
+    for draft in kept:
+        above = draft.parent
+        while above >= 0 and above in gone:
+            above = drafts[above].parent
+        draft.parent = place[above] if above >= 0 else -1
+    return kept
+
+
+def ordered(drafts: list[Draft]) -> list[Draft]:
+    """In the order of the file, what contains before what it contains."""
+    order = sorted(range(len(drafts)), key=lambda index: (drafts[index].start, -drafts[index].end_row, index))
+    place = [0] * len(drafts)
+    for new, old in enumerate(order):
+        place[old] = new
+    for draft in drafts:
+        if draft.parent >= 0:
+            draft.parent = place[draft.parent]
+    return [drafts[index] for index in order]
+
+
+def merged(drafts: list[Draft], is_same: Callable[[Draft, Draft], bool]) -> list[Draft]:
+    """Neighbours of one parent that are clauses of the same thing become one symbol."""
+    drafts = ordered(drafts)
+    last: dict[int, int] = {}
+    removed: dict[int, int] = {}
+    for index, draft in enumerate(drafts):
+        parent = removed.get(draft.parent, draft.parent)
+        draft.parent = parent
+        before = last.get(parent)
+        if before is not None and is_same(drafts[before], draft):
+            first = drafts[before]
+            first.end_row = max(first.end_row, draft.end_row)
+            first.doc = first.doc or draft.doc
+            removed[index] = before
+        else:
+            last[parent] = index
+    return without(drafts, removed.keys())
+
+
+def nested_by_range(drafts: list[Draft]) -> list[Draft]:
+    """Parents from ranges alone: the smallest symbol around another is its parent."""
+    drafts = ordered(drafts)
+    open_: list[int] = []
+    for index, draft in enumerate(drafts):
+        while open_ and drafts[open_[-1]].end_row < draft.start_row:
+            open_.pop()
+        draft.parent = open_[-1] if open_ else -1
+        open_.append(index)
+    return drafts
+
+
+def owned(drafts: list[Draft], kinds: Collection[str]) -> list[Draft]:
+    """Symbols whose `scope` names a type of this file become its children."""
+    types: dict[str, int] = {}
+    for index, draft in enumerate(drafts):
+        if draft.kind in kinds:
+            types.setdefault(draft.name, index)
+    for draft in drafts:
+        if draft.scope:
+            owner = types.get(draft.scope)
+            if owner is not None and drafts[owner] is not draft:
+                draft.parent = owner
+    return drafts

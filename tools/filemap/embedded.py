@@ -1,0 +1,89 @@
+"""Languages inside others: scripts and styles of HTML, Vue and Svelte files, with the lines of the whole file."""
+
+import re
+from typing import NamedTuple
+
+from tools.filemap.engine import Outline, outline
+from tools.filemap.language import Draft, Language
+from tools.filemap.languages.registry import language_named
+from tools.filemap.watch import Watch
+
+_HOSTS = frozenset({"html", "vue", "svelte"})
+_BLOCK = re.compile(
+    rb"<(?P<tag>script|style)\b(?P<attributes>(?:[^>\"']|\"[^\"]*\"|'[^']*')*)>(?P<inside>.*?)</(?P=tag)\s*>",
+    re.S | re.I,
+)
+_LANG = re.compile(rb"\b(?:lang|type)\s*=\s*[\"']?([\w/+.-]+)", re.I)
+_BY_LANG = {
+    "ts": "typescript", "typescript": "typescript", "tsx": "tsx", "jsx": "jsx", "js": "javascript",
+    "javascript": "javascript", "module": "javascript", "text/javascript": "javascript",
+    "application/javascript": "javascript", "text/typescript": "typescript", "text/babel": "jsx",
+    "scss": "scss", "css": "css", "text/css": "css", "postcss": "css",
+}  # fmt: skip
+_MAX_BLOCKS = 200
+
+
+class Inner(NamedTuple):
+    language: str
+    start: int
+    end: int
+    row: int
+
+
+def outline_with_embedded(language: Language, source: bytes, watch: Watch) -> Outline:
+    """Raises `Overtime` or `Cancelled`."""
+    found = outline(language, source, watch)
+    if language.name not in _HOSTS:
+        return found
+    drafts = found.drafts
+    imports = list(found.imports)
+    for inner in _blocks(source):
+        inside = outline(language_named(inner.language), source[inner.start : inner.end], watch)
+        owner = _owner(drafts, inner)
+        imports += [name for name in inside.imports if name not in imports]
+        _add(drafts, inside.drafts, inner, owner)
+    return Outline(drafts, imports, found.has_errors)
+
+
+def _blocks(source: bytes) -> list[Inner]:
+    blocks = []
+    row, counted = 0, 0
+    for match in _BLOCK.finditer(source):
+        start, end = match.span("inside")
+        lang = _LANG.search(match["attributes"])
+        word = lang.group(1).decode("ascii", "replace").lower() if lang is not None else ""
+        default = "javascript" if match["tag"].lower() == b"script" else "css"
+        known = _BY_LANG.get(word) if word else default
+        if known is None or not match["inside"].strip():
+            continue
+        row += source.count(b"\n", counted, start)
+        counted = start
+        blocks.append(Inner(known, start, end, row))
+        if len(blocks) >= _MAX_BLOCKS:
+            break
+    return blocks
+
+
+def _owner(drafts: list[Draft], inner: Inner) -> int:
+    """The innermost symbol around the block."""
+    best = -1
+    for index, draft in enumerate(drafts):
+        if (
+            draft.start <= inner.start
+            and draft.end_row >= inner.row
+            and (best < 0 or draft.start > drafts[best].start)
+        ):
+            best = index
+    return best
+
+
+def _add(drafts: list[Draft], inside: list[Draft], inner: Inner, owner: int) -> None:
+    offset = len(drafts)
+    for draft in inside:
+        draft.parent = draft.parent + offset if draft.parent >= 0 else owner
+        draft.start += inner.start
+        draft.start_row += inner.row
+        draft.end_row += inner.row
+        if draft.lead_row >= 0:
+            draft.lead_row += inner.row
+    drafts.extend(inside)

@@ -1,0 +1,124 @@
+"""An outline of text in no known language: lines that look like definitions or headings, nested by indentation."""
+
+import re
+
+from tools.filemap.drafts import ordered
+from tools.filemap.language import Draft
+from tools.filemap.scanners.lines import Lines
+from tools.filemap.watch import Overtime, Watch
+
+_DEFINITION = re.compile(
+    rb"(?P<indent>[ \t]*)"
+    rb"(?P<before>(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|virtual|override|"
+    rb"inline|extern|pub(?:\([^)]*\))?|unsafe|sealed|open|local|global|declare|const|partial|data|pure|recursive|"
+    rb"elemental|impure|module)[ \t]+)*)"
+    rb"(?P<word>class|interface|struct|enum|union|trait|impl|protocol|extension|namespace|module|package|object|record|"
+    rb"type|typedef|function|func|fun|fn|def|defp|defmodule|defun|defmacro|sub|proc|procedure|method|macro|subroutine|"
+    rb"program|contract|library|entity|architecture|component|service|message|rule|task|job|stage|target|section|"
+    rb"division|template|theorem|lemma|definition|inductive|instance|unit)"
+    rb"[ \t]+(?P<name>[A-Za-z_$][\w$.:!?*'-]*)(?P<rest>[^\n]{0,160})",
+    re.I,
+)
+_ASSIGNED_FUNCTION = re.compile(
+    rb"(?P<indent>[ \t]*)(?:(?:export|const|let|var|local)[ \t]+)*(?P<name>[A-Za-z_$][\w$.]*)[ \t]*(?:=|:=|:)[ \t]*"
+    rb"(?:async[ \t]+)?(?:function\b|fn\b|\([^)\n]*\)[ \t]*(?:=>|->)|\\\w)"
+)
+_BRACED = re.compile(
+    rb"(?P<indent>[ \t]*)(?:[A-Za-z_][\w<>,:*&\[\]? \t]*[ \t*&])?(?P<name>[A-Za-z_~][\w:~]*)[ \t]*\([^;{}\n]*\)"
+    rb"[ \t]*(?:const|override|noexcept|throws[ \w.,]*)?[ \t]*\{[ \t]*$"
+)
+_HEADING = re.compile(rb"(?P<mark>#{1,6}|={2,6}|\*{1,6})[ \t]+(?P<name>\S[^\n]{0,100})$")
+_CAPITALS = re.compile(rb"(?:\d+(?:\.\d+)*\.?[ \t]+)?[A-Z][A-Z0-9 ,/&()-]{5,70}:?$")
+_NUMBERED = re.compile(
+    rb"(?:chapter|section|part|appendix)[ \t]+[\dIVXA-Z]+\b.{0,80}$|\d+(?:\.\d+){0,3}\.?[ \t]+[A-Z].{3,80}$",
+    re.I,
+)
+_LABEL = re.compile(rb"(?P<name>[A-Za-z_][\w -]{1,50}):[ \t]*$")
+_NO_NAMES = frozenset(
+    b"if for while switch catch return else do elif unless until foreach with and or not".split()
+)
+_KINDS = {"func": "function", "fun": "function", "fn": "function", "def": "function", "defp": "function",
+          "defun": "function", "sub": "function", "proc": "function", "subroutine": "function",
+          "procedure": "procedure", "defmodule": "module", "defmacro": "macro", "typedef": "type"}  # fmt: skip
+_TAB = 8
+_MAX_LINE = 2000
+_MAX_SYMBOLS = 20_000
+
+
+def scan(source: bytes, watch: Watch) -> list[Draft]:
+    """Never raises `Overtime`: what was found until then is the outline."""
+    found: list[tuple[int, Draft]] = []
+    is_after_blank = True
+    last_row = 0
+    try:
+        for row, start, line in Lines(source, watch):
+            text = line.rstrip()
+            if text:
+                last_row = row
+                draft = _definition(text, row, start) if len(text) <= _MAX_LINE else None
+                if draft is None and is_after_blank and len(text) <= 120 and not text[:1].isspace():
+                    draft = _heading(text, row, start)
+                if draft is not None and len(found) < _MAX_SYMBOLS:
+                    found.append((_indent(text), draft))
+            is_after_blank = not text
+    except Overtime:
+        pass
+    return _nested(found, last_row)
+
+
+def _indent(text: bytes) -> int:
+    return len(text) - len(text.lstrip()) + text[: len(text) - len(text.lstrip())].count(b"\t") * (_TAB - 1)
+
+
+def _definition(text: bytes, row: int, start: int) -> Draft | None:
+    match = _DEFINITION.match(text)
+    if match is not None and not _is_prose(match):
+        word = match["word"].decode().lower()
+        return _draft(match["name"], _KINDS.get(word, word), text, row, start)
+    match = _ASSIGNED_FUNCTION.match(text) or _BRACED.match(text)
+    if match is not None and match["name"].lower() not in _NO_NAMES:
+        return _draft(match["name"], "function", text, row, start)
+    return None
+
+
+def _is_prose(match: re.Match[bytes]) -> bool:
+    """`type of the value is …`: words go on after the name, with nothing that code would have."""
+    rest = match["rest"].strip()
+    return (
+        bool(rest) and re.match(rb"[a-z]+(?: [\w,.'-]+){2,}", rest) is not None and rest[-1:] not in b"{:(="
+    )
+
+
+def _heading(text: bytes, row: int, start: int) -> Draft | None:
+    match = _HEADING.match(text)
+    name = match["name"] if match is not None else None
+    if name is None and (_CAPITALS.match(text) or _NUMBERED.match(text)):
+        name = text
+    if name is None:
+        label = _LABEL.match(text)
+        name = label["name"] if label is not None else None
+    if name is None:
+        return None
+    return _draft(name, "heading", text, row, start)
+
+
+def _draft(name: bytes, kind: str, text: bytes, row: int, start: int) -> Draft:
+    signature = " ".join(text.decode("utf-8", "replace").split())[:120].rstrip(" {:")
+    shown = name.decode("utf-8", "replace").strip()
+    return Draft(name=shown, kind=kind, start=start, start_row=row, end_row=row, signature=signature)
+
+
+def _nested(found: list[tuple[int, Draft]], last_row: int) -> list[Draft]:
+    """A symbol reaches to the next one that is not indented deeper."""
+    open_: list[tuple[int, int]] = []
+    drafts = [draft for _, draft in found]
+    for index, (indent, draft) in enumerate(found):
+        while open_ and open_[-1][0] >= indent:
+            drafts[open_.pop()[1]].end_row = max(0, draft.start_row - 1)
+        draft.parent = open_[-1][1] if open_ else -1
+        open_.append((indent, index))
+    for _, index in open_:
+        drafts[index].end_row = last_row
+    for draft in drafts:
+        draft.end_row = max(draft.end_row, draft.start_row)
+    return ordered(drafts)

@@ -1,0 +1,251 @@
+"""C, C++, CUDA and Objective-C."""
+
+import re
+
+from tree_sitter import Node
+
+from tools.filemap.drafts import owned
+from tools.filemap.language import Draft, Language, Named, Place, Rule, first_of, head_line, words
+
+_NAMES = words(
+    "identifier field_identifier type_identifier qualified_identifier destructor_name operator_name operator_cast "
+    "template_function structured_binding_declarator primitive_type"
+)
+_INSIDE = re.compile(r"\s+")
+
+
+def declared(node: Node | None) -> Node | None:
+    """The name inside a declarator: `int (*f[3])(void)` declares f."""
+    for _ in range(16):
+        if node is None or node.type in _NAMES:
+            return node
+        below = node.child_by_field_name("declarator")
+        if below is None:
+            below = next(
+                (
+                    child
+                    for child in node.named_children
+                    if child.type.endswith("declarator") or child.type in _NAMES
+                ),
+                None,
+            )
+        node = below
+    return None
+
+
+def _is_function(node: Node | None) -> bool:
+    """Whether a declarator declares a function rather than a pointer to one or a variable."""
+    while node is not None:
+        if node.type == "function_declarator":
+            inner = node.child_by_field_name("declarator")
+            return inner is None or inner.type != "parenthesized_declarator"
+        node = node.child_by_field_name("declarator") or _reference(node)
+    return False
+
+
+def _reference(node: Node) -> Node | None:
+    if node.type in ("reference_declarator", "attributed_declarator"):
+        return next((child for child in node.named_children if child.type.endswith("declarator")), None)
+    return None
+
+
+def _function(node: Node, place: Place) -> list[Named] | None:
+    declarator = node.child_by_field_name("declarator")
+    name = declared(declarator)
+    if name is None:
+        return None
+    if name.type == "operator_cast":
+        return [Named(place.text(name).split("(")[0].strip())]
+    if name.type in ("identifier", "field_identifier") and place.text(name) in _NOT_NAMES:
+        return None
+    return [Named(name)]
+
+
+_NOT_NAMES = words("if else for while switch do return sizeof defined catch")
+
+
+def _declared_names(node: Node, place: Place, variable: str) -> list[Named] | None:
+    found = []
+    for declarator in node.children_by_field_name("declarator"):
+        name = declared(declarator)
+        if name is None:
+            continue
+        kind = "function" if _is_function(declarator) else variable
+        if name.type == "operator_cast":
+            found.append(Named(place.text(name).split("(")[0].strip(), "function"))
+        else:
+            found.append(Named(name, kind))
+    return found or None
+
+
+def _field(node: Node, place: Place) -> list[Named] | None:
+    return _declared_names(node, place, "field")
+
+
+def _declaration(node: Node, place: Place) -> list[Named] | None:
+    link = place.chain
+    while link is not None:
+        if link[0] == "compound_statement":
+            return None
+        link = link[1]
+    return _declared_names(node, place, "variable")
+
+
+def _with_body(node: Node, place: Place) -> list[Named] | None:
+    if node.child_by_field_name("body") is None:
+        return None
+    name = node.child_by_field_name("name")
+    if name is None:
+        return None if place.above() in ("type_definition", "field_declaration") else [Named("(anonymous)")]
+    return [Named(name)]
+
+
+def _typedef(node: Node, place: Place) -> list[Named] | None:
+    found = []
+    for declarator in node.children_by_field_name("declarator"):
+        name = declared(declarator)
+        if name is not None:
+            found.append(Named(name))
+    return found or None
+
+
+def _namespace(node: Node, place: Place) -> list[Named]:
+    name = node.child_by_field_name("name")
+    return [Named(name if name is not None else "(anonymous)")]
+
+
+def _path(node: Node, place: Place) -> Node | None:
+    return node.child_by_field_name("path")
+
+
+def c_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+    """Members of classes are methods; `A::b` belongs to A where A is in the same file."""
+    for draft in drafts:
+        if draft.kind == "function":
+            scope, separator, last = draft.name.rpartition("::")
+            above = drafts[draft.parent].kind if draft.parent >= 0 else ""
+            if separator and scope:
+                draft.scope = scope.rsplit("::", 1)[-1].split("<")[0].strip()
+                draft.kind = "method"
+            elif above in ("class", "struct", "union"):
+                draft.kind = "method"
+            if last.lstrip().startswith("~") or draft.name == draft.scope + "::" + draft.scope:
+                draft.kind = "method"
+    types = {"class", "struct", "union"}
+    drafts = owned(drafts, types)
+    for draft in drafts:
+        if draft.scope and draft.parent >= 0 and drafts[draft.parent].kind in types:
+            draft.name = draft.name.rsplit("::", 1)[-1].strip()
+    return drafts
+
+
+_C_RULES = {
+    "function_definition": Rule("function", _function, is_leaf=True),
+    "struct_specifier": Rule("struct", _with_body),
+    "union_specifier": Rule("union", _with_body),
+    "enum_specifier": Rule("enum", _with_body),
+    "enumerator": Rule("enum member", is_leaf=True),
+    "field_declaration": Rule("field", _field),
+    "type_definition": Rule("type", _typedef),
+    "preproc_def": Rule("macro", is_leaf=True, body="value"),
+    "preproc_function_def": Rule("macro", is_leaf=True, body="value"),
+    "declaration": Rule("variable", _declaration),
+}
+_C_ENTER = words(
+    "translation_unit preproc_ifdef preproc_if preproc_else preproc_elif preproc_elifdef field_declaration_list "
+    "enumerator_list linkage_specification declaration_list labeled_statement expression_statement compound_statement"
+)
+_C_MODIFIERS = words("static inline extern const volatile typedef register")
+
+C = Language(
+    name="c",
+    title="C",
+    grammar="c",
+    rules=_C_RULES,
+    enter=_C_ENTER,
+    imports={"preproc_include": _path},
+    modifiers=_C_MODIFIERS,
+    is_header_whole=True,
+    finish=c_finish,
+)
+
+_CPP_RULES = {
+    **_C_RULES,
+    "class_specifier": Rule("class", _with_body),
+    "namespace_definition": Rule("namespace", _namespace),
+    "alias_declaration": Rule("type", is_leaf=True),
+    "concept_definition": Rule("concept", is_leaf=True),
+    "inline_method_definition": Rule("function", _function, is_leaf=True),
+}
+_CPP_ENTER = _C_ENTER | words("template_declaration access_specifier friend_declaration")
+_CPP_MODIFIERS = _C_MODIFIERS | words("virtual explicit constexpr consteval friend mutable thread_local")
+
+
+def _cpp(name: str, title: str, grammar: str, extra: str = "") -> Language:
+    return Language(
+        name=name,
+        title=title,
+        grammar=grammar,
+        rules=_CPP_RULES,
+        enter=_CPP_ENTER,
+        wrappers=words("template_declaration"),
+        imports={"preproc_include": _path},
+        modifiers=_CPP_MODIFIERS | words(extra),
+        is_header_whole=True,
+        finish=c_finish,
+    )
+
+
+CPP = _cpp("cpp", "C++", "cpp")
+CUDA = _cpp("cuda", "CUDA", "cuda", "__global__ __device__ __host__ __shared__ __constant__")
+
+
+def _selector(node: Node, place: Place) -> str | None:
+    """`- (void)setX:(int)x forY:(int)y` is called setX:forY:"""
+    names = [child for child in node.named_children if child.type == "identifier"]
+    parts = [place.text(name) for name in names]
+    if not parts:
+        return None
+    if len(parts) == 1:
+        has_argument = any(child.type == "method_parameter" for child in node.named_children)
+        return parts[0] + (":" if has_argument else "")
+    return ":".join(parts) + ":"
+
+
+def _property(node: Node, place: Place) -> str | None:
+    line = head_line(node, place, 200, until=";")
+    match = re.search(r"(\w+)\s*$", line.split(" NS_")[0].split(" API_")[0])
+    return match.group(1) if match else None
+
+
+def _category(node: Node, place: Place) -> str | None:
+    name = first_of("identifier")(node, place)
+    if not isinstance(name, Node):
+        return None
+    category = node.child_by_field_name("category")
+    return place.text(name) + (f" ({place.text(category)})" if category is not None else "")
+
+
+OBJC = Language(
+    name="objc",
+    title="Objective-C",
+    grammar="objc",
+    rules={
+        **_C_RULES,
+        "class_interface": Rule("class", _category),
+        "class_implementation": Rule("implementation", _category),
+        "category_interface": Rule("class", _category),
+        "category_implementation": Rule("implementation", _category),
+        "protocol_declaration": Rule("protocol", first_of("identifier")),
+        "method_declaration": Rule("method", _selector, is_leaf=True),
+        "method_definition": Rule("method", _selector, is_leaf=True),
+        "property_declaration": Rule("property", _property, is_leaf=True),
+    },
+    enter=_C_ENTER | words("implementation_definition qualified_protocol_interface_declaration"),
+    imports={"preproc_include": _path, "preproc_import": _path},
+    modifiers=_C_MODIFIERS,
+    is_header_whole=True,
+    finish=c_finish,
+)
+
+LANGUAGES = (C, CPP, CUDA, OBJC)

@@ -1,0 +1,136 @@
+"""C# and Swift."""
+
+import re
+
+from tree_sitter import Node
+
+from tools.filemap.language import Draft, Language, Named, NameRule, Place, Rule, fixed, words
+
+
+def _fields(node: Node, place: Place) -> list[Node] | None:
+    found = []
+    for part in node.named_children:
+        if part.type != "variable_declaration":
+            continue
+        for declarator in part.named_children:
+            if declarator.type == "variable_declarator":
+                name = declarator.child_by_field_name("name") or declarator.named_child(0)
+                if name is not None:
+                    found.append(name)
+    return found or None
+
+
+def _operator(field: str) -> NameRule:
+    def rule(node: Node, place: Place) -> str | None:
+        what = node.child_by_field_name(field)
+        return f"operator {place.text(what)}" if what is not None else None
+
+    return rule
+
+
+def _using(node: Node, place: Place) -> Node | None:
+    return node.named_child(node.named_child_count - 1) if node.named_child_count else None
+
+
+CSHARP = Language(
+    name="csharp",
+    title="C#",
+    grammar="csharp",
+    rules={
+        "namespace_declaration": Rule("namespace"),
+        "file_scoped_namespace_declaration": Rule("namespace"),
+        "class_declaration": Rule("class"),
+        "interface_declaration": Rule("interface"),
+        "struct_declaration": Rule("struct"),
+        "record_declaration": Rule("record"),
+        "record_struct_declaration": Rule("record"),
+        "enum_declaration": Rule("enum"),
+        "enum_member_declaration": Rule("enum member", is_leaf=True),
+        "delegate_declaration": Rule("delegate", is_leaf=True),
+        "method_declaration": Rule("method", is_leaf=True),
+        "constructor_declaration": Rule("constructor", is_leaf=True),
+        "destructor_declaration": Rule("method", is_leaf=True),
+        "property_declaration": Rule("property", is_leaf=True, body="accessors"),
+        "event_declaration": Rule("event", is_leaf=True, body="accessors"),
+        "indexer_declaration": Rule("property", fixed("this[]"), is_leaf=True, body="accessors"),
+        "operator_declaration": Rule("method", _operator("operator"), is_leaf=True),
+        "conversion_operator_declaration": Rule("method", _operator("type"), is_leaf=True),
+        "field_declaration": Rule("field", _fields, is_leaf=True),
+        "event_field_declaration": Rule("event", _fields, is_leaf=True),
+        "local_function_statement": Rule("function", is_leaf=True),
+    },
+    enter=words(
+        "compilation_unit declaration_list enum_member_declaration_list preproc_if preproc_else preproc_elif "
+        "preproc_if_in_top_level global_statement"
+    ),
+    imports={"using_directive": _using},
+    modifiers=words(
+        "public private protected internal static abstract sealed virtual override async partial readonly const extern "
+        "unsafe new required volatile"
+    ),
+    exporting=words("public"),
+    is_header_whole=True,
+)
+
+_SWIFT_WORD = re.compile(r"\b(class|struct|enum|extension|actor)\b")
+
+
+def _swift_type(node: Node, place: Place) -> list[Named] | None:
+    name = node.child_by_field_name("name")
+    if name is None:
+        return None
+    before = place.source[node.start_byte : name.start_byte].decode("utf-8", "replace")
+    found = _SWIFT_WORD.findall(before)
+    return [Named(name, found[-1] if found else "class")]
+
+
+def _swift_cases(node: Node, place: Place) -> list[Node] | None:
+    return [name for name in node.children_by_field_name("name") if name.type == "simple_identifier"] or None
+
+
+def _swift_function(node: Node, place: Place) -> list[Named] | None:
+    name = node.child_by_field_name("name")
+    if name is None:
+        return None
+    inside = place.above() in ("class_body", "enum_class_body", "protocol_body")
+    return [Named(name, "method" if inside else "function")]
+
+
+def _swift_property(node: Node, place: Place) -> list[Node] | None:
+    return node.children_by_field_name("name") or None
+
+
+def _not_private(_draft: Draft, before: str) -> bool:
+    return bool({"public", "open", "package"} & set(before.split()))
+
+
+SWIFT = Language(
+    name="swift",
+    title="Swift",
+    grammar="swift",
+    rules={
+        "class_declaration": Rule("class", _swift_type),
+        "protocol_declaration": Rule("protocol"),
+        "function_declaration": Rule("function", _swift_function, is_leaf=True),
+        "protocol_function_declaration": Rule("method", is_leaf=True),
+        "init_declaration": Rule("constructor", fixed("init"), is_leaf=True),
+        "deinit_declaration": Rule("method", fixed("deinit"), is_leaf=True),
+        "subscript_declaration": Rule("method", fixed("subscript"), is_leaf=True),
+        "property_declaration": Rule("property", _swift_property, is_leaf=True, body="computed_value"),
+        "protocol_property_declaration": Rule("property", _swift_property, is_leaf=True),
+        "typealias_declaration": Rule("type", is_leaf=True),
+        "associatedtype_declaration": Rule("type", is_leaf=True),
+        "enum_entry": Rule("enum member", _swift_cases, is_leaf=True),
+    },
+    enter=words("source_file class_body enum_class_body protocol_body statements"),
+    comments=words("comment multiline_comment"),
+    imports={"import_declaration": lambda node, _place: node.named_child(node.named_child_count - 1)},
+    modifiers=words(
+        "public private fileprivate internal open package static class final override mutating nonmutating lazy weak "
+        "required convenience indirect async throws nonisolated dynamic"
+    ),
+    export_rule=_not_private,
+    has_decorators=True,
+)
+
+LANGUAGES = (CSHARP, SWIFT)

@@ -1,0 +1,255 @@
+"""JavaScript and TypeScript, with and without JSX."""
+
+from tree_sitter import Node
+
+from tools.filemap.language import Language, Named, Place, Rule, words
+
+_FUNCTIONS = words("function_expression arrow_function generator_function function")
+_VALUES = _FUNCTIONS | {"class"}
+_OUTER = words(
+    "program export_statement ambient_declaration statement_block internal_module module expression_statement"
+)
+_TESTS = words("describe it test suite context beforeEach afterEach beforeAll afterAll")
+
+
+def _value_kind(value: Node | None) -> str:
+    """Kind of what a value defines, or nothing. Looks through `a = b = function` and casts."""
+    while value is not None:
+        if value.type in _FUNCTIONS:
+            return "function"
+        if value.type == "class":
+            return "class"
+        if value.type == "assignment_expression":
+            value = value.child_by_field_name("right")
+        elif value.type in (
+            "parenthesized_expression",
+            "as_expression",
+            "satisfies_expression",
+            "type_assertion",
+        ):
+            value = value.named_child(0)
+        else:
+            return ""
+    return ""
+
+
+def _is_outside_functions(place: Place) -> bool:
+    """Whether this stands at the top of the file or of a namespace."""
+    link = place.chain
+    while link is not None:
+        if link[0] == "statement_block":
+            above = link[1][0] if link[1] is not None else ""
+            if above not in ("internal_module", "module", "ambient_declaration"):
+                return False
+        elif link[0] not in _OUTER and link[0] not in ("lexical_declaration", "variable_declaration"):
+            return False
+        link = link[1]
+    return True
+
+
+def _variable(node: Node, place: Place) -> list[Named] | None:
+    name = node.child_by_field_name("name")
+    if name is None or name.type != "identifier":
+        return None
+    kind = _value_kind(node.child_by_field_name("value"))
+    if kind:
+        return [Named(name, kind)]
+    if not _is_outside_functions(place):
+        return None
+    before = place.source[max(0, name.start_byte - 6) : name.start_byte]
+    return [Named(name, "constant" if before.startswith(b"const") else "variable")]
+
+
+def _assigned(node: Node, place: Place) -> list[Named] | None:
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if left is None or left.type not in ("member_expression", "identifier"):
+        return None
+    kind = _value_kind(right)
+    if not kind:
+        return None
+    text = place.text(left)
+    if len(text) > 100 or "(" in text:
+        return None
+    if kind == "function" and (".prototype." in text or text.startswith("this.")):
+        kind = "method"
+    return [Named(left, kind)]
+
+
+def _pair(node: Node, place: Place) -> list[Named] | None:
+    key = node.child_by_field_name("key")
+    if key is None or key.type == "computed_property_name":
+        return None
+    kind = _value_kind(node.child_by_field_name("value"))
+    return [Named(place.text(key).strip("\"'"), "method" if kind == "function" else kind)] if kind else None
+
+
+def _method(node: Node, place: Place) -> list[Named] | None:
+    name = node.child_by_field_name("name")
+    if name is None:
+        return None
+    return [Named(name, "constructor" if place.text(name) == "constructor" else "method")]
+
+
+def _field(node: Node, place: Place) -> list[Named] | None:
+    name = node.child_by_field_name("property") or node.child_by_field_name("name")
+    if name is None:
+        return None
+    return [
+        Named(name, "method" if _value_kind(node.child_by_field_name("value")) == "function" else "property")
+    ]
+
+
+def _named_expression(node: Node, place: Place) -> Node | None:
+    """Function expressions that have a name of their own and no other: callbacks, `export default`."""
+    above = place.above()
+    if above in (
+        "variable_declarator",
+        "assignment_expression",
+        "pair",
+        "public_field_definition",
+        "field_definition",
+    ):
+        return None
+    return node.child_by_field_name("name")
+
+
+def _default(node: Node, place: Place) -> str | Node | None:
+    return node.child_by_field_name("name") or ("default" if place.above() == "export_statement" else None)
+
+
+def _test(node: Node, place: Place) -> list[Named] | None:
+    """`describe("…", () => …)` and its like."""
+    called = node.child_by_field_name("function")
+    if called is None or called.end_byte - called.start_byte > 24:
+        return None
+    word = place.text(called)
+    if word.split(".")[0] not in _TESTS:
+        return None
+    arguments = node.child_by_field_name("arguments")
+    first = arguments.named_child(0) if arguments is not None else None
+    if first is None or first.type not in ("string", "template_string"):
+        return None
+    label = place.text(first)[1:-1]
+    return [Named(f"{word} {label}", "test", f"{word} {label}")]
+
+
+def _type_member(node: Node, place: Place) -> Node | None:
+    """Members of interfaces and of types that are nothing but an object; not of types inside a signature."""
+    if place.above() in ("interface_body", "class_body"):
+        return node.child_by_field_name("name")
+    if place.above() in ("object_type",) and place.above(1) in (
+        "type_alias_declaration",
+        "interface_declaration",
+    ):
+        return node.child_by_field_name("name")
+    return None
+
+
+def _enum_member(node: Node, place: Place) -> Node | None:
+    return node if place.above() == "enum_body" else None
+
+
+def _global(node: Node, place: Place) -> str | None:
+    """`declare global { … }`"""
+    return "global" if any(child.type == "statement_block" for child in node.named_children) else None
+
+
+def _source(node: Node, place: Place) -> Node | None:
+    return node.child_by_field_name("source")
+
+
+_JS_RULES = {
+    "function_declaration": Rule("function", _default),
+    "generator_function_declaration": Rule("function", _default),
+    "function_expression": Rule("function", _named_expression),
+    "generator_function": Rule("function", _named_expression),
+    "class_declaration": Rule("class", _default),
+    "class": Rule("class", _named_expression),
+    "method_definition": Rule("method", _method),
+    "field_definition": Rule("property", _field, value="value"),
+    "variable_declarator": Rule("variable", _variable, value="value"),
+    "assignment_expression": Rule("function", _assigned, value="right"),
+    "pair": Rule("method", _pair, value="value"),
+    "call_expression": Rule("test", _test),
+}
+_JS_ENTER = words(
+    "program export_statement lexical_declaration variable_declaration statement_block class_body "
+    "expression_statement if_statement else_clause try_statement finally_clause catch_clause object arrow_function "
+    "function_expression class call_expression arguments parenthesized_expression for_statement for_in_statement "
+    "while_statement do_statement labeled_statement switch_statement switch_body switch_case switch_default "
+    "sequence_expression unary_expression return_statement new_expression array spread_element ternary_expression "
+    "binary_expression member_expression await_expression class_static_block with_statement assignment_expression "
+    "as_expression satisfies_expression"
+)
+_JS_MODIFIERS = words("async static get set export default")
+_TS_MODIFIERS = _JS_MODIFIERS | words("declare abstract public private protected readonly override accessor")
+
+JAVASCRIPT = Language(
+    name="javascript",
+    title="JavaScript",
+    grammar="javascript",
+    rules=_JS_RULES,
+    enter=_JS_ENTER,
+    wrappers=words("export_statement lexical_declaration variable_declaration"),
+    imports={"import_statement": _source},
+    modifiers=_JS_MODIFIERS,
+    exporting=words("export"),
+    has_decorators=True,
+    between=words("decorator"),
+)
+
+_TS_RULES = {
+    **{kind: rule for kind, rule in _JS_RULES.items() if kind != "field_definition"},
+    "abstract_class_declaration": Rule("class"),
+    "interface_declaration": Rule("interface"),
+    "type_alias_declaration": Rule("type"),
+    "enum_declaration": Rule("enum"),
+    "public_field_definition": Rule("property", _field, value="value"),
+    "abstract_method_signature": Rule("method"),
+    "method_signature": Rule("method", _type_member),
+    "property_signature": Rule("property", _type_member, is_leaf=True),
+    "function_signature": Rule("function", _default),
+    "internal_module": Rule("namespace"),
+    "module": Rule("module"),
+    "ambient_declaration": Rule("module", _global),
+    "enum_assignment": Rule("enum member"),
+    "property_identifier": Rule("enum member", _enum_member, is_leaf=True),
+}
+_TS_ENTER = _JS_ENTER | words(
+    "ambient_declaration interface_body object_type enum_body non_null_expression type_assertion"
+)
+
+
+def _typescript(name: str, title: str) -> Language:
+    return Language(
+        name=name,
+        title=title,
+        grammar=name,
+        rules=_TS_RULES,
+        enter=_TS_ENTER,
+        wrappers=words("export_statement ambient_declaration lexical_declaration variable_declaration"),
+        imports={"import_statement": _source},
+        modifiers=_TS_MODIFIERS,
+        exporting=words("export"),
+        has_decorators=True,
+        between=words("decorator"),
+    )
+
+
+TYPESCRIPT = _typescript("typescript", "TypeScript")
+TSX = _typescript("tsx", "TSX")
+JSX = Language(
+    name="jsx",
+    title="JSX",
+    grammar="javascript",
+    rules=_JS_RULES,
+    enter=_JS_ENTER,
+    wrappers=JAVASCRIPT.wrappers,
+    imports=JAVASCRIPT.imports,
+    modifiers=JAVASCRIPT.modifiers,
+    exporting=JAVASCRIPT.exporting,
+    has_decorators=True,
+    between=words("decorator"),
+)
+
+LANGUAGES = (JAVASCRIPT, JSX, TYPESCRIPT, TSX)

@@ -1,0 +1,171 @@
+"""Java, Kotlin and Scala."""
+
+from tree_sitter import Node
+
+from tools.filemap.language import Draft, Language, Named, NameRule, Place, Rule, first_of, fixed, words
+
+
+def _declarators(node: Node, place: Place) -> list[Node] | None:
+    found = []
+    for declarator in node.children_by_field_name("declarator"):
+        name = declarator.child_by_field_name("name")
+        if name is not None:
+            found.append(name)
+    return found or None
+
+
+def _java_import(node: Node, place: Place) -> Node | None:
+    return node.named_child(0)
+
+
+JAVA = Language(
+    name="java",
+    title="Java",
+    grammar="java",
+    rules={
+        "module_declaration": Rule("module"),
+        "class_declaration": Rule("class"),
+        "interface_declaration": Rule("interface"),
+        "enum_declaration": Rule("enum"),
+        "record_declaration": Rule("record"),
+        "annotation_type_declaration": Rule("annotation"),
+        "method_declaration": Rule("method", is_leaf=True),
+        "constructor_declaration": Rule("constructor", is_leaf=True),
+        "compact_constructor_declaration": Rule("constructor", is_leaf=True),
+        "annotation_type_element_declaration": Rule("method", is_leaf=True),
+        "field_declaration": Rule("field", _declarators, is_leaf=True),
+        "constant_declaration": Rule("constant", _declarators, is_leaf=True),
+        "enum_constant": Rule("enum member"),
+    },
+    enter=words("program class_body interface_body enum_body enum_body_declarations annotation_type_body"),
+    imports={"import_declaration": _java_import},
+    modifiers=words(
+        "public private protected static final abstract synchronized native default sealed transient volatile strictfp"
+    ),
+    exporting=words("public"),
+    has_decorators=True,
+    is_header_whole=True,
+)
+
+
+def _kotlin_class(node: Node, place: Place) -> list[Named] | None:
+    name = first_of("type_identifier", "simple_identifier")(node, place)
+    if not isinstance(name, Node):
+        return None
+    before = place.source[node.start_byte : name.start_byte].decode("utf-8", "replace").split()
+    kind = "interface" if "interface" in before else "enum" if "enum" in before else "class"
+    return [Named(name, kind)]
+
+
+def _kotlin_function(node: Node, place: Place) -> list[Named] | None:
+    name = first_of("simple_identifier")(node, place)
+    if not isinstance(name, Node):
+        return None
+    return [Named(name, "method" if place.above() in ("class_body", "enum_class_body") else "function")]
+
+
+def _kotlin_property(node: Node, place: Place) -> list[Node] | None:
+    found = []
+    for child in node.named_children:
+        if child.type == "variable_declaration" and child.named_child_count:
+            name = child.named_child(0)
+            if name is not None:
+                found.append(name)
+    return found or None
+
+
+def _companion(node: Node, place: Place) -> Node | str:
+    name = first_of("type_identifier")(node, place)
+    return name if isinstance(name, Node) else "companion"
+
+
+def _not_hidden(draft: Draft, before: str) -> bool:
+    return not {"private", "internal", "protected"} & set(before.split())
+
+
+KOTLIN = Language(
+    name="kotlin",
+    title="Kotlin",
+    grammar="kotlin",
+    rules={
+        "class_declaration": Rule("class", _kotlin_class),
+        "object_declaration": Rule("object", first_of("type_identifier")),
+        "companion_object": Rule("object", _companion),
+        "function_declaration": Rule("function", _kotlin_function, is_leaf=True),
+        "property_declaration": Rule("property", _kotlin_property, is_leaf=True),
+        "type_alias": Rule("type", first_of("type_identifier"), is_leaf=True),
+        "enum_entry": Rule("enum member", first_of("simple_identifier")),
+        "secondary_constructor": Rule("constructor", fixed("constructor"), is_leaf=True),
+    },
+    enter=words("source_file class_body enum_class_body statements"),
+    comments=words("line_comment multiline_comment comment"),
+    imports={"import_header": first_of("identifier")},
+    modifiers=words(
+        "public private protected internal open abstract sealed data inner value inline infix operator suspend "
+        "override const lateinit tailrec external annotation companion final expect actual vararg"
+    ),
+    export_rule=_not_hidden,
+    has_decorators=True,
+)
+
+
+def _extension(node: Node, place: Place) -> str:
+    parameters = node.child_by_field_name("parameters")
+    return "extension " + (place.text(parameters) if parameters is not None else "")
+
+
+def _pattern_names(field: str) -> NameRule:
+    def rule(node: Node, place: Place) -> list[Node] | None:
+        names = node.children_by_field_name(field)
+        if len(names) == 1 and names[0].type == "identifiers":
+            names = names[0].named_children
+        return [name for name in names if name.type in ("identifier", "operator_identifier")] or None
+
+    return rule
+
+
+def _scala_function(node: Node, place: Place) -> list[Named] | None:
+    name = node.child_by_field_name("name")
+    if name is None:
+        return None
+    return [Named(name, "method" if place.above() in ("template_body", "with_template_body") else "function")]
+
+
+def _given(node: Node, place: Place) -> Node | str:
+    return node.child_by_field_name("name") or "given"
+
+
+SCALA = Language(
+    name="scala",
+    title="Scala",
+    grammar="scala",
+    rules={
+        "object_definition": Rule("object"),
+        "package_object": Rule("object"),
+        "class_definition": Rule("class"),
+        "trait_definition": Rule("trait"),
+        "enum_definition": Rule("enum"),
+        "simple_enum_case": Rule("enum member"),
+        "full_enum_case": Rule("enum member"),
+        "function_definition": Rule("function", _scala_function, is_leaf=True),
+        "function_declaration": Rule("function", _scala_function, is_leaf=True),
+        "val_definition": Rule("constant", _pattern_names("pattern"), is_leaf=True, body="value"),
+        "val_declaration": Rule("constant", _pattern_names("name"), is_leaf=True),
+        "var_definition": Rule("variable", _pattern_names("pattern"), is_leaf=True, body="value"),
+        "var_declaration": Rule("variable", _pattern_names("name"), is_leaf=True),
+        "type_definition": Rule("type", is_leaf=True),
+        "given_definition": Rule("given", _given),
+        "extension_definition": Rule("extension", _extension),
+    },
+    enter=words(
+        "compilation_unit template_body enum_body enum_case_definitions package_clause with_template_body"
+    ),
+    imports={"import_declaration": lambda node, place: place.text(node).removeprefix("import")},
+    modifiers=words(
+        "private protected override implicit lazy final abstract sealed case inline open transparent opaque infix"
+    ),
+    export_rule=_not_hidden,
+    has_decorators=True,
+)
+
+LANGUAGES = (JAVA, KOTLIN, SCALA)

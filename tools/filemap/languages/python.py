@@ -1,0 +1,96 @@
+"""Python."""
+
+from tree_sitter import Node
+
+from tools.filemap.drafts import without
+from tools.filemap.language import Draft, Language, Place, Rule, words
+
+
+def _assigned(node: Node, place: Place) -> Node | None:
+    """Names assigned in a module or a class; what functions assign is theirs."""
+    left = node.child_by_field_name("left")
+    if left is None or left.type != "identifier":
+        return None
+    link = place.chain
+    while link is not None:
+        if link[0] == "function_definition":
+            return None
+        if link[0] in ("module", "class_definition"):
+            return left
+        link = link[1]
+    return None
+
+
+def _docstring(node: Node, place: Place) -> Node | None:
+    if node.type == "assignment":
+        return None
+    body = node.child_by_field_name("body")
+    first = body.named_child(0) if body is not None else None
+    if first is not None and first.type == "expression_statement":
+        first = first.named_child(0)
+    return first if first is not None and first.type == "string" else None
+
+
+def _docstring_text(node: Node, place: Place) -> str | None:
+    found = _docstring(node, place)
+    if found is None:
+        return None
+    text = place.source[found.start_byte : min(found.end_byte, found.start_byte + 400)].decode(
+        "utf-8", "replace"
+    )
+    return text.lstrip("rRuUbBfF").lstrip("\"'")
+
+
+def _is_exported(draft: Draft, _before: str) -> bool:
+    return not draft.name.startswith("_")
+
+
+def _finish(drafts: list[Draft], _source: bytes) -> list[Draft]:
+    """Functions of classes are methods; names in capitals are constants; a name assigned again is the same one."""
+    seen: set[tuple[int, str]] = set()
+    removed: set[int] = set()
+    for index, draft in enumerate(drafts):
+        above = drafts[draft.parent].kind if draft.parent >= 0 else ""
+        if draft.kind == "function" and above == "class":
+            draft.kind = "method"
+        elif draft.kind == "variable":
+            if (draft.parent, draft.name) in seen:
+                removed.add(index)
+            seen.add((draft.parent, draft.name))
+            draft.kind = "constant" if draft.name.isupper() else "variable"
+    return without(drafts, removed)
+
+
+def _from(node: Node, place: Place) -> Node | None:
+    return node.child_by_field_name("module_name")
+
+
+def _imported(node: Node, place: Place) -> list[Node]:
+    return node.children_by_field_name("name")
+
+
+PYTHON = Language(
+    name="python",
+    title="Python",
+    grammar="python",
+    rules={
+        "class_definition": Rule("class"),
+        "function_definition": Rule("function"),
+        "assignment": Rule("variable", _assigned, is_leaf=True),
+    },
+    enter=words(
+        "module block decorated_definition expression_statement if_statement elif_clause else_clause try_statement "
+        "except_clause except_group_clause finally_clause with_statement for_statement while_statement "
+        "match_statement case_clause"
+    ),
+    wrappers=words("decorated_definition"),
+    is_wrapper_start=False,
+    imports={"import_statement": _imported, "import_from_statement": _from},
+    modifiers=words("async"),
+    export_rule=_is_exported,
+    has_decorators=True,
+    inner_doc=_docstring_text,
+    finish=_finish,
+)
+
+LANGUAGES = (PYTHON,)

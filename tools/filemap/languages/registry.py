@@ -1,0 +1,33 @@
+"""All described languages by name. Which file is in which language: `detection`."""
+
+from functools import lru_cache
+
+from tools.filemap.language import Language
+
+
+@lru_cache(maxsize=1)
+def _all() -> dict[str, Language]:
+    from tools.filemap.languages import (  # noqa: PLC0415  (they need the engine's types, which need this module)
+        cfamily,
+        dotnet,
+        ecmascript,
+        jvm,
+        python,
+        scripting,
+        systems,
+    )
+
+    groups = (python, ecmascript, systems, cfamily, jvm, dotnet, scripting)
+    return {language.name: language for group in groups for language in group.LANGUAGES}
+
+
+def language_named(name: str) -> Language:
+    return _all()[name]
+
+
+def is_described(name: str) -> bool:
+    return name in _all()
+
+
+def language_names() -> list[str]:
+    return sorted(_all())

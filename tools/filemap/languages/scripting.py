@@ -1,0 +1,251 @@
+"""Ruby, PHP, Lua and Perl."""
+
+import re
+
+from tree_sitter import Node
+
+from tools.filemap.language import Draft, Language, Named, Place, Rule, head_line, words
+
+_PAIR = re.compile(r"(\w+)\s*=>")
+_ATTRIBUTES = words("attr_accessor attr_reader attr_writer cattr_accessor mattr_accessor class_attribute")
+_RUBY_TESTS = words("describe context it namespace task feature scenario test")
+_RUBY_LISTS = words("has_many has_one belongs_to has_and_belongs_to_many scope")
+
+
+def _ruby_call(node: Node, place: Place) -> list[Named] | None:
+    method, arguments = node.child_by_field_name("method"), node.child_by_field_name("arguments")
+    receiver = node.child_by_field_name("receiver")
+    if method is None or arguments is None or not arguments.named_child_count:
+        return None
+    word = place.text(method)
+    if receiver is not None:
+        return _ruby_test(node, place, word, arguments) if place.text(receiver) == "RSpec" else None
+    if word in _ATTRIBUTES:
+        return [
+            Named(place.text(child).lstrip(":"), "property", f"{word} {place.text(child)}")
+            for child in arguments.named_children
+            if child.type == "simple_symbol"
+        ] or None
+    first = arguments.named_child(0)
+    if first is None:
+        return None
+    if word in ("define_method", "alias_method", "delegate"):
+        return [Named(place.text(first).lstrip(":"), "method", f"{word} {place.text(first)}")]
+    if word in _RUBY_LISTS:
+        return [Named(place.text(first).lstrip(":"), "property", f"{word} {place.text(first)}")]
+    if word in ("private", "public", "protected", "module_function", "private_class_method"):
+        return None
+    return _ruby_test(node, place, word, arguments)
+
+
+def _ruby_test(node: Node, place: Place, word: str, arguments: Node) -> list[Named] | None:
+    first = arguments.named_child(0)
+    if word not in _RUBY_TESTS or first is None:
+        return None
+    label = place.text(first).strip("\"':")
+    return [
+        Named(f"{word} {label}", "test" if word not in ("task", "namespace") else word, f"{word} {label}")
+    ]
+
+
+def _singleton(node: Node, place: Place) -> str | None:
+    owner, name = node.child_by_field_name("object"), node.child_by_field_name("name")
+    return f"{place.text(owner)}.{place.text(name)}" if owner is not None and name is not None else None
+
+
+def _singleton_class(node: Node, place: Place) -> str:
+    value = node.child_by_field_name("value")
+    return "<< " + (place.text(value) if value is not None else "self")
+
+
+def _constant(node: Node, place: Place) -> list[Named] | None:
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if left is None or left.type != "constant":
+        return None
+    made = place.source[right.start_byte : right.start_byte + 12] if right is not None else b""
+    kind = "class" if made.startswith((b"Struct.new", b"Class.new", b"Data.define")) else "constant"
+    return [Named(left, "module" if made.startswith(b"Module.new") else kind)]
+
+
+def _ruby_method(node: Node, place: Place) -> list[Named] | None:
+    name = node.child_by_field_name("name")
+    if name is None:
+        return None
+    link = place.chain
+    while link is not None:
+        if link[0] in ("class", "module", "singleton_class", "do_block"):
+            return [Named(name, "method")]
+        link = link[1]
+    return [Named(name, "function")]
+
+
+def _required(node: Node, place: Place) -> str | None:
+    line = head_line(node, place)
+    return line.split(None, 1)[1] if line.startswith(("require ", "require_relative ")) else None
+
+
+RUBY = Language(
+    name="ruby",
+    title="Ruby",
+    grammar="ruby",
+    rules={
+        "module": Rule("module"),
+        "class": Rule("class"),
+        "singleton_class": Rule("class", _singleton_class),
+        "method": Rule("method", _ruby_method),
+        "singleton_method": Rule("method", _singleton),
+        "alias": Rule("method", is_leaf=True),
+        "assignment": Rule("constant", _constant),
+        "call": Rule("method", _ruby_call),
+    },
+    enter=words(
+        "program body_statement begin begin_block if unless if_modifier unless_modifier do_block block then else elsif "
+        "rescue ensure argument_list case when block_body"
+    ),
+    modifiers=words("private protected public"),
+)
+
+
+def _php_import(node: Node, place: Place) -> list[Node]:
+    return [child for child in node.named_children if child.type == "namespace_use_clause"]
+
+
+def _php_name(node: Node, place: Place) -> Node | None:
+    return node.child_by_field_name("name") or next(
+        (child for child in node.named_children if child.type in ("name", "variable_name")), None
+    )
+
+
+PHP = Language(
+    name="php",
+    title="PHP",
+    grammar="php",
+    rules={
+        "namespace_definition": Rule("namespace"),
+        "class_declaration": Rule("class"),
+        "interface_declaration": Rule("interface"),
+        "trait_declaration": Rule("trait"),
+        "enum_declaration": Rule("enum"),
+        "enum_case": Rule("enum member", is_leaf=True),
+        "function_definition": Rule("function"),
+        "method_declaration": Rule("method", is_leaf=True),
+        "const_element": Rule("constant", _php_name, is_leaf=True),
+        "property_element": Rule("property", _php_name, is_leaf=True),
+    },
+    enter=words(
+        "program compound_statement declaration_list enum_declaration_list const_declaration property_declaration "
+        "if_statement colon_block else_clause else_if_clause text_interpolation"
+    ),
+    imports={"namespace_use_declaration": _php_import},
+    wrappers=words("const_declaration property_declaration"),
+    modifiers=words("public private protected static abstract final readonly var"),
+    export_rule=lambda _draft, before: not {"private", "protected"} & set(before.split()),
+)
+
+
+def _lua_assigned(node: Node, place: Place) -> list[Named] | None:
+    if node.named_child_count < 2:
+        return None
+    names, values = node.named_child(0), node.named_child(node.named_child_count - 1)
+    if names is None or values is None or names.end_byte - names.start_byte > 200:
+        return None
+    value = values.named_child(0)
+    name = names.named_child(0) or names
+    if value is not None and value.type == "function_definition":
+        return [Named(name, "function")]
+    if place.above() == "chunk" or (place.above() == "variable_declaration" and place.above(1) == "chunk"):
+        return [Named(name, "variable")]
+    return None
+
+
+def _lua_field(node: Node, place: Place) -> Node | None:
+    value = node.child_by_field_name("value")
+    return (
+        node.child_by_field_name("name")
+        if value is not None and value.type == "function_definition"
+        else None
+    )
+
+
+def _lua_function(node: Node, place: Place) -> list[Named] | None:
+    name = node.child_by_field_name("name")
+    if name is None:
+        return None
+    return [Named(name, "function" if name.type == "identifier" else "method")]
+
+
+LUA = Language(
+    name="lua",
+    title="Lua",
+    grammar="lua",
+    rules={
+        "function_declaration": Rule("function", _lua_function),
+        "assignment_statement": Rule("variable", _lua_assigned),
+        "field": Rule("method", _lua_field),
+    },
+    enter=words(
+        "chunk block variable_declaration do_statement if_statement else_statement elseif_statement expression_list "
+        "table_constructor function_call arguments return_statement function_definition while_statement for_statement"
+    ),
+    wrappers=words("variable_declaration"),
+    modifiers=words("local"),
+    export_rule=lambda _draft, before: "local" not in before.split(),
+    max_line_bytes=1_000_000,
+)
+
+
+def _perl_used(node: Node, place: Place) -> list[Named] | None:
+    """`use constant NAME => …`"""
+    module = node.child_by_field_name("module")
+    if module is None or place.text(module) != "constant" or node.named_child_count < 2:
+        return None
+    text = place.text(node).split("constant", 1)[1].lstrip(" ({\n\t")
+    if place.text(node).split("constant", 1)[1].lstrip().startswith("{"):
+        return [Named(name, "constant") for name in _PAIR.findall(text)] or None
+    return [Named(text.split("=>")[0].strip(), "constant")]
+
+
+def _perl_phase(node: Node, place: Place) -> str:
+    return head_line(node, place).split()[0]
+
+
+def _perl_pod(node: Node, place: Place) -> list[Named] | None:
+    line = head_line(node, place, until="")
+    return [Named(line.lstrip("="), "documentation", line)] if line.startswith("=") else None
+
+
+def _perl_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+    """A package without a block reaches to the next one and owns what stands between."""
+    packages = [index for index, draft in enumerate(drafts) if draft.kind == "package" and draft.parent < 0]
+    last_row = source.count(b"\n") - (1 if source.endswith(b"\n") else 0)
+    order = sorted(packages, key=lambda index: drafts[index].start_row)
+    for number, index in enumerate(order):
+        draft = drafts[index]
+        if draft.end_row > draft.start_row:
+            continue
+        after = drafts[order[number + 1]].start_row - 1 if number + 1 < len(order) else last_row
+        draft.end_row = max(draft.start_row, after)
+        for each, inner in enumerate(drafts):
+            if each != index and inner.parent < 0 and draft.start_row < inner.start_row <= draft.end_row:
+                inner.parent = index
+    return drafts
+
+
+PERL = Language(
+    name="perl",
+    title="Perl",
+    grammar="perl",
+    rules={
+        "package_statement": Rule("package"),
+        "class_statement": Rule("class"),
+        "subroutine_declaration_statement": Rule("function", is_leaf=True),
+        "method_declaration_statement": Rule("method", is_leaf=True),
+        "phaser_statement": Rule("block", _perl_phase, is_leaf=True),
+        "use_statement": Rule("constant", _perl_used, is_leaf=True),
+        "pod": Rule("documentation", _perl_pod, is_leaf=True),
+    },
+    enter=words("source_file block block_statement conditional_statement"),
+    finish=_perl_finish,
+)
+
+LANGUAGES = (RUBY, PHP, LUA, PERL)

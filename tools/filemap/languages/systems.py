@@ -1,0 +1,136 @@
+"""Go and Rust."""
+
+import re
+
+from tree_sitter import Node
+
+from tools.filemap.drafts import owned
+from tools.filemap.language import Draft, Language, Named, Place, Rule, first_of, words
+
+_RECEIVER = re.compile(rb"func\s*\(\s*(?:\w+\s+)?\*?\s*(\w+)")
+
+
+def _go_names(node: Node, place: Place) -> list[Node] | None:
+    names = [name for name in node.children_by_field_name("name") if name.type != ","]
+    if not names and node.type == "field_declaration":
+        kind = node.child_by_field_name("type")
+        return [kind] if kind is not None else None
+    return [name for name in names if place.text(name) != "_"] or None
+
+
+def _go_type(node: Node, place: Place) -> list[Named] | None:
+    name, what = node.child_by_field_name("name"), node.child_by_field_name("type")
+    if name is None:
+        return None
+    kinds = {"struct_type": "struct", "interface_type": "interface"}
+    return [Named(name, kinds.get(what.type if what is not None else "", "type"))]
+
+
+def _go_exported(draft: Draft, _before: str) -> bool:
+    return draft.name[:1].isupper()
+
+
+def _go_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+    """Methods belong to the type of their receiver, wherever that stands."""
+    for draft in drafts:
+        if draft.kind == "method" and draft.node_type == "method_declaration":
+            receiver = _RECEIVER.match(source, draft.start, draft.start + 200)
+            if receiver is not None:
+                draft.scope = receiver.group(1).decode("utf-8", "replace")
+                start = source.find(b"(", draft.start)
+                draft.signature = _with_receiver(source[start : start + 120], draft.signature)
+    return owned(drafts, {"struct", "interface", "type"})
+
+
+def _with_receiver(text: bytes, signature: str) -> str:
+    receiver = text.split(b")", 1)[0].decode("utf-8", "replace")
+    return f"{' '.join(receiver.split())}) {signature}"
+
+
+GO = Language(
+    name="go",
+    title="Go",
+    grammar="go",
+    rules={
+        "function_declaration": Rule("function", is_leaf=True),
+        "method_declaration": Rule("method", is_leaf=True),
+        "type_spec": Rule("type", _go_type),
+        "type_alias": Rule("type"),
+        "const_spec": Rule("constant", _go_names, is_leaf=True),
+        "var_spec": Rule("variable", _go_names, is_leaf=True),
+        "field_declaration": Rule("field", _go_names),
+        "method_elem": Rule("method", is_leaf=True),
+    },
+    enter=words(
+        "source_file type_declaration const_declaration var_declaration var_spec_list struct_type "
+        "field_declaration_list interface_type"
+    ),
+    imports={"import_declaration": lambda node, _place: _go_imports(node)},
+    export_rule=_go_exported,
+    wrappers=words("type_declaration const_declaration var_declaration"),
+    is_wrapper_start=False,
+    finish=_go_finish,
+)
+
+
+def _go_imports(node: Node) -> list[Node]:
+    specs = [node]
+    found = []
+    while specs:
+        for child in specs.pop().named_children:
+            if child.type == "import_spec":
+                path = child.child_by_field_name("path")
+                if path is not None:
+                    found.append(path)
+            elif child.type == "import_spec_list":
+                specs.append(child)
+    return found
+
+
+def _impl(node: Node, place: Place) -> str | None:
+    trait, kind = node.child_by_field_name("trait"), node.child_by_field_name("type")
+    if kind is None:
+        return None
+    return (f"{place.text(trait)} for " if trait is not None else "") + place.text(kind)
+
+
+def _rust_finish(drafts: list[Draft], _source: bytes) -> list[Draft]:
+    for draft in drafts:
+        if draft.kind == "function" and draft.parent >= 0 and drafts[draft.parent].kind in ("impl", "trait"):
+            draft.kind = "method"
+    return drafts
+
+
+RUST = Language(
+    name="rust",
+    title="Rust",
+    grammar="rust",
+    rules={
+        "function_item": Rule("function"),
+        "function_signature_item": Rule("function"),
+        "struct_item": Rule("struct"),
+        "enum_item": Rule("enum"),
+        "union_item": Rule("union"),
+        "trait_item": Rule("trait"),
+        "impl_item": Rule("impl", _impl),
+        "mod_item": Rule("module"),
+        "const_item": Rule("constant", is_leaf=True),
+        "static_item": Rule("variable", is_leaf=True),
+        "type_item": Rule("type", is_leaf=True),
+        "associated_type": Rule("type", is_leaf=True),
+        "macro_definition": Rule("macro", is_leaf=True),
+        "field_declaration": Rule("field", is_leaf=True),
+        "enum_variant": Rule("enum member"),
+    },
+    enter=words(
+        "source_file declaration_list field_declaration_list enum_variant_list foreign_mod_item block"
+    ),
+    comments=words("line_comment block_comment"),
+    between=words("attribute_item"),
+    imports={"use_declaration": "argument", "extern_crate_declaration": first_of("identifier")},
+    modifiers=words("pub async unsafe const extern default"),
+    exporting=words("pub"),
+    finish=_rust_finish,
+)
+
+LANGUAGES = (GO, RUST)

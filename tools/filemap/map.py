@@ -1,0 +1,227 @@
+"""Makes the map of a file: reads it, finds its language, lets the right part outline it, falls back when that fails.
+
+Where maps are kept: `cache`. How they are written for a model: `render`.
+"""
+
+import asyncio
+import ctypes
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from tools.filemap import ctags, heuristic
+from tools.filemap.cache import MapCache
+from tools.filemap.detection import language_of
+from tools.filemap.drafts import ordered
+from tools.filemap.embedded import outline_with_embedded
+from tools.filemap.language import Draft
+from tools.filemap.languages.registry import is_described, language_named
+from tools.filemap.reading import CannotMap, Text, read_text
+from tools.filemap.scanners.registry import SCANNERS
+from tools.filemap.symbols import FileMap, Symbol, find_symbol
+from tools.filemap.watch import Cancel, Cancelled, Overtime, Watch
+
+__all__ = [
+    "Cancelled",
+    "CannotMap",
+    "FileMap",
+    "MapCache",
+    "find_symbol",
+    "map_file",
+    "map_file_async",
+    "map_text",
+]
+
+_READ_SECONDS = 30.0
+_FALLBACK_SECONDS = 1.0
+_MAX_PARSED = 16 * 1024 * 1024
+"""Larger sources are not given to a grammar: its tree would take a hundred times as much."""
+_TRIM_FROM = 1024 * 1024
+_TOO_LARGE = "too large for its grammar; this outline is heuristic"
+
+
+class _Outlined(NamedTuple):
+    drafts: list[Draft]
+    parser: str
+    title: str
+    imports: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def map_file(
+    path: Path, *, deadline_seconds: float = 2.0, cancel: Cancel = None, cache: MapCache | None = None
+) -> FileMap:
+    """The map of a file. For a thread: it reads, parses and walks.
+
+    Raises `CannotMap` (missing, a directory, a pipe, binary, no permission) and `Cancelled`, both `OSError`s.
+    """
+    began = time.perf_counter()
+    try:
+        text = read_text(path, Watch(_READ_SECONDS, cancel))
+    except Overtime:
+        raise CannotMap(110, path, f"Reading took longer than {_READ_SECONDS:.0f} seconds") from None
+    known = cache.get(path, text) if cache is not None else None
+    if known is not None:
+        return known
+    made = _made(path, text, deadline_seconds, cancel, began)
+    if cache is not None and "changed while mapping" not in made.notes:
+        cache.put(path, text, made)
+    return made
+
+
+async def map_file_async(
+    path: Path, *, deadline_seconds: float = 2.0, cache: MapCache | None = None
+) -> FileMap:
+    """`map_file` in a thread. Cancelling the caller stops the work."""
+    stop = threading.Event()
+    try:
+        return await asyncio.to_thread(
+            map_file, path, deadline_seconds=deadline_seconds, cancel=stop, cache=cache
+        )
+    finally:
+        stop.set()
+
+
+def _made(path: Path, text: Text, deadline_seconds: float, cancel: Cancel, began: float) -> FileMap:
+    watch = Watch(deadline_seconds, cancel)
+    name = language_of(path, text.source)
+    outlined = _outlined(path, text, name, watch, cancel)
+    notes = list(text.notes) + [note for note in outlined.notes if note not in text.notes]
+    if _is_changed(path, text) and "changed while mapping" not in notes:
+        notes.append("changed while mapping")
+    symbols = symbols_of(outlined.drafts, max(1, text.total_lines))
+    elapsed = (time.perf_counter() - began) * 1000
+    if len(text.source) >= _TRIM_FROM:
+        give_back_memory()
+    return FileMap(
+        path=str(path),
+        language=outlined.title,
+        parser=outlined.parser,
+        total_lines=text.total_lines,
+        total_bytes=text.total_bytes,
+        elapsed_ms=round(elapsed, 1),
+        symbols=symbols,
+        imports=outlined.imports,
+        notes=tuple(notes),
+    )
+
+
+def map_text(source: bytes, name: str, *, deadline_seconds: float = 2.0) -> FileMap:
+    """The map of a text that is called `name` and stands in no file."""
+    path = Path(name)
+    lines = source.count(b"\n") + (1 if source and not source.endswith(b"\n") else 0)
+    text = Text(source=source, total_lines=lines, total_bytes=len(source), modified_ns=0, digest="")
+    began = time.perf_counter()
+    outlined = _outlined(None, text, language_of(path, source), Watch(deadline_seconds), None)
+    return FileMap(
+        path=name,
+        language=outlined.title,
+        parser=outlined.parser,
+        total_lines=lines,
+        total_bytes=len(source),
+        elapsed_ms=round((time.perf_counter() - began) * 1000, 1),
+        symbols=symbols_of(outlined.drafts, max(1, lines)),
+        imports=outlined.imports,
+        notes=outlined.notes,
+    )
+
+
+def _is_changed(path: Path, text: Text) -> bool:
+    try:
+        state = path.stat()
+    except OSError:
+        return True
+    return (state.st_mtime_ns, state.st_size) != (text.modified_ns, text.total_bytes)
+
+
+def _outlined(path: Path | None, text: Text, name: str | None, watch: Watch, cancel: Cancel) -> _Outlined:
+    """By the scanner or grammar of the language; else by ctags; else by what lines look like."""
+    notes: tuple[str, ...] = ()
+    title = name or "unknown"
+    if name is not None:
+        try:
+            found = _by_language(name, text.source, watch)
+        except Overtime:
+            found = None
+            notes = ("the time limit was reached; this outline is heuristic",)
+        if found is not None:
+            title = found.title
+            if found.drafts or not text.source.strip():
+                return found
+            notes = notes + found.notes
+    last_row = max(0, text.total_lines - 1)
+    if path is not None and not notes:
+        tagged = ctags.outline(
+            path, last_row, Watch(min(_FALLBACK_SECONDS, max(0.3, watch.seconds_left)), cancel)
+        )
+        watch_after = Watch(_FALLBACK_SECONDS, cancel)
+        watch_after.check()
+        if tagged is not None:
+            return _Outlined(tagged[1], "universal-ctags", tagged[0] if name is None else title)
+    drafts = heuristic.scan(text.source, Watch(_FALLBACK_SECONDS, cancel))
+    return _Outlined(drafts, "heuristic", title, notes=notes)
+
+
+def _by_language(name: str, source: bytes, watch: Watch) -> _Outlined | None:
+    scanner = SCANNERS.get(name)
+    if scanner is not None:
+        scanned = scanner.scan(source, watch)
+        return _Outlined(scanned.drafts, "line scanner", scanned.title or scanner.title, notes=scanned.notes)
+    if not is_described(name):
+        return None
+    language = language_named(name)
+    if len(source) > _MAX_PARSED or (
+        language.max_line_bytes and _has_line_over(source, language.max_line_bytes)
+    ):
+        return _Outlined([], "heuristic", language.title, notes=(_TOO_LARGE,))
+    found = outline_with_embedded(language, source, watch)
+    notes = ("it has syntax errors; symbols near them may be missing",) if found.has_errors else ()
+    return _Outlined(ordered(found.drafts), "tree-sitter", language.title, tuple(found.imports), notes)
+
+
+def _has_line_over(source: bytes, limit: int) -> bool:
+    start = 0
+    while len(source) - start > limit:
+        end = source.find(b"\n", start, start + limit)
+        if end < 0:
+            return True
+        start = source.rfind(b"\n", end, start + limit) + 1
+    return False
+
+
+def symbols_of(drafts: list[Draft], total_lines: int) -> tuple[Symbol, ...]:
+    return tuple(
+        Symbol(
+            name=draft.name,
+            kind=draft.kind,
+            start_line=min(draft.start_row + 1, total_lines),
+            end_line=min(max(draft.end_row, draft.start_row) + 1, total_lines),
+            parent=draft.parent if draft.parent >= 0 else None,
+            signature=draft.signature,
+            modifiers=draft.modifiers,
+            doc=draft.doc,
+            lead_line=draft.lead_row + 1 if draft.lead_row >= 0 else None,
+        )
+        for draft in drafts
+    )
+
+
+@lru_cache(maxsize=1)
+def _trimmer() -> Callable[[int], object] | None:
+    """glibc keeps what a thread freed; it gives it back when asked."""
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (OSError, AttributeError):
+        return None
+
+
+def give_back_memory() -> None:
+    trim = _trimmer()
+    if trim is not None:
+        trim(0)

@@ -1,0 +1,228 @@
+"""A map as the text that a model gets: as much detail as the budget allows, and a header that says how much that is."""
+
+import re
+from pathlib import PurePath
+from typing import NamedTuple
+
+import msgspec
+
+from tools.filemap.cli import map_json_line
+from tools.filemap.symbols import FileMap, Symbol
+
+__all__ = ["LEVELS", "MAX_MAP_BYTES", "RenderedMap", "budget_for_window", "map_json_line", "render_map"]
+
+LEVELS = ("full", "compact", "minimal", "outline", "truncated")
+MAX_MAP_BYTES = 100 * 1024
+"""No map is larger, whatever is asked for."""
+_SHARES = {"full": 0.1, "compact": 0.2, "minimal": 0.25, "outline": 0.5, "truncated": 1.0}
+_SMALLEST = 1024
+_WINDOW_BYTES_A_TOKEN = 0.5
+"""A model's window of 200,000 tokens or more gets the largest maps; a smaller one in proportion."""
+_NAMED_IMPORTS = 12
+_RANGE_LIKE = re.compile(r"\[(\d+(?:-\d+)?)\]")
+_FOOT = "Read a part with offset=LINE and limit=N, or one symbol with symbol=NAME."
+_NOISE = frozenset({"exported", "default"})
+
+
+class RenderedMap(msgspec.Struct, frozen=True, kw_only=True):
+    text: str
+    level: str
+    shown: int
+    """How many of the symbols stand in the text."""
+
+
+class _Tree(NamedTuple):
+    children: list[list[int]]
+    roots: list[int]
+    depth: list[int]
+
+
+def budget_for_window(context_window_tokens: int) -> int:
+    """Bytes that a map may take of a model's window."""
+    return max(_SMALLEST, min(MAX_MAP_BYTES, int(context_window_tokens * _WINDOW_BYTES_A_TOKEN)))
+
+
+def render_map(
+    file_map: FileMap, *, budget_bytes: int = MAX_MAP_BYTES, level: str | None = None
+) -> RenderedMap:
+    """The most detailed level that fits. A `level` asked for is kept when it fits `budget_bytes`; else the next one."""
+    budget = max(_SMALLEST, min(MAX_MAP_BYTES, budget_bytes))
+    tree = _tree(file_map.symbols)
+    wanted = LEVELS[LEVELS.index(level) :] if level is not None else LEVELS
+    for each in wanted[:-1] if wanted[-1] == "truncated" else wanted:
+        share = 1.0 if level is not None else _SHARES[each]
+        made = _at_level(file_map, tree, each, int(budget * share), fill=level is None)
+        if made is not None:
+            return made
+    if level is None:
+        made = _at_level(file_map, tree, "outline", budget, fill=False)
+        if made is not None:
+            return made
+    return _truncated(file_map, tree, budget)
+
+
+def _tree(symbols: tuple[Symbol, ...]) -> _Tree:
+    children: list[list[int]] = [[] for _ in symbols]
+    roots = []
+    for index, symbol in enumerate(symbols):
+        (roots if symbol.parent is None else children[symbol.parent]).append(index)
+    depth = [0] * len(symbols)
+    pending = list(roots)
+    while pending:
+        index = pending.pop()
+        for child in children[index]:
+            depth[child] = depth[index] + 1
+            pending.append(child)
+    return _Tree(children, roots, depth)
+
+
+def _at_level(file_map: FileMap, tree: _Tree, level: str, budget: int, *, fill: bool) -> RenderedMap | None:
+    symbols = file_map.symbols
+    deepest = {"full": 1 << 30, "compact": 1 << 30, "minimal": 1, "outline": 0}[level]
+    chosen = {index for index in range(len(symbols)) if tree.depth[index] <= deepest}
+    detailed = set(chosen) if level == "full" else set()
+    room = budget - _size(_frame(file_map, level, len(chosen), len(symbols)))
+    room -= sum(_cost(symbols[index], tree.depth[index], index in detailed) for index in chosen)
+    if room < 0:
+        return None
+    if fill and level != "full":
+        room = _fill_depth(symbols, tree, chosen, room)
+        _fill_detail(symbols, tree, chosen, detailed, room)
+    lines = _lines(symbols, tree, chosen, detailed)
+    return _finished(file_map, level, lines, len(chosen))
+
+
+def _fill_depth(symbols: tuple[Symbol, ...], tree: _Tree, chosen: set[int], room: int) -> int:
+    """Room that is left goes to what stands deeper: all children of the longest symbols first."""
+    pending = sorted(chosen, key=lambda index: symbols[index].start_line - symbols[index].end_line)
+    while pending:
+        below: list[int] = []
+        for index in pending:
+            missing = [child for child in tree.children[index] if child not in chosen]
+            cost = sum(_cost(symbols[child], tree.depth[child], False) for child in missing)
+            if missing and cost <= room:
+                room -= cost
+                chosen.update(missing)
+                below.extend(missing)
+        pending = sorted(below, key=lambda index: symbols[index].start_line - symbols[index].end_line)
+    return room
+
+
+def _fill_detail(
+    symbols: tuple[Symbol, ...], tree: _Tree, chosen: set[int], detailed: set[int], room: int
+) -> None:
+    """Then to signatures: the outer levels first, long symbols before short ones."""
+    for index in sorted(
+        chosen, key=lambda each: (tree.depth[each], symbols[each].start_line - symbols[each].end_line)
+    ):
+        depth = tree.depth[index]
+        more = _cost(symbols[index], depth, True) - _cost(symbols[index], depth, False)
+        if more <= room:
+            room -= more
+            detailed.add(index)
+
+
+def _lines(symbols: tuple[Symbol, ...], tree: _Tree, chosen: set[int], detailed: set[int]) -> list[str]:
+    lines = []
+    pending = list(reversed(tree.roots))
+    while pending:
+        index = pending.pop()
+        if index in chosen:
+            lines.append(_line(symbols[index], tree.depth[index], index in detailed))
+            pending.extend(reversed(tree.children[index]))
+    return lines
+
+
+def _cost(symbol: Symbol, depth: int, is_detailed: bool) -> int:
+    return _size(_line(symbol, depth, is_detailed)) + 1
+
+
+def _line(symbol: Symbol, depth: int, is_detailed: bool) -> str:
+    label = _label(symbol) if is_detailed else f"{symbol.kind} {symbol.name}"
+    if "[" in label:
+        label = _RANGE_LIKE.sub(r"[\1 ]", label)
+    first, last = symbol.start_line, symbol.end_line
+    span = f"[{first}]" if first == last else f"[{first}-{last}]"
+    doc = f" — {symbol.doc}" if is_detailed and symbol.doc else ""
+    return f"{'  ' * min(depth, 20)}{label} {span}{doc}"
+
+
+def _label(symbol: Symbol) -> str:
+    signature = symbol.signature
+    if not signature:
+        declared = symbol.name
+    elif symbol.name in signature:
+        declared = signature
+    else:
+        declared = f"{symbol.name}: {signature}"
+    words = [word for word in symbol.modifiers if word not in _NOISE and not _is_said(word, declared)]
+    if symbol.is_exported and "export" in symbol.modifiers and "export" not in words:
+        words.insert(0, "export")
+    return " ".join([symbol.kind, *words, declared])
+
+
+def _is_said(word: str, declared: str) -> bool:
+    return re.search(rf"(?:^|\s){re.escape(word)}\b", declared) is not None
+
+
+def _frame(file_map: FileMap, level: str, shown: int, total: int) -> str:
+    return "\n".join([*_head(file_map, level, shown, total), "", _FOOT, ""]) + "\n"
+
+
+def _head(file_map: FileMap, level: str, shown: int, total: int) -> list[str]:
+    symbols = f"{total:,} symbols" if shown == total else f"{shown:,} of {total:,} symbols"
+    head = [
+        f"File map: {_plain(PurePath(file_map.path).name)}",
+        f"{file_map.total_lines:,} lines | {size_text(file_map.total_bytes)} | {file_map.language} | {symbols}",
+        f"Level: {level} | Parser: {file_map.parser}",
+    ]
+    head.extend(f"Note: {note}" for note in file_map.notes)
+    if file_map.imports and level not in ("outline", "truncated"):
+        named = ", ".join(file_map.imports[:_NAMED_IMPORTS])
+        more = len(file_map.imports) - _NAMED_IMPORTS
+        head.extend(["", f"Imports: {named}" + (f", and {more} more" if more > 0 else "")])
+    return [*head, ""]
+
+
+def _finished(file_map: FileMap, level: str, lines: list[str], shown: int) -> RenderedMap:
+    if not lines:
+        lines = ["(no symbols found)"]
+    head = _head(file_map, level, shown, len(file_map.symbols))
+    return RenderedMap(text="\n".join([*head, *lines, "", _FOOT]), level=level, shown=shown)
+
+
+def _truncated(file_map: FileMap, tree: _Tree, budget: int) -> RenderedMap:
+    """Both ends of the top level; the most that fits."""
+    symbols, roots = file_map.symbols, tree.roots
+    lines = [_line(symbols[index], 0, False) for index in roots]
+    room = budget - _size(_frame(file_map, "truncated", len(symbols), len(symbols) + 1)) - 160
+    front, back = 0, 0
+    while front + back < len(lines):
+        is_front = front <= back
+        cost = _size(lines[front if is_front else len(lines) - 1 - back]) + 1
+        if cost > room:
+            break
+        room -= cost
+        front, back = (front + 1, back) if is_front else (front, back + 1)
+    hidden = roots[front : len(roots) - back]
+    shown = lines[:front]
+    if hidden:
+        first, last = symbols[hidden[0]].start_line, max(symbols[index].end_line for index in hidden)
+        shown += ["", f"… {len(hidden):,} more symbols in lines {first:,} to {last:,} …", ""]
+    return _finished(file_map, "truncated", shown + lines[len(lines) - back :], front + back)
+
+
+def _plain(text: str) -> str:
+    return "".join(mark if mark.isprintable() else "�" for mark in text)
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+def size_text(count: int) -> str:
+    if count < 1024:
+        return f"{count} B"
+    if count < 1024 * 1024:
+        return f"{count / 1024:.1f} KB"
+    return f"{count / (1024 * 1024):.1f} MB"

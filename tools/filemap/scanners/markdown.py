@@ -1,0 +1,133 @@
+"""Markdown: headings (both forms) with the range of their section, code fences, front matter."""
+
+import re
+
+from tools.filemap.language import Draft
+from tools.filemap.scanners.lines import Lines, text_of
+from tools.filemap.scanners.result import Scanned
+from tools.filemap.watch import Watch
+
+_ATX = re.compile(rb" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*\r?$")
+_FENCE = re.compile(
+    rb"(?: {0,3}|(?:[ ]*(?:[-*+]|\d+[.)])[ ]+)|[ ]{2,}|(?: {0,3}>[ ]?)+)(`{3,}|~{3,})([^\r\n]*)\r?$"
+)
+_UNDERLINE = re.compile(rb" {0,3}(=+|-+)[ \t]*\r?$")
+_NO_PARAGRAPH = re.compile(rb"\s*(?:[-*+][ \t]|\d+[.)][ \t]|>|\||<!--|#{1,6}(?:\s|$)|`{3}|~{3}|(?:    |\t))")
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_MARKS = re.compile(r"[*`]+|<[^>]+>")
+
+
+class _State:
+    def __init__(self) -> None:
+        self.drafts: list[Draft] = []
+        self.levels: list[int] = []
+        self.open: list[int] = []
+        """Headings whose section goes on."""
+        self.fence = b""
+        self.fence_at = -1
+        self.paragraph: tuple[int, int, bytes] | None = None
+        """The one line before, when it can become a heading by its underline."""
+
+    def heading(self, level: int, name: str, row: int, start: int) -> None:
+        self.close(level, row - 1)
+        parent = self.open[-1] if self.open else -1
+        self.open.append(len(self.drafts))
+        self.levels.append(level)
+        self.drafts.append(
+            Draft(
+                name=name,
+                kind="heading",
+                start=start,
+                start_row=row,
+                end_row=row,
+                parent=parent,
+                signature="#" * level + " " + name,
+            )
+        )
+
+    def close(self, level: int, row: int) -> None:
+        while self.open and self.levels[-1] >= level:
+            heading = self.drafts[self.open.pop()]
+            heading.end_row = max(heading.start_row, row)
+            self.levels.pop()
+
+    def code(self, row: int, start: int, mark: bytes, info: bytes) -> None:
+        self.fence = mark
+        self.fence_at = len(self.drafts)
+        words = text_of(info, 60).strip("{} ")
+        parent = self.open[-1] if self.open else -1
+        name = words.split()[0].rstrip(",") if words else "code"
+        self.drafts.append(
+            Draft(
+                name=name,
+                kind="code",
+                start=start,
+                start_row=row,
+                end_row=row,
+                parent=parent,
+                signature=words,
+            )
+        )
+
+    def code_ends(self, row: int) -> None:
+        self.drafts[self.fence_at].end_row = row
+        self.fence = b""
+
+
+def plain(text: str) -> str:
+    """A heading without the marks of emphasis, links and HTML."""
+    return " ".join(_MARKS.sub("", _LINK.sub(r"\1", text)).split()) or text
+
+
+def scan(source: bytes, watch: Watch) -> Scanned:
+    state = _State()
+    row = -1
+    matter_end = _front_matter(source)
+    if matter_end:
+        state.drafts.append(
+            Draft(name="front matter", kind="metadata", start=0, start_row=0, end_row=matter_end)
+        )
+    for row, start, line in Lines(source, watch):
+        if matter_end and row <= matter_end:
+            continue
+        _line(state, row, start, line)
+    if state.fence:
+        state.code_ends(max(0, row))
+    state.close(0, max(0, row))
+    return Scanned(drafts=state.drafts)
+
+
+def _line(state: _State, row: int, start: int, line: bytes) -> None:
+    head = line[:4].lstrip()[:1]
+    if state.fence:
+        stripped = line.strip().lstrip(b"> ")
+        if stripped.startswith(state.fence) and not stripped.strip(state.fence[:1]):
+            state.code_ends(row)
+        return
+    before, state.paragraph = state.paragraph, None
+    if b"```" in line or b"~~~" in line:
+        match = _FENCE.match(line)
+        if match is not None and not (match[1].startswith(b"`") and b"`" in match[2]):
+            state.code(row, start, match[1], match[2])
+            return
+    if head == b"#":
+        match = _ATX.match(line)
+        if match is not None:
+            state.heading(len(match[1]), plain(text_of(match[2] or b"", 120)), row, start)
+            return
+    if head in (b"=", b"-") and before is not None and _UNDERLINE.match(line):
+        level = 1 if head == b"=" else 2
+        state.heading(level, plain(text_of(before[2], 120)), before[0], before[1])
+        return
+    if line.strip() and not _NO_PARAGRAPH.match(line):
+        state.paragraph = before if before is not None else (row, start, line)
+
+
+def _front_matter(source: bytes) -> int:
+    """Last row of the YAML between `---` lines at the top; 0 when there is none."""
+    if not source.startswith((b"---\n", b"---\r\n")):
+        return 0
+    for row, line in enumerate(source[:65536].split(b"\n")):
+        if row and line.rstrip() in (b"---", b"..."):
+            return row
+    return 0

@@ -1,0 +1,20 @@
+"""What a line scanner gives back, and how it is listed."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from tools.filemap.language import Draft
+from tools.filemap.watch import Watch
+
+
+class Scanned(msgspec.Struct, frozen=True, kw_only=True):
+    drafts: list[Draft]
+    title: str = ""
+    """When it is more exact than the scanner's own."""
+    notes: tuple[str, ...] = ()
+
+
+class Scanner(msgspec.Struct, frozen=True):
+    title: str
+    scan: Callable[[bytes, Watch], Scanned]

@@ -1,0 +1,206 @@
+"""Formats that are sections of lines: ini, properties, LaTeX, reStructuredText, assembly."""
+
+import re
+
+from tools.filemap.scanners.lines import Lines, text_of
+from tools.filemap.scanners.nesting import Nesting
+from tools.filemap.scanners.result import Scanned
+from tools.filemap.watch import Watch
+
+_INI_SECTION = re.compile(rb"\s*\[+\s*([^\]\r\n]+?)\s*\]+\s*(?:[#;].*)?$")
+_INI_KEY = re.compile(rb"\s*(?:export\s+)?([\w.\-@/\\\"'$*%?]+(?: [\w.-]+)*)\s*[=:]")
+_INI_BARE = re.compile(rb"[\w.-]+\s*$")
+
+
+def scan_ini(source: bytes, watch: Watch) -> Scanned:
+    """Sections and their keys. Indented lines under a key continue it."""
+    found = Nesting()
+    row, has_key, was_continued = -1, False, False
+    for row, start, line in Lines(source, watch):
+        text = line.strip()
+        if was_continued:
+            was_continued = text.endswith(b"\\")
+            continue
+        if not text or text[:1] in b"#;!":
+            has_key = has_key and bool(text)
+            continue
+        section = _INI_SECTION.match(line) if text[:1] == b"[" else None
+        if section is not None:
+            found.open(0, text_of(section[1], 120), "section", row, start, text_of(text))
+            has_key = False
+            continue
+        if has_key and line[:1] in b" \t":
+            found.drafts[-1].end_row = row
+            continue
+        key = _INI_KEY.match(line) or _INI_BARE.match(text)
+        if key is not None:
+            name = text_of(key[1] if key.re is _INI_KEY else text, 120)
+            found.leaf(name, "key", row, start)
+            has_key = True
+            was_continued = text.endswith(b"\\")
+    found.close(0, row)
+    return Scanned(drafts=found.drafts)
+
+
+_TEX_LEVELS = {
+    b"part": 0,
+    b"chapter": 1,
+    b"section": 2,
+    b"subsection": 3,
+    b"subsubsection": 4,
+    b"paragraph": 5,
+    b"subparagraph": 6,
+}
+_TEX = re.compile(
+    rb"\\(?:(part|chapter|section|subsection|subsubsection|paragraph|subparagraph)\*?\s*(?:\[[^\]]*\])?\s*\{"
+    rb"|(?:re|provide)?newcommand\*?\s*\{?\\(?P<command>[A-Za-z@]+)"
+    rb"|(?:re)?newenvironment\*?\s*\{(?P<environment>[^}]+)\}"
+    rb"|newtheorem\*?\s*\{(?P<theorem>[^}]+)\}"
+    rb"|def\\(?P<def>[A-Za-z@]+)"
+    rb"|begin\s*\{(?P<begin>figure|table|algorithm|theorem|lemma|proof|definition|abstract|lstlisting|document|"
+    rb"equation|align|appendix|proposition|corollary)\*?\}"
+    rb"|end\s*\{(?P<end>document)\}"
+    rb"|label\s*\{(?P<label>[^}]*)\}"
+    rb"|appendix\b(?P<appendix>))"
+)
+
+
+def scan_latex(source: bytes, watch: Watch) -> Scanned:
+    """Sections with what stands in them: floats and theorems by label, new commands."""
+    found = Nesting()
+    last_row, is_verbatim = 0, False
+    for row, start, line in Lines(source, watch):
+        last_row = row
+        if b"\\" not in line:
+            continue
+        if b"{verbatim" in line:
+            is_verbatim = b"\\begin" in line
+        if is_verbatim:
+            continue
+        text = re.sub(rb"(?<!\\)%.*", b"", line)
+        for match in _TEX.finditer(text):
+            if not _tex_symbol(found, match, text, row, start + match.start()):
+                found.close(0, row - 1)
+    found.close(0, last_row)
+    _fit_environments(found, source)
+    return Scanned(drafts=found.drafts)
+
+
+def _tex_symbol(found: Nesting, match: re.Match[bytes], text: bytes, row: int, start: int) -> bool:
+    """False at the end of the document."""
+    if match[1]:
+        title = _braced(text, match.end() - 1)
+        found.open(_TEX_LEVELS[match[1]], title, "heading", row, start, f"\\{match[1].decode()}{{{title}}}")
+    elif match["label"]:
+        draft = found.drafts[-1] if found.drafts else None
+        if draft is not None and draft.kind == "environment" and not draft.doc and row - draft.start_row < 80:
+            draft.doc = text_of(match["label"])
+    elif match["begin"]:
+        if match["begin"] != b"document":
+            found.leaf(text_of(match["begin"]), "environment", row, start)
+    elif match["end"]:
+        return False
+    else:
+        for kind, name in (("macro", match["command"] or match["def"]), ("macro", match["environment"])):
+            if name:
+                found.leaf(("\\" if name is not match["environment"] else "") + text_of(name), kind, row, start)
+        if match["theorem"]:
+            found.leaf(text_of(match["theorem"]), "theorem", row, start)
+    return True
+
+
+def _braced(text: bytes, at: int) -> str:
+    """What stands in the braces that open there, without commands."""
+    depth = 0
+    end = len(text)
+    for position in range(at, len(text)):
+        mark = text[position : position + 1]
+        depth += (mark == b"{") - (mark == b"}")
+        if depth == 0:
+            end = position
+            break
+    inside = text_of(text[at + 1 : end], 120)
+    return " ".join(re.sub(r"\\[A-Za-z]+\*?|[{}$]", "", inside).split()) or inside or "(untitled)"
+
+
+def _fit_environments(found: Nesting, source: bytes) -> None:
+    for draft in found.drafts:
+        if draft.kind == "environment":
+            stop = source.find(b"\\end{" + draft.name.encode(), draft.start)
+            if stop >= 0:
+                draft.end_row = draft.start_row + source.count(b"\n", draft.start, stop)
+
+
+_RST_ADORNMENT = re.compile(rb"([!-/:-@\[-`{-~])\1{2,}\s*$")
+_RST_DIRECTIVE = re.compile(rb"\s*\.\. ((?:[\w-]+:)?[\w.+-]+)::\s*(.*)$")
+_RST_TARGET = re.compile(rb"\.\. _([^:`]+|`[^`]+`):")
+_SHOWN_DIRECTIVES = frozenset(
+    b"function class method attribute data exception module automodule autoclass autofunction code-block figure table "
+    b"toctree envvar option confval setting staticmethod classmethod decorator describe type macro struct".split()
+)
+
+
+def scan_rst(source: bytes, watch: Watch) -> Scanned:
+    """Sections by their underlines (levels in order of first use), API directives, targets are left out."""
+    found = Nesting()
+    levels: dict[bytes, int] = {}
+    two: tuple[int, int, bytes] | None = None
+    one: tuple[int, int, bytes] | None = None
+    last_row = -1
+    for row, start, line in Lines(source, watch):
+        last_row = row
+        text = line.rstrip()
+        adornment = _RST_ADORNMENT.match(text) if text[:1] in _RST_MARKS else None
+        if adornment is not None and one is not None and _is_title(one[2], text):
+            over = two is not None and _is_overline(two[2], text)
+            style = adornment[1] + (b"^" if over else b"")
+            level = levels.setdefault(style, len(levels))
+            first = two if over and two is not None else one
+            found.open(level, text_of(one[2]), "heading", first[0], first[1], text_of(one[2]))
+            two = one = None
+            continue
+        directive = _RST_DIRECTIVE.match(text) if b".. " in text[:40] else None
+        if directive is not None and directive[1].rsplit(b":", 1)[-1] in _SHOWN_DIRECTIVES and directive[2]:
+            found.leaf(text_of(directive[2], 120), text_of(directive[1].rsplit(b":", 1)[-1]), row, start)
+        two, one = one, ((row, start, text) if text else None)
+    found.close(0, last_row)
+    return Scanned(drafts=found.drafts)
+
+
+_RST_MARKS = frozenset(bytes([mark]) for mark in b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+
+
+def _is_title(text: bytes, underline: bytes) -> bool:
+    if text[:1] in b" \t" and not text.strip():
+        return False
+    width = len(text.decode("utf-8", "replace").rstrip())
+    return not _RST_ADORNMENT.match(text) and len(underline) >= min(width, 4) and text[:3] != b".. "
+
+
+def _is_overline(text: bytes, underline: bytes) -> bool:
+    return text == underline
+
+
+_ASM_LABEL = re.compile(rb"\s*(?:([A-Za-z_.$?@][\w.$?@]*):|(?:global|globl|\.globa?l)\s+([\w.$@]+))(?!=)")
+_ASM_MACRO = re.compile(rb"\s*(?:\.macro\s+([\w.$]+)|%i?macro\s+([\w.$]+)|([\w.$]+)\s+(?:macro|proc)\b)", re.I)
+_ASM_SECTION = re.compile(rb"\s*(?:\.?(?:section|segment)\s+([^\s,]+)|\.(text|data|bss|rodata)\s*$)", re.I)
+
+
+def scan_asm(source: bytes, watch: Watch) -> Scanned:
+    """Sections, labels and macros. Local labels (`.L1`, `1:`) are left out."""
+    found = Nesting()
+    last_row = 0
+    for row, start, line in Lines(source, watch):
+        last_row = row
+        section = _ASM_SECTION.match(line)
+        if section is not None:
+            found.open(0, text_of(section[1] or b"." + section[2]), "section", row, start)
+            continue
+        macro = _ASM_MACRO.match(line)
+        label = _ASM_LABEL.match(line) if macro is None else None
+        if macro is not None:
+            found.open(1, text_of(macro[1] or macro[2] or macro[3]), "macro", row, start, text_of(line, 120))
+        elif label is not None and label[1] and not label[1].startswith((b".L", b"..", b"L_", b".")):
+            found.open(1, text_of(label[1]), "label", row, start)
+    found.close(0, last_row)
+    return Scanned(drafts=found.drafts)

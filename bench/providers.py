@@ -1,0 +1,307 @@
+"""What models on the wire cost: importing the package, reading a stream, loading an SDK, a very long answer."""
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bench.processes import ROOT
+from bench.table import Row
+
+DELTAS = 5_000
+ROUNDS = 7
+MEGABYTES = 100
+APIS = ("anthropic-messages", "openai-completions", "openai-responses")
+
+_SERVER = """
+import asyncio, sys
+head, delta, tail, count = (bytes.fromhex(a) if i < 3 else int(a) for i, a in enumerate(sys.argv[1:]))
+async def serve(reader, writer):
+    try:
+        while True:
+            length = 0
+            while (line := await reader.readline()).strip():
+                name, _, value = line.partition(b":")
+                length = int(value) if name.lower() == b"content-length" else length
+            if not line:
+                return
+            await reader.readexactly(length)
+            writer.write(b"HTTP/1.1 200 OK\\r\\nContent-Type: text/event-stream\\r\\n")
+            writer.write(b"Content-Length: %d\\r\\n\\r\\n" % (len(head) + len(delta) * count + len(tail)))
+            writer.write(head)
+            for n in range(count):
+                writer.write(delta)
+                if n % 64 == 0:
+                    await writer.drain()
+            writer.write(tail)
+            await writer.drain()
+    except (ConnectionError, asyncio.IncompleteReadError):
+        pass
+async def main():
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+asyncio.run(main())
+"""
+_IMPORT = """
+import time
+start = time.process_time()
+import app.providers.registry, app.providers.catalogue
+print(time.process_time() - start)
+"""
+_MEMORY = """
+import sys, time
+from app.providers.registry import Registry
+from bench.providers import resident_kilobytes
+before, start = resident_kilobytes(), time.process_time()
+Registry().warm(sys.argv[1])
+print(resident_kilobytes() - before, time.process_time() - start)
+"""
+_LATENESS = """
+import asyncio, sys, time
+from app.providers.registry import Registry
+async def main():
+    late = []
+    warming = asyncio.create_task(asyncio.to_thread(Registry().warm, sys.argv[1]))
+    while not warming.done():
+        due = time.perf_counter() + 0.005
+        await asyncio.sleep(0.005)
+        late.append(time.perf_counter() - due)
+    late.sort()
+    print(late[min(len(late) - 1, int(len(late) * 0.99))], late[-1])
+asyncio.run(main())
+"""
+
+
+def rows() -> Iterator[Row]:
+    yield Row(
+        name="import of registry and catalogue, CPU",
+        figure=min(float(_python(_IMPORT)) for _ in range(ROUNDS)) * 1000,
+        unit="ms",
+        limit="60 ms",
+    )
+    for api in APIS:
+        yield from _stream(api)
+    for api in APIS[:2]:
+        memory, seconds = map(float, _python(_MEMORY, api).split())
+        name = f"SDK of {api}"
+        yield Row(name=f"{name}, resident", figure=memory / 1024, unit="MB")
+        yield Row(name=f"{name}, import CPU", figure=seconds * 1000, unit="ms")
+        late, worst = map(float, _python(_LATENESS, api).split())
+        yield Row(name=f"{name}, loop late p99 while warming", figure=late * 1000, unit="ms", limit="50 ms")
+        yield Row(name=f"{name}, loop late at worst", figure=worst * 1000, unit="ms")
+    yield from _partial_arguments()
+    yield _long_answer()
+
+
+def _stream(api: str) -> Iterator[Row]:
+    with _server(*_wire(api, "word and "), DELTAS) as url:
+        bare, ours = asyncio.run(_cpu(api, url))
+    per_thousand = 1000 / DELTAS * 1000
+    yield Row(
+        name=f"{api}, CPU per 1,000 deltas",
+        figure=ours * per_thousand,
+        unit="ms",
+        ratio=ours / bare,
+        reference="bare httpx loop with json.loads",
+        limit="3x",
+    )
+
+
+async def _cpu(api: str, url: str) -> tuple[float, float]:
+    """The best of some rounds, taken in turns."""
+    import httpx
+
+    from app.providers.contract import Context, StreamOptions
+    from app.providers.registry import Registry
+    from app.values.messages import user_message
+
+    registry, model = Registry(), _model(api, url)
+    asked = Context(messages=(user_message("Hi"),))
+
+    async def read_bare(client: httpx.AsyncClient) -> int:
+        seen = 0
+        async with client.stream("POST", url, content=b"{}") as response:
+            async for line in response.aiter_lines():
+                if line.startswith("data: ") and line != "data: [DONE]":
+                    json.loads(line[6:])
+                    seen += 1
+        return seen
+
+    async def read_ours() -> None:
+        stream = registry.stream(model, asked, StreamOptions())
+        async for _ in stream:
+            pass
+        assert len((await stream.result()).text) == DELTAS * len("word and ")
+
+    bare, ours = [], []
+    async with httpx.AsyncClient(timeout=60) as client:
+        await read_bare(client)
+        await read_ours()
+        for _ in range(ROUNDS):
+            start = time.process_time()
+            assert await read_bare(client) >= DELTAS
+            middle = time.process_time()
+            await read_ours()
+            bare.append(middle - start)
+            ours.append(time.process_time() - middle)
+    return min(bare), min(ours)
+
+
+def _wire(api: str, text: str) -> tuple[bytes, bytes, bytes]:
+    """Beginning, one delta, end."""
+
+    def event(data: Any) -> bytes:
+        kind = b"event: %s\n" % data["type"].encode() if "type" in data else b""
+        return kind + b"data: %s\n\n" % json.dumps(data).encode()
+
+    if api == "anthropic-messages":
+        usage = {"input_tokens": 1, "output_tokens": 1}
+        head = event({"type": "message_start", "message": {"id": "m", "model": "x", "usage": usage}})
+        block = {"type": "text", "text": ""}
+        head += event({"type": "content_block_start", "index": 0, "content_block": block})
+        delta = {"type": "text_delta", "text": text}
+        tail = event({"type": "content_block_stop", "index": 0})
+        tail += event({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage})
+        tail += event({"type": "message_stop"})
+        return head, event({"type": "content_block_delta", "index": 0, "delta": delta}), tail
+    if api == "openai-completions":
+        shared = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "x"}
+        delta = event(
+            {**shared, "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]}
+        )
+        end = event({**shared, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+        return b"", delta, end + b"data: [DONE]\n\n"
+    head = event({"type": "response.created", "response": {"id": "r", "model": "x"}})
+    shared = {"item_id": "msg_1", "output_index": 0, "content_index": 0, "sequence_number": 7}
+    delta = event({"type": "response.output_text.delta", **shared, "delta": text, "logprobs": []})
+    return head, delta, event({"type": "response.completed", "response": {"id": "r", "status": "completed"}})
+
+
+def _model(api: str, url: str) -> Any:
+    from app.values.models import Model
+
+    return Model(id="x", name="x", api=api, provider="bench", base_url=url)
+
+
+@contextmanager
+def _server(head: bytes, delta: bytes, tail: bytes, count: int) -> Iterator[str]:
+    """In a process of its own, so that only the reader's CPU is counted."""
+    arguments = [head.hex(), delta.hex(), tail.hex(), str(count)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", _SERVER, *arguments], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    try:
+        assert process.stdout is not None
+        yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _partial_arguments() -> Iterator[Row]:
+    """A tool argument of 1 MB in pieces of 20 bytes, its value looked at after each."""
+    from app.providers.partial_json import PartialArguments, parse_arguments
+
+    text = json.dumps({"path": "a.txt", "content": "a line of text, nothing more\n" * 34_000})
+    pieces = [text[start : start + 20] for start in range(0, len(text), 20)]
+
+    def joined() -> None:
+        arguments = PartialArguments()
+        for piece in pieces:
+            arguments.add(piece)
+        arguments.finish()
+        parse_arguments(text)
+
+    def growing() -> None:
+        arguments = PartialArguments()
+        for piece in pieces:
+            arguments.add(piece)
+            arguments.value  # noqa: B018  (what a live view does)
+        arguments.finish()
+
+    once, ours = _best(joined), _best(growing)
+    yield Row(
+        name="1 MB of arguments in 20-byte deltas",
+        figure=ours * 1000,
+        unit="ms",
+        ratio=ours / once,
+        reference="two final parses and adding the pieces",
+        limit="2x a final parse, and linear work",
+    )
+
+
+def _best(work: Callable[[], None]) -> float:
+    costs: list[float] = []
+    for _ in range(ROUNDS):
+        start = time.process_time()
+        work()
+        costs.append(time.process_time() - start)
+    return min(costs)
+
+
+def _long_answer() -> Row:
+    """Growth of the peak while 100 MB of text arrive; the finished message alone is as much."""
+    text = "x" * 1000
+    with _server(*_wire("openai-completions", text), MEGABYTES * 1000) as url:
+        growth = float(_python(_LONG, url))
+    return Row(
+        name=f"{MEGABYTES} MB of text, growth of the peak",
+        figure=growth / 1024,
+        unit="MB",
+        ratio=growth / 1024 / MEGABYTES,
+        reference="the text itself",
+    )
+
+
+_LONG = """
+import sys
+from bench.providers import measure_long_answer
+print(measure_long_answer(sys.argv[1]))
+"""
+
+
+def measure_long_answer(url: str) -> int:
+    """In kilobytes. Runs in a process of its own."""
+    from app.providers.contract import Context, StreamOptions
+    from app.providers.registry import Registry
+    from app.values.messages import user_message
+
+    async def run() -> int:
+        registry = Registry()
+        registry.warm("openai-completions")
+        before = resident_kilobytes()
+        _forget_peak()
+        asked = Context(messages=(user_message("Hi"),))
+        stream = registry.stream(_model("openai-completions", url), asked, StreamOptions())
+        async for _ in stream:
+            pass
+        assert len((await stream.result()).text) == MEGABYTES * 1_000_000
+        return resident_kilobytes("VmHWM") - before
+
+    return asyncio.run(run())
+
+
+def resident_kilobytes(field: str = "VmRSS") -> int:
+    """Of this process, now (`VmRSS`) or at most (`VmHWM`)."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field):
+            return int(line.split()[1])
+    return 0
+
+
+def _forget_peak() -> None:
+    """The peak begins anew; a child inherits its parent's else."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def _python(program: str, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    return done.stdout.strip()

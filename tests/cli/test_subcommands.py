@@ -30,7 +30,7 @@ def test_a_map_for_people_and_for_programs(tmp_path: Path) -> None:
     data = json.loads(bayou("map", "--json", "a.py", cwd=tmp_path).stdout)
     names = [(symbol["name"], symbol["startLine"], symbol["parent"]) for symbol in data["symbols"]]
     assert names == [("Boat", 1, None), ("row", 2, 0)]
-    assert (data["language"], data["totalLines"]) == ("python", 3)
+    assert (data["language"], data["totalLines"]) == ("Python", 3)
 
 
 def test_a_map_of_nothing_says_so(tmp_path: Path) -> None:

@@ -76,8 +76,8 @@ def draw_row(
     line = Line(width, look.base)
     line.pad(padding)
     is_empty = model.lines == [""]
-    if 0 <= row < len(layout.rows):
-        number, start, end = layout.rows[row]
+    if 0 <= row < layout.row_count:
+        number, start, end = layout.row(row)
         text = placeholder if is_empty else model.lines[number][start:end]
         style = look["placeholder" if is_empty else "text"]
         caret = place[1] if place is not None and place[0] == row else -1

@@ -4,8 +4,10 @@ Word wrap by character; the last column of the width is kept free for the caret,
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
 from widgets.editor.graphemes import TAB, Grapheme, boundary_before, graphemes, is_chip, width
@@ -87,36 +89,46 @@ def _index_at(cells: list[Grapheme], start: int) -> int:
 
 
 class Layout:
-    """The rows of a text at a width. Lines that did not change are not broken again."""
+    """The rows of a text at a width. Only lines that changed are broken again."""
 
     def __init__(self) -> None:
-        self.rows: list[Row] = [Row(0, 0, 0)]
-        self._first_rows: list[int] = [0]
-        self._lines: Sequence[str] = [""]
-        self._cache: dict[str, list[Span]] = {}
-        self._key: object = None
+        self.row_count = 1
+        self._lines: list[str] = [""]
+        self._spans: list[list[Span]] = [[(0, 0)]]
+        self._firsts: list[int] = [0]
+        """The first row of each line."""
         self._labels: dict[str, str] = {}
         self._room = 1
 
     def update(self, lines: Sequence[str], total: int, labels: dict[str, str]) -> None:
         """Break the lines for a width of `total` cells, the caret's column included."""
         room = max(1, total - 1)
+        old = self._lines
         if (room, labels) != (self._room, self._labels):
-            self._cache = {}
             self._room, self._labels = room, labels
-        known = self._cache
-        cache: dict[str, list[Span]] = {}
-        rows: list[Row] = []
-        firsts: list[int] = []
-        for number, line in enumerate(lines):
-            spans = known.get(line)
-            if spans is None:
-                spans = wrap(line, room, self.chip_cells)
-            cache[line] = spans
-            firsts.append(len(rows))
-            rows.extend(Row(number, start, end) for start, end in spans)
-        self._cache, self.rows, self._first_rows = cache, rows, firsts
+            old = []
+        least = min(len(old), len(lines))
+        head = 0
+        while head < least and old[head] is lines[head]:
+            head += 1
+        tail = 0
+        while tail < least - head and old[-1 - tail] is lines[-1 - tail]:
+            tail += 1
+        changed = [wrap(line, room, self.chip_cells) for line in lines[head : len(lines) - tail]]
+        self._spans[head : len(self._spans) - tail if old else len(self._spans)] = changed
+        self._firsts = list(accumulate(map(len, self._spans), initial=0))
+        self.row_count = self._firsts.pop()
         self._lines = list(lines)
+
+    def row(self, number: int) -> Row:
+        """What stands in a row."""
+        line = bisect_right(self._firsts, number) - 1
+        start, end = self._spans[line][number - self._firsts[line]]
+        return Row(line, start, end)
+
+    @property
+    def rows(self) -> list[Row]:
+        return [self.row(number) for number in range(self.row_count)]
 
     def chip_cells(self, char: str) -> int:
         return min(self._room, len(self._labels.get(char, "?")))
@@ -128,16 +140,15 @@ class Layout:
     def place(self, position: tuple[int, int]) -> tuple[int, int]:
         """Screen row and cell of a position."""
         line, at = position
-        row = self._first_rows[line]
-        while row + 1 < len(self.rows) and self.rows[row + 1].line == line and self.rows[row + 1].start <= at:
-            row += 1
-        start = self.rows[row].start
-        return row, width(self._lines[line][start:at], self.chip_cells)
+        spans = self._spans[line]
+        within = max(0, bisect_right(spans, at, key=lambda span: span[0]) - 1)
+        start = spans[within][0]
+        return self._firsts[line] + within, width(self._lines[line][start:at], self.chip_cells)
 
     def position(self, row: int, cell: int) -> tuple[int, int]:
         """The position at a place of the screen, or the nearest to it in the row."""
-        row = min(max(0, row), len(self.rows) - 1)
-        line, start, end = self.rows[row]
+        row = min(max(0, row), self.row_count - 1)
+        line, start, end = self.row(row)
         text = self._lines[line][start:end]
         column = 0
         for grapheme in graphemes(text):
@@ -145,7 +156,7 @@ class Layout:
             if column + size > cell:
                 return line, start + grapheme.start
             column += size
-        is_last = row + 1 >= len(self.rows) or self.rows[row + 1].line != line
+        is_last = row + 1 >= self._firsts[line] + len(self._spans[line])
         if is_last or end == start:
             return line, end
         return line, boundary_before(self._lines[line], end)

@@ -18,8 +18,18 @@ from widgets.editor import keys, messages
 from widgets.editor.chips import Attachment, Draft, ImageChip, PasteChip
 from widgets.editor.history import History
 from widgets.editor.images import image_file
-from widgets.editor.paste import CHIP_LINES, clean, dropped_images, is_long, needs_space_before
+from widgets.editor.paste import (
+    CHIP_LINES,
+    clean,
+    clean_in_pieces,
+    dropped_images,
+    is_long,
+    needs_space_before,
+)
 from widgets.editor.surface import EditorSurface
+
+HUGE = 200_000
+"""Characters of a paste that are not cleaned at once."""
 
 
 class Popup(Protocol):
@@ -130,7 +140,9 @@ class PromptEditor(EditorSurface):
 
     def paste(self, text: str) -> None:
         """Insert foreign text: cleaned, and as a chip when long."""
-        text = clean(text)
+        self._insert_paste(clean(text))
+
+    def _insert_paste(self, text: str) -> None:
         if is_long(text, lines=self._chip_lines):
             self.model.insert_chip(PasteChip(text=text))
         else:
@@ -192,6 +204,8 @@ class PromptEditor(EditorSurface):
         paths = dropped_images(event.text)
         if paths:
             self.run_worker(self._attach_dropped(paths, event.text), exit_on_error=False)
+        elif len(event.text) > HUGE:
+            self._insert_paste(await clean_in_pieces(event.text))
         else:
             self.paste(event.text)
 
@@ -268,7 +282,7 @@ class PromptEditor(EditorSurface):
             self.popup.move(1)
             return
         row, _ = self._layout.place(self.model.cursor)
-        if row + 1 < len(self._layout.rows):
+        if row + 1 < self._layout.row_count:
             self._move_rows(1)
         elif self.history.is_browsing:
             self.action_history_next()

@@ -86,7 +86,7 @@ class EditorSurface(Widget, can_focus=True):
         if y == 0:
             return draw_rule(look, key, width, left=self._status, hidden=self._top, arrow="↑")
         if y == last:
-            below = len(self._layout.rows) - self._top - self._visible_rows
+            below = self._layout.row_count - self._top - self._visible_rows
             hint = "jump to character: " if self._jump is not None else ""
             return draw_rule(look, key, width, left=hint, hidden=max(0, below), arrow="↓")
         place = self._layout.place(self.model.cursor) if self.has_focus and caret.is_drawn(self) else None
@@ -110,7 +110,7 @@ class EditorSurface(Widget, can_focus=True):
     @property
     def _visible_rows(self) -> int:
         most = max(1, max(3, self.app.size.height // 3) - 2)
-        return min(len(self._layout.rows), most)
+        return min(self._layout.row_count, most)
 
     def _relayout(self) -> None:
         chips = self.model.chips
@@ -125,7 +125,7 @@ class EditorSurface(Widget, can_focus=True):
     def _show_cursor(self) -> None:
         row = self._layout.place(self.model.cursor)[0]
         rows = self._visible_rows
-        self._top = max(0, min(self._top, row, len(self._layout.rows) - rows))
+        self._top = max(0, min(self._top, row, self._layout.row_count - rows))
         if row >= self._top + rows:
             self._top = row - rows + 1
         self.refresh()
@@ -137,7 +137,7 @@ class EditorSurface(Widget, can_focus=True):
         self._scroll(1, event)
 
     def _scroll(self, delta: int, event: events.MouseEvent) -> None:
-        top = min(max(0, self._top + delta), len(self._layout.rows) - self._visible_rows)
+        top = min(max(0, self._top + delta), self._layout.row_count - self._visible_rows)
         if top != self._top:
             self._top = top
             self.refresh()

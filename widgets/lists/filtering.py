@@ -9,6 +9,10 @@ from widgets.lists.rows import ListRow
 Order = Literal["given", "best"]
 
 
+MANY = 300
+"""From so many matches on they are ordered by a rough look: nobody reads that far."""
+
+
 class Shown(NamedTuple):
     row: ListRow
     places: tuple[int, ...] = ()
@@ -37,6 +41,9 @@ class Filter:
         self._query, self._candidates = query, left
         if self.order == "given":
             return [Shown(row) for row in left]
+        if len(left) > MANY and _is_plain(query):
+            left.sort(key=lambda row: _roughly(row.title, query), reverse=True)
+            return [Shown(row) for row in left]
         scored = [(asked.match(row.searched), row) for row in left]
         found = [(match.score, match.places, row) for match, row in scored if match is not None]
         found.sort(key=lambda item: -item[0])
@@ -51,3 +58,15 @@ def places_of(row: ListRow, query: str) -> tuple[int, ...]:
 
 def _is_plain(query: str) -> bool:
     return not query.startswith("re:") and '"' not in query
+
+
+def _roughly(title: str, query: str) -> float:
+    folded = title.lower()
+    score = -len(folded) * 0.02
+    for word in query.lower().split():
+        at = folded.find(word)
+        if at == 0:
+            score += 20.0
+        elif at > 0:
+            score += 8.0 if folded[at - 1].isalnum() else 14.0
+    return score

@@ -7,14 +7,14 @@ import msgspec
 Tone = Literal["text", "muted", "dim", "accent", "success", "warning", "error"]
 
 
-class Badge(msgspec.Struct, frozen=True, kw_only=True):
+class Badge(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A short word behind the title: `default`, `+3 -1`, `$0.02`."""
 
     text: str
     tone: Tone = "muted"
 
 
-class ListRow(msgspec.Struct, frozen=True, kw_only=True):
+class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     id: str
     title: str
     prefix: str = ""

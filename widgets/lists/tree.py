@@ -33,7 +33,7 @@ _TONES: dict[str, Tone] = {
 }
 
 
-class TreeEntry(msgspec.Struct, frozen=True, kw_only=True):
+class TreeEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     id: str
     parent: str | None = None
     kind: EntryKind = "assistant"

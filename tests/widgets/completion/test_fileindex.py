@@ -41,7 +41,7 @@ async def test_files_and_folders_are_found_and_git_is_not(tree: Path) -> None:
     paths = {hit.path for hit in await find(index, "parser")}
     assert {"src/app/parser.py", "src/parser/", "tests/test_parser.py"} <= paths
     assert not any(path.startswith(".git/") for path in paths)
-    assert [hit.path for hit in await find(index, "ci.yml")][0] == ".github/ci.yml"
+    assert next(hit.path for hit in await find(index, "ci.yml")) == ".github/ci.yml"
 
 
 async def test_the_name_counts_more_than_the_folder(tree: Path) -> None:

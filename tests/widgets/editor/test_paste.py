@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from widgets.editor.chips import PasteChip
 from widgets.editor.images import image_bytes, image_file
 from widgets.editor.model import EditorModel
-from widgets.editor.paste import clean, dropped_images, is_long, needs_space_before
+from widgets.editor.paste import clean, clean_in_pieces, dropped_images, is_long, needs_space_before
 
 
 @given(st.text(alphabet=st.characters(), max_size=200))
@@ -79,3 +79,9 @@ def test_a_gif_from_the_clipboard_tells_its_size() -> None:
     assert image is not None
     assert (image.width, image.height) == (12, 34)
     assert image_bytes(b"no image at all", "clipboard") is None
+
+
+async def test_megabytes_are_cleaned_alike_in_pieces() -> None:
+    text = "one \x1b[31mred\x1b[0m line\r\n" * 20_000
+    assert await clean_in_pieces(text, 1000) == clean(text)
+    assert await clean_in_pieces("x" * 50_000, 1000) == "x" * 50_000

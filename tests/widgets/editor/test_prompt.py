@@ -256,3 +256,22 @@ async def test_a_change_tells_the_draft_to_save() -> None:
         await pilot.press("left")
         await pilot.pause()
         assert changes == ["a", "ab"]
+
+
+async def test_five_megabytes_are_a_chip_and_come_out_whole() -> None:
+    app = EditorHost()
+    async with app.run_test(size=(60, 20)) as pilot:
+        app.editor.post_message(Paste("0123456789\x00abcdef\r\n" * 280_000))
+        await pilot.pause()
+        assert "[paste #1 +280,001 lines]" in screen_text(app)
+        assert app.editor.text == "0123456789abcdef\n" * 280_000
+
+
+async def test_ten_thousand_lines_open_in_place_and_can_be_walked() -> None:
+    app = EditorHost()
+    async with app.run_test(size=(60, 20)) as pilot:
+        app.editor.paste("\n".join(f"line {number}" for number in range(10_000)))
+        app.editor.action_expand_chip()
+        await pilot.press("ctrl+pageup", "x")
+        assert "line 9994x" in screen_text(app) or "x" in app.editor.model.line
+        assert len(app.editor.model.lines) == 10_000

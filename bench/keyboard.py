@@ -1,0 +1,220 @@
+"""Figures of the keyboard's world: screens that open, keys that paint, files that are found."""
+
+import asyncio
+import gc
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from textual.app import App, ComposeResult
+from textual.screen import Screen
+
+from bench.table import Row
+from widgets.completion.fileindex import BLOCK, FileIndex, _Block
+from widgets.editor.paste import clean
+from widgets.editor.prompt import PromptEditor
+from widgets.lists.rows import ListRow
+from widgets.lists.tree import TreeEntry
+from widgets.screens.picker import PickerScreen
+from widgets.screens.settings import SettingRow, SettingsScreen
+from widgets.screens.tree import TreeScreen
+from widgets.themes import variable_defaults
+
+STYLES = Path(__file__).parents[1] / "styles"
+FILES = 150_000
+
+
+class Stage(App[None]):
+    """Nothing but what is measured, in the real styles."""
+
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(self) -> None:
+        super().__init__(
+            css_path=[STYLES / f"{name}.tcss" for name in ("base", "editor", "screens", "completion")]
+        )
+        self.animation_level = "none"
+        self.editor = PromptEditor()
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variable_defaults()
+
+    def compose(self) -> ComposeResult:
+        yield self.editor
+
+    def on_mount(self) -> None:
+        self.editor.focus()
+
+
+def rows() -> Iterator[Row]:
+    yield from asyncio.run(_screens())
+    yield from asyncio.run(_keys())
+    yield from asyncio.run(_files())
+    begun = time.process_time()
+    clean("some text \x1b[31mred\x1b[0m\r\n" * 200_000)
+    yield Row(name="clean a paste of 5 MB", figure=(time.process_time() - begun) * 1000, unit="ms CPU")
+
+
+def models(count: int) -> list[ListRow]:
+    return [
+        ListRow(
+            id=str(n),
+            title=f"provider-{n % 17}/model-{n}",
+            detail=f"{n % 9}00k context",
+            right=f"${n % 30}.00",
+        )
+        for n in range(count)
+    ]
+
+
+def entries(count: int) -> list[TreeEntry]:
+    kinds = ("user", "assistant", "tool", "assistant")
+    return [
+        TreeEntry(
+            id=str(n),
+            parent=str(n - 1 if n % 50 else max(0, n - 30)) if n else None,
+            kind=kinds[n % 4],  # type: ignore[arg-type]
+            text=f"entry {n} about the parser and its tests",
+        )
+        for n in range(count)
+    ]
+
+
+async def _screens() -> list[Row]:
+    tree_entries = entries(5000)
+    settings = [
+        SettingRow(id=f"group.key{n}", group=f"Group {n // 10}", value="on", help="h") for n in range(120)
+    ]
+    cases: list[tuple[str, Callable[[], Screen[Any]], str]] = [
+        ("open 2,000 models", lambda: PickerScreen("Model", models(2000)), "60 ms"),
+        ("open 5,000 rows", lambda: PickerScreen("Rows", models(5000)), "60 ms"),
+        ("open a tree of 5,000", lambda: TreeScreen(tree_entries, leaf="4999"), "60 ms"),
+        ("open the settings", lambda: SettingsScreen(settings), "60 ms"),
+    ]
+    found = []
+    app = Stage()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        for name, make, limit in cases:
+            figures = []
+            for _ in range(5):
+                gc.collect()
+                begun = time.process_time()
+                screen = make()
+                await app.push_screen(screen)
+                screen._compositor.render_strips()
+                await asyncio.sleep(0)
+                figures.append((time.process_time() - begun) * 1000)
+                app.pop_screen()
+                await pilot.pause()
+            found.append(Row(name=name, figure=statistics.median(figures), unit="ms CPU", limit=limit))
+    return found
+
+
+async def _keys() -> list[Row]:
+    """From a key's command to the painted strips, 99th percentile."""
+    found = []
+    app = Stage()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        gc.collect()
+        gc.freeze()  # as the application does once it stands
+        text = "the quick brown fox jumps over the lazy dog " * 6
+        figures = []
+        for char in text:
+            begun = time.process_time()
+            app.editor.model.type(char)
+            app.editor._changed()
+            app.screen._compositor.render_strips()
+            figures.append((time.process_time() - begun) * 1000)
+        found.append(_percentile("key to strips in the editor, p99", figures))
+        app.editor.set_text("\n".join(f"line {n} of a long prompt" for n in range(10_000)))
+        figures = []
+        for char in text[:100]:
+            begun = time.process_time()
+            app.editor.model.type(char)
+            app.editor._changed()
+            app.screen._compositor.render_strips()
+            figures.append((time.process_time() - begun) * 1000)
+        found.append(_percentile("the same in 10,000 lines, p99", figures))
+        screen = PickerScreen("Rows", models(5000))
+        await app.push_screen(screen)
+        await pilot.pause()
+        line = screen.query_one("#filter")
+        figures = []
+        for query in ("model", "prov 12", "4999", "context 30"):
+            for char in query:
+                begun = time.process_time()
+                line.model.type(char)  # type: ignore[attr-defined]
+                screen._apply()
+                screen._compositor.render_strips()
+                figures.append((time.process_time() - begun) * 1000)
+            line.model.set_text("")  # type: ignore[attr-defined]
+            screen._apply()
+        found.append(_percentile("key to strips in a filter of 5,000 rows, p99", figures))
+        figures = []
+        for _ in range(100):
+            begun = time.process_time()
+            screen.action_move(1)
+            screen._compositor.render_strips()
+            figures.append((time.process_time() - begun) * 1000)
+        found.append(_percentile("cursor down in 5,000 rows, p99", figures))
+    return found
+
+
+def _percentile(name: str, figures: list[float]) -> Row:
+    return Row(name=name, figure=sorted(figures)[int(len(figures) * 0.99)], unit="ms CPU", limit="33 ms")
+
+
+async def _files() -> list[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        index = FileIndex(Path(folder))
+        await index.refresh()
+        names = [
+            f"package_{n % 300:03}/src/module_{n:06}_{'view' if n % 3 else 'handler'}.py"
+            for n in range(FILES)
+        ]
+        index._blocks = [_Block(names[at : at + BLOCK]) for at in range(0, FILES, BLOCK)]
+        firsts, totals, gaps = [], [], []
+        for query in ("m", "module_0123", "pkg1h", "view", "zzz", "p200view"):
+            first, total, gap = await _search(index, query)
+            firsts.append(first)
+            totals.append(total)
+            gaps.append(gap)
+    return [
+        Row(
+            name="first @ results in 150,000 files, worst of six",
+            figure=max(firsts),
+            unit="ms",
+            limit="50 ms",
+        ),
+        Row(name="all @ results, worst of six", figure=max(totals), unit="ms"),
+        Row(name="longest hold of the event loop meanwhile", figure=max(gaps), unit="ms", limit="20 ms"),
+    ]
+
+
+async def _search(index: FileIndex, query: str) -> tuple[float, float, float]:
+    gaps = [0.0]
+    is_over = False
+
+    async def watch() -> None:
+        last = time.perf_counter()
+        while not is_over:
+            await asyncio.sleep(0)
+            now = time.perf_counter()
+            gaps.append(now - last)
+            last = now
+
+    watcher = asyncio.create_task(watch())
+    begun = time.perf_counter()
+    first = 0.0
+    async for hits in index.search(query):
+        if hits:
+            first = first or time.perf_counter() - begun
+    total = time.perf_counter() - begun
+    is_over = True
+    await watcher
+    return first * 1000, total * 1000, max(gaps) * 1000

@@ -1,7 +1,7 @@
 """Commands that the person runs with `!`: the same executor as the model's, no tool around it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -23,11 +23,11 @@ class UserCommandResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def run_user_command(
-    command: str, workspace: Workspace, on_output: Callable[[str], None] = lambda text: None
+    command: str, workspace: Workspace, on_output: Callable[[str], Awaitable[None] | None] = lambda text: None
 ) -> UserCommandResult:
     """Runs `command` where the session works. Cancelling ends it and answers what it printed until then.
 
-    `on_output` gets what was printed since the last time, at most ten times a second.
+    `on_output` gets what was printed since the last time, at most ten times a second, and may take its time.
     """
     plan = SpawnPlan(
         command=command,
@@ -40,11 +40,12 @@ async def run_user_command(
     while not finishing.done():
         try:
             await asyncio.wait({finishing}, timeout=UPDATE_SECONDS)
+            news = shown.take()
+            told = on_output(news) if news else None
+            if told is not None:
+                await told
         except asyncio.CancelledError:
             await running.abort(finishing)
-        news = shown.take()
-        if news:
-            on_output(news)
     outcome = finishing.result()
     code = outcome.exit_code
     return UserCommandResult(

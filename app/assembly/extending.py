@@ -7,7 +7,9 @@ import msgspec
 
 from app.assembly.build import Assembled
 from app.assembly.options import Options, UsageError
+from app.engine.commands.results import CommandInfo
 from app.engine.extending.host import SessionHost
+from app.engine.extending.listing import file_commands
 from app.engine.extending.wiring import Wiring
 from app.extensions.loader import Choice, find_extensions
 from app.extensions.ports import Mode, Ui
@@ -75,7 +77,19 @@ async def extend(
         shutdown=shutdown,
         reload=reload,
     )
-    wiring = Wiring(session, extensions, host, expand=expand, own_sections=assembled.prompt.extra_sections)
+
+    def listed() -> list[CommandInfo]:
+        skills = assembled.prompt.skills.skills if settings.resources.enable_skill_commands else ()
+        return file_commands(prompts.templates, skills, paths)
+
+    wiring = Wiring(
+        session,
+        extensions,
+        host,
+        expand=expand,
+        own_sections=assembled.prompt.extra_sections,
+        file_commands=listed,
+    )
     found = find_extensions(paths, choice)
     for text in (*found.problems, *prompts.problems):
         session.notify(text, "warning")

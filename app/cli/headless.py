@@ -40,12 +40,26 @@ async def run_headless(options: Options, paths: Paths, face: str) -> int:
     else:
         work.cancel()
         code = 128 + stopped.result()
-    await close_quietly(assembled.session)
+    # The face says its last words while the session ends.
+    await asyncio.gather(close_quietly(assembled.session), asyncio.wait({work}, timeout=1.5))
     return code
 
 
 async def _work(options: Options, paths: Paths, assembled: Assembled, face: str, given: Input) -> int:
     session = assembled.session
+
+    def keep_setting(key: str, value: object) -> str | None:
+        # Checking a value needs the settings' whole table; few sessions ever write one.
+        from app.resources.settings_file import SettingRefused, set_value  # noqa: PLC0415
+
+        try:
+            set_value(paths.settings_file, key, value)
+        except SettingRefused as problem:
+            return str(problem)
+        return None
+
+    if face == "rpc":
+        session.options.keep_setting = keep_setting
 
     async def prepare() -> None:
         """After the face listens, so that what extensions ask at their start is heard."""

@@ -147,6 +147,8 @@ class Compactor:
         self, reason: Reason, instructions: str | None = None, *, run: Abort | None = None
     ) -> CompactionResult:
         """Raises `CannotCompact` or `SummaryFailed`, after the end event told so."""
+        if self._abort is not None:
+            raise CannotCompact("Compaction is already in progress")
         abort = self._abort = Abort()
         forget = run.on_set(abort.set) if run is not None else lambda: None
         await self._publish(CompactionStart(reason=reason))

@@ -1,7 +1,7 @@
 """What becomes of a person's words before they are a prompt: commands, extensions' opinions, skills, templates."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -10,6 +10,15 @@ from app.values.messages import CustomMessage
 
 Source = Literal["interactive", "rpc", "print", "extension"]
 WhileRunning = Literal["steer", "follow_up"]
+
+
+class Refused(Exception):
+    """The session cannot do that now; the text says why and what to do."""
+
+
+def require_content(text: str, images: Sequence[Image]) -> None:
+    if not text.strip() and not images:
+        raise Refused("There is nothing to send: the message is empty.")
 
 
 class Words(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +54,8 @@ class Intake(msgspec.Struct, kw_only=True):
     """Skills and templates."""
     companions: Callable[[Words], Awaitable[Sequence[CustomMessage]]] = _nothing_with
     """Messages that go before the prompt that begins a run."""
+    commands: Callable[[], Sequence[Any]] = lambda: ()
+    """What `/name` can stand for, for programs: dictionaries as `get_commands` answers them."""
 
     async def take(self, words: Words, *, expand: bool = True) -> Words | None:
         """The words to send; None when they were dealt with."""

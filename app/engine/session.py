@@ -20,7 +20,7 @@ from app.engine.choice import ModelChoice, restore
 from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
 from app.engine.delivery import Deliveries, Receipt
-from app.engine.intake import Intake, Source, WhileRunning, Words
+from app.engine.intake import Intake, Refused, Source, WhileRunning, Words, require_content
 from app.engine.jobs import Job, JobTable
 from app.engine.places import Places
 from app.engine.publisher import Listener, Publisher
@@ -38,7 +38,6 @@ from app.values.content import Image
 from app.values.events import (
     CompactionResult,
     Event,
-    MessageEnd,
     ModelChanged,
     Notice,
     QueueUpdate,
@@ -60,10 +59,6 @@ DeliverAs = Literal["steer", "follow_up", "next_turn", "aside"]
 SwitchReason = Literal["new", "resume", "fork", "tree", "reload"]
 ModelSource = Literal["set", "cycle", "restore"]
 Classify = Callable[[AssistantMessage, Model | None], Failure]
-
-
-class Refused(Exception):
-    """The session cannot do that now; the text says why and what to do."""
 
 
 class Parts(msgspec.Struct, kw_only=True):
@@ -126,14 +121,18 @@ class Session:
         )
         self.turns.hooks.before_request = self.compactor.before_request
         self.jobs = JobTable(self._tell_of_job, self.publish_now)
-        self.shell = UserShell(parts.toolbox.workspace, self.publish_now)
-        self._held_back: list[BashExecutionMessage] = []
+        self.shell = UserShell(
+            parts.toolbox.workspace,
+            self.publish,
+            record=lambda message: self.conversation.record(message),
+            is_agent_running=lambda: self.is_running,
+        )
         self.steps = Steps(
             make_ports=self._ports,
             classify=self._failure,
             publish=self.publish,
             partial=lambda: self.turns.stream.partial if self.turns.stream else None,
-            turn_ended=self._record_held_back,
+            turn_ended=self.shell.record_held_back,
             recover_overflow=self.compactor.recover,
         )
         self.runner = self._new_runner()
@@ -205,7 +204,7 @@ class Session:
         expand: bool = True,
     ) -> Disposition:
         """Sends a prompt. Returns once it is accepted; what comes of it arrives as events."""
-        _require_content(text, images)
+        require_content(text, images)
         if self.is_running and while_running is None and not self.intake.is_command(text):
             raise Refused(
                 "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') "
@@ -229,15 +228,24 @@ class Session:
         self.runner.start([*self.queues.take_next_turn(), *companions, message])
         return "started"
 
-    def queue(self, queue: QueueName, text: str, images: Sequence[Image] = ()) -> None:
+    async def queue(
+        self, queue: QueueName, text: str, images: Sequence[Image] = (), *, source: Source = "interactive"
+    ) -> Disposition:
         """Adds a message to a queue: delivered in this run if one is under way, else with the next."""
-        _require_content(text, images)
+        require_content(text, images)
         if self.intake.is_command(text):
-            name = text.split()[0]
             raise Refused(
-                f'Extension command "{name}" cannot be queued. Use prompt() or execute the command when not streaming.'
+                f'Extension command "{text.split()[0]}" cannot be queued. '
+                "Use prompt() or execute the command when not streaming."
             )
-        self.queues.add(queue, user_message(self.intake.expand(text), tuple(images)))
+        how = "steer" if queue == "steering" else "follow_up"
+        taken = await self.intake.take(
+            Words(text=text, images=tuple(images), source=source, while_running=how)
+        )
+        if taken is None:
+            return "handled"
+        self.queues.add(queue, user_message(taken.text, taken.images))
+        return "queued"
 
     def resume(self) -> None:
         """Lets the agent go on from the conversation as it stands."""
@@ -324,15 +332,7 @@ class Session:
         self, command: str, *, exclude: bool = False, update_id: str | None = None
     ) -> BashExecutionMessage:
         """Runs a person's command; the model reads it with the next request unless `exclude`."""
-        message = await self.shell.run(command, exclude=exclude, update_id=update_id)
-        if self.is_running:
-            self._held_back.append(message)
-        else:
-            await self._record_shell(message)
-        return message
-
-    async def _record_shell(self, message: BashExecutionMessage) -> None:
-        await self.publish(MessageEnd(message=self.conversation.record(message)))
+        return await self.shell.run(command, exclude=exclude, update_id=update_id)
 
     async def rename(self, name: str) -> None:
         cleaned = " ".join(name.split())
@@ -383,7 +383,7 @@ class Session:
         restored = restore(self.choice, projection.model, projection.thinking_level)
         if restored.model is not None:
             self.choice.set(restored.model)
-        if restored.thinking is not None and self.log.entries:
+        if restored.thinking is not None and projection.has_thinking_level:
             self.choice.set_thinking(restored.thinking)
         if restored.missing is not None:
             self.notify(
@@ -415,12 +415,6 @@ class Session:
 
     def _failure(self, message: AssistantMessage) -> Failure:
         return self._classify(message, self.choice.model)
-
-    async def _record_held_back(self) -> None:
-        """Commands that ran beside the agent are recorded behind the turn."""
-        held, self._held_back = self._held_back, []
-        for message in held:
-            await self._record_shell(message)
 
     async def _tell_of_job(self, job: Job) -> None:
         try:
@@ -454,8 +448,3 @@ class Session:
     def _require_idle(self, what: str) -> None:
         if self.is_running:
             raise Refused(f"{what} has to wait until the agent is idle. Stop it with Escape first.")
-
-
-def _require_content(text: str, images: Sequence[Image]) -> None:
-    if not text.strip() and not images:
-        raise Refused("There is nothing to send: the message is empty.")

@@ -1,11 +1,13 @@
 """Commands that the person runs (`!cmd`, `!!cmd`): one at a time, with the model's own executor."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
-from app.values.events import BashExecutionUpdate, Event
-from app.values.messages import BashExecutionMessage
-from tools.usershell import run_user_command
+import msgspec
+
+from app.values.events import BashExecutionUpdate, Event, MessageEnd
+from app.values.messages import BashExecutionMessage, Message
+from tools.usershell import UserCommandResult, run_user_command
 from tools.workspace import Workspace
 
 
@@ -13,12 +15,41 @@ class ShellBusy(Exception):
     """Another command is still running."""
 
 
-class UserShell:
-    """Runs a command and says what to record."""
+class CommandBlocked(ShellBusy):
+    """An extension does not want it."""
 
-    def __init__(self, workspace: Workspace, publish_now: Callable[[Event], None]) -> None:
+
+class ShellOpinion(msgspec.Struct, frozen=True, kw_only=True):
+    """What extensions say to a command before it runs."""
+
+    command: str | None = None
+    """Runs instead."""
+    result: UserCommandResult | None = None
+    """Nothing runs; this is what came of it."""
+    refusal: str | None = None
+
+
+async def _no_opinion(command: str, exclude: bool) -> ShellOpinion:
+    return ShellOpinion()
+
+
+class UserShell:
+    """Runs a command and records what came of it: at once, or behind the turn that is under way."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        publish: Callable[[Event], Awaitable[None]],
+        *,
+        record: Callable[[BashExecutionMessage], Message],
+        is_agent_running: Callable[[], bool],
+    ) -> None:
+        self.consult = _no_opinion
         self._workspace = workspace
-        self._publish = publish_now
+        self._publish = publish
+        self._record = record
+        self._is_agent_running = is_agent_running
+        self._held_back: list[BashExecutionMessage] = []
         self._task: asyncio.Task[BashExecutionMessage] | None = None
 
     @property
@@ -31,17 +62,32 @@ class UserShell:
         if self.is_running:
             raise ShellBusy("A command is already running. Wait for it, or stop it with Escape.")
         self._task = asyncio.create_task(self._execute(command, exclude, update_id))
-        return await self._task
+        message = await self._task
+        self._held_back.append(message)
+        if not self._is_agent_running():
+            await self.record_held_back()
+        return message
 
     def abort(self) -> None:
         if self._task is not None:
             self._task.cancel()
 
-    async def _execute(self, command: str, exclude: bool, update_id: str | None) -> BashExecutionMessage:
-        def on_output(text: str) -> None:
-            self._publish(BashExecutionUpdate(id=update_id, delta=text))
+    async def record_held_back(self) -> None:
+        """Commands that ran beside the agent are recorded behind the turn."""
+        held, self._held_back = self._held_back, []
+        for message in held:
+            stored = self._record(message)
+            await self._publish(MessageEnd(message=stored))
 
-        result = await run_user_command(command, self._workspace, on_output)
+    async def _execute(self, command: str, exclude: bool, update_id: str | None) -> BashExecutionMessage:
+        async def on_output(text: str) -> None:
+            await self._publish(BashExecutionUpdate(id=update_id, delta=text))
+
+        opinion = await self.consult(command, exclude)
+        if opinion.refusal is not None:
+            raise CommandBlocked(opinion.refusal)
+        command = opinion.command or command
+        result = opinion.result or await run_user_command(command, self._workspace, on_output)
         return BashExecutionMessage(
             command=command,
             output=result.output,

@@ -61,6 +61,8 @@ class SessionOptions(msgspec.Struct, kw_only=True):
     background_delivery: str = "follow_up"
     stream: StreamOptions = StreamOptions()
     """Time limits, proxy, cache and budgets of requests."""
+    keep_setting: Callable[[str, object], str | None] = lambda key, value: None
+    """Writes a setting for later sessions; returns what went wrong."""
 
 
 class Turns:

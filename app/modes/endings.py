@@ -9,6 +9,12 @@ Prepare = Callable[[], Awaitable[None]]
 """Completes the session once the face listens (extensions)."""
 
 
+READER_PATIENCE = 30.0
+"""Seconds for which a reader may take nothing, once we have ended, before the rest is dropped."""
+LAST_WORDS = 0.3
+"""The same when a signal told us to end."""
+
+
 def problem_of(message: AssistantMessage | None) -> str | None:
     """Why an answer does not count as one."""
     if message is None:

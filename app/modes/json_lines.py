@@ -1,13 +1,16 @@
 """JSON mode: the session's header, then every event, one object a line. Deltas only; the same union as RPC's."""
 
-import sys
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import Any
 
 from app.engine.session import Refused, Session
-from app.modes.endings import Prepare, fail, problem_of
-from app.modes.wire_events import EventLines
+from app.modes.endings import LAST_WORDS, READER_PATIENCE, Prepare, fail, problem_of
+from app.modes.output import LineWriter, claim_stdout
+from app.modes.wire_events import EventLines, forward
 from app.values.codec import encode
 from app.values.content import Image
+from app.values.events import AgentSettled
 
 
 async def run_json(
@@ -19,23 +22,55 @@ async def run_json(
     merge: bool = True,
 ) -> int:
     """Exits 1 when the last answer failed, with the reason on standard error too."""
-    lines = EventLines(write_line, merge=merge)
-    write_line(encode(session.log.header))
-    session.subscribe(lines.tell, may_slow=True)
+    writer = LineWriter(claim_stdout())
+    lines = EventLines(writer.put, merge=merge)
+    writer.put(encode(session.log.header))
+    leave = forward(session, lines.tell, writer)
+    try:
+        code = await _until_gone(writer, _converse(session, prepare, prompts, images))
+    except asyncio.CancelledError:
+        # The session is being closed beside us; how it settled is still told.
+        stalled = asyncio.ensure_future(writer.give_up_when_stalled(LAST_WORDS))
+        await session.wait_until_idle()
+        stalled.cancel()
+        _end(lines)
+        await writer.flush(LAST_WORDS)
+        raise
+    finally:
+        leave()
+    _end(lines)
+    return code if await writer.flush(READER_PATIENCE) else 1
+
+
+async def _converse(
+    session: Session, prepare: Prepare, prompts: Sequence[str], images: Sequence[Image]
+) -> int:
     await prepare()
     try:
         for index, prompt in enumerate(prompts):
-            await session.prompt(prompt, images if index == 0 else ())
+            await session.prompt(prompt, images if index == 0 else (), source="print")
             await session.wait_until_idle()
             await session.drain()
     except Refused as problem:
         return fail(str(problem))
-    finally:
-        lines.flush()
     problem = problem_of(session.conversation.last_assistant)
     return fail(problem) if problem else 0
 
 
-def write_line(line: bytes) -> None:
-    sys.stdout.buffer.write(line + b"\n")
-    sys.stdout.buffer.flush()
+async def _until_gone(writer: LineWriter, work: Coroutine[Any, Any, int]) -> int:
+    """The work's result; 1 as soon as nobody reads any more (`| head`)."""
+    working = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(writer.broken.wait())
+    try:
+        await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
+        return await working if working.done() else 1
+    finally:
+        working.cancel()
+        gone.cancel()
+
+
+def _end(lines: EventLines) -> None:
+    """The last line is always `agent_settled`, also when no run came about."""
+    if not lines.has_told(AgentSettled):
+        lines.tell(AgentSettled(aborted=False))
+    lines.flush()

@@ -1,9 +1,12 @@
 """Events as lines for programs: which are sent, and deltas joined so that output follows time, not tokens."""
 
+import asyncio
 import time
 from collections.abc import Callable
 
 from app.engine.publisher import joined_deltas
+from app.engine.session import Session
+from app.modes.output import LineWriter
 from app.values.codec import encode
 from app.values.events import Event, MessageUpdate
 
@@ -25,9 +28,12 @@ class EventLines:
         self._clock = clock
         self._held: MessageUpdate | None = None
         self._last_write = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._last: Event | None = None
 
-    async def tell(self, event: Event) -> None:
+    def tell(self, event: Event) -> None:
         """A session listener."""
+        self._last = event
         if not self._merge or not isinstance(event, MessageUpdate):
             self.flush()
             self._write(encode(event))
@@ -36,12 +42,42 @@ class EventLines:
         if joined is None:
             self.flush()
         self._held = joined if isinstance(joined, MessageUpdate) else event
-        if self._clock() - self._last_write >= FRAME_SECONDS:
+        wait = self._last_write + FRAME_SECONDS - self._clock()
+        if wait <= 0:
             self.flush()
+        elif self._timer is None:
+            # A model that pauses must not keep the last words back.
+            self._timer = asyncio.get_running_loop().call_later(wait, self.flush)
 
     def flush(self) -> None:
         """Writes what is held back."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         held, self._held = self._held, None
         if held is not None:
             self._write(encode(held))
             self._last_write = self._clock()
+
+    def has_told(self, kind: type[Event]) -> bool:
+        """Whether the last event was of this kind."""
+        return isinstance(self._last, kind)
+
+
+def forward(session: Session, tell: Callable[[Event], None], writer: LineWriter) -> Callable[[], None]:
+    """Tells every event at once, in order with what else is written; a full writer slows the session.
+
+    Returns how to stop.
+    """
+
+    async def keep_pace(event: Event) -> None:
+        await writer.room()
+
+    leave_plain = session.subscribe(tell)
+    leave_slow = session.subscribe(keep_pace, may_slow=True)
+
+    def leave() -> None:
+        leave_plain()
+        leave_slow()
+
+    return leave

@@ -120,7 +120,7 @@ async def test_an_empty_prompt_is_refused(tmp_path: Path) -> None:
 
 async def test_steering_while_idle_waits_for_the_next_run(tmp_path: Path) -> None:
     play = Play(tmp_path, say("ok"))
-    play.session.queue("steering", "remember this")
+    await play.session.queue("steering", "remember this")
     await play.prompt("go")
     assert [text_of(m.content) for m in play.session.messages if isinstance(m, UserMessage)] == [
         "go",
@@ -133,7 +133,7 @@ async def test_abort_answers_after_it_settled_and_keeps_the_queue(tmp_path: Path
     play = Play(tmp_path, call("gate"), say("never"), tools=[gate.tool])
     await play.session.prompt("go")
     await gate.started.wait()
-    play.session.queue("follow_up", "later")
+    await play.session.queue("follow_up", "later")
     await play.session.abort()
     assert play.all(AgentSettled)[-1].aborted
     assert play.session.queues.texts("follow_up") == ("later",)

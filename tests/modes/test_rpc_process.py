@@ -152,7 +152,7 @@ async def test_tools_that_the_client_carries_out(bayou: RpcClient) -> None:
     assert names == ["weather"]
 
 
-async def _sunny(arguments: Any) -> str:
+async def _sunny(arguments: Any, tell: Any) -> str:
     return "sunny"
 
 
@@ -210,9 +210,7 @@ async def test_sigterm_ends_it_soon_with_its_children(tmp_path: Path) -> None:
     client.on_event(look)
     await client.prompt("run echo $$; exec sleep 60")
     child = await asyncio.wait_for(printed, 20)
-    process = client._process
-    assert process is not None
-    process.send_signal(signal.SIGTERM)
-    assert await asyncio.wait_for(process.wait(), 5) == 143
+    os.kill(client.pid, signal.SIGTERM)
+    assert await asyncio.wait_for(client.wait_until_ended(), 5) == 143
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)

@@ -15,6 +15,10 @@ class CommandError(Exception):
     """The command cannot be carried out; the text is for whoever sent it."""
 
 
+class Null:
+    """Data that is JSON's null, where no data means something else."""
+
+
 class Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Fields of a command beside `id` and `type`. Fields that it does not know are passed over."""
 
@@ -31,12 +35,12 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     help: str
     params: type[Params]
     run: Callable[[Session, Any], Awaitable[Any]]
-    """Returns the response's data, as plain JSON data or wire structs; None: no data."""
-    data: str = ""
-    """What the data holds, for the reference page."""
+    """Returns the response's data, as plain JSON data or wire structs; None: no data; `Null`: null."""
+    data: Any = None
+    """The type of the response's data, for the reference; None: there is none."""
 
 
 def command(
-    name: str, params: type[P], run: Callable[[Session, P], Awaitable[Any]], help: str, data: str = ""
+    name: str, params: type[P], run: Callable[[Session, P], Awaitable[Any]], help: str, data: Any = None
 ) -> Command:
     return Command(name=name, help=help, params=params, run=run, data=data)

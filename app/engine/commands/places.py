@@ -1,16 +1,21 @@
 """Commands that go elsewhere: other sessions, other points of the tree, and what there is to go to."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import Raw
+
+from app.engine.commands import results
 from app.engine.commands.base import Command, CommandError, NoParams, Params, command
 from app.engine.session import Session
 from app.sessions.fork import clone as clone_session
 from app.sessions.fork import fork_before
+from app.sessions.log import SessionLog
+from app.values.codec import encode, encode_json
 from app.values.content import text_of
 from app.values.entries import Entry, LabelEntry, MessageEntry
 from app.values.messages import UserMessage
-from app.values.wire import to_wire
 
 _UNSAVED = "This session has not been saved yet. Send a message before cloning or forking it."
 
@@ -43,6 +48,9 @@ class SetLabel(Params, frozen=True, kw_only=True):
 
 async def new_session(session: Session, params: NewSession) -> dict[str, bool]:
     await session.abort()
+    if session.log.path is None:  # a session that is kept nowhere is followed by another such
+        await session.open(SessionLog.in_memory(session.cwd), "new")
+        return {"cancelled": False}
     parent = Path(params.parent_session) if params.parent_session else None
     await session.open(session.places.new(parent=parent), "new")
     return {"cancelled": False}
@@ -103,21 +111,37 @@ async def get_entries(session: Session, params: Since) -> dict[str, Any]:
 
 
 async def get_tree(session: Session, params: NoParams) -> dict[str, Any]:
-    """Built without recursion: a session is as deep as it is long."""
+    """Written as text without recursion: a session's tree is as deep as the session is long."""
     log = session.log
     stamps = {entry.target_id: entry.timestamp for entry in log.entries if isinstance(entry, LabelEntry)}
-    nodes: dict[str, dict[str, Any]] = {}
+    below: dict[str | None, list[Entry]] = {}
+    known = {entry.id for entry in log.entries}
     for entry in log.entries:
-        node: dict[str, Any] = {"entry": to_wire(entry), "children": []}
-        label = log.labels.get(entry.id)
-        if label:
-            node |= {"label": label, "labelTimestamp": stamps.get(entry.id)}
-        nodes[entry.id] = node
-    roots: list[dict[str, Any]] = []
-    for entry in log.entries:
-        parent = nodes.get(entry.parent_id or "")
-        (roots if parent is None else parent["children"]).append(nodes[entry.id])
-    return {"tree": roots, "leafId": log.leaf_id}
+        below.setdefault(entry.parent_id if entry.parent_id in known else None, []).append(entry)
+    for children in below.values():
+        children.sort(key=lambda entry: entry.timestamp)
+    return {"tree": Raw(_tree_text(below, log.labels, stamps)), "leafId": log.leaf_id}
+
+
+def _tree_text(
+    below: Mapping[str | None, Sequence[Entry]], labels: Mapping[str, str], stamps: Mapping[str, str]
+) -> bytes:
+    parts: list[bytes] = [b"["]
+    open_nodes: list[tuple[Iterator[Entry], bytes]] = [(iter(below.get(None, ())), b"]")]
+    while open_nodes:
+        siblings, end = open_nodes[-1]
+        entry = next(siblings, None)
+        if entry is None:
+            open_nodes.pop()
+            parts.append(end)
+            continue
+        if parts[-1] != b"[":
+            parts.append(b",")
+        label = labels.get(entry.id)
+        more = encode_json({"label": label, "labelTimestamp": stamps.get(entry.id)}) if label else b""
+        parts += [b'{"entry":', encode(entry), b',"children":', b"["]
+        open_nodes.append((iter(below.get(entry.id, ())), b"]" + (b"," + more[1:] if more else b"}")))
+    return b"".join(parts)
 
 
 async def navigate_tree(session: Session, params: Navigate) -> dict[str, Any]:
@@ -138,17 +162,23 @@ def _is_prompt(entry: Entry) -> bool:
 
 
 PLACES: tuple[Command, ...] = (
-    command("new_session", NewSession, new_session, "Begin another session.", "{cancelled}"),
-    command("switch_session", SwitchSession, switch_session, "Go on with another file.", "{cancelled}"),
-    command("fork", EntryParams, fork, "Go on in a new file from before a prompt.", "{text?, cancelled}"),
-    command("branch", EntryParams, fork, "The same as fork.", "{text?, cancelled}"),
-    command("clone", NoParams, clone, "Go on in a copy of this branch.", "{cancelled}"),
-    command("get_fork_messages", NoParams, get_fork_messages, "All prompts of the file.", "{messages}"),
+    command("new_session", NewSession, new_session, "Begin another session.", results.Moved),
+    command("switch_session", SwitchSession, switch_session, "Go on with another file.", results.Moved),
+    command("fork", EntryParams, fork, "Go on in a new file from before a prompt.", results.Forked),
+    command("branch", EntryParams, fork, "The same as fork.", results.Forked),
+    command("clone", NoParams, clone, "Go on in a copy of this branch.", results.Moved),
     command(
-        "get_branch_messages", NoParams, get_fork_messages, "The same as get_fork_messages.", "{messages}"
+        "get_fork_messages", NoParams, get_fork_messages, "All prompts of the file.", results.ForkMessages
     ),
-    command("get_entries", Since, get_entries, "Entries in file order.", "{entries, leafId}"),
-    command("get_tree", NoParams, get_tree, "The entries as a tree.", "{tree, leafId}"),
-    command("navigate_tree", Navigate, navigate_tree, "Go to an entry.", "{cancelled, editorText?}"),
+    command(
+        "get_branch_messages",
+        NoParams,
+        get_fork_messages,
+        "The same as get_fork_messages.",
+        results.ForkMessages,
+    ),
+    command("get_entries", Since, get_entries, "Entries in file order.", results.Entries),
+    command("get_tree", NoParams, get_tree, "The entries as a tree.", results.Tree),
+    command("navigate_tree", Navigate, navigate_tree, "Go to an entry.", results.Navigated),
     command("set_label", SetLabel, set_label, "Label an entry, or take its label away."),
 )

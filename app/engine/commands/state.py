@@ -1,11 +1,15 @@
 """Commands that read or change what the session is set to: model, thinking, name, counts, jobs."""
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
-from app.engine.commands.base import Command, CommandError, NoParams, Params, command
+from app.engine.commands import results
+from app.engine.commands.base import Command, CommandError, NoParams, Null, Params, command
+from app.engine.exporting import export_session
 from app.engine.session import Session
 from app.values.messages import AssistantMessage
-from app.values.models import ThinkingLevel
+from app.values.models import Model, ThinkingLevel
 
 
 class SetModel(Params, frozen=True, kw_only=True):
@@ -19,6 +23,10 @@ class SetLevel(Params, frozen=True, kw_only=True):
 
 class SetName(Params, frozen=True, kw_only=True):
     name: str
+
+
+class Export(Params, frozen=True, kw_only=True):
+    output_path: str | None = None
 
 
 class JobParams(Params, frozen=True, kw_only=True):
@@ -39,6 +47,7 @@ async def get_state(session: Session, params: NoParams) -> dict[str, Any]:
         "sessionId": log.session_id,
         "sessionName": log.name,
         "autoCompactionEnabled": session.compactor.options.mode == "auto",
+        "autoRetryEnabled": session.options.retry.is_enabled,
         "messageCount": len(session.messages),
         "pendingMessageCount": len(session.queues),
     }
@@ -60,10 +69,6 @@ async def cycle_model(session: Session, params: NoParams) -> Any:
         "thinkingLevel": session.choice.thinking,
         "isScoped": bool(session.choice.scope),
     }
-
-
-class Null:
-    """Data that is JSON's null, where no data means something else."""
 
 
 async def get_available_models(session: Session, params: NoParams) -> dict[str, Any]:
@@ -150,31 +155,64 @@ async def kill_job(session: Session, params: JobParams) -> None:
         raise CommandError(str(problem.args[0])) from None
 
 
+async def get_commands(session: Session, params: NoParams) -> dict[str, Any]:
+    return {"commands": list(session.intake.commands())}
+
+
+def _page(folder: Path, name: str) -> Path:
+    target = folder / Path(name).expanduser()
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise CommandError(f"{target} does not end in .html")
+    return target
+
+
+async def export_html(session: Session, params: Export) -> dict[str, str]:
+    """Relative paths start at the project. Written beside the event loop: a long session takes a while."""
+    target = _page(session.cwd, params.output_path) if params.output_path else None
+    try:
+        written = await asyncio.to_thread(export_session, session.log, target, folder=session.cwd)
+    except OSError as problem:
+        raise CommandError(f"{problem.filename or target}: {problem.strerror or problem}") from None
+    return {"path": str(written)}
+
+
 STATE: tuple[Command, ...] = (
-    command("get_state", NoParams, get_state, "What the session is set to and doing."),
-    command("set_model", SetModel, set_model, "Switch the model from the next request on.", "Model"),
+    command("get_state", NoParams, get_state, "What the session is set to and doing.", results.State),
+    command("set_model", SetModel, set_model, "Switch the model from the next request on.", Model),
+    command("cycle_model", NoParams, cycle_model, "The next model.", results.CycledModel | None),
     command(
-        "cycle_model", NoParams, cycle_model, "The next model.", "{model, thinkingLevel, isScoped} or null"
-    ),
-    command(
-        "get_available_models", NoParams, get_available_models, "Models that can be used now.", "{models}"
+        "get_available_models", NoParams, get_available_models, "Models that can be used now.", results.Models
     ),
     command("set_thinking_level", SetLevel, set_thinking_level, "Clamped to what the model can do."),
-    command("cycle_thinking_level", NoParams, cycle_thinking_level, "The next level.", "{level} or null"),
+    command(
+        "cycle_thinking_level", NoParams, cycle_thinking_level, "The next level.", results.CycledLevel | None
+    ),
     command(
         "get_available_thinking_levels",
         NoParams,
         get_available_thinking_levels,
         "The model's levels.",
-        "{levels}",
+        results.Levels,
     ),
     command("set_session_name", SetName, set_session_name, "Name the session."),
-    command("get_session_stats", NoParams, get_session_stats, "Counts, tokens and cost of the whole file."),
     command(
-        "get_context_usage", NoParams, get_context_usage, "How full the window is.", "ContextUsage or null"
+        "get_session_stats",
+        NoParams,
+        get_session_stats,
+        "Counts, tokens and cost of the whole file.",
+        results.SessionStats,
     ),
-    command("get_messages", NoParams, get_messages, "The context's messages.", "{messages}"),
-    command("get_last_assistant_text", NoParams, get_last_assistant_text, "The last answer.", "{text} or {}"),
-    command("list_jobs", NoParams, list_jobs, "Background jobs.", "{jobs}"),
+    command(
+        "get_context_usage", NoParams, get_context_usage, "How full the window is.", results.Usage | None
+    ),
+    command("get_messages", NoParams, get_messages, "The context's messages.", results.Messages),
+    command(
+        "get_last_assistant_text", NoParams, get_last_assistant_text, "The last answer.", results.LastText
+    ),
+    command("list_jobs", NoParams, list_jobs, "Background jobs.", results.Jobs),
     command("kill_job", JobParams, kill_job, "End a background job."),
+    command(
+        "get_commands", NoParams, get_commands, "What `/name` can stand for in a prompt.", results.Commands
+    ),
+    command("export_html", Export, export_html, "Write the session as a page.", results.Written),
 )

@@ -8,9 +8,11 @@ from app.agent.ports import InterruptMode
 from app.agent.queues import QueueMode
 from app.compaction.cut import CannotCompact
 from app.engine.commands.base import Command, CommandError, NoParams, Params, command
+from app.engine.commands.results import BashResult, Disposed, Removed
 from app.engine.session import Session
 from app.engine.summariser import SummaryFailed
 from app.values.content import Image
+from app.values.events import CompactionResult
 
 
 class Say(Params, frozen=True, kw_only=True):
@@ -41,53 +43,63 @@ class Compact(Params, frozen=True, kw_only=True):
 class Bash(Params, frozen=True, kw_only=True):
     command: str
     exclude_from_context: bool = False
-    id: str | None = None
+    id: Any = None
+    """The command's own; its `bash_execution_update` events carry it."""
 
 
-async def prompt(session: Session, params: Prompt) -> dict[str, str]:
-    behavior = {"steer": "steer", "followUp": "follow_up", None: None}[params.streaming_behavior]
-    disposition = await session.prompt(params.message, params.images, while_running=behavior)  # pyright: ignore[reportArgumentType]  (the table's values are the literal's)
+async def prompt(session: Session, params: Prompt) -> Disposed:
+    behavior: Any = {"steer": "steer", "followUp": "follow_up", None: None}[params.streaming_behavior]
+    disposition = await session.prompt(params.message, params.images, while_running=behavior, source="rpc")
     return {"disposition": disposition}
 
 
-async def steer(session: Session, params: Say) -> dict[str, str]:
-    session.queue("steering", params.message, params.images)
-    return {"disposition": "queued"}
+async def steer(session: Session, params: Say) -> Disposed:
+    return {"disposition": await session.queue("steering", params.message, params.images, source="rpc")}
 
 
-async def follow_up(session: Session, params: Say) -> dict[str, str]:
-    session.queue("follow_up", params.message, params.images)
-    return {"disposition": "queued"}
+async def follow_up(session: Session, params: Say) -> Disposed:
+    return {"disposition": await session.queue("follow_up", params.message, params.images, source="rpc")}
 
 
 async def abort(session: Session, params: NoParams) -> None:
     await session.abort()
 
 
-async def abort_and_prompt(session: Session, params: Say) -> dict[str, str]:
+async def abort_and_prompt(session: Session, params: Say) -> Disposed:
     await session.abort()
-    return {"disposition": await session.prompt(params.message, params.images)}
+    return {"disposition": await session.prompt(params.message, params.images, source="rpc")}
 
 
-async def clear_queue(session: Session, params: NoParams) -> dict[str, tuple[str, ...]]:
+async def clear_queue(session: Session, params: NoParams) -> Removed:
     steering, follow_ups = session.queues.clear()
-    return {"steering": steering, "followUp": follow_ups}
+    return {"steering": list(steering), "followUp": list(follow_ups)}
+
+
+def _keep(session: Session, key: str, value: object) -> None:
+    """Holds for later sessions too. A settings file that cannot be written does not undo the change."""
+    problem = session.options.keep_setting(key, value)
+    if problem:
+        session.notify(f"{key} holds for this session only: {problem}", "warning")
 
 
 async def set_steering_mode(session: Session, params: Mode) -> None:
     session.queues.steering_mode = params.mode
+    _keep(session, "steeringMode", params.mode)
 
 
 async def set_follow_up_mode(session: Session, params: Mode) -> None:
     session.queues.follow_up_mode = params.mode
+    _keep(session, "followUpMode", params.mode)
 
 
 async def set_interrupt_mode(session: Session, params: Interrupt) -> None:
     session.options.interrupt_mode = params.mode
+    _keep(session, "interruptMode", params.mode)
 
 
 async def set_auto_retry(session: Session, params: Switch) -> None:
     session.options.retry = msgspec.structs.replace(session.options.retry, is_enabled=params.enabled)
+    _keep(session, "retry.enabled", params.enabled)
 
 
 async def abort_retry(session: Session, params: NoParams) -> None:
@@ -106,16 +118,14 @@ async def compact(session: Session, params: Compact) -> Any:
 
 
 async def set_auto_compaction(session: Session, params: Switch) -> None:
-    session.compactor.options.mode = "auto" if params.enabled else "off"
+    session.compactor.options.mode = mode = "auto" if params.enabled else "off"
+    _keep(session, "compaction.mode", mode)
 
 
-async def bash(session: Session, params: Bash) -> dict[str, object]:
-    done = await session.run_shell(params.command, exclude=params.exclude_from_context, update_id=params.id)
-    data: dict[str, object] = {
-        "output": done.output,
-        "cancelled": done.cancelled,
-        "truncated": done.truncated,
-    }
+async def bash(session: Session, params: Bash) -> BashResult:
+    update_id = params.id if isinstance(params.id, str) else None
+    done = await session.run_shell(params.command, exclude=params.exclude_from_context, update_id=update_id)
+    data: BashResult = {"output": done.output, "cancelled": done.cancelled, "truncated": done.truncated}
     if done.exit_code is not None:
         data["exitCode"] = done.exit_code
     if done.full_output_path is not None:
@@ -128,26 +138,26 @@ async def abort_bash(session: Session, params: NoParams) -> None:
 
 
 TALKING: tuple[Command, ...] = (
-    command("prompt", Prompt, prompt, "Send a prompt.", "{disposition: started|queued|handled}"),
-    command("steer", Say, steer, "Queue a message for before the next request.", "{disposition}"),
-    command("follow_up", Say, follow_up, "Queue a message for when the agent would stop.", "{disposition}"),
+    command("prompt", Prompt, prompt, "Send a prompt.", Disposed),
+    command("steer", Say, steer, "Queue a message for before the next request.", Disposed),
+    command("follow_up", Say, follow_up, "Queue a message for when the agent would stop.", Disposed),
     command("abort", NoParams, abort, "Stop what is under way; answers once it has settled."),
-    command("abort_and_prompt", Say, abort_and_prompt, "Abort, then send a prompt.", "{disposition}"),
-    command("clear_queue", NoParams, clear_queue, "Take the queued messages back.", "{steering, followUp}"),
+    command("abort_and_prompt", Say, abort_and_prompt, "Abort, then send a prompt.", Disposed),
+    command("clear_queue", NoParams, clear_queue, "Take the queued messages back.", Removed),
     command("set_steering_mode", Mode, set_steering_mode, "How many steering messages go at once."),
     command("set_follow_up_mode", Mode, set_follow_up_mode, "How many follow-ups go at once."),
     command("set_interrupt_mode", Interrupt, set_interrupt_mode, "Whether steering waits for running tools."),
     command("set_auto_retry", Switch, set_auto_retry, "Switch retries after errors on or off."),
     command("abort_retry", NoParams, abort_retry, "Give up a retry that is waiting."),
     command("retry_now", NoParams, retry_now, "Do not wait for the retry's delay."),
-    command("compact", Compact, compact, "Summarise the older part of the context.", "CompactionResult"),
+    command("compact", Compact, compact, "Summarise the older part of the context.", CompactionResult),
     command("set_auto_compaction", Switch, set_auto_compaction, "Switch automatic compaction on or off."),
     command(
         "bash",
         Bash,
         bash,
         "Run a command as the person.",
-        "{output, exitCode?, cancelled, truncated, fullOutputPath?}",
+        BashResult,
     ),
     command("abort_bash", NoParams, abort_bash, "Stop the person's command."),
 )

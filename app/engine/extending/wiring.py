@@ -8,16 +8,20 @@ import msgspec
 from app.agent.ports import TurnOutcome
 from app.compaction.cut import Preparation
 from app.engine.brancher import Leaving, Opinion
+from app.engine.commands.results import CommandInfo
 from app.engine.compactor import Reason, Replacement
 from app.engine.extending.host import SessionHost
+from app.engine.extending.listing import extension_commands
 from app.engine.intake import Intake, Words
 from app.engine.session import Session
+from app.engine.shell import ShellOpinion
 from app.extensions import payloads as p
 from app.extensions.bridge import Bridge
 from app.extensions.catalogue import Catalogue
 from app.extensions.runner import Extensions
 from app.values.events import CompactionEnd, CompactionResult, Event
 from app.values.messages import CustomMessage
+from tools.usershell import UserCommandResult
 
 
 class Wiring:
@@ -31,12 +35,14 @@ class Wiring:
         *,
         expand: Callable[[str], str],
         own_sections: dict[str, str],
+        file_commands: Callable[[], Sequence[CommandInfo]] = lambda: (),
     ) -> None:
         self._session = session
         self._extensions = extensions
         self._host = host
         self._bridge = Bridge(extensions)
         self._own_sections = own_sections
+        self._file_commands = file_commands
         self.catalogue = Catalogue(extensions)
         self._connect(expand)
 
@@ -49,6 +55,7 @@ class Wiring:
             consult=self._consult,
             expand=expand,
             companions=self._companions,
+            commands=lambda: [*extension_commands(self._extensions.loaded), *self._file_commands()],
         )
         hooks = session.turns.hooks
         hooks.before_tool = bridge.before_tool
@@ -61,6 +68,7 @@ class Wiring:
         requests.on_headers = bridge.on_headers
         requests.on_response = bridge.on_response
         session.steps.before_settle = self._before_settle
+        session.shell.consult = self._before_shell
         session.compactor.consult = self._before_compact
         session.brancher.consult = self._before_tree
         session.brancher.told = self._after_tree
@@ -96,6 +104,19 @@ class Wiring:
         )
         answers = await self._bridge.before_agent_start(payload)
         return answers.messages
+
+    async def _before_shell(self, command: str, exclude: bool) -> ShellOpinion:
+        if not self._extensions.listens("user_bash"):
+            return ShellOpinion()
+        answer = await self._bridge.user_bash(
+            p.UserBash(command=command, exclude_from_context=exclude, cwd=self._session.cwd)
+        )
+        if answer.block:
+            return ShellOpinion(refusal=answer.reason or "An extension blocked this command.")
+        result = answer.result
+        if result is None:
+            return ShellOpinion(command=answer.command)
+        return ShellOpinion(result=UserCommandResult(output=result.output, exit_code=result.exit_code))
 
     # Turns
 

@@ -6,13 +6,15 @@ from typing import Any
 
 import msgspec
 
-from app.engine.commands.base import CommandError, Params
+from app.engine.commands.base import Command, CommandError, Params
+from app.engine.commands.results import ToolNames
 from app.engine.session import Session
 from app.values.wire import new_id
 from tools.base import Tool, ToolContext, ToolError
 from tools.results import ImagePart, Part, TextPart, ToolResult
 
 OWNER = "rpc-client"
+_GONE = "The client that carries out this tool has gone."
 
 
 class HostTool(Params, frozen=True, kw_only=True):
@@ -26,6 +28,20 @@ class SetHostTools(Params, frozen=True, kw_only=True):
     tools: tuple[HostTool, ...]
 
 
+async def _without_client(session: Session, params: SetHostTools) -> ToolNames:
+    raise CommandError("Only a client that is connected can carry out host tools.")
+
+
+SET_HOST_TOOLS = Command(
+    name="set_host_tools",
+    help="Give the model tools that the client carries out; replaces the earlier set.",
+    params=SetHostTools,
+    run=_without_client,
+    data=ToolNames,
+)
+"""For the reference; `HostTools.set` carries it out, since the tools belong to a connection."""
+
+
 class HostTools:
     """The client's tools and the calls that wait for it."""
 
@@ -34,10 +50,14 @@ class HostTools:
         self._put = put
         self._names: list[str] = []
         self._open: dict[str, tuple[asyncio.Future[dict[str, Any]], ToolContext]] = {}
+        self._is_closed = False
 
-    async def set(self, params: SetHostTools) -> dict[str, Any]:
+    async def set(self, params: SetHostTools) -> ToolNames:
         """Replaces the earlier set."""
         names = [tool.name for tool in params.tools]
+        for index, tool in enumerate(params.tools):
+            if not tool.name.strip():
+                raise CommandError(f"Host tool at index {index} must provide a non-empty name")
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             raise CommandError(f"Host tools must have names of their own: {', '.join(sorted(twice))}")
@@ -49,7 +69,8 @@ class HostTools:
 
     def take(self, data: dict[str, Any]) -> None:
         """A `host_tool_update` or `host_tool_result`; one for a call that is not open is passed over."""
-        known = self._open.get(str(data.get("id")))
+        call_id = data.get("id")
+        known = self._open.get(call_id) if isinstance(call_id, str) else None
         if known is None:
             return
         future, context = known
@@ -66,9 +87,10 @@ class HostTools:
         self._names.clear()
 
     def close(self) -> None:
+        self._is_closed = True
         for future, _ in self._open.values():
             if not future.done():
-                future.set_exception(ToolError("The client that carries out this tool has gone."))
+                future.set_exception(ToolError(_GONE))
 
     def _tool(self, declared: HostTool) -> Tool:
         async def run(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
@@ -84,6 +106,8 @@ class HostTools:
         )
 
     async def _call(self, name: str, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        if self._is_closed:
+            raise ToolError(_GONE)
         call_id = f"host_{new_id()}"
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._open[call_id] = (future, context)
@@ -114,7 +138,8 @@ def _result(data: Any) -> ToolResult:
     if not isinstance(data, dict):
         return ToolResult(content=(TextPart(text=str(data)),) if data is not None else ())
     parts: list[Part] = []
-    for block in data.get("content") or ():
+    content = data.get("content")
+    for block in content if isinstance(content, list) else ():
         if not isinstance(block, dict):
             continue
         if isinstance(block.get("text"), str):

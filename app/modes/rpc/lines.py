@@ -1,31 +1,15 @@
-"""Lines in and out of a pipe: LF framing only, bounded memory, and a standard output that is the protocol's alone."""
+"""Lines from a pipe: LF framing only, bounded memory."""
 
 import asyncio
 import os
-import sys
-from collections import deque
 from collections.abc import AsyncIterator
 
 LINE_LIMIT = 64 * 1024 * 1024
-_WAITING_LIMIT = 1024 * 1024
-_CHUNK = 64 * 1024
+_CHUNK = 256 * 1024
 
 
 class TooLong(Exception):
     """A line over the limit; it was passed over."""
-
-
-def claim_stdout() -> int:
-    """Returns a descriptor for the protocol; whatever else writes to standard output goes to standard error.
-
-    On the level of descriptors, so that C libraries and child processes are covered.
-    """
-    sys.stdout.flush()
-    own = os.dup(1)
-    os.set_inheritable(own, False)
-    os.dup2(2, 1)
-    sys.stdout = sys.stderr
-    return own
 
 
 async def read_lines(descriptor: int) -> AsyncIterator[bytes | TooLong]:
@@ -37,19 +21,22 @@ async def read_lines(descriptor: int) -> AsyncIterator[bytes | TooLong]:
         while (end := chunk.find(b"\n", start)) >= 0:
             rest += chunk[start:end]
             start = end + 1
-            if is_skipping:
-                is_skipping = False
-                yield TooLong(f"The line is over {LINE_LIMIT // 1024 // 1024} MB")
-            else:
-                yield bytes(rest.removesuffix(b"\r"))
+            yield _too_long() if is_skipping or len(rest) > LINE_LIMIT else bytes(rest.removesuffix(b"\r"))
+            is_skipping = False
             rest.clear()
         if not is_skipping:
             rest += chunk[start:]
         if len(rest) > LINE_LIMIT:
             is_skipping = True
-            rest.clear()
-    if rest:
+            rest = bytearray()
+    if is_skipping:
+        yield _too_long()
+    elif rest:
         yield bytes(rest.removesuffix(b"\r"))
+
+
+def _too_long() -> TooLong:
+    return TooLong(f"The line is over {LINE_LIMIT // 1024 // 1024} MB")
 
 
 async def _read(descriptor: int) -> bytes:
@@ -64,67 +51,10 @@ async def _read(descriptor: int) -> bytes:
     try:
         loop.add_reader(descriptor, note)
     except (PermissionError, OSError):
+        await asyncio.sleep(0)  # a plain file is always ready; the others have their turn
         return os.read(descriptor, _CHUNK)
     try:
         await ready
     finally:
         loop.remove_reader(descriptor)
     return os.read(descriptor, _CHUNK)
-
-
-class LineWriter:
-    """Writes lines in order, never holding up the event loop; a slow reader is felt by `room`."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._waiting: deque[bytes] = deque()
-        self._waiting_bytes = 0
-        self._changed = asyncio.Event()
-        self._room = asyncio.Event()
-        self._room.set()
-        self._empty = asyncio.Event()
-        self._empty.set()
-        self.is_broken = False
-        """The reader has gone."""
-        self._task = asyncio.get_running_loop().create_task(self._serve())
-
-    def put(self, line: bytes) -> None:
-        if self.is_broken:
-            return
-        self._waiting.append(line + b"\n")
-        self._waiting_bytes += len(line) + 1
-        self._empty.clear()
-        if self._waiting_bytes > _WAITING_LIMIT:
-            self._room.clear()
-        self._changed.set()
-
-    async def room(self) -> None:
-        """Waits while too much is waiting to be read."""
-        await self._room.wait()
-
-    async def flush(self) -> None:
-        await self._empty.wait()
-
-    async def close(self) -> None:
-        self._task.cancel()
-        await asyncio.wait([self._task])
-
-    async def _serve(self) -> None:
-        while True:
-            await self._changed.wait()
-            self._changed.clear()
-            while self._waiting:
-                batch = b"".join(self._waiting)
-                self._waiting.clear()
-                self._waiting_bytes = 0
-                await asyncio.to_thread(self._write, batch)
-                self._room.set()
-            self._empty.set()
-
-    def _write(self, data: bytes) -> None:
-        view = memoryview(data)
-        try:
-            while view:
-                view = view[os.write(self._descriptor, view) :]
-        except OSError:
-            self.is_broken = True

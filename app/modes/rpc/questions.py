@@ -13,7 +13,7 @@ class Questions:
 
     def __init__(self) -> None:
         self._open: dict[str, tuple[str, asyncio.Future[Any]]] = {}
-        self._timers: set[asyncio.TimerHandle] = set()
+        self._is_closed = False
 
     def note(self, event: Event) -> None:
         if not isinstance(event, QuestionAsked) or event.method not in _NEEDS_ANSWER:
@@ -22,30 +22,39 @@ class Questions:
         if not isinstance(future, asyncio.Future):
             return
         self._open[event.id] = (event.method, future)
-        future.add_done_callback(lambda done: self._open.pop(event.id, None))
-        if event.timeout:
-            timer = asyncio.get_running_loop().call_later(
-                event.timeout / 1000, self._settle, event.id, _cancelled(event.method)
-            )
-            self._timers.add(timer)
+        if self._is_closed:
+            self._settle(event.id, _cancelled(event.method))
+            return
+        loop = asyncio.get_running_loop()
+        timer = None
+        if event.timeout is not None:
+            timer = loop.call_later(event.timeout / 1000, self._settle, event.id, _cancelled(event.method))
+
+        def forget(done: asyncio.Future[Any]) -> None:
+            self._open.pop(event.id, None)
+            if timer is not None:
+                timer.cancel()
+
+        future.add_done_callback(forget)
 
     def answer(self, data: dict[str, Any]) -> None:
         """An answer to a question that is not open (any more) is passed over."""
-        known = self._open.get(str(data.get("id")))
+        question_id = data.get("id")
+        known = self._open.get(question_id) if isinstance(question_id, str) else None
         if known is None:
             return
         method, _ = known
         if data.get("cancelled"):
             value = _cancelled(method)
         elif method == "confirm":
-            value = bool(data.get("confirmed"))
+            value = data.get("confirmed") is True
         else:
             value = data.get("value")
-        self._settle(str(data["id"]), value)
+        self._settle(str(question_id), value)
 
     def close(self) -> None:
-        for timer in self._timers:
-            timer.cancel()
+        """Nobody answers any more: what is asked, now or later, has its cancelled answer."""
+        self._is_closed = True
         for question_id, (method, _) in tuple(self._open.items()):
             self._settle(question_id, _cancelled(method))
 

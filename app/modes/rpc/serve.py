@@ -1,6 +1,7 @@
 """RPC: commands in, responses and events out, one JSON object a line. The session does the work.
 
-Commands run side by side; each input line gets exactly one response (answers to questions get none).
+Commands run side by side; each input line gets exactly one response (answers to questions and host tools' news
+get none).
 """
 
 import asyncio
@@ -9,42 +10,49 @@ from typing import Any
 import msgspec
 
 from app.engine.choice import NoModel
-from app.engine.commands.base import CommandError
-from app.engine.commands.state import Null
+from app.engine.commands.base import CommandError, Null
 from app.engine.commands.table import COMMANDS
 from app.engine.session import Refused, Session
 from app.engine.shell import ShellBusy
-from app.modes.endings import Prepare
-from app.modes.rpc.host_tools import HostTools, SetHostTools
-from app.modes.rpc.lines import LineWriter, TooLong, claim_stdout, read_lines
+from app.modes.endings import LAST_WORDS, READER_PATIENCE, Prepare
+from app.modes.output import LineWriter, claim_stdin, claim_stdout
+from app.modes.rpc.host_tools import SET_HOST_TOOLS, HostTools, SetHostTools
+from app.modes.rpc.lines import TooLong, read_lines
 from app.modes.rpc.questions import Questions
-from app.modes.wire_events import EventLines
+from app.modes.wire_events import EventLines, forward
 from app.sessions.errors import SessionError
 from app.values.codec import decode_json, encode_json
 from app.values.wire import to_wire
 
 ANSWER = "extension_ui_response"
-SET_HOST_TOOLS = "set_host_tools"
+HOST_NEWS = ("host_tool_update", "host_tool_result")
 _EXPECTED = (CommandError, Refused, NoModel, ShellBusy, SessionError)
 """Failures whose words are meant for the client."""
+_STOPPING = frozenset({"abort", "abort_and_prompt", "abort_bash", "abort_retry", "clear_queue", "kill_job"})
+"""Carried out also while nobody reads what we write."""
+_ANSWERS_WITHIN = 1.0
 
 
 async def run_rpc(session: Session, prepare: Prepare, *, merge: bool = True, says_ready: bool = False) -> int:
-    """Serves until standard input ends."""
-    writer = LineWriter(claim_stdout())
+    """Serves until standard input ends; exits 1 when nobody reads what it writes."""
+    descriptor, writer = claim_stdin(), LineWriter(claim_stdout())
     server = Server(session, writer, merge=merge)
-    await prepare()
-    if says_ready:
-        writer.put(encode_json({"type": "ready", "sessionId": session.log.session_id}))
+    patience = READER_PATIENCE
     try:
-        async for line in read_lines(0):
-            server.take(line)
-        await server.finish()
+        await prepare()
+        if says_ready:
+            writer.put(encode_json({"type": "ready", "sessionId": session.log.session_id}))
+        await server.serve(descriptor)
+        await server.finish(patience)
+    except asyncio.CancelledError:
+        # The session is being closed beside us; how it settled is still told.
+        patience = LAST_WORDS
+        await server.settle(patience)
+        raise
     finally:
         server.close()
-        await writer.flush()
-        await writer.close()
-    return 0
+        has_told = await writer.flush(patience)
+    return 0 if has_told else 1
 
 
 class Server:
@@ -57,14 +65,29 @@ class Server:
         self._questions = Questions()
         self._host_tools = HostTools(session, self._put)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._unsubscribe = session.subscribe(self._tell, may_slow=True)
+        self._unsubscribe = forward(session, self._tell, writer)
+
+    async def serve(self, descriptor: int) -> None:
+        """Until the input ends, or nobody reads the output any more."""
+
+        async def read() -> None:
+            async for line in read_lines(descriptor):
+                self.take(line)
+
+        reading = asyncio.ensure_future(read())
+        gone = asyncio.ensure_future(self._writer.broken.wait())
+        try:
+            await asyncio.wait({reading, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if reading.done():
+                reading.result()
+        finally:
+            reading.cancel()
+            gone.cancel()
 
     def take(self, line: bytes | TooLong) -> None:
         """Begins to carry out a line."""
         if isinstance(line, TooLong):
             self._answer_parse(str(line))
-            return
-        if not line.strip():
             return
         try:
             data = decode_json(line)
@@ -76,20 +99,31 @@ class Server:
             return
         if data.get("type") == ANSWER:
             self._questions.answer(data)
-            return
-        if data.get("type") in ("host_tool_update", "host_tool_result"):
+        elif data.get("type") in HOST_NEWS:
             self._host_tools.take(data)
-            return
-        task = asyncio.get_running_loop().create_task(self._carry_out(data))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        else:
+            task = asyncio.get_running_loop().create_task(self._carry_out(data))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
-    async def finish(self) -> None:
+    async def finish(self, patience: float) -> None:
         """After the last line: what is under way is aborted, and everything begun gets its answer."""
+        stalled = asyncio.ensure_future(self._writer.give_up_when_stalled(patience))
+        await asyncio.sleep(0)  # the last line's command has begun
+        self._questions.close()
+        self._host_tools.close()
         await self._session.abort()
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=1.0)
-        await self._session.drain()
+            await asyncio.wait(self._tasks, timeout=_ANSWERS_WITHIN)
+        stalled.cancel()
+
+    async def settle(self, patience: float) -> None:
+        """While the session is being closed by somebody else."""
+        stalled = asyncio.ensure_future(self._writer.give_up_when_stalled(patience))
+        self._questions.close()
+        self._host_tools.close()
+        await self._session.wait_until_idle()
+        stalled.cancel()
 
     def close(self) -> None:
         self._unsubscribe()
@@ -99,32 +133,34 @@ class Server:
         for task in self._tasks:
             task.cancel()
 
-    async def _tell(self, event: Any) -> None:
+    def _tell(self, event: Any) -> None:
         self._questions.note(event)
-        await self._events.tell(event)
-        await self._writer.room()
+        self._events.tell(event)
 
     async def _carry_out(self, data: dict[str, Any]) -> None:
         kind = data.get("type")
+        if not (isinstance(kind, str) and kind in _STOPPING):
+            await self._writer.room()
         response: dict[str, Any] = {"id": data["id"]} if data.get("id") is not None else {}
-        response |= {"type": "response", "command": kind}
+        response["type"] = "response"
+        if kind is not None:
+            response["command"] = kind
         try:
             result = await self._run(kind, data)
-        except _EXPECTED as problem:
-            response |= {"success": False, "error": str(problem)}
-        except msgspec.ValidationError as problem:
-            response |= {"success": False, "error": f"Invalid {kind} command: {problem}"}
-        except Exception as problem:  # noqa: BLE001  (a fault in one command must not end the process)
-            response |= {"success": False, "error": f"{type(problem).__name__}: {problem}"}
-        else:
-            response["success"] = True
+            answer: dict[str, Any] = {"success": True}
             if result is not None:
-                response["data"] = None if result is Null else result
-        self._put(response)
+                answer["data"] = None if result is Null else to_wire(result)
+        except _EXPECTED as problem:
+            answer = {"success": False, "error": str(problem)}
+        except msgspec.ValidationError as problem:
+            answer = {"success": False, "error": f"Invalid {kind} command: {problem}"}
+        except Exception as problem:  # noqa: BLE001  (a fault in one command must not end the process)
+            answer = {"success": False, "error": f"{type(problem).__name__}: {problem}"}
+        self._put(response | answer)
 
     async def _run(self, kind: Any, data: dict[str, Any]) -> Any:
         fields = {key: value for key, value in data.items() if value is not None}
-        if kind == SET_HOST_TOOLS:
+        if kind == SET_HOST_TOOLS.name:
             return await self._host_tools.set(msgspec.convert(fields, SetHostTools))
         command = COMMANDS.get(kind) if isinstance(kind, str) else None
         if command is None:
@@ -141,6 +177,6 @@ class Server:
             }
         )
 
-    def _put(self, response: dict[str, Any]) -> None:
+    def _put(self, frame: dict[str, Any]) -> None:
         self._events.flush()
-        self._writer.put(encode_json(to_wire(response)))
+        self._writer.put(encode_json(frame))

@@ -1,0 +1,139 @@
+"""Standard output as a face's own: lines in order, bounded memory, and nobody else's words between them.
+
+Nothing here waits inside a system call: a reader that has stopped reading never keeps bayou from ending.
+"""
+
+import asyncio
+import os
+import select
+import sys
+
+_WAITING_LIMIT = 1024 * 1024
+_SLICE = 4096
+"""A pipe or socket that can be written to takes so much without making us wait."""
+_SLICES_AT_ONCE = 64
+"""Then the event loop has its turn again."""
+
+
+def claim_stdout() -> int:
+    """Returns a descriptor for the face; whatever else writes to standard output goes to standard error.
+
+    On the level of descriptors, so that C libraries and child processes are covered.
+    """
+    sys.stdout.flush()
+    own = os.dup(1)
+    os.set_inheritable(own, False)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return own
+
+
+def claim_stdin() -> int:
+    """Returns a descriptor for the face; whatever else reads standard input finds it empty."""
+    own = os.dup(0)
+    os.set_inheritable(own, False)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return own
+
+
+class LineWriter:
+    """Writes lines in order, never holding up the event loop; a slow reader is felt by `room`."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._loop = asyncio.get_running_loop()
+        self._waiting = bytearray()
+        self._written = 0
+        self._is_scheduled = False
+        self._room = asyncio.Event()
+        self._room.set()
+        self._empty = asyncio.Event()
+        self._empty.set()
+        self.broken = asyncio.Event()
+        """The reader has gone, or was given up."""
+
+    @property
+    def is_broken(self) -> bool:
+        return self.broken.is_set()
+
+    @property
+    def has_room(self) -> bool:
+        return self._room.is_set()
+
+    def put(self, line: bytes) -> None:
+        if self.is_broken:
+            return
+        self._waiting += line
+        self._waiting += b"\n"
+        self._empty.clear()
+        if len(self._waiting) > _WAITING_LIMIT:
+            self._room.clear()
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            self._loop.call_soon(self._push)
+
+    async def room(self) -> None:
+        """Waits while too much is waiting to be read."""
+        await self._room.wait()
+
+    async def flush(self, patience: float) -> bool:
+        """Until everything is written; gives a reader up that takes nothing for `patience` seconds."""
+        watch = asyncio.ensure_future(self.give_up_when_stalled(patience))
+        try:
+            await self._empty.wait()
+        finally:
+            watch.cancel()
+        return not self.is_broken
+
+    async def give_up_when_stalled(self, patience: float) -> None:
+        """Gives the reader up once lines wait and it takes nothing for so long."""
+        while not self.is_broken:
+            before = self._written
+            await asyncio.sleep(patience)
+            if self._waiting and self._written == before:
+                self._give_up()
+
+    def _push(self) -> None:
+        self._is_scheduled = False
+        try:
+            for _ in range(_SLICES_AT_ONCE):
+                if not self._waiting or not self._can_write():
+                    break
+                count = os.write(self._descriptor, bytes(self._waiting[:_SLICE]))
+                del self._waiting[:count]
+                self._written += count
+        except OSError:
+            self._give_up()
+            return
+        if len(self._waiting) <= _WAITING_LIMIT:
+            self._room.set()
+        if not self._waiting:
+            self._empty.set()
+            return
+        self._is_scheduled = True
+        if self._can_write():
+            self._loop.call_soon(self._push)
+        else:
+            self._loop.add_writer(self._descriptor, self._resume)
+
+    def _resume(self) -> None:
+        self._loop.remove_writer(self._descriptor)
+        self._push()
+
+    def _can_write(self) -> bool:
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLOUT)
+        return bool(poll.poll(0))
+
+    def _give_up(self) -> None:
+        if self._is_scheduled:
+            try:
+                self._loop.remove_writer(self._descriptor)
+            except (OSError, ValueError):
+                pass  # it was not watched
+        self.broken.set()
+        self._waiting.clear()
+        self._room.set()
+        self._empty.set()

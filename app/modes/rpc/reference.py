@@ -1,0 +1,219 @@
+"""The published description of RPC, made from the commands' table and the events' union.
+
+python -m app.modes.rpc.reference          write docs/rpc.schema.json and the tables in docs/rpc.md
+"""
+
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+
+from app.engine.commands.base import Command
+from app.engine.commands.table import COMMANDS
+from app.modes.rpc.host_tools import SET_HOST_TOOLS
+from app.resources.files import write_text
+from app.values.events import Event
+from app.values.wire import PRIVATE
+
+PAGE = "docs/rpc.md"
+SCHEMA = "docs/rpc.schema.json"
+BEGIN, END = "<!-- made by app.modes.rpc.reference: {name} -->", "<!-- end of {name} -->"
+_REF = "#/$defs/"
+
+
+def commands() -> list[Command]:
+    """All of them, in the order of the reference."""
+    return [*COMMANDS.values(), SET_HOST_TOOLS]
+
+
+def schema() -> str:
+    """docs/rpc.schema.json: one definition for each kind of line."""
+    given = commands()
+    events = get_args(Event)
+    kinds = [
+        *(command.params for command in given),
+        *(command.data for command in given if command.data is not None),
+        *events,
+    ]
+    described, definitions = msgspec.json.schema_components(kinds, ref_template=_REF + "{name}")
+    of_kind = list(zip(kinds, described, strict=True))
+    definitions = {name: _public(definition) for name, definition in definitions.items()}
+    for command in given:
+        own = definitions[command.params.__name__]
+        definitions[f"command:{command.name}"] = {
+            "description": command.help,
+            "type": "object",
+            "properties": {
+                "id": {"type": "string"},
+                "type": {"const": command.name},
+                **{key: value for key, value in own["properties"].items() if key != "id"},
+            },
+            "required": ["type", *own.get("required", ())],
+        }
+        definitions[f"response:{command.name}"] = _response(
+            command, next((it for kind, it in of_kind if kind is command.data), None)
+        )
+    for params in {command.params.__name__ for command in given}:
+        del definitions[params]
+    return (
+        json.dumps(
+            {
+                "$schema": "https://json-schema.org/draft/2020-12/schema",
+                "title": "bayou RPC, one JSON object a line",
+                "anyOf": [{"$ref": _REF + kind} for kind in _KINDS],
+                "$defs": {
+                    "command": _any_of(f"command:{command.name}" for command in given),
+                    "response": {
+                        "anyOf": [
+                            *({"$ref": f"{_REF}response:{command.name}"} for command in given),
+                            {"$ref": _REF + "failure"},
+                        ]
+                    },
+                    "event": _any_of(event.__name__ for event in events),
+                    "answer": {"anyOf": list(_ANSWERS)},
+                    "frame": {"anyOf": list(_FRAMES)},
+                    "failure": _FAILURE,
+                    **dict(sorted(definitions.items())),
+                },
+            },
+            indent=1,
+            ensure_ascii=False,
+        )
+        + "\n"
+    )
+
+
+def _frame(name: str, *required: str, **fields: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {"type": {"const": name}, **{key: {} for key in required}, **fields},
+        "required": ["type", *required],
+    }
+
+
+_ANSWERS = (
+    _frame(
+        "extension_ui_response", "id", value={}, confirmed={"type": "boolean"}, cancelled={"type": "boolean"}
+    ),
+    _frame("host_tool_update", "id", "partialResult"),
+    _frame("host_tool_result", "id", "result", isError={"type": "boolean"}),
+)
+"""Lines in, beside commands. They get no response."""
+_FRAMES = (
+    _frame("ready", "sessionId"),
+    _frame("host_tool_call", "id", "toolCallId", "toolName", "arguments"),
+    _frame("host_tool_cancel", "id", "targetId"),
+)
+"""Lines out, beside responses and events."""
+_KINDS = ("command", "answer", "response", "event", "frame")
+_FAILURE = {
+    "type": "object",
+    "properties": {
+        "id": {},
+        "type": {"const": "response"},
+        "command": {},
+        "success": {"const": False},
+        "error": {"type": "string"},
+    },
+    "required": ["type", "success", "error"],
+}
+
+
+def _any_of(names: Any) -> dict[str, Any]:
+    return {"anyOf": [{"$ref": _REF + name} for name in names]}
+
+
+def _response(command: Command, data: dict[str, Any] | None) -> dict[str, Any]:
+    properties: dict[str, Any] = {
+        "id": {"type": "string"},
+        "type": {"const": "response"},
+        "command": {"const": command.name},
+        "success": {"const": True},
+    }
+    required = ["type", "command", "success"]
+    if data is not None:
+        properties["data"] = data
+        required.append("data")
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def _public(definition: dict[str, Any]) -> dict[str, Any]:
+    """Without fields that never reach the wire, and open for fields that later versions add."""
+    if any(value.get("enum") == ["*unknown"] for value in definition.get("properties", {}).values()):
+        return {"type": "object", "description": "Of a type that this version does not know; as it came."}
+    shown = {key: value for key, value in definition.items() if key not in ("additionalProperties", "title")}
+    if "properties" in shown:
+        shown["properties"] = {
+            key: _optional(value) for key, value in shown["properties"].items() if not key.startswith(PRIVATE)
+        }
+    if "required" in shown:
+        shown["required"] = [key for key in shown["required"] if not key.startswith(PRIVATE)]
+    return shown
+
+
+def _optional(value: Any) -> Any:
+    """An absent field is written as absent, so that its default says nothing; tags are in the members."""
+    if isinstance(value, dict):
+        kept = {key: item for key, item in value.items() if key not in ("default", "discriminator")}
+        return {key: _optional(item) for key, item in kept.items()}
+    return [_optional(item) for item in value] if isinstance(value, list) else value
+
+
+def page(text: str) -> str:
+    """docs/rpc.md with its tables made anew; the words around them stay."""
+    for name, table in (("commands", _commands_table()), ("events", _events_table())):
+        begin, end = BEGIN.format(name=name), END.format(name=name)
+        before, _, rest = text.partition(begin)
+        _, _, after = rest.partition(end)
+        text = f"{before}{begin}\n\n{table}\n{end}{after}"
+    return text
+
+
+def _commands_table() -> str:
+    lines = ["| Command | Fields | Data | What it does |", "|---|---|---|---|"]
+    lines += [
+        f"| `{command.name}` | {_fields(command.params)} | {_data(command.data)} | {command.help} |"
+        for command in commands()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _events_table() -> str:
+    lines = ["| Event | Fields | What it tells |", "|---|---|---|"]
+    for event in get_args(Event):
+        about = " ".join((event.__doc__ or "").split()).replace("|", "\\|")
+        lines.append(f"| `{event.__struct_config__.tag}` | {_fields(event)} | {about} |")
+    return "\n".join(lines) + "\n"
+
+
+def _fields(kind: type[msgspec.Struct]) -> str:
+    shown = [
+        f"`{field.encode_name}{'' if field.required else '?'}`"
+        for field in msgspec.structs.fields(kind)
+        if not field.encode_name.startswith(PRIVATE) and field.encode_name not in ("id", "type")
+    ]
+    return ", ".join(shown)
+
+
+def _data(kind: Any) -> str:
+    if kind is None:
+        return ""
+    members = get_args(kind)
+    if type(None) in members:
+        return f"{_data(members[0])} or `null`"
+    required = getattr(kind, "__required_keys__", None)
+    if required is None:
+        return f"`{kind.__name__}`"
+    names = [f"{name}{'' if name in required else '?'}" for name in kind.__annotations__]
+    return "`{" + ", ".join(names) + "}`"
+
+
+def main() -> None:
+    home = Path(__file__).resolve().parents[3]
+    write_text(home / SCHEMA, schema())
+    write_text(home / PAGE, page((home / PAGE).read_text(encoding="utf-8")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""What is published about RPC is what the program does: one table, one union of events."""
+
+import inspect
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from app.modes.client import RpcClient
+from app.modes.rpc import reference
+from app.values.events import Event
+
+ROOT = Path(__file__).resolve().parents[2]
+REMEDY = "run: python -m app.modes.rpc.reference"
+
+
+def definitions() -> dict[str, Any]:
+    return json.loads((ROOT / reference.SCHEMA).read_text(encoding="utf-8"))["$defs"]
+
+
+def test_the_published_schema_is_up_to_date() -> None:
+    assert (ROOT / reference.SCHEMA).read_text(encoding="utf-8") == reference.schema(), REMEDY
+
+
+def test_the_published_page_is_up_to_date() -> None:
+    text = (ROOT / reference.PAGE).read_text(encoding="utf-8")
+    assert reference.page(text) == text, REMEDY
+
+
+def test_every_reference_of_the_schema_leads_somewhere() -> None:
+    known = definitions()
+    text = (ROOT / reference.SCHEMA).read_text(encoding="utf-8")
+    wanted = {part.split('"')[0] for part in text.split('"#/$defs/')[1:]}
+    assert wanted <= set(known)
+    assert not [key for key in text.split('"') if key.startswith("*")], "a private field is published"
+
+
+def test_every_event_and_command_is_in_the_schema() -> None:
+    known = definitions()
+    for command in reference.commands():
+        assert known[f"command:{command.name}"]["properties"]["type"] == {"const": command.name}
+    for event in get_args(Event):
+        assert known[event.__name__]["properties"]["type"] == {"enum": [event.__struct_config__.tag]}
+
+
+@pytest.mark.parametrize("command", reference.commands(), ids=lambda command: command.name)
+def test_the_python_client_has_a_method_for_every_command(command: Any) -> None:
+    method = getattr(RpcClient, command.name)
+    given = len(inspect.signature(method).parameters) - 1
+    fields = [field for field in msgspec.structs.fields(command.params) if field.name != "id"]
+    assert given >= len(fields)
+
+
+def test_the_page_shows_a_program_of_twenty_lines() -> None:
+    text = (ROOT / reference.PAGE).read_text(encoding="utf-8")
+    program = text.split("```python\n")[1].split("```")[0]
+    compile(program, "docs/rpc.md", "exec")
+    assert len([line for line in program.splitlines() if line.strip()]) <= 20

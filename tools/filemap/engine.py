@@ -39,7 +39,19 @@ _KIND_WORDS = frozenset(
         "delegate",
         "event",
         "concept",
-        "static_assert",
+        "message",
+        "service",
+        "oneof",
+        "package",
+        "rpc",
+        "extend",
+        "mixin",
+        "extension",
+        "function",
+        "modifier",
+        "error",
+        "contract",
+        "library",
     ]
 )
 _DOC_EDGE = " \t\r/*!#;%-{}|\"'"
@@ -220,7 +232,9 @@ class _Walk:
             draft.modifiers = self.drafts[-1].modifiers
         else:
             self._qualify(draft, begin, name_at)
-        draft.doc = self._doc(node, above.comment_of(node) or (lead.comment if lead is not None else None))
+        draft.doc = self._doc(
+            node, above.comment_of(node) or (lead.comment if lead is not None and lead.is_first else None)
+        )
         self.drafts.append(draft)
 
     def _led(self, draft: Draft, lead: _Lead | None, first_row: int) -> int:
@@ -372,7 +386,14 @@ def header(text: str, *, is_cut: bool) -> str:
         text = _before_body(text)
     elif "#" in text or "//" in text:
         text = _LAST_COMMENT.sub("", text)
-    text = text.strip().rstrip("{:=;, \t\r\n").removesuffix("=>").rstrip()
+    text = (
+        text.strip()
+        .rstrip("{:=;, \t\r\n")
+        .removesuffix("=>")
+        .removesuffix(" is")
+        .removesuffix(" do")
+        .rstrip()
+    )
     return _one_line(text, _MAX_SIGNATURE)
 
 
@@ -416,7 +437,7 @@ def _before_body(text: str) -> str:
 def doc_line(comment: str) -> str:
     """The first line of a comment that says something, without its marks."""
     for line in comment.splitlines():
-        said = line.strip(_DOC_EDGE)
+        said = line.strip(_DOC_EDGE).removeprefix("(*").removesuffix("*)").strip(_DOC_EDGE)
         if len(said) > 1 and any(mark.isalnum() for mark in said):
             return _one_line(said, _MAX_DOC)
     return ""

@@ -170,7 +170,7 @@ def _by_language(name: str, source: bytes, watch: Watch) -> _Outlined | None:
     scanner = SCANNERS.get(name)
     if scanner is not None:
         scanned = scanner.scan(source, watch)
-        return _Outlined(scanned.drafts, "line scanner", scanned.title or scanner.title, notes=scanned.notes)
+        return _Outlined(scanned.drafts, scanned.parser, scanned.title or scanner.title, notes=scanned.notes)
     if not is_described(name):
         return None
     language = language_named(name)
@@ -179,7 +179,11 @@ def _by_language(name: str, source: bytes, watch: Watch) -> _Outlined | None:
     ):
         return _Outlined([], "heuristic", language.title, notes=(_TOO_LARGE,))
     found = outline_with_embedded(language, source, watch)
-    notes = ("it has syntax errors; symbols near them may be missing",) if found.has_errors else ()
+    notes = (
+        ("syntax errors, or syntax that the parser does not know: symbols near it may be missing",)
+        if found.has_errors
+        else ()
+    )
     return _Outlined(ordered(found.drafts), "tree-sitter", language.title, tuple(found.imports), notes)
 
 

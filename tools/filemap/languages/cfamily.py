@@ -175,7 +175,6 @@ _CPP_RULES = {
     "namespace_definition": Rule("namespace", _namespace),
     "alias_declaration": Rule("type", is_leaf=True),
     "concept_definition": Rule("concept", is_leaf=True),
-    "inline_method_definition": Rule("function", _function, is_leaf=True),
 }
 _CPP_ENTER = _C_ENTER | words("template_declaration access_specifier friend_declaration")
 _CPP_MODIFIERS = _C_MODIFIERS | words("virtual explicit constexpr consteval friend mutable thread_local")
@@ -234,15 +233,13 @@ OBJC = Language(
         **_C_RULES,
         "class_interface": Rule("class", _category),
         "class_implementation": Rule("implementation", _category),
-        "category_interface": Rule("class", _category),
-        "category_implementation": Rule("implementation", _category),
         "protocol_declaration": Rule("protocol", first_of("identifier")),
         "method_declaration": Rule("method", _selector, is_leaf=True),
         "method_definition": Rule("method", _selector, is_leaf=True),
         "property_declaration": Rule("property", _property, is_leaf=True),
     },
     enter=_C_ENTER | words("implementation_definition qualified_protocol_interface_declaration"),
-    imports={"preproc_include": _path, "preproc_import": _path},
+    imports={"preproc_include": _path},
     modifiers=_C_MODIFIERS,
     is_header_whole=True,
     finish=c_finish,

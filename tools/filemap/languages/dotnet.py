@@ -43,7 +43,6 @@ CSHARP = Language(
         "interface_declaration": Rule("interface"),
         "struct_declaration": Rule("struct"),
         "record_declaration": Rule("record"),
-        "record_struct_declaration": Rule("record"),
         "enum_declaration": Rule("enum"),
         "enum_member_declaration": Rule("enum member", is_leaf=True),
         "delegate_declaration": Rule("delegate", is_leaf=True),
@@ -61,7 +60,7 @@ CSHARP = Language(
     },
     enter=words(
         "compilation_unit declaration_list enum_member_declaration_list preproc_if preproc_else preproc_elif "
-        "preproc_if_in_top_level global_statement"
+        "global_statement"
     ),
     imports={"using_directive": _using},
     modifiers=words(

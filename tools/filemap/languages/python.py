@@ -79,8 +79,8 @@ PYTHON = Language(
         "assignment": Rule("variable", _assigned, is_leaf=True),
     },
     enter=words(
-        "module block decorated_definition expression_statement if_statement elif_clause else_clause try_statement "
-        "except_clause except_group_clause finally_clause with_statement for_statement while_statement "
+        "module block decorated_definition if_statement elif_clause else_clause try_statement "
+        "except_clause finally_clause with_statement for_statement while_statement "
         "match_statement case_clause"
     ),
     wrappers=words("decorated_definition"),

@@ -8,16 +8,23 @@ from tools.filemap.language import Language
 @lru_cache(maxsize=1)
 def _all() -> dict[str, Language]:
     from tools.filemap.languages import (  # noqa: PLC0415  (they need the engine's types, which need this module)
+        building,
         cfamily,
         dotnet,
         ecmascript,
+        functional,
         jvm,
+        markup,
         python,
+        schemas,
+        scientific,
         scripting,
         systems,
     )
 
-    groups = (python, ecmascript, systems, cfamily, jvm, dotnet, scripting)
+    groups = (
+        python, ecmascript, systems, cfamily, jvm, dotnet, scripting, functional, scientific, markup, building, schemas,
+    )  # fmt: skip
     return {language.name: language for group in groups for language in group.LANGUAGES}
 
 

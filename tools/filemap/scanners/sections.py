@@ -103,7 +103,9 @@ def _tex_symbol(found: Nesting, match: re.Match[bytes], text: bytes, row: int, s
     else:
         for kind, name in (("macro", match["command"] or match["def"]), ("macro", match["environment"])):
             if name:
-                found.leaf(("\\" if name is not match["environment"] else "") + text_of(name), kind, row, start)
+                found.leaf(
+                    ("\\" if name is not match["environment"] else "") + text_of(name), kind, row, start
+                )
         if match["theorem"]:
             found.leaf(text_of(match["theorem"]), "theorem", row, start)
     return True
@@ -182,7 +184,9 @@ def _is_overline(text: bytes, underline: bytes) -> bool:
 
 
 _ASM_LABEL = re.compile(rb"\s*(?:([A-Za-z_.$?@][\w.$?@]*):|(?:global|globl|\.globa?l)\s+([\w.$@]+))(?!=)")
-_ASM_MACRO = re.compile(rb"\s*(?:\.macro\s+([\w.$]+)|%i?macro\s+([\w.$]+)|([\w.$]+)\s+(?:macro|proc)\b)", re.I)
+_ASM_MACRO = re.compile(
+    rb"\s*(?:\.macro\s+([\w.$]+)|%i?macro\s+([\w.$]+)|([\w.$]+)\s+(?:macro|proc)\b)", re.I
+)
 _ASM_SECTION = re.compile(rb"\s*(?:\.?(?:section|segment)\s+([^\s,]+)|\.(text|data|bss|rodata)\s*$)", re.I)
 
 

@@ -1,0 +1,216 @@
+"""What builds and configures: Dockerfile, Make, CMake, HCL, TOML."""
+
+from tree_sitter import Node
+
+from tools.filemap.drafts import ordered
+from tools.filemap.language import Draft, Language, Named, Place, Rule, first_of, head_line, words
+
+
+def _stage(node: Node, place: Place) -> list[Named]:
+    line = head_line(node, place, 120, until="")
+    parts = line.split()
+    lower = [part.lower() for part in parts]
+    name = parts[lower.index("as") + 1] if "as" in lower[:-1] else parts[-1] if len(parts) > 1 else line
+    return [Named(name, "stage", line)]
+
+
+def _instruction(node: Node, place: Place) -> list[Named]:
+    line = head_line(node, place, 100, until="")
+    return [Named(line.split()[0] if line else "", "", line)]
+
+
+def _docker_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+    """A stage reaches to the next one and owns its instructions."""
+    drafts = ordered(drafts)
+    last_row = source.rstrip().count(b"\n")
+    stage = -1
+    for index, draft in enumerate(drafts):
+        if draft.kind == "stage":
+            if stage >= 0:
+                drafts[stage].end_row = draft.start_row - 1
+            stage, draft.end_row = index, last_row
+        elif stage >= 0:
+            draft.parent = stage
+    return drafts
+
+
+DOCKERFILE = Language(
+    name="dockerfile",
+    title="Dockerfile",
+    grammar="dockerfile",
+    rules={
+        "from_instruction": Rule("stage", _stage),
+        "arg_instruction": Rule("argument", "name", is_leaf=True),
+        "workdir_instruction": Rule("instruction", _instruction, is_leaf=True),
+        "copy_instruction": Rule("instruction", _instruction, is_leaf=True),
+        "add_instruction": Rule("instruction", _instruction, is_leaf=True),
+        "run_instruction": Rule("instruction", _instruction, is_leaf=True),
+        "expose_instruction": Rule("instruction", _instruction, is_leaf=True),
+        "healthcheck_instruction": Rule("instruction", _instruction, is_leaf=True),
+        "entrypoint_instruction": Rule("entry", _instruction, is_leaf=True),
+        "cmd_instruction": Rule("entry", _instruction, is_leaf=True),
+    },
+    enter=words("source_file"),
+    finish=_docker_finish,
+)
+
+
+def _targets(node: Node, place: Place) -> list[Named] | None:
+    first = node.named_child(0)
+    if first is None:
+        return None
+    names = place.text(first).split()
+    return [
+        Named(name, "target", head_line(node, place, 120, until="")) for name in names if name != ".PHONY"
+    ][:20] or None
+
+
+def _make_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+    """A target reaches to the last line of its recipe; what is set after it is not part of it."""
+    for draft in drafts:
+        if draft.kind == "target":
+            draft.end_row = draft.start_row + _recipe_rows(source, draft.start)
+        draft.parent = -1
+    return drafts
+
+
+def _recipe_rows(source: bytes, start: int) -> int:
+    rows, is_continued = 0, True
+    for row, line in enumerate(source[start : start + 50_000].split(b"\n")):
+        if row and not is_continued and not line.startswith(b"\t"):
+            if line.strip() and not line.startswith(b"#"):
+                break
+        else:
+            rows = row
+        is_continued = line.endswith(b"\\")
+    return rows
+
+
+MAKE = Language(
+    name="make",
+    title="Makefile",
+    grammar="make",
+    rules={
+        "rule": Rule("target", _targets),
+        "variable_assignment": Rule("variable", is_leaf=True),
+        "define_directive": Rule("macro", is_leaf=True),
+    },
+    enter=words("makefile conditional else_directive elsif_directive recipe"),
+    imports={"include_directive": first_of("list")},
+    finish=_make_finish,
+)
+
+_CMAKE = {
+    "project": "project", "add_executable": "target", "add_library": "target", "option": "option", "set": "variable",
+    "add_subdirectory": "directory", "add_custom_target": "target", "add_test": "test", "find_package": "package",
+    "install": "install", "add_custom_command": "command", "fetchcontent_declare": "package", "include": "include",
+}  # fmt: skip
+
+
+def _cmake_arguments(node: Node, place: Place) -> list[str]:
+    for child in node.named_children:
+        if child.type == "argument_list":
+            return [place.text(argument) for argument in child.named_children[:4]]
+    return []
+
+
+def _cmake_command(node: Node, place: Place) -> list[Named] | None:
+    first = node.named_child(0)
+    word = place.text(first).lower() if first is not None else ""
+    kind = _CMAKE.get(word)
+    arguments = _cmake_arguments(node, place)
+    if kind is None or not arguments:
+        return None
+    return [Named(arguments[0], kind, f"{word}({' '.join(arguments)})"[:120])]
+
+
+def _cmake_definition(node: Node, place: Place) -> list[Named] | None:
+    head = node.named_child(0)
+    arguments = _cmake_arguments(head, place) if head is not None else []
+    return [Named(arguments[0], "", f"{arguments[0]}({' '.join(arguments[1:])})")] if arguments else None
+
+
+CMAKE = Language(
+    name="cmake",
+    title="CMake",
+    grammar="cmake",
+    rules={
+        "function_def": Rule("function", _cmake_definition, is_leaf=True),
+        "macro_def": Rule("macro", _cmake_definition, is_leaf=True),
+        "normal_command": Rule("command", _cmake_command, is_leaf=True),
+    },
+    enter=words("source_file if_condition body foreach_loop while_loop block_def"),
+    comments=words("line_comment bracket_comment"),
+)
+
+
+def _hcl_block(node: Node, place: Place) -> list[Named]:
+    labels = [child for child in node.named_children if child.type in ("identifier", "string_lit")]
+    shown = " ".join(place.text(label) for label in labels)
+    return [
+        Named(shown.replace('"', ""), place.text(labels[0]) if labels and len(labels) > 1 else "block", shown)
+    ]
+
+
+HCL = Language(
+    name="hcl",
+    title="HCL",
+    grammar="hcl",
+    rules={
+        "block": Rule("block", _hcl_block),
+        "attribute": Rule("attribute", first_of("identifier"), is_leaf=True),
+    },
+    enter=words("config_file body"),
+)
+
+
+def _table(node: Node, place: Place) -> Node | None:
+    found = first_of("bare_key", "dotted_key", "quoted_key")(node, place)
+    return found if isinstance(found, Node) else None
+
+
+def _bracketed(node: Node, place: Place) -> list[Named] | None:
+    name = _table(node, place)
+    return [Named(name, "", head_line(node, place, until="#"))] if name is not None else None
+
+
+def _pair(node: Node, place: Place) -> list[Named] | None:
+    name, value = _table(node, place), node.named_child(node.named_child_count - 1)
+    if name is None or value is None:
+        return None
+    shown = place.text(name)
+    kind = value.type
+    about = {"inline_table": "table", "array": "array"}.get(kind, kind)
+    if kind == "array":
+        about = f"array of {value.named_child_count}"
+    elif kind in ("string", "integer", "float", "boolean") and value.end_byte - value.start_byte < 60:
+        about = " ".join(place.text(value).split())
+    return [Named(name, "key", f"{shown} = {about}")]
+
+
+def _toml_finish(drafts: list[Draft], _source: bytes) -> list[Draft]:
+    """The node of a table takes in the blank lines and comments below it: it ends with its last key."""
+    last: dict[int, int] = {}
+    for draft in drafts:
+        if draft.kind == "key" and draft.parent >= 0:
+            last[draft.parent] = max(last.get(draft.parent, 0), draft.end_row)
+    for index, draft in enumerate(drafts):
+        if draft.kind == "table":
+            draft.end_row = last.get(index, draft.start_row)
+    return drafts
+
+
+TOML = Language(
+    name="toml",
+    title="TOML",
+    grammar="toml",
+    rules={
+        "table": Rule("table", _bracketed),
+        "table_array_element": Rule("table", _bracketed),
+        "pair": Rule("key", _pair, is_leaf=True),
+    },
+    enter=words("document"),
+    finish=_toml_finish,
+)
+
+LANGUAGES = (DOCKERFILE, MAKE, CMAKE, HCL, TOML)

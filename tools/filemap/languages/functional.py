@@ -1,0 +1,426 @@
+"""Haskell, OCaml, Elixir, Erlang, Clojure and Elm."""
+
+import re
+
+from tree_sitter import Node
+
+from tools.filemap.drafts import merged, without
+from tools.filemap.language import Draft, Language, Named, Place, Rule, first_of, head_line, words
+
+
+def _same_function(before: Draft, after: Draft) -> bool:
+    kinds = ("function", "signature", "spec", "macro")
+    return before.kind in kinds and after.kind in kinds and before.name.strip("()") == after.name.strip("()")
+
+
+def _haskell_name(node: Node, place: Place) -> Node | None:
+    name = node.child_by_field_name("name")
+    if name is not None:
+        return name
+    infix = next((child for child in node.named_children if child.type == "infix"), None)
+    return infix.child_by_field_name("operator") if infix is not None else None
+
+
+def _haskell_signature(node: Node, place: Place) -> list[Node] | None:
+    name = node.child_by_field_name("name")
+    if name is not None:
+        return [name]
+    names = node.child_by_field_name("names")
+    return names.named_children if names is not None else None
+
+
+def _haskell_instance(node: Node, place: Place) -> str:
+    line = head_line(node, place, 120, until=" where")
+    return line.removeprefix("instance").strip()
+
+
+def _haskell_foreign(node: Node, place: Place) -> Node | None:
+    signature = node.child_by_field_name("signature")
+    return signature.child_by_field_name("name") if signature is not None else None
+
+
+def _haskell_finish(drafts: list[Draft], _source: bytes) -> list[Draft]:
+    """A type signature and the equations after it are one function; bindings of patterns are none."""
+    joined = merged(drafts, _same_function)
+    for draft in joined:
+        if draft.kind == "signature":
+            draft.kind = "function"
+    return joined
+
+
+HASKELL = Language(
+    name="haskell",
+    title="Haskell",
+    grammar="haskell",
+    rules={
+        "type_synomym": Rule("type", is_leaf=True),
+        "type_family": Rule("type", is_leaf=True),
+        "data_type": Rule("type", body="constructors"),
+        "newtype": Rule("type", body="constructor"),
+        "class": Rule("class", body="declarations"),
+        "instance": Rule("instance", _haskell_instance, body="declarations"),
+        "function": Rule("function", _haskell_name, is_leaf=True, body="match"),
+        "bind": Rule("function", _haskell_name, is_leaf=True, body="match"),
+        "signature": Rule("signature", _haskell_signature, is_leaf=True),
+        "foreign_import": Rule("function", _haskell_foreign, is_leaf=True),
+        "data_constructor": Rule("constructor", lambda node, place: _constructor(node), is_leaf=True),
+    },
+    enter=words("haskell declarations class_declarations instance_declarations data_constructors top_splice"),
+    comments=words("comment haddock"),
+    imports={"import": "module"},
+    finish=_haskell_finish,
+)
+
+
+def _constructor(node: Node) -> Node | None:
+    for part in node.named_children:
+        name = part.child_by_field_name("name")
+        if name is not None:
+            return name
+    return None
+
+
+def _ocaml_binding(node: Node, place: Place) -> list[Named] | None:
+    pattern = node.child_by_field_name("pattern")
+    if pattern is None or pattern.type not in ("value_name", "parenthesized_operator"):
+        return None
+    body = node.child_by_field_name("body")
+    has_parameter = any(child.type == "parameter" for child in node.named_children)
+    is_function = has_parameter or (
+        body is not None and body.type in ("fun_expression", "function_expression")
+    )
+    return [Named(pattern, "function" if is_function else "value")]
+
+
+def _ocaml_exception(node: Node, place: Place) -> Node | None:
+    inner = node.named_child(0)
+    found = first_of("constructor_name")(inner, place) if inner is not None else None
+    return found if isinstance(found, Node) else None
+
+
+def _ocaml(name: str, title: str) -> Language:
+    return Language(
+        name=name,
+        title=title,
+        grammar=name,
+        rules={
+            "let_binding": Rule("function", _ocaml_binding, is_leaf=True),
+            "type_binding": Rule("type"),
+            "exception_definition": Rule("exception", _ocaml_exception, is_leaf=True),
+            "module_binding": Rule("module", first_of("module_name")),
+            "module_type_definition": Rule("interface", first_of("module_type_name")),
+            "class_binding": Rule("class", first_of("class_name")),
+            "class_type_binding": Rule("class", first_of("class_type_name")),
+            "method_definition": Rule("method", first_of("method_name"), is_leaf=True),
+            "method_specification": Rule("method", first_of("method_name"), is_leaf=True),
+            "instance_variable_definition": Rule("field", first_of("instance_variable_name"), is_leaf=True),
+            "external": Rule("function", first_of("value_name", "parenthesized_operator"), is_leaf=True),
+            "value_specification": Rule(
+                "function", first_of("value_name", "parenthesized_operator"), is_leaf=True
+            ),
+            "field_declaration": Rule("field", first_of("field_name"), is_leaf=True),
+            "constructor_declaration": Rule("constructor", first_of("constructor_name"), is_leaf=True),
+        },
+        enter=words(
+            "compilation_unit value_definition type_definition module_definition structure signature functor "
+            "class_definition class_type_definition object_expression class_body_type record_declaration "
+            "variant_declaration module_type_constraint"
+        ),
+        wrappers=words("value_definition type_definition module_definition class_definition"),
+        is_wrapper_start=True,
+        imports={"open_module": first_of("module_path")},
+        modifiers=words("rec virtual private mutable"),
+    )
+
+
+_ELIXIR = {
+    "defmodule": "module", "defprotocol": "protocol", "defimpl": "implementation", "def": "function",
+    "defp": "function", "defmacro": "macro", "defmacrop": "macro", "defguard": "macro", "defguardp": "macro",
+    "defdelegate": "function", "defstruct": "struct", "defexception": "exception", "test": "test",
+    "describe": "test", "defoverridable": "",
+}  # fmt: skip
+
+
+def _elixir_call(node: Node, place: Place) -> list[Named] | None:
+    target = node.child_by_field_name("target")
+    if target is None or target.type != "identifier":
+        return None
+    word = place.text(target)
+    kind = _ELIXIR.get(word)
+    if not kind:
+        return None
+    arguments = next((child for child in node.named_children if child.type == "arguments"), None)
+    first = arguments.named_child(0) if arguments is not None else None
+    if word in ("defstruct", "defexception"):
+        return [Named(word.removeprefix("def"), kind, head_line(node, place, until=""))]
+    if first is None:
+        return None
+    if kind == "implementation" and arguments is not None:
+        return [Named(_implementation(arguments, place), kind)]
+    if kind in ("module", "protocol"):
+        return [Named(first, kind, place.text(first))]
+    if kind == "test":
+        label = place.text(first).strip('"')
+        return [Named(f"{word} {label}", kind, f"{word} {label}")]
+    head = _elixir_head(first, place)
+    return [Named(_elixir_name(first, place), kind, head)] if head else None
+
+
+def _implementation(arguments: Node, place: Place) -> str:
+    return " ".join(place.text(arguments).strip("()").replace(", for:", " for").split())
+
+
+def _elixir_head(node: Node, place: Place) -> str:
+    return " ".join(place.text(node).split())[:160]
+
+
+def _elixir_name(node: Node, place: Place) -> Node | str:
+    """The function's name below guards, defaults and arguments; for an operator the operator."""
+    for _ in range(4):
+        if node.type == "binary_operator":
+            operator = node.child_by_field_name("operator")
+            sign = place.text(operator) if operator is not None else ""
+            left = node.child_by_field_name("left")
+            if sign in ("when", "\\\\", "::") and left is not None:
+                node = left
+                continue
+            return operator if operator is not None else node
+        if node.type == "unary_operator":
+            return node.child_by_field_name("operator") or node
+        target = node.child_by_field_name("target") if node.type == "call" else None
+        if target is None:
+            return node
+        node = target
+    return node
+
+
+def _elixir_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+    """Clauses of one function are one symbol; what `defp` defines is private."""
+    for draft in drafts:
+        word = source[draft.start : draft.start + 10].split(b" ", 1)[0]
+        if draft.kind in ("function", "macro") and not word.endswith(b"p"):
+            draft.modifiers = ("exported",)
+    return merged(drafts, _same_arity)
+
+
+def _same_arity(before: Draft, after: Draft) -> bool:
+    if before.kind not in ("function", "macro") or before.kind != after.kind or before.name != after.name:
+        return False
+    return _arity(before.signature) == _arity(after.signature)
+
+
+def _arity(signature: str) -> int:
+    start = signature.find("(")
+    if start < 0:
+        return 0
+    depth = commas = 0
+    for mark in signature[start:]:
+        depth += (mark in "([{<") - (mark in ")]}>")
+        if mark == "," and depth == 1:
+            commas += 1
+        if depth == 0:
+            break
+    return commas + (0 if signature[start + 1 : start + 2] == ")" else 1)
+
+
+ELIXIR = Language(
+    name="elixir",
+    title="Elixir",
+    grammar="elixir",
+    rules={"call": Rule("function", _elixir_call)},
+    enter=words("source do_block else_block"),
+    finish=_elixir_finish,
+)
+
+
+def _erlang_function(node: Node, place: Place) -> Node | None:
+    clause = node.child_by_field_name("clause")
+    return clause.child_by_field_name("name") if clause is not None else None
+
+
+def _erlang_macro(node: Node, place: Place) -> Node | None:
+    left = node.child_by_field_name("lhs")
+    return left.child_by_field_name("name") if left is not None else None
+
+
+def _erlang_type(node: Node, place: Place) -> Node | None:
+    name = node.child_by_field_name("name")
+    return (name.child_by_field_name("name") or name) if name is not None else None
+
+
+def _erlang_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+    """Clauses of one function, and its spec before them, are one symbol; so are those with one arity only."""
+    for draft in drafts:
+        if draft.kind in ("function", "spec"):
+            draft.scope = ""
+    joined = merged(drafts, _same_erlang)
+    for draft in joined:
+        if draft.kind == "spec":
+            draft.kind = "function"
+        draft.signature = (
+            draft.signature.split(" ->")[0].rstrip("). ") if draft.kind != "macro" else draft.signature
+        )
+        if draft.signature.count("(") > draft.signature.count(")"):
+            draft.signature += ")"
+    exported = _erlang_exports(source)
+    for draft in joined:
+        if draft.kind == "function" and draft.name in exported:
+            draft.modifiers = ("exported",)
+    return joined
+
+
+def _same_erlang(before: Draft, after: Draft) -> bool:
+    if before.name != after.name or before.kind not in ("function", "spec") or after.kind != "function":
+        return False
+    return before.kind == "spec" or _arity(before.signature) == _arity(after.signature)
+
+
+def _erlang_exports(source: bytes) -> set[str]:
+    found: set[str] = set()
+    for match in re.finditer(rb"^-export\(\[([^\]]*)\]", source, re.M):
+        found.update(
+            part.split("/")[0].strip() for part in match.group(1).decode("utf-8", "replace").split(",")
+        )
+    return found
+
+
+ERLANG = Language(
+    name="erlang",
+    title="Erlang",
+    grammar="erlang",
+    rules={
+        "module_attribute": Rule("module", is_leaf=True),
+        "record_decl": Rule("record", is_leaf=True),
+        "pp_define": Rule("macro", _erlang_macro, is_leaf=True),
+        "type_alias": Rule("type", _erlang_type, is_leaf=True),
+        "opaque": Rule("type", _erlang_type, is_leaf=True),
+        "spec": Rule("spec", "fun", is_leaf=True),
+        "callback": Rule("callback", "fun", is_leaf=True),
+        "fun_decl": Rule("function", _erlang_function, is_leaf=True),
+    },
+    enter=words("source_file"),
+    imports={"import_attribute": "module", "pp_include": "file", "pp_include_lib": "file"},
+    finish=_erlang_finish,
+)
+
+_LISP = {
+    "defn": "function", "defn-": "function", "def": "variable", "defmacro": "macro", "defprotocol": "protocol",
+    "defrecord": "class", "deftype": "class", "defmulti": "function", "defmethod": "method", "defonce": "variable",
+    "ns": "namespace", "deftest": "test", "definline": "function", "definterface": "interface",
+    "defstruct": "struct", "extend-type": "extension", "extend-protocol": "extension", "declare": "",
+    "in-ns": "namespace", "comment": "",
+}  # fmt: skip
+_GAPS = words("comment dis_expr gap")
+
+
+def _lisp(node: Node, place: Place) -> list[Named] | None:
+    if place.above() == "list_lit":
+        return _lisp_method(node, place)
+    parts = [child for child in node.named_children[:8] if child.type not in _GAPS]
+    if len(parts) < 2 or parts[0].type != "sym_lit":
+        return None
+    head = place.text(parts[0])
+    plain = head.split("/")[-1]
+    kind = _LISP.get(plain, "variable" if plain.startswith("def") and len(plain) > 3 else "")
+    if not kind:
+        return None
+    name = parts[1]
+    if name.type == "sym_lit" and name.named_child_count:
+        name = name.named_child(name.named_child_count - 1) or name
+    if name.type not in ("sym_name", "sym_lit", "kwd_lit"):
+        return None
+    shown = place.text(name)
+    if plain == "defmethod" and len(parts) > 2:
+        shown += " " + " ".join(place.text(parts[2]).split())[:40]
+    signature = _lisp_arguments(parts, place) if kind in ("function", "macro", "method") else ""
+    return [Named(shown if plain == "defmethod" else name, kind, f"{shown}{signature}")]
+
+
+def _lisp_method(node: Node, place: Place) -> list[Named] | None:
+    """`(name [this] …)` inside a protocol, record or type."""
+    link = place.chain
+    if link is None or (link[1] is not None and link[1][0] == "list_lit"):
+        return None
+    parts = node.named_children[:3]
+    if len(parts) < 2 or parts[0].type != "sym_lit" or parts[1].type != "vec_lit":
+        return None
+    return [Named(parts[0], "method", f"{place.text(parts[0])} {place.text(parts[1])}"[:120])]
+
+
+def _lisp_arguments(parts: list[Node], place: Place) -> str:
+    for part in parts[2:6]:
+        if part.type == "vec_lit":
+            return " " + " ".join(place.text(part).split())[:100]
+        if part.type == "list_lit" and part.named_child_count:
+            first = part.named_child(0)
+            return " " + " ".join(place.text(first).split())[:100] + " …" if first is not None else ""
+    return ""
+
+
+def _clojure_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+    """Lists inside functions that only look like methods are none."""
+    holders = {"protocol", "class", "interface", "extension"}
+    removed = [
+        index
+        for index, draft in enumerate(drafts)
+        if draft.kind == "method"
+        and draft.signature.endswith("]")
+        and draft.signature[:1] != ":"
+        and (draft.parent < 0 or drafts[draft.parent].kind not in holders)
+        and not source.startswith(b"(defmethod", draft.start)
+    ]
+    return without(drafts, removed)
+
+
+CLOJURE = Language(
+    name="clojure",
+    title="Clojure",
+    grammar="clojure",
+    rules={"list_lit": Rule("variable", _lisp)},
+    enter=words("source read_cond_lit splicing_read_cond_lit"),
+    finish=_clojure_finish,
+)
+
+
+def _elm_value(node: Node, place: Place) -> Node | None:
+    left = node.child_by_field_name("functionDeclarationLeft")
+    return left.named_child(0) if left is not None else None
+
+
+def _elm_finish(drafts: list[Draft], _source: bytes) -> list[Draft]:
+    """A type annotation and the definition below it are one."""
+    joined = merged(drafts, _same_function)
+    for draft in joined:
+        if draft.kind == "signature":
+            draft.kind = "function"
+    return joined
+
+
+ELM = Language(
+    name="elm",
+    title="Elm",
+    grammar="elm",
+    rules={
+        "module_declaration": Rule("module", is_leaf=True),
+        "type_alias_declaration": Rule("type", is_leaf=True),
+        "type_declaration": Rule("type"),
+        "port_annotation": Rule("function", is_leaf=True),
+        "type_annotation": Rule("signature", is_leaf=True),
+        "value_declaration": Rule("function", _elm_value, is_leaf=True),
+        "union_variant": Rule("constructor", is_leaf=True),
+    },
+    enter=words("file"),
+    comments=words("block_comment line_comment"),
+    imports={"import_clause": "moduleName"},
+    finish=_elm_finish,
+)
+
+LANGUAGES = (
+    HASKELL,
+    _ocaml("ocaml", "OCaml"),
+    _ocaml("ocaml_interface", "OCaml interface"),
+    ELIXIR,
+    ERLANG,
+    CLOJURE,
+    ELM,
+)

@@ -1,0 +1,154 @@
+"""HTML, Vue, Svelte, CSS and SCSS."""
+
+from tree_sitter import Node
+
+from tools.filemap.language import Language, Named, Place, Rule, first_of, head_line, words
+
+_LANDMARKS = words(
+    "html head body main nav header footer section article aside form table template dialog fieldset"
+)
+_HEADINGS = words("h1 h2 h3 h4 h5 h6")
+
+
+def _start(node: Node) -> Node | None:
+    first = node.named_child(0)
+    return first if first is not None and first.type in ("start_tag", "self_closing_tag") else None
+
+
+def _attributes(tag: Node, place: Place) -> dict[str, str]:
+    found = {}
+    for part in tag.named_children[1:12]:
+        if part.type == "attribute" and part.named_child_count:
+            name, value = part.named_child(0), part.named_child(part.named_child_count - 1)
+            if name is not None and value is not None and value is not name:
+                found[place.text(name)] = place.text(value).strip("\"'")
+    return found
+
+
+def _element(node: Node, place: Place) -> list[Named] | None:
+    tag = _start(node)
+    if tag is None or not tag.named_child_count:
+        return None
+    named = tag.named_child(0)
+    name = place.text(named) if named is not None else ""
+    if name.lower() in _HEADINGS:
+        text = " ".join(
+            place.source[tag.end_byte : min(node.end_byte, tag.end_byte + 300)]
+            .decode("utf-8", "replace")
+            .split()
+        )
+        plain = "".join(part.split(">", 1)[-1] for part in text.split("<") if not part.startswith("/h"))
+        label = " ".join(plain.split())[:80] or name
+        return [Named(label, "heading", f"{name} {label}")]
+    attributes = _attributes(tag, place)
+    shown = name
+    if attributes.get("id"):
+        shown += "#" + attributes["id"]
+    elif name == "form" and attributes.get("name"):
+        shown += "." + attributes["name"]
+    if shown != name or name.lower() in _LANDMARKS or "-" in name:
+        return [Named(shown, "element", shown)]
+    return None
+
+
+def _block(word: str, kind: str = "section") -> Rule:
+    def name(node: Node, place: Place) -> list[Named]:
+        tag = _start(node)
+        attributes = _attributes(tag, place) if tag is not None else {}
+        about = attributes.get("lang") or attributes.get("type") or attributes.get("src", "")
+        return [Named(word, kind, " ".join(part for part in (word, about) if part))]
+
+    return Rule(kind, name)
+
+
+def _svelte_block(node: Node, place: Place) -> list[Named]:
+    line = head_line(node, place, 60, until="}").lstrip("{#")
+    return [Named(line, "block", line)]
+
+
+HTML = Language(
+    name="html",
+    title="HTML",
+    grammar="html",
+    rules={
+        "element": Rule("element", _element),
+        "script_element": _block("script"),
+        "style_element": _block("style"),
+    },
+    enter=words("document element"),
+)
+VUE = Language(
+    name="vue",
+    title="Vue",
+    grammar="vue",
+    rules={
+        "template_element": _block("template"),
+        "script_element": _block("script"),
+        "style_element": _block("style"),
+        "element": Rule("element", _element),
+    },
+    enter=words("document element template_element"),
+)
+SVELTE = Language(
+    name="svelte",
+    title="Svelte",
+    grammar="svelte",
+    rules={
+        "script_element": _block("script"),
+        "style_element": _block("style"),
+        "element": Rule("element", _element),
+        "if_statement": Rule("block", _svelte_block),
+        "each_statement": Rule("block", _svelte_block),
+        "await_statement": Rule("block", _svelte_block),
+        "snippet_statement": Rule("block", _svelte_block),
+    },
+    enter=words("document element"),
+)
+
+
+def _at_rule(node: Node, place: Place) -> list[Named]:
+    line = head_line(node, place, 100).rstrip(";")
+    return [Named(line, "", line)]
+
+
+def _scss_variable(node: Node, place: Place) -> Node | None:
+    name = node.named_child(0)
+    if name is None:
+        return None
+    text = place.source[name.start_byte : name.start_byte + 2]
+    is_variable = text.startswith(b"$") or text == b"--"
+    return name if is_variable and (place.above() == "stylesheet" or text == b"--") else None
+
+
+_CSS_RULES = {
+    "rule_set": Rule("rule", first_of("selectors")),
+    "media_statement": Rule("media", _at_rule),
+    "keyframes_statement": Rule("keyframes", first_of("keyframes_name")),
+    "supports_statement": Rule("supports", _at_rule),
+    "at_rule": Rule("at-rule", _at_rule),
+    "declaration": Rule("variable", _scss_variable, is_leaf=True),
+}
+_IMPORTED = {"import_statement": lambda node, place: head_line(node, place, until=";").split(None, 1)[-1]}
+CSS = Language(
+    name="css",
+    title="CSS",
+    grammar="css",
+    rules=_CSS_RULES,
+    enter=words("stylesheet block"),
+    imports=_IMPORTED,
+)
+SCSS = Language(
+    name="scss",
+    title="SCSS",
+    grammar="scss",
+    rules={**_CSS_RULES, "mixin_statement": Rule("mixin"), "function_statement": Rule("function")},
+    enter=words("stylesheet block"),
+    comments=words("comment js_comment"),
+    imports={
+        **_IMPORTED,
+        "use_statement": _IMPORTED["import_statement"],
+        "forward_statement": _IMPORTED["import_statement"],
+    },
+)
+
+LANGUAGES = (HTML, VUE, SVELTE, CSS, SCSS)

@@ -1,0 +1,175 @@
+"""Schemas and hardware: Protobuf, GraphQL, Solidity, Verilog and VHDL."""
+
+from tree_sitter import Node
+
+from tools.filemap.language import (
+    Found,
+    Language,
+    Named,
+    Place,
+    Rule,
+    deep,
+    first_of,
+    fixed,
+    head_line,
+    words,
+)
+
+PROTO = Language(
+    name="proto",
+    title="Protobuf",
+    grammar="proto",
+    rules={
+        "package": Rule("package", first_of("full_ident"), is_leaf=True),
+        "message": Rule("message", first_of("message_name")),
+        "enum": Rule("enum", first_of("enum_name")),
+        "service": Rule("service", first_of("service_name")),
+        "rpc": Rule("method", first_of("rpc_name"), is_leaf=True),
+        "field": Rule("field", first_of("identifier"), is_leaf=True),
+        "map_field": Rule("field", first_of("identifier"), is_leaf=True),
+        "oneof": Rule("oneof", first_of("identifier")),
+        "oneof_field": Rule("field", first_of("identifier"), is_leaf=True),
+        "enum_field": Rule("enum member", first_of("identifier"), is_leaf=True),
+        "extend": Rule("extension", first_of("full_ident")),
+    },
+    enter=words("source_file message_body enum_body"),
+    imports={"import": "path"},
+    is_header_whole=True,
+)
+
+
+def _graphql_value(node: Node, place: Place) -> Found:
+    return first_of("name")(node, place) if place.above() == "input_fields_definition" else None
+
+
+def _operation(node: Node, place: Place) -> list[Named]:
+    line = head_line(node, place)
+    name = first_of("name")(node, place)
+    return [Named(name if isinstance(name, Node) else line or "query", "operation", line)]
+
+
+_GRAPHQL_KINDS = {
+    "object": "type",
+    "interface": "interface",
+    "input_object": "input",
+    "enum": "enum",
+    "union": "union",
+    "scalar": "scalar",
+}
+GRAPHQL = Language(
+    name="graphql",
+    title="GraphQL",
+    grammar="graphql",
+    rules={
+        **{f"{word}_type_definition": Rule(kind, first_of("name")) for word, kind in _GRAPHQL_KINDS.items()},
+        **{f"{word}_type_extension": Rule("extension", first_of("name")) for word in _GRAPHQL_KINDS},
+        "field_definition": Rule("field", first_of("name"), is_leaf=True),
+        "input_value_definition": Rule("field", _graphql_value, is_leaf=True),
+        "enum_value_definition": Rule("enum member", first_of("enum_value"), is_leaf=True),
+        "directive_definition": Rule("directive", first_of("name"), is_leaf=True),
+        "operation_definition": Rule("operation", _operation, is_leaf=True),
+        "fragment_definition": Rule("fragment", first_of("fragment_name"), is_leaf=True),
+        "schema_definition": Rule("schema", fixed("schema"), is_leaf=True),
+    },
+    enter=words(
+        "source_file document definition type_system_definition type_definition type_system_extension type_extension "
+        "executable_definition fields_definition input_fields_definition enum_values_definition"
+    ),
+)
+
+
+def _fallback(node: Node, place: Place) -> str:
+    return place.text(node).split("(")[0].strip()
+
+
+SOLIDITY = Language(
+    name="solidity",
+    title="Solidity",
+    grammar="solidity",
+    rules={
+        "contract_declaration": Rule("contract"),
+        "interface_declaration": Rule("interface"),
+        "library_declaration": Rule("library"),
+        "function_definition": Rule("function", is_leaf=True),
+        "modifier_definition": Rule("modifier", is_leaf=True),
+        "constructor_definition": Rule("constructor", fixed("constructor"), is_leaf=True),
+        "fallback_receive_definition": Rule("function", _fallback, is_leaf=True),
+        "event_definition": Rule("event", is_leaf=True),
+        "error_declaration": Rule("error", is_leaf=True),
+        "struct_declaration": Rule("struct"),
+        "struct_member": Rule("field", is_leaf=True),
+        "enum_declaration": Rule("enum"),
+        "enum_value": Rule("enum member", lambda node, _place: node, is_leaf=True),
+        "state_variable_declaration": Rule("field", is_leaf=True),
+        "constant_variable_declaration": Rule("constant", is_leaf=True),
+        "user_defined_type_definition": Rule("type", is_leaf=True),
+    },
+    enter=words("source_file contract_body struct_body enum_body"),
+    imports={"import_directive": "source"},
+    is_header_whole=True,
+)
+
+
+def _line(node: Node, place: Place) -> list[Named]:
+    line = head_line(node, place, 60, until="begin")
+    return [Named(line, "", line)]
+
+
+VERILOG = Language(
+    name="verilog",
+    title="Verilog",
+    grammar="verilog",
+    rules={
+        "module_declaration": Rule("module", deep("simple_identifier")),
+        "interface_declaration": Rule("interface", deep("interface_identifier")),
+        "package_declaration": Rule("package", deep("package_identifier")),
+        "program_declaration": Rule("program", deep("program_identifier")),
+        "class_declaration": Rule("class", deep("class_identifier")),
+        "function_declaration": Rule("function", deep("function_identifier"), is_leaf=True),
+        "task_declaration": Rule("task", deep("task_identifier"), is_leaf=True),
+        "class_constructor_declaration": Rule("constructor", fixed("new"), is_leaf=True),
+        "text_macro_definition": Rule("macro", deep("text_macro_identifier"), is_leaf=True),
+        "module_instantiation": Rule("instance", deep("name_of_instance"), is_leaf=True),
+        "always_construct": Rule("always", _line, is_leaf=True),
+        "initial_construct": Rule("initial", _line, is_leaf=True),
+        "type_declaration": Rule("type", deep("simple_identifier"), is_leaf=True),
+        "modport_declaration": Rule("modport", deep("modport_identifier"), is_leaf=True),
+    },
+    enter=words(
+        "source_file module_or_generate_item package_or_generate_item_declaration interface_or_generate_item "
+        "class_item class_method generate_region data_declaration loop_generate_construct "
+        "generate_block"
+    ),
+)
+
+
+def _process(node: Node, place: Place) -> Found:
+    return first_of("label")(node, place) or "process"
+
+
+VHDL = Language(
+    name="vhdl",
+    title="VHDL",
+    grammar="vhdl",
+    rules={
+        "entity_declaration": Rule("entity"),
+        "architecture_body": Rule("architecture"),
+        "package_declaration": Rule("package"),
+        "package_body": Rule("package body", "package"),
+        "configuration_declaration": Rule("configuration"),
+        "component_declaration": Rule("component", is_leaf=True),
+        "function_body": Rule("function", deep("identifier", "operator_symbol"), is_leaf=True),
+        "function_declaration": Rule("function", "designator", is_leaf=True),
+        "procedure_body": Rule("procedure", deep("identifier"), is_leaf=True),
+        "procedure_declaration": Rule("procedure", "designator", is_leaf=True),
+        "process_statement": Rule("process", _process, is_leaf=True),
+        "signal_declaration": Rule("signal", deep("identifier"), is_leaf=True),
+        "constant_declaration": Rule("constant", deep("identifier"), is_leaf=True),
+        "full_type_declaration": Rule("type", is_leaf=True),
+        "component_instantiation_statement": Rule("instance", first_of("label"), is_leaf=True),
+    },
+    enter=words("design_file design_unit declarative_part concurrent_statement_part"),
+    imports={"use_clause": deep("selected_name")},
+)
+
+LANGUAGES = (PROTO, GRAPHQL, SOLIDITY, VERILOG, VHDL)

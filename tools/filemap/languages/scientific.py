@@ -1,0 +1,378 @@
+"""R, Julia, Fortran, Zig, Dart and the shells."""
+
+from tree_sitter import Node
+
+from tools.filemap.drafts import ordered
+from tools.filemap.language import Draft, Language, Named, Place, Rule, deep, first_of, words
+
+_R_DEFINERS = words("setClass setMethod setGeneric setRefClass setValidity R6Class test_that describe it")
+
+
+def _r_assignment(node: Node, place: Place) -> list[Named] | None:
+    operator = node.child_by_field_name("operator")
+    left, right = node.child_by_field_name("lhs"), node.child_by_field_name("rhs")
+    if operator is None or left is None or right is None:
+        return None
+    sign = place.text(operator)
+    if sign in ("->", "->>"):
+        left, right = right, left
+    elif sign not in ("<-", "=", "<<-"):
+        return None
+    if right.type == "function_definition":
+        return [Named(left, "function")]
+    if right.type == "call" and place.source[right.start_byte : right.start_byte + 7] in (
+        b"R6Class",
+        b"setRefC",
+    ):
+        return [Named(left, "class", f"{place.text(left)} {sign} {place.text(right).split('(')[0]}(…)")]
+    return [Named(left, "variable")] if place.above() == "program" else None
+
+
+def _r_call(node: Node, place: Place) -> list[Named] | None:
+    function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+    if function is None or arguments is None or not arguments.named_child_count:
+        return None
+    word = place.text(function) if function.end_byte - function.start_byte < 40 else ""
+    word = word.rsplit(":", 1)[-1]
+    first = arguments.named_child(0)
+    if word not in _R_DEFINERS or first is None or word == "R6Class":
+        return None
+    kinds = {
+        "setClass": "class",
+        "setRefClass": "class",
+        "test_that": "test",
+        "describe": "test",
+        "it": "test",
+    }
+    return [
+        Named(place.text(first).strip("\"'"), kinds.get(word, "method"), f"{word} {place.text(first)}"[:120])
+    ]
+
+
+def _r_argument(node: Node, place: Place) -> Node | None:
+    """`name = function(…)` in a list of methods."""
+    value = node.child_by_field_name("value")
+    return (
+        node.child_by_field_name("name")
+        if value is not None and value.type == "function_definition"
+        else None
+    )
+
+
+R = Language(
+    name="r",
+    title="R",
+    grammar="r",
+    rules={
+        "binary_operator": Rule("function", _r_assignment, value="rhs"),
+        "call": Rule("method", _r_call),
+        "argument": Rule("method", _r_argument, value="value"),
+    },
+    enter=words("program braced_expression function_definition arguments if_statement"),
+)
+
+
+def _julia_signature(node: Node, place: Place) -> Node | None:
+    inner = node.named_child(0)
+    for _ in range(8):
+        if inner is None:
+            return None
+        if inner.type in ("identifier", "field_expression", "operator", "scoped_identifier"):
+            return inner
+        inner = inner.named_child(0)
+    return None
+
+
+def _julia_assignment(node: Node, place: Place) -> list[Named] | None:
+    left = node.named_child(0)
+    while left is not None and left.type in ("where_expression", "typed_expression"):
+        left = left.named_child(0)
+    if left is None:
+        return None
+    if left.type == "call_expression":
+        name = _julia_signature(left, place)
+        return [Named(name, "function")] if name is not None else None
+    if place.above() == "const_statement" and left.type == "identifier":
+        return [Named(left, "constant")]
+    return None
+
+
+JULIA = Language(
+    name="julia",
+    title="Julia",
+    grammar="julia",
+    rules={
+        "module_definition": Rule("module"),
+        "struct_definition": Rule("struct", _julia_signature),
+        "abstract_definition": Rule("type", _julia_signature, is_leaf=True),
+        "primitive_definition": Rule("type", _julia_signature, is_leaf=True),
+        "function_definition": Rule("function", _julia_signature, is_leaf=True),
+        "macro_definition": Rule("macro", _julia_signature, is_leaf=True),
+        "assignment": Rule("function", _julia_assignment, is_leaf=True),
+    },
+    enter=words(
+        "source_file block const_statement macrocall_expression macro_argument_list if_statement let_statement "
+        "compound_statement else_clause elseif_clause"
+    ),
+    wrappers=words("const_statement"),
+    comments=words("line_comment block_comment string_literal"),
+    imports={
+        "using_statement": lambda node, _place: node.named_children,
+        "import_statement": lambda node, _place: node.named_children,
+    },
+)
+
+
+def _interface(node: Node, place: Place) -> Node | str:
+    first = node.named_child(0)
+    found = deep("name")(first, place) if first is not None else None
+    return found if isinstance(found, Node) else "interface"
+
+
+FORTRAN = Language(
+    name="fortran",
+    title="Fortran",
+    grammar="fortran",
+    rules={
+        "module": Rule("module", deep("name")),
+        "submodule": Rule("module", deep("name")),
+        "program": Rule("program", deep("name")),
+        "subroutine": Rule("function", deep("name")),
+        "function": Rule("function", deep("name")),
+        "module_procedure": Rule("function", deep("name")),
+        "derived_type_definition": Rule("struct", deep("type_name")),
+        "interface": Rule("interface", _interface),
+    },
+    enter=words("translation_unit internal_procedures derived_type_procedures"),
+    imports={"use_statement": deep("module_name")},
+)
+
+
+def _zig_variable(node: Node, place: Place) -> list[Named] | None:
+    name = node.child_by_field_name("variable_type_function")
+    if name is None:
+        return None
+    text = place.source[name.end_byte : name.end_byte + 120].split(b";", 1)[0]
+    for word in ("struct", "enum", "union", "error", "opaque"):
+        if word.encode() + b" " in text.split(b"=", 1)[-1][:40] or word.encode() + b"{" in text[:60]:
+            return [Named(name, word)]
+        if word.encode() + b"(" in text.split(b"=", 1)[-1][:24]:
+            return [Named(name, word)]
+    before = place.source[max(0, name.start_byte - 6) : name.start_byte]
+    return [Named(name, "constant" if before.endswith(b"const ") else "variable")]
+
+
+def _zig_test(node: Node, place: Place) -> str:
+    first = node.named_child(0)
+    return "test " + place.text(first).strip('"') if first is not None and first.type != "Block" else "test"
+
+
+def _zig_field(node: Node, place: Place) -> Node | str:
+    return node.child_by_field_name("field_member") or place.text(node).split(":")[0].strip()[:40]
+
+
+def _zig_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+    """`pub` stands in front of the declaration's node."""
+    for draft in drafts:
+        if source.endswith(b"pub ", 0, draft.start):
+            draft.modifiers = ("exported", "pub", *draft.modifiers)
+    return drafts
+
+
+def _zig_function(node: Node, place: Place) -> Node | None:
+    head = next((child for child in node.named_children if child.type == "FnProto"), None)
+    return head.child_by_field_name("function") if head is not None else None
+
+
+ZIG = Language(
+    name="zig",
+    title="Zig",
+    grammar="zig",
+    rules={
+        "VarDecl": Rule("variable", _zig_variable),
+        "Decl": Rule("function", _zig_function),
+        "TestDecl": Rule("test", _zig_test, is_leaf=True),
+        "ContainerField": Rule("field", _zig_field, is_leaf=True),
+    },
+    enter=words("source_file ErrorUnionExpr SuffixExpr ContainerDecl Block Statement"),
+    comments=words("line_comment doc_comment container_doc_comment"),
+    wrappers=words("Decl"),
+    modifiers=words("export extern inline comptime threadlocal"),
+    exporting=words("export"),
+    finish=_zig_finish,
+)
+
+
+def _dart_name(node: Node, place: Place) -> Node | str | None:
+    name = node.child_by_field_name("name")
+    if name is not None and node.type not in ("constructor_signature", "factory_constructor_signature"):
+        return name
+    for child in node.named_children:
+        if child.type.endswith("_signature"):
+            return _dart_name(child, place)
+    names = [place.text(child) for child in node.named_children if child.type == "identifier"]
+    if not names and node.type == "operator_signature":
+        return place.text(node).split("(")[0].split("operator", 1)[-1].strip()
+    return ".".join(names) or None
+
+
+def _dart_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+    """A body stands beside its head: the symbol reaches to the closing brace or the semicolon."""
+    drafts = ordered(drafts)
+    for draft in drafts:
+        if draft.node_type.endswith("_signature"):
+            draft.end_row = draft.start_row + _dart_body_rows(source, draft.start)
+        if draft.kind == "function" and draft.parent >= 0 and drafts[draft.parent].kind in _DART_TYPES:
+            draft.kind = "method"
+    return drafts
+
+
+_DART_TYPES = words("class mixin extension enum")
+
+
+def _dart_body_rows(source: bytes, start: int) -> int:
+    depth, at, end = 0, start, min(len(source), start + 200_000)
+    while at < end:
+        mark = source[at]
+        if mark in b"({[":
+            depth += 1
+        elif mark in b")}]":
+            depth -= 1
+            if depth <= 0 and mark == 125:
+                break
+        elif mark in b"'\"":
+            at = _after_string(source, at, end)
+            continue
+        elif mark == 47 and source[at + 1 : at + 2] == b"/":
+            at = source.find(b"\n", at)
+            if at < 0:
+                at = end
+            continue
+        elif mark == 59 and depth <= 0:
+            break
+        at += 1
+    return source.count(b"\n", start, at)
+
+
+def _after_string(source: bytes, at: int, end: int) -> int:
+    quote = source[at : at + 1]
+    mark = quote * 3 if source.startswith(quote * 3, at) else quote
+    at += len(mark)
+    while at < end:
+        if source[at] == 92:
+            at += 2
+        elif source.startswith(mark, at) or (len(mark) == 1 and source[at] == 10):
+            return at + len(mark)
+        else:
+            at += 1
+    return end
+
+
+def _extension_name(node: Node, place: Place) -> Node | str:
+    return node.child_by_field_name("name") or "extension"
+
+
+DART = Language(
+    name="dart",
+    title="Dart",
+    grammar="dart",
+    rules={
+        "class_definition": Rule("class"),
+        "mixin_declaration": Rule("mixin", first_of("identifier")),
+        "extension_declaration": Rule("extension", _extension_name),
+        "enum_declaration": Rule("enum"),
+        "enum_constant": Rule("enum member", is_leaf=True),
+        "type_alias": Rule("type", first_of("type_identifier"), is_leaf=True),
+        "method_signature": Rule("method", _dart_name, is_leaf=True),
+        "function_signature": Rule("function", _dart_name, is_leaf=True),
+        "constructor_signature": Rule("constructor", _dart_name, is_leaf=True),
+        "constant_constructor_signature": Rule("constructor", _dart_name, is_leaf=True),
+        "factory_constructor_signature": Rule("constructor", _dart_name, is_leaf=True),
+        "redirecting_factory_constructor_signature": Rule("constructor", _dart_name, is_leaf=True),
+        "getter_signature": Rule("property", is_leaf=True),
+        "setter_signature": Rule("property", is_leaf=True),
+        "static_final_declaration": Rule("variable", first_of("identifier"), is_leaf=True),
+        "initialized_identifier": Rule("variable", first_of("identifier"), is_leaf=True),
+    },
+    enter=words(
+        "program class_body extension_body enum_body declaration static_final_declaration_list "
+        "initialized_identifier_list"
+    ),
+    comments=words("comment documentation_comment"),
+    between=words("marker_annotation annotation"),
+    imports={"import_or_export": deep("uri")},
+    is_header_whole=True,
+    modifiers=words("static final const abstract external late factory covariant"),
+    export_rule=lambda draft, _before: not draft.name.startswith("_"),
+    finish=_dart_finish,
+)
+
+
+def _bash_variable(node: Node, place: Place) -> Node | None:
+    above = place.above()
+    if above == "program" or (above == "declaration_command" and place.above(1) == "program"):
+        return node.child_by_field_name("name")
+    return None
+
+
+def _bash_alias(node: Node, place: Place) -> list[Named] | None:
+    if place.source[node.start_byte : node.start_byte + 6] != b"alias ":
+        return None
+    return [Named(place.text(node).split(None, 1)[1].split("=")[0], "alias")]
+
+
+def _bash_finish(drafts: list[Draft], _source: bytes) -> list[Draft]:
+    """A variable that is set again and again is listed once."""
+    seen: set[str] = set()
+    kept = []
+    for draft in drafts:
+        if draft.kind == "variable":
+            if draft.name in seen:
+                draft.kind = ""
+            seen.add(draft.name)
+    place = {}
+    for index, draft in enumerate(drafts):
+        if draft.kind:
+            place[index] = len(kept)
+            kept.append(draft)
+    for draft in kept:
+        draft.parent = place.get(draft.parent, -1)
+    return kept
+
+
+BASH = Language(
+    name="bash",
+    title="Shell",
+    grammar="bash",
+    rules={
+        "function_definition": Rule("function"),
+        "variable_assignment": Rule("variable", _bash_variable, is_leaf=True),
+        "command": Rule("alias", _bash_alias, is_leaf=True),
+    },
+    enter=words(
+        "program compound_statement declaration_command if_statement elif_clause else_clause redirected_statement list "
+        "case_statement case_item for_statement while_statement do_group subshell c_style_for_statement pipeline "
+        "negated_command"
+    ),
+    modifiers=words("export readonly local declare"),
+    exporting=words("export"),
+    finish=_bash_finish,
+)
+
+POWERSHELL = Language(
+    name="powershell",
+    title="PowerShell",
+    grammar="powershell",
+    rules={
+        "function_statement": Rule("function", first_of("function_name")),
+        "class_statement": Rule("class", first_of("simple_name")),
+        "enum_statement": Rule("enum", first_of("simple_name")),
+        "enum_member": Rule("enum member", first_of("simple_name"), is_leaf=True),
+        "class_method_definition": Rule("method", first_of("simple_name"), is_leaf=True),
+        "class_property_definition": Rule("property", first_of("variable"), is_leaf=True),
+    },
+    enter=words("program statement_list script_block script_block_body if_statement statement_block"),
+    modifiers=words("static hidden"),
+)
+
+LANGUAGES = (R, JULIA, FORTRAN, ZIG, DART, BASH, POWERSHELL)

@@ -1,0 +1,82 @@
+"""Log files: spans of time with the levels in them."""
+
+import re
+from collections import Counter
+
+from tools.filemap.language import Draft
+from tools.filemap.scanners.lines import Lines, text_of
+from tools.filemap.scanners.result import Scanned
+from tools.filemap.watch import Watch
+
+_LEVEL = re.compile(
+    rb"\b(TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|CRITICAL|FATAL|SEVERE|PANIC|ALERT|EMERG)\b"
+    rb"|level=\"?(trace|debug|info|notice|warn(?:ing)?|error|fatal|critical)\b"
+    rb"|\[(trace|debug|info|notice|warn|error|crit|alert|emerg)\]"
+)
+_TIME = re.compile(
+    rb"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
+    rb"|\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d|\d\d:\d\d:\d\d"
+)
+_ALIKE = {"warning": "warn", "err": "error", "crit": "critical", "severe": "error", "emerg": "emergency"}
+_SERIOUS = ("error", "critical", "fatal", "panic", "alert", "emergency")
+_SPANS = 40
+_NAMED_ERRORS = 200
+
+
+class _Span:
+    """Some lines of a log in a row: their first and last time, their levels."""
+
+    def __init__(self, row: int, start: int, end_row: int) -> None:
+        self.draft = Draft(name="", kind="span", start=start, start_row=row, end_row=end_row)
+        self._levels: Counter[bytes] = Counter()
+        self._first, self._last = b"", b""
+
+    def add(self, line: bytes) -> tuple[str, bytes]:
+        """The line's level when it is a serious one, and what it says."""
+        head = line[:200]
+        time = _TIME.search(head)
+        if time is not None:
+            self._last = time[0]
+            self._first = self._first or time[0]
+        level = _LEVEL.search(head)
+        if level is None:
+            return "", b""
+        self._levels[level[0]] += 1
+        word = _word(level[0])
+        return (word, line[level.end() :]) if word in _SERIOUS else ("", b"")
+
+    def finish(self) -> None:
+        counts: Counter[str] = Counter()
+        for found, count in self._levels.items():
+            counts[_word(found)] += count
+        self.draft.signature = ", ".join(f"{count} {word}" for word, count in counts.most_common())
+        first, last = text_of(self._first), text_of(self._last)
+        self.draft.name = (first if first == last else f"{first} … {last}") or "no times"
+
+
+def _word(found: bytes) -> str:
+    word = found.decode("ascii", "replace").lower().removeprefix("level=").strip('[]"')
+    return _ALIKE.get(word, word)
+
+
+def scan_log(source: bytes, watch: Watch) -> Scanned:
+    """Spans of equal length with their time and the levels in them; serious lines by themselves inside."""
+    total = source.count(b"\n") + (not source.endswith(b"\n"))
+    size = max(50, -(-total // _SPANS))
+    drafts: list[Draft] = []
+    span: _Span | None = None
+    owner = 0
+    for row, start, line in Lines(source, watch):
+        if span is None or row % size == 0:
+            if span is not None:
+                span.finish()
+            span = _Span(row, start, min(row + size, total) - 1)
+            owner = len(drafts)
+            drafts.append(span.draft)
+        word, said = span.add(line)
+        if word and len(drafts) < _NAMED_ERRORS:
+            name = text_of(said, 110).lstrip(" .,:;|-]") or word
+            drafts.append(Draft(name=name, kind=word, start=start, start_row=row, end_row=row, parent=owner))
+    if span is not None:
+        span.finish()
+    return Scanned(drafts=drafts)

@@ -1,0 +1,224 @@
+"""SQL: what statements create, with the columns of tables; rows of data are counted, not listed."""
+
+import re
+from collections.abc import Iterator
+
+from tools.filemap.language import Draft
+from tools.filemap.scanners.lines import text_of
+from tools.filemap.scanners.result import Scanned
+from tools.filemap.watch import Watch
+
+_PART = rb"(?:\[[^\]\n]*\]|\"[^\"\n]*\"|`[^`\n]*`|[\w$#@]+)"
+_NAME = rb"(?:" + _PART + rb"\s*\.\s*)*" + _PART
+_STATEMENT = (
+    rb"^[ \t]*(?:"
+    rb"(?P<create>CREATE|create|Create)\b(?:\s+(?:OR\s+(?:REPLACE|ALTER)|TEMP(?:ORARY)?|GLOBAL|LOCAL|UNLOGGED|UNIQUE|"
+    rb"CLUSTERED|NONCLUSTERED|MATERIALIZED|RECURSIVE|FOREIGN|EVENT(?=\s+TRIGGER)|CONSTRAINT|EDITIONABLE|NONEDITIONABLE|"
+    rb"PUBLIC|FULLTEXT|SPATIAL|BITMAP|EXTERNAL|VIRTUAL|DEFINER\s*=\s*\S+|SQL\s+SECURITY\s+\w+|ALGORITHM\s*=\s*\w+|"
+    rb"TRUSTED|PROCEDURAL|FORCE))*"
+    rb"\s+(?P<kind>TABLE|VIEW|FUNCTION|PROCEDURE|PROC|TRIGGER|INDEX|TYPE|SEQUENCE|SCHEMA|DATABASE|EXTENSION|POLICY|"
+    rb"DOMAIN|ROLE|USER|PACKAGE(?:\s+BODY)?|RULE|AGGREGATE|OPERATOR|EVENT|SYNONYM|LANGUAGE|PUBLICATION|SUBSCRIPTION|"
+    rb"SERVER|COLLATION|CAST|MACRO|STAGE|STREAM|TASK|LOGIN|KEYSPACE)\b"
+    rb"(?:\s+(?:IF\s+NOT\s+EXISTS|CONCURRENTLY|BODY))*\s*(?P<name>" + _NAME + rb")?"
+    rb"|(?P<insert>INSERT\s+(?:OR\s+\w+\s+|IGNORE\s+)?INTO|COPY|REPLACE\s+INTO)\s+(?P<into>" + _NAME + rb")"
+    rb"|(?P<stop>GO|/)[ \t]*\r?$"
+    rb")"
+)
+_TOKEN = re.compile(
+    _STATEMENT + rb"|--[^\n]*|/\*(?:.|\n)*?\*/|'(?:[^'\\]|''|\\.)*'|(?P<dollar>\$[A-Za-z_]*\$)|(?P<end>;)"
+    rb"|\b(?P<word>BEGIN|CASE|END)\b(?P<after>[ \t]+(?:IF|LOOP|WHILE|REPEAT|CASE|TRAN\w*|WORK|CONVERSATION))?",
+    re.M | re.I,
+)
+_ROUTINES = frozenset({"function", "procedure", "trigger", "package", "package body", "event", "type"})
+_KINDS = {"proc": "procedure", "materialized view": "view"}
+_NO_COLUMN = re.compile(
+    rb"(?:CONSTRAINT|PRIMARY|FOREIGN|UNIQUE|KEY|INDEX|CHECK|LIKE|EXCLUDE|FULLTEXT|SPATIAL|PERIOD|INHERITS|ON|AND|OR)\b",
+    re.I,
+)
+_COLUMN = re.compile(rb"\s*(\[[^\]\n]*\]|\"[^\"\n]*\"|`[^`\n]*`|[A-Za-z_]\w*)\s+([A-Za-z][^\n]*)")
+_TYPE_END = re.compile(
+    r"\s+(?:NOT\s+NULL|NULL|DEFAULT|PRIMARY|REFERENCES|UNIQUE|CHECK|CONSTRAINT|COLLATE|COMMENT|GENERATED|AUTO_INCREMENT"
+    r"|ENCODE|IDENTITY|ON)\b.*|\s*(?:--|/\*).*",
+    re.I | re.S,
+)
+_MAX_TABLE = 200_000
+_CHECK_EVERY = 512
+
+
+class _State:
+    def __init__(self, source: bytes) -> None:
+        self.source = source
+        self.drafts: list[Draft] = []
+        self.current = -1
+        self.is_routine = False
+        self.depth = 0
+        self.row = self.counted = 0
+        self.data: dict[str, Draft] = {}
+
+    def row_of(self, at: int) -> int:
+        self.row += self.source.count(b"\n", self.counted, at)
+        self.counted = at
+        return self.row
+
+    def finish(self, at: int) -> None:
+        if self.current >= 0:
+            draft = self.drafts[self.current]
+            draft.end_row = max(draft.start_row, self.row_of(at))
+            if draft.kind in ("table", "type"):
+                _columns(self, draft, at)
+        self.current, self.depth = -1, 0
+
+
+def scan(source: bytes, watch: Watch) -> Scanned:
+    state = _State(source)
+    at = 0
+    for number, match in enumerate(_tokens(source)):
+        if number % _CHECK_EVERY == 0:
+            watch.check()
+        _token(state, match)
+        at = match.end()
+    if state.current >= 0:
+        state.finish(max(at, len(source.rstrip()) if len(source) < 1_000_000 else at))
+    return Scanned(drafts=state.drafts)
+
+
+def _tokens(source: bytes) -> Iterator[re.Match[bytes]]:
+    at = 0
+    search = _TOKEN.search
+    while True:
+        match = search(source, at)
+        if match is None:
+            return
+        yield match
+        at = match.end() or at + 1
+        tag = match["dollar"]
+        if tag:
+            end = source.find(tag, at)
+            at = end + len(tag) if end >= 0 else at
+        elif match["insert"] and match["insert"][:4].upper() == b"COPY":
+            at = _after_copy(source, at)
+
+
+def _after_copy(source: bytes, at: int) -> int:
+    r"""`COPY … FROM stdin;` is followed by rows up to a line `\.`"""
+    line_end = source.find(b"\n", at)
+    if line_end < 0 or b"stdin" not in source[at:line_end].lower():
+        return at
+    end = source.find(b"\n\\.", line_end)
+    return end + 3 if end >= 0 else at
+
+
+def _token(state: _State, match: re.Match[bytes]) -> None:
+    group = match.lastgroup
+    if match["kind"]:
+        _create(state, match)
+    elif match["into"]:
+        if not state.is_routine or state.current < 0:
+            _data(state, match)
+    elif match["stop"]:
+        state.finish(match.start() - 1)
+    elif group == "end":
+        if state.current >= 0 and state.depth <= 0:
+            state.finish(match.start())
+    elif match["word"] and state.current >= 0 and state.is_routine:
+        word, after = match["word"].upper(), (match["after"] or b"").strip().upper()
+        if word == b"END":
+            state.depth -= after in (b"", b"CASE")
+        elif word == b"CASE" or not after.startswith((b"TRAN", b"WORK", b"CONV")):
+            state.depth += 1
+
+
+def _create(state: _State, match: re.Match[bytes]) -> None:
+    if state.current >= 0 and state.is_routine and state.depth > 0 and match[0][:1] in b" \t":
+        return
+    source = state.source
+    begin = match.start("create")
+    if state.current >= 0:
+        last = len(source[max(0, begin - 4000) : begin].rstrip())
+        state.finish(begin - min(begin, 4000) + last)
+    kind = " ".join(match["kind"].decode("ascii", "replace").lower().split())
+    kind = _KINDS.get(kind, kind)
+    name = _plain(match["name"]) if match["name"] else ""
+    if kind == "index" and name.upper() == "ON":
+        name = ""
+    line_end = source.find(b"\n", match.end())
+    head = source[begin : line_end if line_end >= 0 else len(source)]
+    row = state.row_of(begin)
+    state.current = len(state.drafts)
+    state.is_routine = kind in _ROUTINES
+    state.depth = 1 if kind.startswith("package") else 0
+    signature = text_of(head, 140).split(" AS $")[0].rstrip(" (;{")
+    state.drafts.append(
+        Draft(name=name or kind, kind=kind, start=begin, start_row=row, end_row=row, signature=signature)
+    )
+
+
+def _data(state: _State, match: re.Match[bytes]) -> None:
+    """The rows that a dump puts into a table are one symbol."""
+    name = _plain(match["into"])
+    row = state.row_of(match.start())
+    known = state.data.get(name)
+    if known is None or state.drafts[-1] is not known:
+        known = Draft(name=name, kind="data", start=match.start(), start_row=row, end_row=row)
+        state.data[name] = known
+        state.drafts.append(known)
+    state.finish(match.start())
+    state.current = len(state.drafts) - 1
+    state.is_routine = False
+    known.node_type = str(int(known.node_type or 0) + 1)
+    known.signature = f"{known.node_type} statements" if known.node_type != "1" else ""
+
+
+def _plain(name: bytes) -> str:
+    text = text_of(name, 120)
+    return ".".join(part.strip().strip('[]"`') for part in text.split("."))
+
+
+def _columns(state: _State, draft: Draft, end: int) -> None:
+    source = state.source
+    opened = source.find(b"(", draft.start, min(end, draft.start + 2000))
+    if opened < 0 or end - opened > _MAX_TABLE:
+        return
+    body = source[opened + 1 : end]
+    row = draft.start_row + source.count(b"\n", draft.start, opened)
+    parent = state.current
+    at = 0
+    for part in _parts(body):
+        column = _COLUMN.match(part)
+        if column is not None and not _NO_COLUMN.match(column[1]):
+            name_at = at + column.start(1)
+            start_row = row + body.count(b"\n", 0, name_at)
+            kind = _TYPE_END.sub("", text_of(column[2], 80)).rstrip(" ,;")
+            state.drafts.append(
+                Draft(
+                    name=_plain(column[1]),
+                    kind="column",
+                    start=opened + 1 + name_at,
+                    start_row=start_row,
+                    end_row=start_row,
+                    parent=parent,
+                    signature=kind,
+                )
+            )
+        at += len(part) + 1
+
+
+_CUT = re.compile(rb"[(),]|'(?:[^']|'')*'|--[^\n]*|/\*(?:.|\n)*?\*/")
+
+
+def _parts(body: bytes) -> list[bytes]:
+    """Between the commas that stand in no brackets, up to the bracket that ends the list."""
+    parts, depth, at = [], 0, 0
+    for match in _CUT.finditer(body):
+        mark = match[0]
+        if mark == b"(":
+            depth += 1
+        elif mark == b")":
+            depth -= 1
+            if depth < 0:
+                parts.append(body[at : match.start()])
+                return parts
+        elif mark == b"," and depth == 0:
+            parts.append(body[at : match.start()])
+            at = match.end()
+    return [*parts, body[at:]]

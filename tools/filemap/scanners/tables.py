@@ -1,0 +1,104 @@
+"""CSV and TSV: how many rows, and what the columns hold."""
+
+import csv
+import re
+
+from tools.filemap.language import Draft
+from tools.filemap.scanners.lines import Lines
+from tools.filemap.scanners.result import Scanned
+from tools.filemap.watch import Watch
+
+_SAMPLED_ROWS = 200
+_MAX_COLUMNS = 500
+_NUMBER = re.compile(r"[-+]?\d{1,18}$")
+_DECIMAL = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?$")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d.*)?$|\d\d?[/.]\d\d?[/.]\d{2,4}$")
+
+
+def _csv_type(values: list[str]) -> str:
+    """One word for what a column holds, from a sample."""
+    present = [value.strip() for value in values if value.strip()]
+    if not present:
+        return "empty"
+    if all(_NUMBER.match(value) for value in present):
+        return "integer"
+    if all(_DECIMAL.match(value) for value in present):
+        return "number"
+    if all(_DATE.match(value) for value in present):
+        return "date"
+    if all(value.lower() in ("true", "false", "yes", "no") for value in present):
+        return "boolean"
+    return "text"
+
+
+def _scan_table(source: bytes, watch: Watch, delimiter: str) -> Scanned:
+    head = source[: 256 * 1024]
+    if len(source) > len(head):
+        head = head[: head.rfind(b"\n") + 1] or head
+    text = head.decode("utf-8", "replace").replace("\0", "")
+    if delimiter == ",":
+        first = text.split("\n", 1)[0]
+        delimiter = max((",", ";", "\t", "|"), key=first.count)
+    rows: list[list[str]] = []
+    try:
+        for record in csv.reader(text.splitlines(keepends=True), delimiter=delimiter):
+            if record:
+                rows.append(record[:_MAX_COLUMNS])
+            if len(rows) > _SAMPLED_ROWS:
+                break
+    except csv.Error:
+        rows = [line.split(delimiter)[:_MAX_COLUMNS] for line in text.splitlines()[:_SAMPLED_ROWS]]
+    if not rows:
+        return Scanned(drafts=[])
+    count = _records(source, watch)
+    head_row, has_header = rows[0], _has_header(rows)
+    sample = rows[1:] if has_header else rows
+    table = Draft(
+        name=f"{count - has_header:,} rows × {len(head_row)} columns",
+        kind="table",
+        start=0,
+        start_row=0,
+        end_row=max(0, source.count(b"\n") - source.endswith(b"\n")),
+        signature=f"delimiter {delimiter!r}" + ("" if has_header else ", no header"),
+    )
+    drafts = [table]
+    for number, name in enumerate(head_row):
+        values = [row[number] for row in sample if number < len(row)]
+        example = next((value.strip() for value in values if value.strip()), "")
+        shown = " ".join(name.split())[:100] if has_header and name.strip() else f"column {number + 1}"
+        said = _csv_type(values) + (f", such as {example[:40]}" if example else "")
+        drafts.append(
+            Draft(
+                name=shown, kind="column", start=number + 1, start_row=0, end_row=0, parent=0, signature=said
+            )
+        )
+    return Scanned(drafts=drafts)
+
+
+def _has_header(rows: list[list[str]]) -> bool:
+    """A first row without numbers, over rows that have some or that differ from it."""
+    first = rows[0]
+    if any(_DECIMAL.match(cell.strip()) for cell in first):
+        return False
+    return len(set(first)) == len(first) and any(cell.strip() for cell in first)
+
+
+def _records(source: bytes, watch: Watch) -> int:
+    """Lines that are not inside quotes."""
+    if b'"' not in source:
+        return sum(1 for _, _, line in Lines(source, watch) if line.strip())
+    count, is_open = 0, False
+    for _, _, line in Lines(source, watch):
+        if not is_open and line.strip():
+            count += 1
+        if line.count(b'"') % 2:
+            is_open = not is_open
+    return count
+
+
+def scan_csv(source: bytes, watch: Watch) -> Scanned:
+    return _scan_table(source, watch, ",")
+
+
+def scan_tsv(source: bytes, watch: Watch) -> Scanned:
+    return _scan_table(source, watch, "\t")

@@ -1,0 +1,98 @@
+"""XML: elements of the outer levels with what identifies them; many of one kind in a row are counted."""
+
+import re
+
+from tools.filemap.language import Draft
+from tools.filemap.scanners.lines import text_of
+from tools.filemap.scanners.result import Scanned
+from tools.filemap.watch import Watch
+
+_TAG = re.compile(
+    rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<!DOCTYPE(?:[^>\[]|\[.*?\]\s*)*>"
+    rb"|</(?P<close>[^\s>]*)\s*>|<(?P<open>[A-Za-z_][^\s/>]*)(?P<attributes>(?:[^>\"']|\"[^\"]*\"|'[^']*')*)>",
+    re.S | re.I,
+)
+_NAMING = re.compile(
+    rb"(?:^|\s)(?:[\w.-]+:)?(id|name|key|class|Include|type|href|ref|match|value)\s*=\s*[\"']([^\"']*)", re.I
+)
+_CHECK_EVERY = 1024
+_DEPTH, _LARGE_DEPTH = 12, 4
+_LARGE = 128 * 1024
+_ALIKE = 3
+"""So many neighbours without a name of their own are listed; the others only counted."""
+_MAX_SYMBOLS = 20_000
+
+
+class _State:
+    def __init__(self, source: bytes, depth: int) -> None:
+        self.source, self.depth = source, depth
+        self.drafts: list[Draft] = []
+        self.open: list[tuple[bytes, int]] = []
+        self.row = self.counted = 0
+        self.alike: dict[tuple[int, bytes], list[int]] = {}
+        """Unnamed children by parent and tag: how many, and the last one listed."""
+
+    def row_of(self, at: int) -> int:
+        self.row += self.source.count(b"\n", self.counted, at)
+        self.counted = at
+        return self.row
+
+    def begin(self, match: re.Match[bytes]) -> None:
+        tag, attributes = match["open"], match["attributes"]
+        row = self.row_of(match.start())
+        index = self._listed(tag, attributes, match.start(), row)
+        if index >= 0:
+            self.drafts[index].end_row = self.row_of(match.end())
+        if not attributes.endswith(b"/"):
+            self.open.append((tag, index))
+
+    def _listed(self, tag: bytes, attributes: bytes, start: int, row: int) -> int:
+        """Index of the new symbol; -1 when it is too deep or only counted."""
+        parent = self.open[-1][1] if self.open else -1
+        if len(self.open) >= self.depth or (self.open and parent < 0) or len(self.drafts) >= _MAX_SYMBOLS:
+            return -1
+        naming = _NAMING.search(attributes) if attributes else None
+        name = text_of(naming[2], 80) if naming is not None else ""
+        seen = self.alike.setdefault((parent, tag), [0, -1])
+        seen[0] += 1
+        if seen[0] > (_ALIKE if not name else 10 * _ALIKE):
+            last = self.drafts[seen[1]]
+            last.doc = f"and {seen[0] - (_ALIKE if not name else 10 * _ALIKE):,} more {text_of(tag, 60)}"
+            return -1
+        seen[1] = len(self.drafts)
+        shown = text_of(tag, 80)
+        self.drafts.append(
+            Draft(
+                name=f"{shown} {name}" if name else shown,
+                kind="element",
+                start=start,
+                start_row=row,
+                end_row=row,
+                parent=parent,
+            )
+        )
+        return seen[1]
+
+    def end(self, tag: bytes, at: int) -> None:
+        """Closes the nearest element of that tag; what was left open inside ends with it."""
+        if not any(name == tag for name, _ in self.open[-50:]):
+            return
+        row = self.row_of(at)
+        while self.open:
+            name, index = self.open.pop()
+            if index >= 0:
+                self.drafts[index].end_row = row
+            if name == tag:
+                return
+
+
+def scan(source: bytes, watch: Watch) -> Scanned:
+    state = _State(source, _LARGE_DEPTH if len(source) > _LARGE else _DEPTH)
+    for number, match in enumerate(_TAG.finditer(source)):
+        if number % _CHECK_EVERY == 0:
+            watch.check()
+        if match["open"]:
+            state.begin(match)
+        elif match["close"] is not None:
+            state.end(match["close"], match.end())
+    return Scanned(drafts=state.drafts)

@@ -1,0 +1,160 @@
+"""YAML: keys by indentation, lists with the number of their items. (The grammar loses its way after 32,768 lines.)"""
+
+import re
+
+from tools.filemap.language import Draft
+from tools.filemap.scanners.lines import Blocks, text_of
+from tools.filemap.scanners.result import Scanned
+from tools.filemap.watch import Watch
+
+_KEY = (
+    rb"(?:\"(?P<double>(?:[^\"\\\n]|\\.)*)\"|'(?P<single>(?:[^'\n]|'')*)'"
+    rb"|(?P<plain>[^\s#\-\[\]{},&*!|>%@`\"'?:\n](?:[^:#\n]|:(?=[^\s])|(?<=\S)#)*?|[-?:](?=\S)(?:[^:#\n]|:(?=\S))*?"
+    rb"|<<|\*[^\s:]+))"
+)
+_LARGE = 1024 * 1024
+_MAX_INDENT = 64
+_MAX_LARGE_INDENT = 6
+"""In large files only the outer keys are symbols."""
+
+
+def _line(max_indent: int) -> re.Pattern[bytes]:
+    indent = rb"^(?P<indent> {0," + str(max_indent).encode() + rb"})"
+    key = _KEY + rb"[ \t]*:(?=[ \t\r\n]|$)[ \t]*(?P<value>[^\n]*)"
+    item = rb"(?P<item>(?=\S)[^#\n][^\n]*)"
+    document = rb"(?P<document>(?<![ ])---(?=\s|$))"
+    return re.compile(
+        indent + rb"(?:" + document + rb"|(?P<dashes>(?:- +)*)(?:" + key + rb"|" + item + rb"))", re.M
+    )
+
+
+_SMALL_LINE, _LARGE_LINE = _line(_MAX_INDENT), _line(_MAX_LARGE_INDENT)
+
+
+class _Open:
+    __slots__ = ("column", "index", "items")
+
+    def __init__(self, column: int, index: int) -> None:
+        self.column, self.index, self.items = column, index, 0
+
+
+class _State:
+    def __init__(self, source: bytes) -> None:
+        self.source = source
+        self.drafts: list[Draft] = []
+        self.open: list[_Open] = []
+        self.block_column = -1
+        """Column of the key whose text block goes on; deeper lines are its text."""
+        self.names: dict[bytes, str] = {}
+
+    def close(self, column: int, row: int, at: int) -> None:
+        """Ends what is not left of `column`; blank lines and comments before `at` belong to nobody."""
+        if not self.open or self.open[-1].column < column:
+            return
+        end = row - 1
+        while at > 0:
+            begin = self.source.rfind(b"\n", 0, at - 1) + 1
+            line = self.source[begin : min(at, begin + 400)].strip()
+            if line and not line.startswith(b"#"):
+                break
+            end, at = end - 1, begin
+        while self.open and self.open[-1].column >= column:
+            done = self.open.pop()
+            draft = self.drafts[done.index]
+            draft.end_row = max(draft.start_row, end)
+            if done.items:
+                draft.signature = f"list of {done.items:,}"
+
+
+_TEXT_MARKS = frozenset({b"|", b">", b"|-", b">-", b"|+", b">+"})
+
+
+def scan(source: bytes, watch: Watch) -> Scanned:
+    state = _State(source)
+    pattern = _LARGE_LINE if len(source) > _LARGE else _SMALL_LINE
+    row = 0
+    for first, begin, block in Blocks(source, watch):
+        row, counted = first, 0
+        for match in pattern.finditer(block):
+            row += block.count(b"\n", counted, match.start())
+            counted = match.start()
+            _take(state, match, row, begin + counted)
+    total = source.count(b"\n") + (bool(source) and not source.endswith(b"\n"))
+    state.close(-1, total, len(source))
+    return Scanned(drafts=state.drafts)
+
+
+def _take(state: _State, match: re.Match[bytes], row: int, at: int) -> None:
+    indent = len(match["indent"])
+    if state.block_column >= 0:
+        if indent > state.block_column:
+            return
+        state.block_column = -1
+    if match["document"]:
+        state.close(-1, row, at)
+        return
+    item, dashes = match["item"], match["dashes"]
+    if item is not None:
+        if dashes or item.rstrip() == b"-":
+            _item(state, indent, row, at)
+            if item.strip() in _TEXT_MARKS:
+                state.block_column = indent
+        elif item.startswith(b"..."):
+            state.close(-1, row, at)
+        return
+    column = indent + len(dashes)
+    if dashes:
+        _item(state, indent, row, at)
+    else:
+        state.close(column, row, at)
+    value = match["value"].strip()
+    state.open.append(_Open(column, len(state.drafts)))
+    state.drafts.append(_draft(state, match, value, row, at))
+    if value[:1] in b"|>" and value:
+        state.block_column = column
+
+
+def _item(state: _State, indent: int, row: int, at: int) -> None:
+    """A dash: keys of the item before end; the key that holds the list may stand in the same column."""
+    state.close(indent + 1, row, at)
+    if state.open:
+        state.open[-1].items += 1
+
+
+def _draft(state: _State, match: re.Match[bytes], value: bytes, row: int, at: int) -> Draft:
+    raw = match["plain"]
+    if raw is not None:
+        name = state.names.get(raw)
+        if name is None:
+            name = state.names[raw] = text_of(raw, 120)
+    else:
+        name = text_of(match["double"] or match["single"] or b"", 120) or '""'
+    return Draft(
+        name=name,
+        kind="key",
+        start=at,
+        start_row=row,
+        end_row=row,
+        parent=state.open[-2].index if len(state.open) > 1 else -1,
+        signature=_kind_of(value) if value else "",
+    )
+
+
+def _kind_of(value: bytes) -> str:
+    first = value[:1]
+    if first in b"|>":
+        return "text"
+    if first == b"[":
+        return f"list of {value.count(b',') + 1}" if value.endswith(b"]") and len(value) > 2 else "list"
+    if first == b"{":
+        return "map"
+    if first in b"&*!#":
+        return text_of(value, 40) if first != b"#" else ""
+    if value in (b"true", b"false", b"yes", b"no", b"on", b"off"):
+        return "boolean"
+    if first in b"0123456789-+." and _NUMBER.match(value):
+        return "number"
+    return "null" if value in (b"null", b"~") else "string"
+
+
+_NUMBER = re.compile(rb"[-+]?(?:\d[\d_]*(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+|0[xo][\da-fA-F]+)(?:\s+#.*)?$")

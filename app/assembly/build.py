@@ -7,20 +7,16 @@ from typing import Any
 
 import msgspec
 
+from app.assembly.applying import compaction_options, session_options, shell_settings
 from app.assembly.options import Options, UsageError
-from app.compaction.budget import Limits
 from app.engine.choice import ModelChoice
-from app.engine.compactor import CompactionOptions
 from app.engine.jobs_tool import jobs_tool
 from app.engine.places import Places
 from app.engine.prompting import PromptChoice, PromptSource
-from app.engine.retry import RetryPolicy
 from app.engine.session import Parts, Session
 from app.engine.toolbox import Toolbox, ToolChoice
-from app.engine.turns import SessionOptions
 from app.providers.catalogue import Catalogue
 from app.providers.classify import classify
-from app.providers.contract import StreamOptions
 from app.providers.credentials import Credentials
 from app.providers.offline.guide import offline_model
 from app.providers.registry import Registry
@@ -32,7 +28,6 @@ from app.resources.trust import Decision, decide
 from app.sessions.log import SessionLog
 from app.values.models import Model, ThinkingLevel, thinking_level
 from tools.registry import builtin_tools
-from tools.shell import ShellSettings
 from tools.workspace import ReadSettings, Workspace
 
 
@@ -85,10 +80,10 @@ def assemble(
             toolbox=toolbox,
             sections=prompt,
             classify=classify,
-            options=_session_options(settings),
+            options=session_options(settings),
         )
     )
-    session.compactor.options = _compaction(settings)
+    session.compactor.options = compaction_options(settings)
     session.queues.steering_mode = settings.interaction.steering_mode
     session.queues.follow_up_mode = settings.interaction.follow_up_mode
     if not options.no_builtin_tools:
@@ -125,9 +120,7 @@ def assemble(
 def _settings(options: Options, paths: Paths, can_ask: bool) -> tuple[LoadedSettings, Decision]:
     own = load_settings(paths, is_trusted=False)
     flag = True if options.approve else False if options.no_approve else None
-    trust = decide(
-        paths, flag=flag, default=own.settings.interaction.default_project_trust, can_ask=can_ask
-    )
+    trust = decide(paths, flag=flag, default=own.settings.interaction.default_project_trust, can_ask=can_ask)
     return (load_settings(paths, is_trusted=True), trust) if trust.is_trusted else (own, trust)
 
 
@@ -199,20 +192,8 @@ def _workspace(paths: Paths, settings: Settings, log: SessionLog) -> Workspace:
     return Workspace(
         paths.cwd,
         artifacts_folder=folder,
-        shell=_shell(settings),
+        shell=shell_settings(settings),
         read=ReadSettings(resizes_images=settings.images.auto_resize),
-    )
-
-
-def _shell(settings: Settings) -> ShellSettings:
-    bash = settings.bash
-    return ShellSettings(
-        path=settings.shell.shell_path,
-        prefix=settings.shell.shell_command_prefix or "",
-        is_persistent=bash.persistent_shell,
-        is_intercepting=bash.interceptor.enabled,
-        default_timeout=bash.default_timeout_seconds or None,
-        background_after_seconds=bash.auto_background.threshold_ms / 1000 or None,
     )
 
 
@@ -247,43 +228,6 @@ def _text_or_file(given: str | None) -> str | None:
         return path.read_text(encoding="utf-8") if path.is_file() else given
     except (OSError, ValueError):
         return given
-
-
-def _session_options(settings: Settings) -> SessionOptions:
-    network, retry = settings.network, settings.retry
-    return SessionOptions(
-        interrupt_mode=settings.interaction.interrupt_mode,
-        retry=RetryPolicy(
-            is_enabled=retry.enabled,
-            max_attempts=retry.max_retries,
-            base_delay_ms=retry.base_delay_ms,
-            max_delay_ms=retry.max_agent_delay_ms,
-            jitter=0.1,
-        ),
-        background_delivery="steer" if settings.background.result_delivery == "steer" else "follow_up",
-        stream=StreamOptions(
-            proxy=network.http_proxy,
-            first_event_seconds=network.first_event_timeout_ms / 1000,
-            idle_seconds=network.http_idle_timeout_ms / 1000,
-            is_long_cache=settings.model.cache_retention == "long",
-            thinking_budgets=msgspec.to_builtins(settings.model.thinking_budgets),
-        ),
-    )
-
-
-def _compaction(settings: Settings) -> CompactionOptions:
-    chosen = settings.compaction
-    limits = Limits(reserve_tokens=chosen.reserve_tokens, keep_recent_tokens=chosen.keep_recent_tokens)
-    by_model = {
-        key: Limits(
-            reserve_tokens=limits.reserve_tokens if own.reserve_tokens is None else own.reserve_tokens,
-            keep_recent_tokens=limits.keep_recent_tokens
-            if own.keep_recent_tokens is None
-            else own.keep_recent_tokens,
-        )
-        for key, own in chosen.model_overrides.items()
-    }
-    return CompactionOptions(mode=chosen.mode, limits=limits, by_model=by_model)
 
 
 def _restore(session: Session, options: Options) -> None:

@@ -19,13 +19,14 @@ from textual.binding import Binding, BindingType
 from app.assembly.build import Assembled
 from app.assembly.extending import Extended
 from app.engine.session import Session
-from app.tui import bars, look
+from app.tui import bars, look, looking
 from app.tui.choosing import Choosing
 from app.tui.completing import popup_for
 from app.tui.drafts import Drafts
 from app.tui.opening import Opening, warm_up
 from app.tui.presenter import Presenter
 from app.tui.sending import Sending
+from app.tui.settings_page import change_setting
 from app.tui.slash import EXPECTED
 from app.tui.tree import SessionTree
 from app.tui.waiting import Waiting
@@ -44,6 +45,9 @@ from app.values.events import (
     ToolExecutionStart,
 )
 from widgets.editor.prompt import PromptEditor
+from widgets.screens.jobs import JobsScreen
+from widgets.screens.picker import PickerScreen
+from widgets.screens.settings import SettingsScreen
 from widgets.screens.tree import TreeScreen
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
@@ -319,6 +323,35 @@ class BayouApp(App[int]):
         fallback = self.assembled.prompt.paths.cache_dir / "clipboard.txt"
         copied = await asyncio.to_thread(clipboard.copy, text, write, fallback=fallback)
         self.notify(f"{copied.words}: {what}", markup=False)
+
+    @on(SettingsScreen.Changed)
+    def _setting_changed(self, message: SettingsScreen.Changed) -> None:
+        change_setting(self, message)
+        self.refresh_bars()
+
+    @on(PickerScreen.ActionRequested)
+    def _picker_action(self, message: PickerScreen.ActionRequested) -> None:
+        if isinstance(message.screen, JobsScreen) and message.row is not None:
+            looking.act_on_job(self, message.action, message.row.id, message.screen)
+
+    @on(PromptEditor.HistoryRequested)
+    def _history_requested(self, message: PromptEditor.HistoryRequested) -> None:
+        self.spawn(looking.search_history(self, message.entries))
+
+    @on(PromptEditor.ExternalEditorRequested)
+    async def _edit_elsewhere(self, message: PromptEditor.ExternalEditorRequested) -> None:
+        text = await looking.edit_elsewhere(self, message.text)
+        if text is not None:
+            self.editor.set_text(text.rstrip("\n"))
+
+    @on(Transcript.FullScreenRequested)
+    def _full_screen(self, message: Transcript.FullScreenRequested) -> None:
+        self.spawn(looking.show_block(self, message.text))
+
+    @on(Transcript.BranchRequested)
+    def _branch_requested(self, message: Transcript.BranchRequested) -> None:
+        if message.block_id in self.session.log:
+            self.spawn(self.chosen(self.session_tree.go_to(message.block_id)))
 
     @on(Transcript.SymbolChosen)
     def _symbol_chosen(self, message: Transcript.SymbolChosen) -> None:

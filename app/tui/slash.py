@@ -16,6 +16,8 @@ from app.engine.summariser import SummaryFailed
 from app.providers.select import ModelNotFound, select_model
 from app.sessions.errors import SessionError
 from app.tui.login import login, logout
+from app.tui.looking import show_jobs
+from app.tui.settings_page import show_settings
 from app.tui.trusting import ask_trust
 from app.values.models import THINKING_LEVELS, thinking_level
 from widgets.transcript.blocks import NoteKind
@@ -159,9 +161,11 @@ async def _reload(app: "BayouApp", argument: str) -> None:
 
 
 async def _jobs(app: "BayouApp", argument: str) -> None:
-    jobs = app.session.jobs.all()
-    lines = [f"{job.id}  {job.state}  {job.seconds:.0f}s  {job.title}" for job in jobs]
-    app.presenter.note("\n".join(lines) or "No background jobs.")
+    await show_jobs(app)
+
+
+async def _settings(app: "BayouApp", argument: str) -> None:
+    await show_settings(app)
 
 
 async def _kill(app: "BayouApp", argument: str) -> None:
@@ -217,6 +221,7 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand(name="kill", hint="job", help="end a background job", run=_kill),
     SlashCommand(name="copy", help="copy the last answer", run=_copy),
     SlashCommand(name="export", hint="[file]", help="write the session as HTML, .md or .jsonl", run=_export),
+    SlashCommand(name="settings", help="all settings, changed in place", run=_settings),
     SlashCommand(name="theme", hint="[name]", help="choose a theme", run=_theme),
     SlashCommand(name="trust", help="whether this folder's own parts are used", run=_trust),
     SlashCommand(name="login", hint="[provider]", help="connect a provider: key or account", run=_login),

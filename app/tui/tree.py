@@ -32,9 +32,8 @@ from app.values.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from widgets.lists.rows import ListRow
 from widgets.lists.tree import EntryKind, TreeEntry
-from widgets.screens.dialogs import QuestionScreen
+from widgets.screens.pages import compare_screen
 from widgets.screens.preview import PreviewText, preview_of
 from widgets.screens.tree import TreeChoice, TreeScreen
 
@@ -93,7 +92,7 @@ class SessionTree:
         session, entry_id = self._app.session, choice.entry_id
         match choice.action:
             case "go":
-                await self._go_to(entry_id)
+                await self.go_to(entry_id)
             case "fork":
                 data = await fork_session(session, EntryParams(entry_id=entry_id))
                 self._app.editor.set_text(data.get("text") or "")
@@ -103,7 +102,7 @@ class SessionTree:
             case "merge":
                 await self._summarised(session.merge(entry_id))
 
-    async def _go_to(self, entry_id: str) -> None:
+    async def go_to(self, entry_id: str) -> None:
         session = self._app.session
         how: str | None = WITHOUT
         if entry_id != session.log.leaf_id and not self._app.assembled.settings.branch_summary.skip_prompt:
@@ -132,12 +131,11 @@ class SessionTree:
         """Two branches, from where they part: what was said, and which files each changed."""
         log = self._app.session.log
         ancestor = log.common_ancestor(one, other)
-        parts = [
-            f"{name}\n{_story(_after(log.path_to(leaf), ancestor))}"
+        sides = [
+            preview_of(name, _story(_after(log.path_to(leaf), ancestor)))
             for name, leaf in (("this branch", one), ("that branch", other))
         ]
-        close = ListRow(id="close", title="Close")
-        await self._app.choosing.ask(QuestionScreen("Two branches", "\n\n".join(parts), (close,)))
+        await self._app.choosing.ask(compare_screen("Two branches", sides[0], sides[1]))
 
 
 def _after(path: list[Entry], ancestor_id: str | None) -> list[Entry]:

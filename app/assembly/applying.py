@@ -1,0 +1,72 @@
+"""Settings as what the session's parts take."""
+
+import msgspec
+
+from app.compaction.budget import Limits
+from app.engine.compactor import CompactionOptions
+from app.engine.retry import RetryPolicy
+from app.engine.session import Session
+from app.engine.turns import SessionOptions
+from app.providers.contract import StreamOptions
+from app.resources.settings import Settings
+from tools.shell import ShellSettings
+
+
+def session_options(settings: Settings) -> SessionOptions:
+    network, retry = settings.network, settings.retry
+    return SessionOptions(
+        interrupt_mode=settings.interaction.interrupt_mode,
+        retry=RetryPolicy(
+            is_enabled=retry.enabled,
+            max_attempts=retry.max_retries,
+            base_delay_ms=retry.base_delay_ms,
+            max_delay_ms=retry.max_agent_delay_ms,
+            jitter=0.1,
+        ),
+        background_delivery="steer" if settings.background.result_delivery == "steer" else "follow_up",
+        stream=StreamOptions(
+            proxy=network.http_proxy,
+            first_event_seconds=network.first_event_timeout_ms / 1000,
+            idle_seconds=network.http_idle_timeout_ms / 1000,
+            is_long_cache=settings.model.cache_retention == "long",
+            thinking_budgets=msgspec.to_builtins(settings.model.thinking_budgets),
+        ),
+    )
+
+
+def compaction_options(settings: Settings) -> CompactionOptions:
+    chosen = settings.compaction
+    limits = Limits(reserve_tokens=chosen.reserve_tokens, keep_recent_tokens=chosen.keep_recent_tokens)
+    by_model = {
+        key: Limits(
+            reserve_tokens=limits.reserve_tokens if own.reserve_tokens is None else own.reserve_tokens,
+            keep_recent_tokens=limits.keep_recent_tokens
+            if own.keep_recent_tokens is None
+            else own.keep_recent_tokens,
+        )
+        for key, own in chosen.model_overrides.items()
+    }
+    return CompactionOptions(mode=chosen.mode, limits=limits, by_model=by_model)
+
+
+def shell_settings(settings: Settings) -> ShellSettings:
+    bash = settings.bash
+    return ShellSettings(
+        path=settings.shell.shell_path,
+        prefix=settings.shell.shell_command_prefix or "",
+        is_persistent=bash.persistent_shell,
+        is_intercepting=bash.interceptor.enabled,
+        default_timeout=bash.default_timeout_seconds or None,
+        background_after_seconds=bash.auto_background.threshold_ms / 1000 or None,
+    )
+
+
+def put_in_force(session: Session, settings: Settings) -> None:
+    """Changed settings count from the next moment they matter."""
+    fresh = session_options(settings)
+    for field in msgspec.structs.fields(SessionOptions):
+        setattr(session.options, field.name, getattr(fresh, field.name))
+    session.compactor.options = compaction_options(settings)
+    session.queues.steering_mode = settings.interaction.steering_mode
+    session.queues.follow_up_mode = settings.interaction.follow_up_mode
+    session.toolbox.workspace.shell = shell_settings(settings)

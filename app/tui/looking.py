@@ -1,0 +1,86 @@
+"""Pages to look at and lists to pick from besides the main ones: jobs, older prompts, a block in full, two branches."""
+
+import asyncio
+import os
+import shlex
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.tui.pickers import age
+from app.values.messages import now_ms
+from widgets.editor.chips import Draft
+from widgets.screens.catalogue import history_screen
+from widgets.screens.jobs import JobRow, JobsScreen
+from widgets.screens.pages import PageScreen
+from widgets.screens.picker import Picked
+from widgets.screens.preview import preview_of
+
+if TYPE_CHECKING:
+    from app.tui.app import BayouApp
+
+
+async def show_block(app: "BayouApp", text: str) -> None:
+    await app.choosing.ask(PageScreen("In full", preview_of("", text)))
+
+
+async def show_jobs(app: "BayouApp") -> None:
+    """The jobs with the end of their output."""
+    picked: Picked | None = await app.choosing.ask(JobsScreen(job_rows(app)))
+    if picked is None:
+        return
+    job = app.session.jobs.get(picked.row.id)
+    text = job.result.text if job.result is not None else job.tail()
+    await show_block(app, text or "(no output yet)")
+
+
+def job_rows(app: "BayouApp") -> list[JobRow]:
+    now = now_ms()
+    return [
+        JobRow(
+            id=job.id,
+            title=job.title,
+            state="running" if job.state == "running" else "failed" if job.state == "failed" else "done",
+            age=age(round(now - job.seconds * 1000), now),
+            note="" if job.state in ("running", "done") else job.state,
+            tail=job.result.text[-2000:] if job.result is not None else job.tail(),
+        )
+        for job in app.session.jobs.all()
+    ]
+
+
+def act_on_job(app: "BayouApp", action: str, job_id: str, screen: JobsScreen) -> None:
+    if action == "stop":
+        app.session.jobs.kill(job_id)
+    elif action == "copy":
+        app.copy(app.session.jobs.get(job_id).tail(), "output")
+    screen.show_jobs(job_rows(app))
+
+
+async def search_history(app: "BayouApp", entries: tuple[Draft, ...]) -> None:
+    picked: Picked | None = await app.choosing.ask(history_screen(entries))
+    if picked is not None:
+        app.editor.restore(entries[int(picked.row.id)])
+
+
+async def edit_elsewhere(app: "BayouApp", text: str) -> str | None:
+    """The person's own editor on a temporary file; None when it failed, with a note."""
+    chosen = app.assembled.settings.interaction.external_editor
+    command = shlex.split(chosen or app.env.get("VISUAL") or app.env.get("EDITOR") or "nano")
+    with tempfile.TemporaryDirectory(prefix="bayou-") as folder:
+        path = Path(folder) / "prompt.md"
+        path.write_text(text, encoding="utf-8")
+        try:
+            with app.suspend():
+                # Nothing may be drawn meanwhile, so everything waits: the terminal belongs to that program.
+                code = subprocess.run([*command, os.fspath(path)], check=False).returncode  # noqa: ASYNC221
+        except OSError as problem:
+            app.presenter.note(f"{command[0]} could not be started: {problem.strerror or problem}")
+            return None
+        finally:
+            app.refresh(layout=True)
+        if code != 0:
+            app.presenter.note(f"{command[0]} ended with {code}; the text stays as it was.")
+            return None
+        return await asyncio.to_thread(path.read_text, "utf-8", "replace")

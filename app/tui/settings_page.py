@@ -1,0 +1,71 @@
+"""`/settings`: every setting as a row, changed in the person's own file and in force at once where that is possible."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from app.assembly.applying import put_in_force
+from app.resources.files import FileFault
+from app.resources.settings import Key, Settings, check_value, choices, keys, load_settings, value_at
+from app.resources.settings_file import SettingRefused, set_value, unset
+from widgets.screens.settings import SettingRow, SettingsScreen
+
+if TYPE_CHECKING:
+    from app.tui.app import BayouApp
+
+
+def setting_rows(settings: Settings) -> list[SettingRow]:
+    return [
+        SettingRow(
+            id=key.name,
+            group=key.path[0] if len(key.path) > 1 else "",
+            value=shown(value_at(settings, key)),
+            default=shown(key.default),
+            choices=tuple(shown(choice) for choice in choices(key) or ()),
+            help=key.description,
+        )
+        for key in keys()
+    ]
+
+
+def shown(value: Any) -> str:
+    """As a person reads and types it: texts plainly, everything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def typed(key: Key, text: str) -> Any:
+    """The value that was typed: the text itself where a text is wanted, else its JSON."""
+    if check_value(key, text) is None:
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+async def show_settings(app: "BayouApp") -> None:
+    by_name = {key.name: key for key in keys()}
+
+    def check(name: str, text: str) -> str:
+        return check_value(by_name[name], typed(by_name[name], text)) or ""
+
+    await app.choosing.ask(SettingsScreen(setting_rows(app.assembled.settings), check=check))
+
+
+def change_setting(app: "BayouApp", message: SettingsScreen.Changed) -> None:
+    """Writes one key, reads the files again, and puts what changed in force."""
+    paths = app.assembled.prompt.paths
+    key = next(key for key in keys() if key.name == message.key)
+    note = "saved"
+    try:
+        if message.value is None:
+            unset(paths.settings_file, key.name)
+        else:
+            set_value(paths.settings_file, key.name, typed(key, message.value))
+    except (SettingRefused, FileFault, OSError) as problem:
+        note = str(problem)
+    loaded = load_settings(paths, is_trusted=app.assembled.trust.is_trusted)
+    app.assembled.settings = loaded.settings
+    put_in_force(app.session, loaded.settings)
+    if key.name == "theme":
+        app.use_theme(loaded.settings.display.theme)
+    message.screen.show_settings(setting_rows(loaded.settings), note)

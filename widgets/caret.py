@@ -10,7 +10,8 @@ from textual.widget import Widget
 _STEADY_BLOCK = "\x1b[2 q"
 _BLINKING_BLOCK = "\x1b[1 q"
 _SHOW = "\x1b[?25h"
-_HIDE = "\x1b[?25l\x1b[0 q"
+_HIDE = "\x1b[?25l"
+_OWN_SHAPE = "\x1b[0 q"
 
 
 def is_drawn(widget: Widget) -> bool:
@@ -23,7 +24,19 @@ def show(widget: Widget, *, blinks: bool = False) -> None:
 
 
 def hide(widget: Widget) -> None:
-    _write(widget, _HIDE)
+    """Take it away again; at the end of the application the shell needs it, in its own shape."""
+    is_over = widget.app._exit or not widget.app.is_running
+    _write(widget, _OWN_SHAPE if is_over else _HIDE + _OWN_SHAPE)
+
+
+def follow_suspension(widget: Widget, *, blinks: bool = False) -> None:
+    """Show it again when the application comes back from the background, where the terminal was the shell's."""
+
+    def shown_again(_: object) -> None:
+        if widget.has_focus:
+            show(widget, blinks=blinks)
+
+    widget.app.app_resume_signal.subscribe(widget, shown_again, immediate=True)
 
 
 def place(widget: Widget, x: int, y: int) -> None:

@@ -86,6 +86,9 @@ class LineInput(Widget, can_focus=True):
 
     # -- drawing -------------------------------------------------------------------------------------------
 
+    def on_mount(self) -> None:
+        caret.follow_suspension(self)
+
     def on_focus(self) -> None:
         caret.show(self)
 

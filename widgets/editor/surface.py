@@ -57,6 +57,9 @@ class EditorSurface(Widget, can_focus=True):
         super().notify_style_update()
         self._look = None
 
+    def on_mount(self) -> None:
+        caret.follow_suspension(self, blinks=self._blinks)
+
     def on_resize(self) -> None:
         self._relayout()
 

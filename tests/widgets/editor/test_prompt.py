@@ -275,3 +275,83 @@ async def test_ten_thousand_lines_open_in_place_and_can_be_walked() -> None:
         await pilot.press("ctrl+pageup", "x")
         assert "line 9994x" in screen_text(app) or "x" in app.editor.model.line
         assert len(app.editor.model.lines) == 10_000
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "column"),
+    [
+        ("left", "one two three", 6),
+        ("right", "one two three", 8),
+        ("ctrl+f", "one two three", 8),
+        ("alt+left", "one two three", 4),
+        ("ctrl+left", "one two three", 4),
+        ("alt+b", "one two three", 4),
+        ("alt+right", "one two three", 13),
+        ("ctrl+right", "one two three", 13),
+        ("alt+f", "one two three", 13),
+        ("home", "one two three", 0),
+        ("ctrl+a", "one two three", 0),
+        ("up", "one two three", 0),
+        ("end", "one two three", 13),
+        ("ctrl+e", "one two three", 13),
+        ("down", "one two three", 13),
+        ("backspace", "one tw three", 6),
+        ("ctrl+h", "one tw three", 6),
+        ("delete", "one twothree", 7),
+        ("ctrl+d", "one twothree", 7),
+        ("ctrl+w", "one  three", 4),
+        ("alt+backspace", "one  three", 4),
+        ("alt+d", "one two", 7),
+        ("alt+delete", "one two", 7),
+        ("ctrl+u", " three", 0),
+        ("ctrl+k", "one two", 7),
+        ("ctrl+y", "one twokilled three", 13),
+        ("ctrl+minus", "", 0),
+    ],
+)
+async def test_each_key_of_the_editor(key: str, text: str, column: int) -> None:
+    app = EditorHost()
+    async with app.run_test() as pilot:
+        app.editor.model.kills.kill("killed", is_forward=True, joins=False)
+        app.editor.insert("one two three")
+        app.editor.model.move_to((0, 7))
+        await pilot.press(key)
+        assert app.editor.text == text
+        assert app.editor.model.cursor == (0, column)
+
+
+async def test_undo_and_redo_by_their_keys() -> None:
+    app = EditorHost()
+    async with app.run_test() as pilot:
+        await type_text(pilot, "one two")
+        await pilot.press("ctrl+underscore", "ctrl+underscore", "alt+underscore")
+        assert app.editor.text == "one"
+
+
+async def test_paging_and_walking_through_wrapped_rows_keeps_the_column() -> None:
+    app = EditorHost()
+    async with app.run_test(size=(20, 24)) as pilot:
+        app.editor.set_text("a long line of words\nx\nanother long line here")
+        await pilot.pause()
+        app.editor.model.move_to((0, 5))
+        app.editor._changed()
+        await pilot.press("down", "down", "down")
+        assert app.editor.model.cursor == (2, 5)
+        await pilot.press("ctrl+pageup")
+        assert app.editor.model.cursor[0] == 0
+
+
+async def test_the_keys_that_only_ask() -> None:
+    asked: list[str] = []
+
+    class Asking(EditorHost):
+        @on(PromptEditor.ExternalEditorRequested)
+        @on(PromptEditor.ClipboardRequested)
+        @on(PromptEditor.HistoryRequested)
+        def ask(self, event: Message) -> None:
+            asked.append(type(event).__name__)
+
+    app = Asking(history=[Draft(text="older")])
+    async with app.run_test() as pilot:
+        await pilot.press("ctrl+g", "ctrl+v", "ctrl+r")
+        assert asked == ["ExternalEditorRequested", "ClipboardRequested", "HistoryRequested"]

@@ -101,6 +101,7 @@ class BayouApp(App[int]):
     ) -> None:
         super().__init__(css_path=[str(path) for path in css_path or ()])
         self.assembled = assembled
+        self._begin_with_theme()
         self.session: Session = assembled.session
         self.clock = clock
         self.home = home or Path.home()
@@ -139,10 +140,18 @@ class BayouApp(App[int]):
     def use_theme(self, name: str) -> str | None:
         """Returns why it cannot be used, if it cannot."""
         theme, problem = look.load(self.assembled.themes, look.choose(name))
-        if theme is not None:
+        if theme is not None and theme.name != self.theme:
             self.register_theme(theme)
             self.theme = theme.name
         return problem
+
+    def _begin_with_theme(self) -> None:
+        """Before the style sheet is read: setting the theme afterwards would read it again, a tenth of the start."""
+        theme, _ = look.load(self.assembled.themes, look.choose(self.assembled.theme))
+        if theme is not None:
+            self.register_theme(theme)
+            self.set_reactive(App.theme, theme.name)
+            self.stylesheet.set_variables(self.get_css_variables())
 
     def on_mount(self) -> None:
         self.opening.begin(self)

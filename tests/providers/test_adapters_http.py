@@ -168,6 +168,8 @@ async def test_cancelling_closes_the_socket_in_every_state(api: str, state: str,
 @pytest.mark.parametrize("kind", ["never answers", "stalls", "only pings"])
 async def test_a_silent_server_is_given_up_with_a_retryable_error(api: str, kind: str, server: Loopback):
     body = ANSWERS[api]()
+    server.sse(body)
+    await ask(model_for(api, server.url))  # the SDK and the connection are there: only the silence counts now
     match kind:
         case "never answers":
             server.reply(Reply(hang_before_headers=True))
@@ -176,13 +178,12 @@ async def test_a_silent_server_is_given_up_with_a_retryable_error(api: str, kind
         case _:
             server.sse(b"", forever=PINGS.get(api, b": ping\n\n"))
     how = options(first_event_seconds=0.3, idle_seconds=0.3)
-    # the SDK's import is part of the first wait: have it behind us
-    await asyncio.to_thread(Registry().warm, api)
     message = await ask(model_for(api, server.url), how=how)
     assert message.stop_reason == "error"
     assert "timed out" in (message.error_message or "")
-    async with asyncio.timeout(10):
-        await server.client_left.wait()
+    if len(server.requests) == 2:  # on a very busy machine the time may be over before the request is out
+        async with asyncio.timeout(10):
+            await server.client_left.wait()
 
 
 @every_api

@@ -1,0 +1,175 @@
+"""Proxies, certificates, headers: what holds for every way of sending."""
+
+import asyncio
+import ssl
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from app.providers.senders.connections import close_connections, proxy_for
+from tests.providers.loopback import Loopback, loopback
+from tests.providers.wires import ANSWERS, ask, model_for, options
+
+SENDERS = ("anthropic-messages", "openai-completions", "google-generative-ai")
+"""One api for each way of sending."""
+every_sender = pytest.mark.parametrize("api", SENDERS)
+
+
+class Proxy:
+    def __init__(self) -> None:
+        self.url = ""
+        self.targets: list[str] = []
+
+
+@asynccontextmanager
+async def proxy_to(server: Loopback) -> AsyncIterator[Proxy]:
+    """A proxy that takes whatever host it is asked for to be `server`."""
+    proxy = Proxy()
+    port = int(server.url.rpartition(":")[2])
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        first = await reader.readline()
+        method, target, _ = first.decode().split(" ", 2)
+        proxy.targets.append(f"{method} {target}")
+        upstream_reader, upstream = await asyncio.open_connection("127.0.0.1", port)
+        if method == "CONNECT":
+            while (await reader.readline()).strip():
+                pass
+            writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        else:
+            path = "/" + target.split("/", 3)[3]
+            upstream.write(f"{method} {path} HTTP/1.1\r\n".encode())
+        await asyncio.gather(_pump(reader, upstream), _pump(upstream_reader, writer))
+
+    listener = await asyncio.start_server(handle, "127.0.0.1", 0)
+    proxy.url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+    try:
+        yield proxy
+    finally:
+        listener.close()
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while data := await reader.read(4096):
+            writer.write(data)
+            await writer.drain()
+    except (ConnectionError, asyncio.CancelledError):
+        pass
+    finally:
+        writer.close()
+
+
+@every_sender
+async def test_a_proxy_from_the_settings(api: str, server: Loopback):
+    server.sse(ANSWERS[api]())
+    async with proxy_to(server) as proxy:
+        message = await ask(model_for(api, "http://models.test/base"), how=options(proxy=proxy.url))
+        assert message.stop_reason == "toolUse", message.error_message
+        assert proxy.targets[0].startswith("POST http://models.test/base/")
+        await close_connections()
+
+
+@every_sender
+async def test_a_proxy_from_the_environment(api: str, server: Loopback, monkeypatch: pytest.MonkeyPatch):
+    server.sse(ANSWERS[api]())
+    async with proxy_to(server) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        monkeypatch.setenv("http_proxy", proxy.url)
+        message = await ask(model_for(api, "http://models.test"))
+        assert message.stop_reason == "toolUse", message.error_message
+        assert len(proxy.targets) == 1
+        await close_connections()
+
+
+def test_hosts_that_need_no_proxy(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("NO_PROXY", "internal.example, .corp")
+    proxy = "http://proxy:3128"
+    assert proxy_for("https://api.openai.com/v1", proxy) == proxy
+    assert proxy_for("https://api.openai.com/v1", "proxy:3128") == proxy
+    for url in (
+        "http://localhost:11434",
+        "http://127.0.0.1:1",
+        "https://a.internal.example",
+        "https://x.corp/",
+    ):
+        assert proxy_for(url, proxy) is None
+    assert proxy_for("https://api.openai.com", None) is None
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("tls")
+    words = (
+        "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
+    )
+    subprocess.run(
+        ["openssl", *words.split(), "-keyout", "key.pem", "-out", "cert.pem"],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+    return folder / "cert.pem", folder / "key.pem"
+
+
+@asynccontextmanager
+async def tls_server(certificate: tuple[Path, Path]) -> AsyncIterator[Loopback]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    async with loopback(context) as server:
+        yield server
+        await close_connections()
+
+
+@every_sender
+async def test_a_certificate_that_nobody_vouches_for(api: str, certificate: tuple[Path, Path]):
+    async with tls_server(certificate) as server:
+        server.sse(ANSWERS[api]())
+        message = await ask(model_for(api, server.url))
+        assert message.stop_reason == "error" and "TLS error" in (message.error_message or "")
+        assert "SSL_CERT_FILE" in (message.error_message or "")
+        assert message.diagnostics[0]["details"]["kind"] == "tls"
+
+
+@every_sender
+@pytest.mark.parametrize("how", ["option", "variable"])
+async def test_a_private_certificate_file(
+    api: str, how: str, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+):
+    async with tls_server(certificate) as server:
+        server.sse(ANSWERS[api]())
+        if how == "variable":
+            monkeypatch.setenv("NODE_EXTRA_CA_CERTS", str(certificate[0]))
+        bundle = str(certificate[0]) if how == "option" else None
+        message = await ask(model_for(api, server.url), how=options(ca_bundle=bundle))
+        assert message.stop_reason == "toolUse", message.error_message
+
+
+@every_sender
+async def test_a_certificate_file_that_is_not_there_is_named(api: str, server: Loopback):
+    message = await ask(model_for(api, server.url), how=options(ca_bundle="/no/such/file.pem"))
+    assert "/no/such/file.pem" in (message.error_message or "")
+
+
+@every_sender
+async def test_a_connection_is_used_again(api: str, server: Loopback):
+    server.sse(ANSWERS[api]())
+    for _ in range(3):
+        assert (await ask(model_for(api, server.url))).stop_reason == "toolUse"
+    assert len(server.requests) == 3
+
+
+def test_importing_the_package_loads_no_client_and_no_sdk():
+    program = (
+        "import sys, app.providers.registry, app.providers.catalogue, app.providers.credentials,"
+        " app.providers.select, app.providers.classify\n"
+        "print([name for name in sys.modules if name.split('.')[0] in"
+        " ('httpx', 'httpx2', 'anthropic', 'openai', 'pydantic', 'botocore', 'jiter', 'ssl', 'filelock')"
+        " and name != 'ssl'])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

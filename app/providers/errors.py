@@ -36,6 +36,17 @@ class ProviderError(Exception):
         self.kind = kind
         """The server's own word for it (`rate_limit_error`), or one of ours (`timeout`, `connection`)."""
 
+    def without(self, secret: str) -> "ProviderError":
+        """The same, should the server have repeated the key in its answer."""
+        if len(secret) < 8 or secret not in str(self):
+            return self
+        return ProviderError(
+            str(self).replace(secret, "•" * 8),
+            status=self.status,
+            retry_after_ms=self.retry_after_ms,
+            kind=self.kind,
+        )
+
     @property
     def diagnostics(self) -> list[dict[str, Any]]:
         """The facts in the form in which they are kept with the failed message."""

@@ -77,7 +77,10 @@ class Registry:
 
         async def produce(stream: AssistantStream) -> None:
             adapter = await self._adapter(model.api)
-            await adapter(model, context, options, stream)
+            try:
+                await adapter(model, context, options, stream)
+            except ProviderError as problem:
+                raise problem.without(options.credential.key) from problem
 
         return stream.run(produce)
 

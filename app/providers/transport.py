@@ -89,9 +89,10 @@ def encode_payload(payload: Mapping[str, Any], last: str = "messages") -> bytes:
     return encode_json({name: payload[name] for name in names})
 
 
-async def final_payload(payload: dict[str, Any], options: StreamOptions) -> dict[str, Any]:
-    """The payload with the caller's own fields, after the hook has seen it."""
-    payload = {**payload, **options.sampling}
+async def final_payload(payload: dict[str, Any], model: Model, options: StreamOptions) -> dict[str, Any]:
+    """The payload with the model's and the caller's own fields, after the hook has seen it."""
+    of_level = (model.sampling_params_by_thinking_level or {}).get(options.thinking) or {}
+    payload = {**payload, **(model.sampling_params or {}), **of_level, **options.sampling}
     if options.hooks.on_payload is not None:
         payload = await options.hooks.on_payload(payload) or payload
     return payload

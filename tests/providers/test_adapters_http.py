@@ -224,6 +224,29 @@ async def test_a_server_that_answers_with_something_else_says_so(api: str, serve
 
 
 @every_api
+async def test_a_key_that_the_server_repeats_is_not_shown(api: str, server: Loopback):
+    body = b'{"error": {"message": "Incorrect key sk-very-secret-key provided"}}'
+    server.reply(Reply(status=401, body=body, headers={"Content-Type": "application/json"}))
+    message = await ask(model_for(api, server.url), how=options(key="sk-very-secret-key"))
+    assert "Incorrect key" in (message.error_message or "")
+    assert "sk-very-secret-key" not in repr(message)
+
+
+@every_api
+async def test_a_models_own_request_fields(api: str, server: Loopback):
+    server.sse(ANSWERS[api]())
+    model = model_for(
+        api,
+        server.url,
+        sampling_params={"top_k": 3, "seed": 1},
+        sampling_params_by_thinking_level={"high": {"seed": 2}},
+    )
+    await ask(model, how=options(thinking="high"))
+    body = server.requests[0].json
+    assert (body["top_k"], body["seed"]) == (3, 2)
+
+
+@every_api
 async def test_a_refused_connection_is_an_error(api: str):
     message = await ask(model_for(api, "http://127.0.0.1:9"))
     assert message.stop_reason == "error"

@@ -15,7 +15,7 @@ warm = warm_anthropic
 @speaks("anthropic-messages")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
     prepared = prepare(context, model, fitting_id)
-    body = await final_payload(payload(prepared, model, options), options)
+    body = await final_payload(payload(prepared, model, options), model, options)
     request = Request(
         base_url=address(model, options, DEFAULT_URL),
         path="/v1/messages",

@@ -28,9 +28,17 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
     place = place_for(model, options.credential.env)
     prepared = prepare(context, model, joined_id)
-    body = await final_payload({**payload(prepared, model, options), "model": place.deployment}, options)
+    body = await final_payload(
+        {**payload(prepared, model, options), "model": place.deployment}, model, options
+    )
     key = options.credential.key
-    own = {"Authorization": f"Bearer {key}"} if options.credential.is_bearer else {"Api-Key": key} if key else {}
+    own = (
+        {"Authorization": f"Bearer {key}"}
+        if options.credential.is_bearer
+        else {"Api-Key": key}
+        if key
+        else {}
+    )
     request = Request(
         base_url=place.base_url,
         path="/responses",

@@ -34,7 +34,7 @@ def warm() -> None:
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
     await asyncio.to_thread(_botocore)
     prepared = prepare(context, model, fitting_id)
-    body = await final_payload(payload(prepared, model, options), options)
+    body = await final_payload(payload(prepared, model, options), model, options)
     env = options.credential.env
     session = await asyncio.to_thread(_session, env)
     region = region_of(session, env)

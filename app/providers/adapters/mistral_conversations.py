@@ -31,7 +31,7 @@ __all__ = ["adapter", "warm"]
 @speaks("mistral-conversations")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
     prepared = prepare(context, model, lambda call_id: plain_id(call_id, _ID_LENGTH))
-    body = await final_payload(payload(prepared, model, options), options)
+    body = await final_payload(payload(prepared, model, options), model, options)
     request = Request(
         base_url=address(model, options, DEFAULT_URL),
         path="/v1/chat/completions",

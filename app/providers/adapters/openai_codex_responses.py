@@ -24,7 +24,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
     prepared = prepare(context, model, joined_id)
     body = payload(prepared, model, options, is_prompt_separate=True)
     body.pop("max_output_tokens", None)
-    body = await final_payload(body, options)
+    body = await final_payload(body, model, options)
     own = {
         "Authorization": f"Bearer {options.credential.key}",
         "Chatgpt-Account-Id": account_of(options.credential.key),

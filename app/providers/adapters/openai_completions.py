@@ -19,7 +19,7 @@ warm = warm_openai
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
     switches = switches_for(model)
     prepared = prepare(context, model, lambda call_id: fitting_id(call_id, _ID_LIMIT))
-    body = await final_payload(payload(prepared, model, options, switches), options)
+    body = await final_payload(payload(prepared, model, options, switches), model, options)
     request = Request(
         base_url=address(model, options, DEFAULT_URL),
         path="/chat/completions",

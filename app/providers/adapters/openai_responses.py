@@ -16,7 +16,7 @@ warm = warm_openai
 @speaks("openai-responses")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
     prepared = prepare(context, model, joined_id)
-    body = await final_payload(payload(prepared, model, options), options)
+    body = await final_payload(payload(prepared, model, options), model, options)
     request = Request(
         base_url=address(model, options, DEFAULT_URL),
         path="/responses",

@@ -54,7 +54,6 @@ from widgets.status.header import StatusHeader
 from widgets.status.queue import QueueView
 from widgets.status.segments import Segment
 from widgets.themes import variable_defaults
-from widgets.transcript import clipboard
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 
@@ -83,6 +82,12 @@ class BayouApp(App[int]):
         Binding(
             "ctrl+b", "to_background", "Put the running tool into the background", id="app.tools.background"
         ),
+        Binding("ctrl+shift+f,f3", "search", "Search the transcript", id="tui.altScreen.search"),
+        Binding(
+            "f6,alt+t", "focus('transcript')", "Go to the transcript's blocks", id="app.transcript.focus"
+        ),
+        Binding("ctrl+up,ctrl+shift+up", "prompt(-1)", "Previous prompt", id="tui.altScreen.previousPrompt"),
+        Binding("ctrl+down,ctrl+shift+down", "prompt(1)", "Next prompt", id="tui.altScreen.nextPrompt"),
         Binding("pageup", "page(-1)", "Page up", id="tui.altScreen.pageUp"),
         Binding("pagedown", "page(1)", "Page down", id="tui.altScreen.pageDown"),
         Binding("ctrl+home", "page_end(False)", "To the beginning", id="tui.altScreen.top"),
@@ -324,14 +329,7 @@ class BayouApp(App[int]):
         self.copy(message.text, message.what)
 
     def copy(self, text: str, what: str) -> None:
-        self.spawn(self._copy(text, what))
-
-    async def _copy(self, text: str, what: str) -> None:
-        """A native tool may take its time, so it runs beside the event loop."""
-        write = self._driver.write if self._driver is not None else None
-        fallback = self.assembled.prompt.paths.cache_dir / "clipboard.txt"
-        copied = await asyncio.to_thread(clipboard.copy, text, write, fallback=fallback)
-        self.notify(f"{copied.words}: {what}", markup=False)
+        self.spawn(looking.copy(self, text, what))
 
     @on(SettingsScreen.Changed)
     def _setting_changed(self, message: SettingsScreen.Changed) -> None:
@@ -412,6 +410,17 @@ class BayouApp(App[int]):
             self.session.toolbox.send_to_background(call_id)
         if not moved:
             self.presenter.note("No tool is running.")
+
+    def action_prompt(self, direction: int) -> None:
+        self.transcript.action_prompt(direction)
+
+    def action_search(self) -> None:
+        self.spawn(looking.search_transcript(self))
+
+    @on(Transcript.SearchChanged)
+    def _search_changed(self, message: Transcript.SearchChanged) -> None:
+        found = message.problem or f"{message.current} of {message.count} · n next · N previous · Esc ends"
+        self.set_activity(found if message.count or message.problem else "not found")
 
     def action_page(self, direction: int) -> None:
         self.transcript.action_page(direction)

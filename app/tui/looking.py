@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.tui.dialogs import ask_text
 from app.tui.pickers import age
 from app.values.messages import now_ms
 from widgets.editor.chips import Draft
@@ -16,13 +17,33 @@ from widgets.screens.jobs import JobRow, JobsScreen
 from widgets.screens.pages import PageScreen
 from widgets.screens.picker import Picked
 from widgets.screens.preview import preview_of
+from widgets.transcript import clipboard
 
 if TYPE_CHECKING:
     from app.tui.app import BayouApp
 
 
+async def copy(app: "BayouApp", text: str, what: str) -> None:
+    """A native tool may take its time, so it runs beside the event loop."""
+    write = app._driver.write if app._driver is not None else None
+    fallback = app.assembled.prompt.paths.cache_dir / "clipboard.txt"
+    copied = await asyncio.to_thread(clipboard.copy, text, write, fallback=fallback)
+    app.notify(f"{copied.words}: {what}", markup=False)
+
+
 async def show_block(app: "BayouApp", text: str) -> None:
     await app.choosing.ask(PageScreen("In full", preview_of("", text)))
+
+
+async def search_transcript(app: "BayouApp") -> None:
+    """Asks for words (`re:` before a pattern) and goes to the blocks, where `n` and `N` go from hit to hit."""
+    query = await ask_text(app, "Find in the transcript", placeholder="words, or re:pattern")
+    if query:
+        app.transcript.focus()
+        app.transcript.search(query)
+    else:
+        app.transcript.end_search()
+        app.set_activity("")
 
 
 async def show_jobs(app: "BayouApp") -> None:

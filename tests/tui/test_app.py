@@ -200,3 +200,55 @@ async def test_nothing_is_read_as_markup(home: Path) -> None:
         await pilot.pause()
         assert "[red]not red[/red]" in app.screen_text
         assert "\x1b" not in app.screen_text
+
+
+async def test_the_transcript_is_searched_from_the_keyboard(home: Path) -> None:
+    app = make_app(home, say("a needle in hay, and another needle"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "go")
+        await settled(app, pilot)
+        await pilot.press("f3")
+        await pilot.pause()
+        await pilot.press(*"needle", "enter")
+        await pilot.pause()
+        assert "1 of 2" in app.screen_text
+        await pilot.press("n")
+        await pilot.pause()
+        assert "2 of 2" in app.screen_text
+        await pilot.press("escape", "escape")  # ends the search, then leaves the blocks
+        await pilot.pause()
+        assert app.editor.has_focus
+
+
+async def test_a_setting_is_changed_in_the_persons_own_file(home: Path) -> None:
+    app = make_app(home, say("x"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "/settings")
+        await pilot.pause()
+        await pilot.press(*"interruptMode")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.session.options.interrupt_mode == "immediate"
+        file = app.assembled.prompt.paths.settings_file
+        assert '"interruptMode": "immediate"' in file.read_text()
+
+
+async def test_waiting_messages_are_edited_where_they_stand(home: Path) -> None:
+    gate = Gate("gate")
+    app = make_app(home, call("gate"), say("never"), tools=[gate.tool])
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "go")
+        await gate.started.wait()
+        for text in ("one", "two"):
+            await submit(app, pilot, text)
+        await pilot.pause()
+        first, second = app.session.queues.waiting("steering")
+        app.waiting.move(second.id, -1)
+        assert app.session.queues.texts("steering") == ("two", "one")
+        app.waiting.switch(first.id)
+        assert app.session.queues.texts("follow_up") == ("one",)
+        app.waiting.edit(second.id)
+        assert app.editor.text == "two"
+        assert app.session.queues.texts("steering") == ()
+        await pilot.press("ctrl+u", "escape")
+        await settled(app, pilot)

@@ -180,7 +180,7 @@ def _kind(text: str, facts: dict[str, Any]) -> Kind:
         return "auth"
     if status == 429:
         return "rate_limit"
-    if facts.get("kind") in ("timeout", "connection"):
+    if facts.get("kind") in ("timeout", "connection", "malformed"):
         return "network"
     if facts.get("kind") == "tls":
         return "other"  # a certificate does not mend itself

@@ -22,6 +22,7 @@ from app.version import VERSION
 
 USER_AGENT = f"bayou/{VERSION} ({sys.platform}; python/{platform.python_version()}; {platform.machine()})"
 _KEPT_FOR_DIAGNOSIS = 8_192
+_SSE_MARKS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,11 +135,20 @@ async def converse(
         else:
             for event, data in decoder.finish():
                 seen += 1
-                if not reader.is_over:
-                    reader.take(event, data)
+                _take_last(reader, event, data)
         if not seen:
             raise _no_event_stream(bytes(head))
         reader.finish()
+
+
+def _take_last(reader: Reader, event: str, data: bytes) -> None:
+    """An event without its end: whole, from a server that saves the last line break, or cut in two."""
+    try:
+        if not reader.is_over:
+            reader.take(event, data)
+    except ProviderError as problem:
+        if problem.kind != "malformed":
+            raise
 
 
 def _no_event_stream(head: bytes) -> ProviderError:
@@ -146,6 +156,8 @@ def _no_event_stream(head: bytes) -> ProviderError:
         return ProviderError(
             "The server's answer was empty: the stream ended before it began.", kind="connection"
         )
+    if b"\0" in head or any(head.startswith(mark) or mark.startswith(head) for mark in _SSE_MARKS):
+        return ProviderError("The connection closed before the first event was complete.", kind="connection")
     text, kind = read_error_body(head)
     return ProviderError(f"The server did not answer with an event stream: {plain_sentence(text)}", kind=kind)
 

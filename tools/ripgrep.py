@@ -60,7 +60,7 @@ async def find_ripgrep(workspace: Workspace) -> str:
 
 
 async def _choose(workspace: Workspace) -> str:
-    bundled = _bundled() if workspace.has_local_processes else None
+    bundled = bundled_ripgrep() if workspace.has_local_processes else None
     system = workspace.processes.find_program("rg")
     if bundled is None and system is None:
         raise ToolError("ripgrep (rg) was not found. Search with bash, or install ripgrep.")
@@ -70,7 +70,8 @@ async def _choose(workspace: Workspace) -> str:
     return system if other > own else bundled
 
 
-def _bundled() -> str | None:
+def bundled_ripgrep() -> str | None:
+    """The program that was installed beside this Python."""
     program = Path(sys.executable).parent / "rg"
     return str(program) if program.is_file() else None
 

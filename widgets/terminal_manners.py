@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from textual.app import App
 
@@ -119,7 +119,7 @@ class Notifier:
         return True
 
 
-def write_to(app: App[object], sequence: str) -> None:
+def write_to(app: App[Any], sequence: str) -> None:
     """Send a sequence through the application's driver; nothing happens without a terminal."""
     driver = app._driver
     if driver is not None and not app.is_headless and sequence:
@@ -191,7 +191,7 @@ def editor_command(setting: str = "", env: Mapping[str, str] = os.environ) -> li
     return ["nano"]
 
 
-def edit_externally(app: App[object], text: str, command: list[str]) -> tuple[str | None, str]:
+def edit_externally(app: App[Any], text: str, command: list[str]) -> tuple[str | None, str]:
     """Let a text be edited in another program while bayou steps aside.
 
     Gives the text back, or None and why. The file is named `.md`, so that editors know how to show it.

@@ -15,6 +15,7 @@ from typing import ClassVar
 from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.events import AppBlur, AppFocus
 
 from app.assembly.build import Assembled
 from app.assembly.extending import Extended
@@ -23,6 +24,7 @@ from app.tui import bars, look, looking
 from app.tui.choosing import Choosing
 from app.tui.completing import popup_for
 from app.tui.drafts import Drafts
+from app.tui.manners import Manners
 from app.tui.opening import Opening, warm_up
 from app.tui.presenter import Presenter
 from app.tui.sending import Sending
@@ -122,6 +124,7 @@ class BayouApp(App[int]):
         self.session_tree = SessionTree(self)
         self.sending = Sending(self)
         self.waiting = Waiting(self)
+        self.manners = Manners(self, clock)
         self.extended: Extended | None = None
         self._extension_status: dict[str, Segment] = {}
         self.opening = opening
@@ -188,7 +191,13 @@ class BayouApp(App[int]):
 
     # What happens
 
+    @on(AppFocus)
+    @on(AppBlur)
+    def _focus_changed(self, event: AppFocus | AppBlur) -> None:
+        self.manners.focus(isinstance(event, AppFocus))
+
     def _note_event(self, event: Event) -> None:
+        self.manners.note(event)
         match event:
             case AgentStart():
                 self.set_activity("Working")
@@ -235,7 +244,6 @@ class BayouApp(App[int]):
         self.set_timer(1.0, tick)
 
     def set_extension_status(self, segment: Segment) -> None:
-        """An extension's word in the footer; an empty one takes it away."""
         self._extension_status[segment.id] = segment
         self.refresh_bars()
 
@@ -346,10 +354,8 @@ class BayouApp(App[int]):
         self.spawn(looking.search_history(self, message.entries))
 
     @on(PromptEditor.ExternalEditorRequested)
-    async def _edit_elsewhere(self, message: PromptEditor.ExternalEditorRequested) -> None:
-        text = await looking.edit_elsewhere(self, message.text)
-        if text is not None:
-            self.editor.set_text(text.rstrip("\n"))
+    def _edit_elsewhere(self, message: PromptEditor.ExternalEditorRequested) -> None:
+        looking.edit_elsewhere(self, message.text)
 
     @on(Transcript.FullScreenRequested)
     def _full_screen(self, message: Transcript.FullScreenRequested) -> None:
@@ -430,15 +436,6 @@ class BayouApp(App[int]):
             self.transcript.action_go_end()
         else:
             self.transcript.action_go_home()
-
-    # For commands
-
-    async def reload(self) -> None:
-        """Reads what lies on disk again: context files, skills, prompts, extensions."""
-        if self.extended is not None:
-            await self.extended.reload()
-        else:
-            self.assembled.prompt.reload()
 
 
 def _images(message: PromptEditor.Submitted | PromptEditor.FollowUp | PromptEditor) -> tuple[Image, ...]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from app.tui.actions import command_names
 from app.tui.slash import COMMANDS
+from tools.ripgrep import bundled_ripgrep
 from widgets.completion.commands import CommandCompletions, CommandRow
 from widgets.completion.fileindex import FileIndex
 from widgets.completion.files import FileCompletions, PathCompletions, SymbolRow
@@ -19,7 +20,7 @@ _MODELS_SHOWN = 200
 
 def popup_for(app: "BayouApp") -> CompletionPopup:
     """The completion list of the application's editor."""
-    index = FileIndex(app.session.cwd)
+    index = FileIndex(app.session.cwd, rg=bundled_ripgrep() or "rg")
 
     async def symbols(path: str) -> Sequence[SymbolRow]:
         from tools.filemap.map import map_file_async  # noqa: PLC0415  (the mapper is loaded when it is asked for)

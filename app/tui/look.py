@@ -21,6 +21,13 @@ def choose(wanted: str, env: Mapping[str, str] = os.environ) -> str:
     return wanted
 
 
+def system_theme(appearance: str | None) -> str:
+    """The theme for what the terminal said of its background; what the environment says if it said nothing."""
+    if appearance is None:
+        return choose("system")
+    return LIGHT if appearance == "light" else DARK
+
+
 def is_light(env: Mapping[str, str]) -> bool:
     """`COLORFGBG` ends in the number of the background colour: 7 and 9 to 15 are light."""
     background = env.get("COLORFGBG", "").rpartition(";")[2]

@@ -1,11 +1,6 @@
 """Pages to look at and lists to pick from besides the main ones: jobs, older prompts, a block in full, two branches."""
 
 import asyncio
-import os
-import shlex
-import subprocess
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.tui.dialogs import ask_text
@@ -17,6 +12,7 @@ from widgets.screens.jobs import JobRow, JobsScreen
 from widgets.screens.pages import PageScreen
 from widgets.screens.picker import Picked
 from widgets.screens.preview import preview_of
+from widgets.terminal_manners import edit_externally, editor_command
 from widgets.transcript import clipboard
 
 if TYPE_CHECKING:
@@ -85,23 +81,11 @@ async def search_history(app: "BayouApp", entries: tuple[Draft, ...]) -> None:
         app.editor.restore(entries[int(picked.row.id)])
 
 
-async def edit_elsewhere(app: "BayouApp", text: str) -> str | None:
-    """The person's own editor on a temporary file; None when it failed, with a note."""
-    chosen = app.assembled.settings.interaction.external_editor
-    command = shlex.split(chosen or app.env.get("VISUAL") or app.env.get("EDITOR") or "nano")
-    with tempfile.TemporaryDirectory(prefix="bayou-") as folder:
-        path = Path(folder) / "prompt.md"
-        path.write_text(text, encoding="utf-8")
-        try:
-            with app.suspend():
-                # Nothing may be drawn meanwhile, so everything waits: the terminal belongs to that program.
-                code = subprocess.run([*command, os.fspath(path)], check=False).returncode  # noqa: ASYNC221
-        except OSError as problem:
-            app.presenter.note(f"{command[0]} could not be started: {problem.strerror or problem}")
-            return None
-        finally:
-            app.refresh(layout=True)
-        if code != 0:
-            app.presenter.note(f"{command[0]} ended with {code}; the text stays as it was.")
-            return None
-        return await asyncio.to_thread(path.read_text, "utf-8", "replace")
+def edit_elsewhere(app: "BayouApp", text: str) -> None:
+    """The prompt in the person's own editor. Everything waits: the terminal belongs to that program."""
+    command = editor_command(app.assembled.settings.interaction.external_editor or "", app.env)
+    edited, problem = edit_externally(app, text, command)
+    if edited is None:
+        app.presenter.note(problem)
+    else:
+        app.editor.set_text(edited.rstrip("\n"))

@@ -19,9 +19,11 @@ from app.assembly.inputs import files_input
 from app.assembly.options import Options
 from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionError
+from app.tui import look
 from app.tui.app import BayouApp
 from app.tui.extension_ui import ScreenUi
 from app.tui.opening import Opening
+from widgets.terminal_manners import probe_appearance
 from widgets.terminal_output import OutputDiff
 
 END_SECONDS = 3.0
@@ -34,6 +36,8 @@ def run_tui(options: Options, paths: Paths) -> int:
     except SessionError as problem:
         sys.stderr.write(f"bayou: {problem}\n")
         return 1
+    if assembled.theme == "system":
+        assembled.theme = look.system_theme(probe_appearance())
     given = files_input(options.files, paths.cwd)
     prompts = list(options.messages)
     if given.prompts[0] or given.images:
@@ -58,9 +62,10 @@ def run_tui(options: Options, paths: Paths) -> int:
         home=paths.home,
         css_path=sorted(styles_dir().glob("*.tcss")),
     )
-    if not os.environ.get("BAYOU_PLAIN_OUTPUT"):
+    terminal = assembled.settings.terminal
+    if terminal.scroll_regions:
         OutputDiff(app).install()
-    code = asyncio.run(_run(app))
+    code = asyncio.run(_run(app, mouse=terminal.mouse))
     _say_goodbye(assembled)
     if app.crash_report is not None:
         sys.stderr.write(
@@ -70,12 +75,12 @@ def run_tui(options: Options, paths: Paths) -> int:
     return code
 
 
-async def _run(app: "GuardedApp") -> int:
+async def _run(app: "GuardedApp", *, mouse: bool) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, _end_on_signal, app, number)
     try:
-        code = await app.run_async()
+        code = await app.run_async(mouse=mouse)
     finally:
         await close_quietly(app.session)
     return code or 0

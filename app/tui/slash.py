@@ -156,7 +156,10 @@ async def _logout(app: "BayouApp", argument: str) -> None:
 
 
 async def _reload(app: "BayouApp", argument: str) -> None:
-    await app.reload()
+    if app.extended is not None:
+        await app.extended.reload()
+    else:
+        app.assembled.prompt.reload()
     app.presenter.note("Context files, skills, prompts and extensions were read again.")
 
 

@@ -353,6 +353,10 @@ class BayouApp(App[int]):
     def _history_requested(self, message: PromptEditor.HistoryRequested) -> None:
         self.spawn(looking.search_history(self, message.entries))
 
+    @on(PromptEditor.ClipboardRequested)
+    def _clipboard_requested(self) -> None:
+        self.spawn(looking.paste(self))
+
     @on(PromptEditor.ExternalEditorRequested)
     def _edit_elsewhere(self, message: PromptEditor.ExternalEditorRequested) -> None:
         looking.edit_elsewhere(self, message.text)

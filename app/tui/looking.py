@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from app.tui.dialogs import ask_text
 from app.tui.pickers import age
 from app.values.messages import now_ms
+from widgets import clipboard as system_clipboard
 from widgets.editor.chips import Draft
 from widgets.screens.catalogue import history_screen
 from widgets.screens.jobs import JobRow, JobsScreen
@@ -25,6 +26,17 @@ async def copy(app: "BayouApp", text: str, what: str) -> None:
     fallback = app.assembled.prompt.paths.cache_dir / "clipboard.txt"
     copied = await asyncio.to_thread(clipboard.copy, text, write, fallback=fallback)
     app.notify(f"{copied.words}: {what}", markup=False)
+
+
+async def paste(app: "BayouApp") -> None:
+    """What the system's clipboard holds: an image as a chip, or text."""
+    found = await asyncio.to_thread(system_clipboard.paste, env=app.env)
+    if found is None:
+        app.presenter.note("The clipboard is empty, or cannot be read here.")
+    elif isinstance(found, str):
+        app.editor.paste(found)
+    else:
+        app.editor.attach(found)
 
 
 async def show_block(app: "BayouApp", text: str) -> None:

@@ -43,8 +43,8 @@ ENTRIES: dict[str, tuple[str, ...]] = {
     "app.cli.headless": HEAVY,
     "tools.results": (*HEAVY, "asyncio"),
     "tools.registry": HEAVY,
-    "widgets.transcript.view": (*NETWORK, *PARSERS, "pygments.lexers.python"),
-    "app.tui.run": (*NETWORK, *PARSERS, "pygments.lexers.python"),
+    "widgets.transcript.view": (*NETWORK, *PARSERS, "markdown_it", "pygments.lexers.python"),
+    "app.tui.run": (*NETWORK, *PARSERS, "markdown_it", "pygments.lexers.python"),
 }
 """Module, and what importing it may not bring along."""
 
@@ -55,6 +55,7 @@ DEFERRED = {
     "certifi": "the first request",
     "jiter": "the first tool call that streams in",
     "yaml": "the first file with front matter",
+    "markdown_it": "the first answer that is drawn",
     "pygments": "the first code block that is drawn",
     "filelock": "the first change of a file that bayou shares with others",
     "tree_sitter_language_pack": "the first outline",

@@ -4,16 +4,19 @@ Each takes text with `feed` and gives None while everything belongs to it, else 
 `is_closed`, its leaves are final and the rest stands behind it; otherwise its whole `source` has to be read again.
 """
 
-import re
-from typing import Any
+from __future__ import annotations
 
-from markdown_it.token import Token
+import re
+from typing import TYPE_CHECKING, Any
 
 from widgets.transcript.code import CodeLeaf
 from widgets.transcript.diagram import code_leaf
 from widgets.transcript.leaf import Leaf, Run
 from widgets.transcript.markdown import inline, language, parse, parser
 from widgets.transcript.table import TableLeaf
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 _FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*([^\n]*)\n")
 TABLE_FROM = 24
@@ -40,7 +43,7 @@ class GrowingFence:
         """A newline is written only when something follows it, since the last one is not part of the code."""
 
     @classmethod
-    def start(cls, tail: str, live: Leaf) -> "GrowingFence | None":
+    def start(cls, tail: str, live: Leaf) -> GrowingFence | None:
         match = _FENCE.match(tail)
         if match is None:
             return None
@@ -106,7 +109,7 @@ class GrowingTable:
         self._base = base
 
     @classmethod
-    def start(cls, tail: str, tokens: list[Token], live: Leaf, base: str) -> "GrowingTable | None":
+    def start(cls, tail: str, tokens: list[Token], live: Leaf, base: str) -> GrowingTable | None:
         if not isinstance(live, TableLeaf) or len(live.rows) <= TABLE_FROM:
             return None
         lines = tail.split("\n")
@@ -164,7 +167,7 @@ class GrowingParagraph:
         return "".join(self._parts)
 
     @classmethod
-    def start(cls, tail: str, leaf: Leaf, base: str, env: dict[str, Any]) -> "GrowingParagraph | None":
+    def start(cls, tail: str, leaf: Leaf, base: str, env: dict[str, Any]) -> GrowingParagraph | None:
         if len(tail) < PARAGRAPH_FROM or tail != tail.strip() or leaf.hang or "\n " in tail:
             return None
         grown = cls(tail, leaf, base, env)

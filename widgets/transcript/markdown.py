@@ -4,18 +4,21 @@ Everything is decided locally (from a block and the line above it), so that a su
 leaves as it gives inside the whole. `stream` relies on that.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
-
-from markdown_it import MarkdownIt
-from markdown_it.rules_inline import StateInline
-from markdown_it.token import Token
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from widgets.transcript.diagram import code_leaf
 from widgets.transcript.leaf import Leaf, Piece, Run
 from widgets.transcript.table import Cell, TableLeaf
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_inline import StateInline
+    from markdown_it.token import Token
 
 QUOTE = "▎ "
 _FLAGS = {"strong": "b", "em": "i", "s": "s"}
@@ -53,6 +56,8 @@ class Lead(NamedTuple):
 
 @lru_cache(1)
 def parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # noqa: PLC0415  (a tenth of the start; needed with the first answer)
+
     made = MarkdownIt("commonmark", {"maxNesting": 24}).enable(["table", "strikethrough"])
     made.inline.ruler.before("escape", "math", _math)
     return made

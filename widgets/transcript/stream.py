@@ -4,13 +4,16 @@ A growing fence, table or paragraph is not even parsed again as a whole: see `gr
 cut into pieces, the leaves are those of `markdown.parse` on the whole.
 """
 
-from typing import Any
+from __future__ import annotations
 
-from markdown_it.token import Token
+from typing import TYPE_CHECKING, Any
 
 from widgets.transcript.growing import GrowingFence, GrowingParagraph, GrowingPlain, GrowingTable
 from widgets.transcript.leaf import Leaf
 from widgets.transcript.markdown import Builder, Lead, parse, parser
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 MARKDOWN_LIMIT = 200_000
 """Characters of a message that are read as Markdown; what is behind them is drawn as it is."""

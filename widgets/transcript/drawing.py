@@ -146,6 +146,8 @@ def thinking_label(seconds: float | None, *, is_live: bool, is_open: bool) -> Le
         words = "Thinking…"
     elif seconds is None:
         words = "Thinking"
+    elif seconds < 0.5:
+        words = "Thought"
     else:
         words = f"Thought for {duration(seconds)}"
     sign = "▾ " if is_open else "▸ "

@@ -45,7 +45,7 @@ async def test_a_conversation_reads_like_this() -> None:
         assert transcript.dump_viewport() == (
             "› Fix the tests\n"
             "\n"
-            "▸ Thought for 0 s\n"
+            "▸ Thought\n"
             "\n"
             "  I will look.\n"
             "\n"
@@ -180,9 +180,9 @@ async def test_thinking_can_be_opened_while_it_streams() -> None:
         transcript.flush()
         assert lines(transcript)[-1] == "  Answer"
         transcript.toggle("r")
-        assert lines(transcript) == ["▸ Thought for 0 s", "", "  Answer"]
+        assert lines(transcript) == ["▸ Thought", "", "  Answer"]
         transcript.finish_reply("r")
-        assert lines(transcript) == ["▸ Thought for 0 s", "", "  Answer"]
+        assert lines(transcript) == ["▸ Thought", "", "  Answer"]
 
 
 async def test_a_streamed_reply_looks_the_same_when_it_is_loaded_again() -> None:

@@ -15,6 +15,7 @@ from app.engine.places import Places
 from app.engine.prompting import PromptChoice, PromptSource
 from app.engine.session import Parts, Session
 from app.engine.toolbox import Toolbox, ToolChoice
+from app.extensions.choosing import Asked, Chosen, choose
 from app.providers.catalogue import Catalogue
 from app.providers.classify import classify
 from app.providers.credentials import Credentials
@@ -25,6 +26,8 @@ from app.resources.paths import Paths
 from app.resources.settings import LoadedSettings, Settings, load_settings
 from app.resources.themes import Themes, find_themes
 from app.resources.trust import Decision, decide
+from app.sessions.errors import SessionError
+from app.sessions.index import header_of, session_files
 from app.sessions.log import SessionLog
 from app.values.models import Model, ThinkingLevel, thinking_level
 from tools.registry import builtin_tools
@@ -39,6 +42,8 @@ class Assembled(msgspec.Struct, kw_only=True):
     prompt: PromptSource
     places: Places
     trust: Decision
+    chosen: Chosen
+    """Extensions and more places of resources, of settings, command line and packages."""
     themes: Themes
     theme: str
     """The name that settings or command line want; may be `system`."""
@@ -60,17 +65,18 @@ def assemble(
     `can_ask`: there is a person who can be asked whether the project is trusted.
     """
     loaded, trust = _settings(options, paths, can_ask)
-    settings = loaded.settings
+    settings = with_flags(loaded.settings, options)
     places = _places(options, settings, paths)
     catalogue = Catalogue.load(paths.agent_dir, env=env)
     credentials = Credentials(paths.agent_dir, env)
     registry = Registry()
-    log = log or open_log(options, places, paths.cwd)
+    log = log or _opened(options, places, paths.cwd, can_ask)
+    chosen = choose(paths, settings, asked_of(options), is_trusted=trust.is_trusted)
     choice = _choice(options, settings, catalogue, credentials, log)
     workspace = _workspace(paths, settings, log)
     toolbox = Toolbox(() if options.no_builtin_tools else builtin_tools(), workspace, paths.cwd)
     workspace.active_tools = toolbox.active
-    prompt = PromptSource(paths, toolbox, _prompt_choice(options, trust, paths))
+    prompt = PromptSource(paths, toolbox, _prompt_choice(options, trust, chosen))
     session = Session(
         Parts(
             log=log,
@@ -88,14 +94,9 @@ def assemble(
     session.queues.follow_up_mode = settings.interaction.follow_up_mode
     if not options.no_builtin_tools:
         toolbox.register(jobs_tool(session.jobs), owner="built-in")
-    toolbox.choose(_tool_choice(options, settings))
+    toolbox.choose(tool_choice(options, settings))
     _restore(session, options)
-    named = () if options.no_themes else settings.resources.themes
-    themes = find_themes(
-        paths,
-        is_trusted=trust.is_trusted,
-        more=[Path(path).expanduser() for path in (*named, *options.theme)],
-    )
+    themes = themes_of(options, paths, trust, chosen.themes)
     problems = (
         *(str(problem) for problem in loaded.problems),
         *(str(problem) for problem in catalogue.problems),
@@ -110,11 +111,26 @@ def assemble(
         prompt=prompt,
         places=places,
         trust=trust,
+        chosen=chosen,
         themes=themes,
         theme=options.use_theme or settings.display.theme,
         unknown_settings=loaded.extra,
         problems=problems,
     )
+
+
+def asked_of(options: Options) -> Asked:
+    return Asked(is_safe=options.safe, only_named=options.no_extensions, named=options.extension)
+
+
+def themes_of(options: Options, paths: Paths, trust: Decision, more: tuple[Path, ...]) -> Themes:
+    """bayou's own, the person's, the project's and the named ones; with --no-themes only the first and the last."""
+    named = [paths.cwd / Path(path).expanduser() for path in options.theme]
+    if not options.no_themes:
+        return find_themes(paths, is_trusted=trust.is_trusted, more=[*more, *named])
+    found = find_themes(paths, is_trusted=False, more=named)
+    kept = tuple(theme for theme in found.files if theme.source != "user")
+    return msgspec.structs.replace(found, files=kept)
 
 
 def _settings(options: Options, paths: Paths, can_ask: bool) -> tuple[LoadedSettings, Decision]:
@@ -124,10 +140,29 @@ def _settings(options: Options, paths: Paths, can_ask: bool) -> tuple[LoadedSett
     return (load_settings(paths, is_trusted=True), trust) if trust.is_trusted else (own, trust)
 
 
+def with_flags(settings: Settings, options: Options) -> Settings:
+    """What the command line says of settings counts for this run."""
+    if not options.offline:
+        return settings
+    return msgspec.structs.replace(settings, network=msgspec.structs.replace(settings.network, offline=True))
+
+
 def _places(options: Options, settings: Settings, paths: Paths) -> Places:
     chosen = options.session_dir or settings.sessions.session_dir
     root = Path(chosen).expanduser() if chosen else paths.sessions_dir
     return Places(root=root, cwd=paths.cwd, is_custom=bool(chosen), sync=settings.sessions.session_sync)
+
+
+def _opened(options: Options, places: Places, cwd: Path, can_ask: bool) -> SessionLog:
+    log = open_log(options, places, cwd)
+    if log.is_on_disk and log.is_cwd_gone and not can_ask:
+        log.close()
+        raise SessionError(
+            log.path,
+            f"the folder of this session, {log.cwd}, does not exist any more",
+            f"Make that folder again, or go on with a copy here: --fork {log.session_id}.",
+        )
+    return log
 
 
 def open_log(options: Options, places: Places, cwd: Path) -> SessionLog:
@@ -141,7 +176,15 @@ def open_log(options: Options, places: Places, cwd: Path) -> SessionLog:
     if options.session_id is not None:
         return places.with_id(options.session_id)
     if options.continue_:
-        return places.latest() or places.new()
+        return places.latest() or _first(places)
+    return places.new()
+
+
+def _first(places: Places) -> SessionLog:
+    """There is nothing to go on with. A file that cannot be read is told, not passed over."""
+    for entry in session_files(places.folder):
+        if header_of(Path(entry.path)) is None:
+            places.open(Path(entry.path)).close()  # raises, in words
     return places.new()
 
 
@@ -197,7 +240,7 @@ def _workspace(paths: Paths, settings: Settings, log: SessionLog) -> Workspace:
     )
 
 
-def _tool_choice(options: Options, settings: Settings) -> ToolChoice:
+def tool_choice(options: Options, settings: Settings) -> ToolChoice:
     if options.no_tools:
         return ToolChoice(only=())
     names = options.tools.split(",") if options.tools else settings.tools.default_tools or ()
@@ -209,7 +252,7 @@ def _tool_choice(options: Options, settings: Settings) -> ToolChoice:
     return msgspec.structs.replace(choice, remove=(*choice.remove, *excluded))
 
 
-def _prompt_choice(options: Options, trust: Decision, paths: Paths) -> PromptChoice:
+def _prompt_choice(options: Options, trust: Decision, chosen: Chosen) -> PromptChoice:
     return PromptChoice(
         is_trusted=trust.is_trusted,
         system=_text_or_file(options.system_prompt),
@@ -217,6 +260,7 @@ def _prompt_choice(options: Options, trust: Decision, paths: Paths) -> PromptCho
         use_context_files=not options.no_context_files,
         use_skills=not options.no_skills,
         skills=tuple(Path(path).expanduser().resolve() for path in options.skill),
+        more_skills=chosen.skills,
     )
 
 

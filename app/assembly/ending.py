@@ -9,6 +9,15 @@ from app.engine.session import Session
 async def close_quietly(session: Session) -> None:
     """The partial answer is recorded as aborted and every child is gone; a hanging tool does not keep us."""
     try:
-        await asyncio.wait_for(session.close(), timeout=1.5)
+        await asyncio.wait_for(_end(session), timeout=1.5)
     except TimeoutError:
         sys.stderr.write("bayou: something did not end in time and was left behind\n")
+
+
+async def _end(session: Session) -> None:
+    """Extensions hear of the end while there still is a session to talk to."""
+    try:
+        await asyncio.wait_for(session.intake.ended(), timeout=0.7)
+    except TimeoutError:
+        sys.stderr.write("bayou: an extension did not end in time\n")
+    await session.close()

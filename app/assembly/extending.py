@@ -5,19 +5,21 @@ from typing import Any
 
 import msgspec
 
-from app.assembly.build import Assembled
+from app.assembly.applying import put_in_force
+from app.assembly.build import Assembled, asked_of, tool_choice, with_flags
 from app.assembly.options import Options, UsageError
-from app.engine.commands.results import CommandInfo
+from app.assembly.resources import Resources
+from app.assembly.summary import summary
 from app.engine.extending.host import SessionHost
-from app.engine.extending.listing import file_commands
 from app.engine.extending.wiring import Wiring
-from app.extensions.loader import Choice, find_extensions
+from app.extensions.choosing import Asked, choose, limits_of
+from app.extensions.payloads import ProjectTrust
 from app.extensions.ports import Mode, Ui
 from app.extensions.runner import Extensions
 from app.resources.files import FileFault
 from app.resources.paths import Paths
-from app.resources.prompts import find_prompts
-from app.resources.settings import value_at
+from app.resources.settings import load_settings, value_at
+from app.resources.trust import remember
 
 
 class Extended(msgspec.Struct, kw_only=True):
@@ -38,35 +40,15 @@ async def extend(
     shutdown: Callable[[], None],
 ) -> Extended:
     """What goes wrong in an extension is told as an event; nothing raises but unknown flags."""
-    session, settings = assembled.session, assembled.settings
-    prompts = find_prompts(
-        paths,
-        is_trusted=assembled.trust.is_trusted,
-        more=[paths.cwd / path for path in (*settings.resources.prompts, *options.prompt_template)],
-    )
-    choice = Choice(
-        is_safe=options.safe,
-        only_named=options.no_extensions,
-        named=options.extension,
-        settings=settings.resources.extensions,
-        is_trusted=assembled.trust.is_trusted,
-    )
-    extensions = Extensions(flags=options.extension_flags)
-
-    def expand(text: str) -> str:
-        if not text.startswith("/"):
-            return text
-        try:
-            skill = assembled.prompt.skills.expand(text) if settings.resources.enable_skill_commands else None
-        except FileFault as problem:
-            session.notify(str(problem), "error")
-            return text
-        return skill or prompts.expand(text) or text
+    session = assembled.session
+    extensions = Extensions(flags=options.extension_flags, limits=limits_of(assembled.settings))
+    resources = Resources(assembled, options, paths)
 
     async def reload() -> None:
-        assembled.prompt.reload()
-        found = find_extensions(paths, choice)
-        await extensions.reload(found.sources)
+        resources.choose()
+        await extensions.reload(assembled.chosen.sources)
+        session.toolbox.choose(tool_choice(options, assembled.settings))
+        await resources.discover(extensions, "reload")
 
     host = SessionHost(
         session,
@@ -77,28 +59,67 @@ async def extend(
         shutdown=shutdown,
         reload=reload,
     )
-
-    def listed() -> list[CommandInfo]:
-        skills = assembled.prompt.skills.skills if settings.resources.enable_skill_commands else ()
-        return file_commands(prompts.templates, skills, paths)
-
     wiring = Wiring(
         session,
         extensions,
         host,
-        expand=expand,
+        expand=resources.expand,
         own_sections=assembled.prompt.extra_sections,
-        file_commands=listed,
+        file_commands=resources.commands,
     )
-    found = find_extensions(paths, choice)
-    for text in (*found.problems, *prompts.problems):
-        session.notify(text, "warning")
-    await extensions.load(found.sources)
+    await _load(assembled, paths, options, extensions)
+    host.is_trusted = assembled.trust.is_trusted
+    session.toolbox.choose(tool_choice(options, assembled.settings))
     unknown = wiring.catalogue.unknown_flags()
     if unknown:
         raise UsageError(f"Unknown option: --{unknown[0]}. See bayou --help.")
+    resources.choose()
+    await resources.discover(extensions, "startup")
+    for text in (*assembled.chosen.problems, *resources.prompts.problems):
+        session.notify(text, "warning")
+    if options.verbose:
+        session.notify(summary(assembled, extensions))
     await extensions.start()
     return Extended(extensions=extensions, wiring=wiring, reload=reload)
+
+
+async def _load(assembled: Assembled, paths: Paths, options: Options, extensions: Extensions) -> None:
+    """Those that are not the project's first when they may be asked about it; then the project's, if trusted."""
+    question, asked = assembled.trust.question, asked_of(options)
+    if options.approve or options.no_approve or question.is_empty:
+        await extensions.load(assembled.chosen.sources)
+        return
+    await extensions.load(choose(paths, assembled.settings, asked, is_trusted=False).sources)
+    answer = await extensions.emit(
+        "project_trust",
+        ProjectTrust(
+            cwd=paths.cwd,
+            items=tuple(f"{item.kind} {item.path} {item.detail}".rstrip() for item in question.items),
+        ),
+    )
+    if answer is not None and answer.trusted != "undecided":
+        trusted = answer.trusted == "yes"
+        if answer.remember:
+            try:
+                remember(paths, question, is_trusted=trusted)
+            except FileFault as problem:
+                assembled.session.notify(str(problem), "warning")
+        apply_trust(assembled, paths, asked, is_trusted=trusted)
+        assembled.settings = with_flags(assembled.settings, options)
+    loaded = {extension.name for extension in extensions.loaded}
+    await extensions.load([source for source in assembled.chosen.sources if source.name not in loaded])
+
+
+def apply_trust(assembled: Assembled, paths: Paths, asked: Asked, *, is_trusted: bool) -> None:
+    """An extension's answer comes after the settings were read: they are read again with it."""
+    before = assembled.trust
+    assembled.trust = msgspec.structs.replace(
+        before, is_trusted=is_trusted, reason="extension", needs_answer=False
+    )
+    if before.is_trusted != is_trusted:
+        assembled.settings = load_settings(paths, is_trusted=is_trusted).settings
+        put_in_force(assembled.session, assembled.settings)
+    assembled.chosen = choose(paths, assembled.settings, asked, is_trusted=is_trusted)
 
 
 def plain_settings(assembled: Assembled) -> Mapping[str, Any]:

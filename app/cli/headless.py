@@ -11,6 +11,7 @@ from app.assembly.ending import close_quietly
 from app.assembly.extending import extend
 from app.assembly.inputs import Input, read_input
 from app.assembly.options import Options
+from app.assembly.summary import summary
 from app.extensions.ports import Mode
 from app.extensions.ui import EventUi, SilentUi
 from app.modes.json_lines import run_json
@@ -64,7 +65,9 @@ async def _work(options: Options, paths: Paths, assembled: Assembled, face: str,
     async def prepare() -> None:
         """After the face listens, so that what extensions ask at their start is heard."""
         ui = EventUi(session.publish_now) if face == "rpc" else SilentUi(session.publish_now, face)
-        await extend(assembled, options, paths, mode=_MODES[face], ui=ui, shutdown=_stop_soon)
+        extended = await extend(assembled, options, paths, mode=_MODES[face], ui=ui, shutdown=_stop_soon)
+        if options.verbose:
+            sys.stderr.write(summary(assembled, extended.extensions) + "\n")
 
     if face == "rpc":
         return await run_rpc(

@@ -28,6 +28,9 @@ class PromptChoice(msgspec.Struct, frozen=True, kw_only=True):
     use_context_files: bool = True
     use_skills: bool = True
     skills: tuple[Path, ...] = ()
+    """Named by the person: they count even without `use_skills`."""
+    more_skills: tuple[Path, ...] = ()
+    """Places of settings, packages and extensions."""
     docs_dir: str = ""
 
 
@@ -51,7 +54,9 @@ class PromptSource:
         choice = self.choice
         if choice.use_context_files:
             self.context_files = find_context_files(self.paths)
-        self.skills = find_skills(self.paths, is_trusted=choice.is_trusted, more=choice.skills)
+        self.skills = find_skills(
+            self.paths, is_trusted=choice.is_trusted, more=(*choice.more_skills, *choice.skills)
+        )
         if not choice.use_skills:
             named = tuple(skill for skill in self.skills.skills if _is_named(skill, choice.skills))
             self.skills = msgspec.structs.replace(self.skills, skills=named)

@@ -1,7 +1,6 @@
 """The session: the one object that every face drives. Verbs in, events out; the work is done by its parts.
 
-What it is made of is put together in `assembly`; how a run goes is `runner`'s business, what the model is
-asked with `turns`'.
+It is put together in `assembly`; how a run goes is `runner`'s business, what the model is asked with `turns`'.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -364,6 +363,7 @@ class Session:
     async def open(self, log: SessionLog, reason: SwitchReason) -> None:
         """Goes on with another log; the present one is closed."""
         self._require_idle("Switching sessions")
+        await self.intake.leave(log, reason)
         await self.jobs.close(keep_pinned=True)
         previous, self.conversation = self.log, Conversation(log)
         previous.close()

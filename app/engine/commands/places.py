@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Raw
 
 from app.engine.commands import results
 from app.engine.commands.base import Command, CommandError, NoParams, Params, command
+from app.engine.intake import Stayed
 from app.engine.session import Session
 from app.sessions.fork import clone as clone_session
 from app.sessions.fork import fork_before
@@ -49,16 +50,21 @@ class SetLabel(Params, frozen=True, kw_only=True):
 async def new_session(session: Session, params: NewSession) -> dict[str, bool]:
     await session.abort()
     if session.log.path is None:  # a session that is kept nowhere is followed by another such
-        await session.open(SessionLog.in_memory(session.cwd), "new")
-        return {"cancelled": False}
+        return await _opened(session, SessionLog.in_memory(session.cwd), "new")
     parent = Path(params.parent_session) if params.parent_session else None
-    await session.open(session.places.new(parent=parent), "new")
-    return {"cancelled": False}
+    return await _opened(session, session.places.new(parent=parent), "new")
 
 
 async def switch_session(session: Session, params: SwitchSession) -> dict[str, bool]:
     await session.abort()
-    await session.open(session.places.open_or_begin(params.session_path), "resume")
+    return await _opened(session, session.places.open_or_begin(params.session_path), "resume")
+
+
+async def _opened(session: Session, log: SessionLog, reason: Literal["new", "resume"]) -> dict[str, bool]:
+    try:
+        await session.open(log, reason)
+    except Stayed:
+        return {"cancelled": True}
     return {"cancelled": False}
 
 
@@ -70,6 +76,8 @@ async def fork(session: Session, params: EntryParams) -> dict[str, Any]:
     if not log.is_on_disk:
         raise CommandError(_UNSAVED)
     text = log.navigation(params.entry_id).text
+    if not await session.intake.may_fork(params.entry_id, "before"):
+        return {"cancelled": True}
     await session.abort()
     places = session.places
     await session.open(
@@ -84,6 +92,8 @@ async def clone(session: Session, params: NoParams) -> dict[str, bool]:
         raise CommandError("Cannot clone session: no current entry selected")
     if not log.is_on_disk:
         raise CommandError(_UNSAVED)
+    if not await session.intake.may_fork(log.leaf_id, "at"):
+        return {"cancelled": True}
     await session.abort()
     places = session.places
     await session.open(clone_session(log, places.folder, cwd=places.cwd, fsync=places.sync), "fork")

@@ -222,6 +222,8 @@ class SessionHost:
 
     async def fork(self, entry_id: str, position: Literal["before", "at"]) -> bool:
         log, places = self._session.log, self._session.places
+        if not await self._session.intake.may_fork(entry_id, position):
+            return False
 
         def make() -> Any:
             if position == "before":

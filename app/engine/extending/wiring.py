@@ -1,7 +1,8 @@
 """Connecting loaded extensions with a session: its hooks ask them, its events reach them."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
 
@@ -13,6 +14,7 @@ from app.engine.compactor import Reason, Replacement
 from app.engine.extending.host import SessionHost
 from app.engine.extending.listing import extension_commands
 from app.engine.intake import Intake, Words
+from app.engine.intake import Leaving as Leave
 from app.engine.session import Session
 from app.engine.shell import ShellOpinion
 from app.extensions import payloads as p
@@ -42,6 +44,8 @@ class Wiring:
         self._host = host
         self._bridge = Bridge(extensions)
         self._own_sections = own_sections
+        self._prompt_of_run: str | None = None
+        """What `before_agent_start` put in place of the system prompt, until the next run."""
         self._file_commands = file_commands
         self.catalogue = Catalogue(extensions)
         self._connect(expand)
@@ -55,8 +59,13 @@ class Wiring:
             consult=self._consult,
             expand=expand,
             companions=self._companions,
+            may_leave=self._may_leave,
+            may_fork=self._may_fork,
+            ended=self._extensions.close,
             commands=lambda: [*extension_commands(self._extensions.loaded), *self._file_commands()],
         )
+        self._usual_sections = session.turns.sections
+        session.turns.sections = self._sections
         hooks = session.turns.hooks
         hooks.before_tool = bridge.before_tool
         hooks.after_tool = bridge.after_tool
@@ -94,6 +103,7 @@ class Wiring:
         return msgspec.structs.replace(words, text=payload.text, images=tuple(payload.images))
 
     async def _companions(self, words: Words) -> Sequence[CustomMessage]:
+        self._prompt_of_run = None
         if not self._extensions.listens("before_agent_start"):
             return ()
         payload = p.BeforeAgentStart(
@@ -103,7 +113,31 @@ class Wiring:
             sections=self._own_sections,
         )
         answers = await self._bridge.before_agent_start(payload)
+        self._prompt_of_run = answers.system_prompt
         return answers.messages
+
+    def _sections(self) -> Mapping[str, str]:
+        if self._prompt_of_run is None:
+            return self._usual_sections()
+        return {"preamble": self._prompt_of_run}
+
+    # Going to other sessions
+
+    async def _may_leave(self, reason: Leave, target: Path | None) -> bool:
+        """Asks, unless it is a fork (asked about already), and says goodbye when nobody minds."""
+        if reason != "fork":
+            asked = p.SessionBeforeSwitch(reason=reason, target_session_file=target)
+            answer = await self._extensions.emit("session_before_switch", asked)
+            if answer is not None and answer.cancel:
+                return False
+        told = p.SessionShutdown(reason=reason, target_session_file=target)
+        await self._extensions.emit("session_shutdown", told)
+        return True
+
+    async def _may_fork(self, entry_id: str, position: Literal["before", "at"]) -> bool:
+        asked = p.SessionBeforeFork(entry_id=entry_id, position=position)
+        answer = await self._extensions.emit("session_before_fork", asked)
+        return answer is None or not answer.cancel
 
     async def _before_shell(self, command: str, exclude: bool) -> ShellOpinion:
         if not self._extensions.listens("user_bash"):

@@ -1,0 +1,85 @@
+"""Templates, skills and themes of a session: what is found on disk, and what extensions name besides."""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from app.assembly.build import Assembled, asked_of, themes_of
+from app.assembly.options import Options
+from app.engine.commands.results import CommandInfo
+from app.engine.extending.listing import file_commands
+from app.extensions.choosing import choose
+from app.extensions.payloads import ResourcesDiscover
+from app.extensions.runner import Extensions
+from app.resources.files import FileFault
+from app.resources.paths import Paths
+from app.resources.prompts import Prompts, find_prompts
+
+
+class Resources:
+    """Found at the start and again with every reload."""
+
+    def __init__(self, assembled: Assembled, options: Options, paths: Paths) -> None:
+        self.prompts = Prompts()
+        self._assembled = assembled
+        self._options = options
+        self._paths = paths
+
+    def choose(self) -> None:
+        """Looks again for extensions and for the places of everything else."""
+        here = self._assembled
+        here.chosen = choose(
+            self._paths, here.settings, asked_of(self._options), is_trusted=here.trust.is_trusted
+        )
+
+    async def discover(self, extensions: Extensions, reason: Literal["startup", "reload"]) -> None:
+        """Reads the files, those included that extensions name."""
+        told = ResourcesDiscover(cwd=self._paths.cwd, reason=reason)
+        named = await extensions.emit("resources_discover", told)
+        skills, prompts, themes = (), (), ()
+        if named is not None:
+            skills, prompts, themes = map(
+                self._places, (named.skill_paths, named.prompt_paths, named.theme_paths)
+            )
+        here, trust = self._assembled, self._assembled.trust
+        self.prompts = self._find_prompts(prompts)
+        more_skills = (*here.chosen.skills, *skills)
+        fresh = msgspec.structs.replace(
+            here.prompt.choice, is_trusted=trust.is_trusted, more_skills=more_skills
+        )
+        if reason == "reload" or fresh != here.prompt.choice:
+            here.prompt.choice = fresh
+            here.prompt.reload()
+        if reason == "reload" or themes:
+            here.themes = themes_of(self._options, self._paths, trust, (*here.chosen.themes, *themes))
+
+    def _find_prompts(self, more: tuple[Path, ...]) -> Prompts:
+        named = self._places(self._options.prompt_template)
+        if self._options.no_prompt_templates:
+            own = msgspec.structs.replace(self._paths, agent_dir=Path(os.devnull))
+            return find_prompts(own, is_trusted=False, more=named)
+        places = (*self._assembled.chosen.prompts, *more, *named)
+        return find_prompts(self._paths, is_trusted=self._assembled.trust.is_trusted, more=places)
+
+    def _places(self, names: tuple[str, ...]) -> tuple[Path, ...]:
+        return tuple(self._paths.cwd / Path(name).expanduser() for name in names)
+
+    def expand(self, text: str) -> str:
+        """What `/skill:name` or `/template` stands for; other text as it is."""
+        if not text.startswith("/"):
+            return text
+        here = self._assembled
+        try:
+            enabled = here.settings.resources.enable_skill_commands
+            skill = here.prompt.skills.expand(text) if enabled else None
+        except FileFault as problem:
+            here.session.notify(str(problem), "error")
+            return text
+        return skill or self.prompts.expand(text) or text
+
+    def commands(self) -> list[CommandInfo]:
+        here = self._assembled
+        skills = here.prompt.skills.skills if here.settings.resources.enable_skill_commands else ()
+        return file_commands(self.prompts.templates, skills, self._paths)

@@ -1,0 +1,117 @@
+"""Hooks around a session as a whole: leaving it, forking it, ending it, its prompt, the person's commands."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.engine.commands.base import NoParams
+from app.engine.commands.places import EntryParams, NewSession, clone, fork, new_session
+from app.engine.intake import Stayed
+from app.engine.shell import CommandBlocked
+from app.extensions.payloads import SessionBeforeFork, SessionBeforeSwitch, SessionShutdown
+from app.extensions.public import ExtensionApi
+from app.providers.scripted import say
+from app.values.messages import UserMessage
+from tests.extensions.test_with_session import Theatre
+
+
+async def test_going_elsewhere_is_asked_about_and_told(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, say("a"))
+    told: list[Any] = []
+
+    def listens(api: ExtensionApi) -> None:
+        for name in ("session_before_switch", "session_shutdown"):
+            api.on(name, lambda event, context: told.append(event))
+
+    await theatre.load(listens)
+    assert await new_session(theatre.play.session, NewSession()) == {"cancelled": False}
+    asked, shutdown = told
+    assert isinstance(asked, SessionBeforeSwitch) and asked.reason == "new"
+    assert isinstance(shutdown, SessionShutdown) and shutdown.reason == "new"
+    assert shutdown.target_session_file == theatre.play.session.log.path
+
+
+async def test_an_extension_may_stay(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, say("a"))
+
+    def stays(api: ExtensionApi) -> None:
+        api.on("session_before_switch", lambda event, context: {"cancel": True})
+
+    await theatre.load(stays)
+    session = theatre.play.session
+    before = session.log
+    assert await new_session(session, NewSession()) == {"cancelled": True}
+    with pytest.raises(Stayed):
+        await session.open(session.places.new(), "resume")
+    assert session.log is before and not before.is_read_only
+
+
+async def test_a_fork_is_asked_about_before_a_file_is_made(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, say("a"))
+    asked: list[Any] = []
+
+    def stays(api: ExtensionApi) -> None:
+        @api.on("session_before_fork")
+        def refuse(event: Any, context: Any) -> Any:
+            asked.append(event)
+            return {"cancel": True}
+
+    await theatre.load(stays)
+    await theatre.prompt("go")
+    session = theatre.play.session
+    count = len(list(tmp_path.rglob("*.jsonl")))
+    assert await clone(session, NoParams()) == {"cancelled": True}
+    assert await fork(session, EntryParams(entry_id=_prompt_of(session))) == {"cancelled": True}
+    assert [type(event) for event in asked] == [SessionBeforeFork, SessionBeforeFork]
+    assert [event.position for event in asked] == ["at", "before"]
+    assert len(list(tmp_path.rglob("*.jsonl"))) == count
+
+
+async def test_the_system_prompt_of_one_run(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, say("a"), say("b"))
+    answers: list[Any] = [{"system_prompt": "You are a boat."}, None]
+
+    def changes(api: ExtensionApi) -> None:
+        api.on("before_agent_start", lambda event, context: answers.pop(0))
+
+    await theatre.load(changes)
+    await theatre.prompt("one")
+    assert theatre.asked[0].system_prompt == "You are a boat."
+    assert theatre.play.session.turns.sections() == {"preamble": "You are a boat."}
+    await theatre.prompt("two")
+    assert theatre.play.session.turns.sections() == {"preamble": "You are a test."}
+
+
+async def test_the_end_is_told_once(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, say("a"))
+    told: list[Any] = []
+
+    def listens(api: ExtensionApi) -> None:
+        api.on("session_shutdown", lambda event, context: told.append(event.reason))
+
+    await theatre.load(listens)
+    await theatre.play.session.intake.ended()
+    await theatre.play.session.intake.ended()
+    assert told == ["quit"]
+
+
+async def test_a_persons_command_is_answered_changed_or_blocked(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, say("a"))
+
+    def gate(api: ExtensionApi) -> None:
+        @api.on("user_bash")
+        def decide(event: Any, context: Any) -> Any:
+            if event.command == "no":
+                return {"block": True, "reason": "not here"}
+            return {"command": "echo changed"}
+
+    await theatre.load(gate)
+    message = await theatre.play.session.run_shell("echo as it was")
+    assert message.output.strip() == "changed"
+    with pytest.raises(CommandBlocked, match="not here"):
+        await theatre.play.session.run_shell("no")
+
+
+def _prompt_of(session: Any) -> str:
+    return next(message.id for message in session.messages if isinstance(message, UserMessage))

@@ -81,7 +81,7 @@ GROUPS: tuple[Group, ...] = (
             ),
             Flag(name="no-merge-deltas", help="json and rpc: every delta as it comes"),
             Flag(name="rpc-ready", help="rpc: say when commands are read"),
-            Flag(name="verbose", help="show everything at start-up"),
+            Flag(name="verbose", help="say what the session begins with: model, tools, skills, extensions"),
         ),
     ),
     Group(
@@ -128,7 +128,9 @@ GROUPS: tuple[Group, ...] = (
         title="Other",
         flags=(
             Flag(name="cwd", value="DIR", help="work in this folder"),
-            Flag(name="offline", help="no network use but the model's own"),
+            Flag(
+                name="offline", help="make no request that nobody asked for (as the setting offline)"
+            ),
             Flag(name="help", short="h", help="show this help and exit"),
             Flag(name="version", short="v", help="show the version and exit"),
         ),

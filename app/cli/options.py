@@ -57,6 +57,8 @@ def _refuse_contradictions(options: Options) -> None:
         raise UsageError("--approve and --no-approve exclude each other.")
     if options.mode == "rpc" and options.files:
         raise UsageError("@file arguments are not read in RPC mode; send them with a prompt command.")
+    if options.no_tools and options.tools:
+        raise UsageError("--tools and --no-tools exclude each other.")
     if options.cwd is not None and not Path(options.cwd).is_dir():
         raise UsageError(f"--cwd {options.cwd}: there is no such folder.")
 

@@ -27,6 +27,11 @@ def start(options: Options) -> int:
 
         return export(options.export, options.messages[0] if options.messages else None, paths)
     face = face_of(options, stdin_is_tty=sys.stdin.isatty(), stdout_is_tty=sys.stdout.isatty())
+    if options.resume and face != "tui":
+        raise UsageError(
+            "--resume shows a list to choose from, which needs a terminal. "
+            "Use --continue for the latest session, or --session FILE|ID."
+        )
     if face == "tui":
         # Imports make much and throw nothing away; the first paint is not the time to look for garbage.
         gc.disable()

@@ -39,7 +39,7 @@ class SessionLocked(SessionError):
         super().__init__(
             path,
             f"{who} is writing this session",
-            "Open it read-only, fork it, or close the other one first.",
+            "Close the other one first, or fork this session (--fork) to go on in a copy.",
         )
 
 

@@ -1,0 +1,21 @@
+"""The page of the command line is the table of flags."""
+
+from pathlib import Path
+
+from app.assembly.options import Options
+from app.cli.flags import FLAGS
+from app.cli.flags_docs import PAGE, page
+
+
+def test_the_page_is_up_to_date() -> None:
+    shown = (Path(__file__).resolve().parents[2] / PAGE).read_text()
+    assert shown == page(), "run: python -m app.cli.flags_docs"
+
+
+def test_every_flag_is_an_option_that_is_used() -> None:
+    """A field of the options that nobody reads is a promise that nobody keeps."""
+    app = Path(__file__).resolve().parents[2] / "app"
+    code = "".join(path.read_text() for path in app.rglob("*.py"))
+    fields = {"continue_" if flag.field == "continue" else flag.field for flag in FLAGS}
+    assert fields <= set(Options.__struct_fields__)
+    assert [field for field in sorted(fields) if f"options.{field}" not in code] == []

@@ -9,10 +9,13 @@ from tools.filemap.languages.registry import language_named
 from tools.filemap.watch import Watch
 
 _HOSTS = frozenset({"html", "vue", "svelte"})
-_BLOCK = re.compile(
-    rb"<(?P<tag>script|style)\b(?P<attributes>(?:[^>\"']|\"[^\"]*\"|'[^']*')*)>(?P<inside>.*?)</(?P=tag)\s*>",
-    re.S | re.I,
+_OPENING = re.compile(
+    rb"<(?P<tag>script|style)\b(?P<attributes>(?:[^<>\"']|\"[^\"<]{0,2000}\"|'[^'<]{0,2000}'){0,200})>", re.I
 )
+_CLOSING = {
+    b"script": re.compile(rb"</script\s{0,20}>", re.I),
+    b"style": re.compile(rb"</style\s{0,20}>", re.I),
+}
 _LANG = re.compile(rb"\b(?:lang|type)\s*=\s*[\"']?([\w/+.-]+)", re.I)
 _BY_LANG = {
     "ts": "typescript", "typescript": "typescript", "tsx": "tsx", "jsx": "jsx", "js": "javascript",
@@ -46,22 +49,29 @@ def outline_with_embedded(language: Language, source: bytes, watch: Watch) -> Ou
 
 
 def _blocks(source: bytes) -> list[Inner]:
-    blocks = []
-    row, counted = 0, 0
-    for match in _BLOCK.finditer(source):
-        start, end = match.span("inside")
-        lang = _LANG.search(match["attributes"])
-        word = lang.group(1).decode("ascii", "replace").lower() if lang is not None else ""
-        default = "javascript" if match["tag"].lower() == b"script" else "css"
-        known = _BY_LANG.get(word) if word else default
-        if known is None or not match["inside"].strip():
+    blocks: list[Inner] = []
+    row, counted, at = 0, 0, 0
+    while len(blocks) < _MAX_BLOCKS and (opening := _OPENING.search(source, at)) is not None:
+        tag = opening["tag"].lower()
+        closing = _CLOSING[tag].search(source, opening.end())
+        if closing is None:
+            break
+        start, end = opening.end(), closing.start()
+        at = closing.end()
+        known = _inner_language(tag, opening["attributes"])
+        if known is None or not source[start:end].strip():
             continue
         row += source.count(b"\n", counted, start)
         counted = start
         blocks.append(Inner(known, start, end, row))
-        if len(blocks) >= _MAX_BLOCKS:
-            break
     return blocks
+
+
+def _inner_language(tag: bytes, attributes: bytes) -> str | None:
+    lang = _LANG.search(attributes)
+    if lang is None:
+        return "javascript" if tag == b"script" else "css"
+    return _BY_LANG.get(lang.group(1).decode("ascii", "replace").lower())
 
 
 def _owner(drafts: list[Draft], inner: Inner) -> int:

@@ -115,13 +115,17 @@ def unknown_types(language: Language) -> set[str]:
 def outline(language: Language, source: bytes, watch: Watch) -> Outline:
     """The symbols of a source text. Raises `Overtime` or `Cancelled`."""
     plan = _compiled(language.name)
-    tree = parse(plan.grammar, source, watch)
+    prepared = language.prepare(source, watch) if language.prepare is not None else source
+    tree = parse(plan.grammar, prepared, watch)
     walk = _Walk(plan, source, watch)
     walk.run(tree)
     drafts = walk.drafts
+    has_errors = tree.root_node.has_error
+    if has_errors and language.recover is not None:
+        drafts = language.recover(drafts, prepared)
     if language.finish is not None:
         drafts = language.finish(drafts, source)
-    return Outline(drafts, walk.imports, tree.root_node.has_error)
+    return Outline(drafts, walk.imports, has_errors)
 
 
 class _Lead(NamedTuple):
@@ -171,9 +175,9 @@ class _Walk:
                     return
                 before = len(self.drafts)
                 self._define(child, rule, parent, lead, above)
+                if lead is not None and lead.is_first:
+                    lead = lead._replace(is_first=False)
                 if len(self.drafts) > before:
-                    if lead is not None:
-                        lead = lead._replace(is_first=False)
                     if not rule.is_leaf:
                         yield child, before, here, None
                     continue

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import msgspec
 from tree_sitter import Node
 
+from tools.filemap.watch import Watch
+
 Chain = tuple[str, "Chain | None"]
 
 
@@ -98,6 +100,10 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     has_decorators: bool = False
     inner_doc: NameRule | None = None
     """Finds the docstring inside a symbol."""
+    prepare: Callable[[bytes, Watch], bytes] | None = None
+    """Covers up what the grammar cannot know, such as macros; lengths and lines must stay as they are."""
+    recover: Callable[[list[Draft], bytes], list[Draft]] | None = None
+    """Where there are syntax errors, before `finish`: brings back what they swallowed."""
     finish: Callable[[list[Draft], bytes], list[Draft]] | None = None
     """What only the whole list can tell: merged clauses, receivers, section ends."""
     max_line_bytes: int = 0
@@ -106,6 +112,11 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
 
 def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
+
+
+def first_child(node: Node) -> Node | None:
+    """The first named child; a node without any has none (`named_child(0)` would raise)."""
+    return node.named_child(0) if node.named_child_count else None
 
 
 def first_of(*types: str) -> NameRule:

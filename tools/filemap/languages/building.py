@@ -3,7 +3,17 @@
 from tree_sitter import Node
 
 from tools.filemap.drafts import ordered
-from tools.filemap.language import Draft, Language, Named, Place, Rule, first_of, head_line, words
+from tools.filemap.language import (
+    Draft,
+    Language,
+    Named,
+    Place,
+    Rule,
+    first_child,
+    first_of,
+    head_line,
+    words,
+)
 
 
 def _stage(node: Node, place: Place) -> list[Named]:
@@ -56,7 +66,7 @@ DOCKERFILE = Language(
 
 
 def _targets(node: Node, place: Place) -> list[Named] | None:
-    first = node.named_child(0)
+    first = first_child(node)
     if first is None:
         return None
     names = place.text(first).split()
@@ -115,7 +125,7 @@ def _cmake_arguments(node: Node, place: Place) -> list[str]:
 
 
 def _cmake_command(node: Node, place: Place) -> list[Named] | None:
-    first = node.named_child(0)
+    first = first_child(node)
     word = place.text(first).lower() if first is not None else ""
     kind = _CMAKE.get(word)
     arguments = _cmake_arguments(node, place)
@@ -125,7 +135,7 @@ def _cmake_command(node: Node, place: Place) -> list[Named] | None:
 
 
 def _cmake_definition(node: Node, place: Place) -> list[Named] | None:
-    head = node.named_child(0)
+    head = first_child(node)
     arguments = _cmake_arguments(head, place) if head is not None else []
     return [Named(arguments[0], "", f"{arguments[0]}({' '.join(arguments[1:])})")] if arguments else None
 

@@ -4,8 +4,10 @@ import re
 
 from tree_sitter import Node
 
-from tools.filemap.drafts import owned
+from tools.filemap.drafts import owned, without
 from tools.filemap.language import Draft, Language, Named, Place, Rule, first_of, head_line, words
+from tools.filemap.languages.macros import without_macros
+from tools.filemap.languages.recovery import recovered
 
 _NAMES = words(
     "identifier field_identifier type_identifier qualified_identifier destructor_name operator_name operator_cast "
@@ -132,11 +134,23 @@ def c_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
             if last.lstrip().startswith("~") or draft.name == draft.scope + "::" + draft.scope:
                 draft.kind = "method"
     types = {"class", "struct", "union"}
-    drafts = owned(drafts, types)
+    drafts = owned(without(drafts, _typedef_bodies(drafts)), types)
     for draft in drafts:
         if draft.scope and draft.parent >= 0 and drafts[draft.parent].kind in types:
             draft.name = draft.name.rsplit("::", 1)[-1].strip()
     return drafts
+
+
+def _typedef_bodies(drafts: list[Draft]) -> list[int]:
+    """`typedef struct x {…} x` is one symbol, called as the type and with the members of the body."""
+    removed = []
+    for index, draft in enumerate(drafts):
+        above = drafts[draft.parent] if draft.parent >= 0 else None
+        is_body = draft.kind in ("struct", "union", "enum") and above is not None and above.kind == "type"
+        if is_body and above is not None and draft.name == above.name:
+            above.kind, above.signature = draft.kind, draft.name
+            removed.append(index)
+    return removed
 
 
 _C_RULES = {
@@ -166,6 +180,7 @@ C = Language(
     imports={"preproc_include": _path},
     modifiers=_C_MODIFIERS,
     is_header_whole=True,
+    prepare=without_macros,
     finish=c_finish,
 )
 
@@ -191,6 +206,8 @@ def _cpp(name: str, title: str, grammar: str, extra: str = "") -> Language:
         imports={"preproc_include": _path},
         modifiers=_CPP_MODIFIERS | words(extra),
         is_header_whole=True,
+        prepare=without_macros,
+        recover=recovered,
         finish=c_finish,
     )
 
@@ -242,6 +259,7 @@ OBJC = Language(
     imports={"preproc_include": _path},
     modifiers=_C_MODIFIERS,
     is_header_whole=True,
+    prepare=without_macros,
     finish=c_finish,
 )
 

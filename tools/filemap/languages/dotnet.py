@@ -4,7 +4,7 @@ import re
 
 from tree_sitter import Node
 
-from tools.filemap.language import Draft, Language, Named, NameRule, Place, Rule, fixed, words
+from tools.filemap.language import Draft, Language, Named, NameRule, Place, Rule, first_child, fixed, words
 
 
 def _fields(node: Node, place: Place) -> list[Node] | None:
@@ -14,7 +14,7 @@ def _fields(node: Node, place: Place) -> list[Node] | None:
             continue
         for declarator in part.named_children:
             if declarator.type == "variable_declarator":
-                name = declarator.child_by_field_name("name") or declarator.named_child(0)
+                name = declarator.child_by_field_name("name") or first_child(declarator)
                 if name is not None:
                     found.append(name)
     return found or None

@@ -2,7 +2,7 @@
 
 from tree_sitter import Node
 
-from tools.filemap.language import Language, Named, Place, Rule, words
+from tools.filemap.language import Language, Named, Place, Rule, first_child, words
 
 _FUNCTIONS = words("function_expression arrow_function generator_function function")
 _VALUES = _FUNCTIONS | {"class"}
@@ -27,7 +27,7 @@ def _value_kind(value: Node | None) -> str:
             "satisfies_expression",
             "type_assertion",
         ):
-            value = value.named_child(0)
+            value = first_child(value)
         else:
             return ""
     return ""
@@ -126,7 +126,7 @@ def _test(node: Node, place: Place) -> list[Named] | None:
     if word.split(".")[0] not in _TESTS:
         return None
     arguments = node.child_by_field_name("arguments")
-    first = arguments.named_child(0) if arguments is not None else None
+    first = first_child(arguments) if arguments is not None else None
     if first is None or first.type not in ("string", "template_string"):
         return None
     label = place.text(first)[1:-1]

@@ -1,11 +1,22 @@
 """Haskell, OCaml, Elixir, Erlang, Clojure and Elm."""
 
 import re
+from itertools import pairwise
 
 from tree_sitter import Node
 
-from tools.filemap.drafts import merged, without
-from tools.filemap.language import Draft, Language, Named, Place, Rule, first_of, head_line, words
+from tools.filemap.drafts import merged, ordered, without
+from tools.filemap.language import (
+    Draft,
+    Language,
+    Named,
+    Place,
+    Rule,
+    first_child,
+    first_of,
+    head_line,
+    words,
+)
 
 
 def _same_function(before: Draft, after: Draft) -> bool:
@@ -93,9 +104,17 @@ def _ocaml_binding(node: Node, place: Place) -> list[Named] | None:
 
 
 def _ocaml_exception(node: Node, place: Place) -> Node | None:
-    inner = node.named_child(0)
+    inner = first_child(node)
     found = first_of("constructor_name")(inner, place) if inner is not None else None
     return found if isinstance(found, Node) else None
+
+
+def _ocaml_finish(drafts: list[Draft], _source: bytes) -> list[Draft]:
+    """`( >>= )` is called >>=."""
+    for draft in drafts:
+        if draft.name.startswith("("):
+            draft.name = draft.name.strip("() ")
+    return drafts
 
 
 def _ocaml(name: str, title: str) -> Language:
@@ -124,11 +143,13 @@ def _ocaml(name: str, title: str) -> Language:
         enter=words(
             "compilation_unit value_definition type_definition module_definition structure signature functor "
             "class_definition class_type_definition object_expression class_body_type record_declaration "
-            "variant_declaration module_type_constraint"
+            "variant_declaration module_type_constraint include_module functor_application "
+            "module_application typed_module_expression parenthesized_module_expression let_open_expression"
         ),
         wrappers=words("value_definition type_definition module_definition class_definition"),
         is_wrapper_start=True,
         imports={"open_module": first_of("module_path")},
+        finish=_ocaml_finish,
         modifiers=words("rec virtual private mutable"),
     )
 
@@ -150,7 +171,7 @@ def _elixir_call(node: Node, place: Place) -> list[Named] | None:
     if not kind:
         return None
     arguments = next((child for child in node.named_children if child.type == "arguments"), None)
-    first = arguments.named_child(0) if arguments is not None else None
+    first = first_child(arguments) if arguments is not None else None
     if word in ("defstruct", "defexception"):
         return [Named(word.removeprefix("def"), kind, head_line(node, place, until=""))]
     if first is None:
@@ -249,14 +270,15 @@ def _erlang_type(node: Node, place: Place) -> Node | None:
 
 
 def _erlang_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
-    """Clauses of one function, and its spec before them, are one symbol; so are those with one arity only."""
-    for draft in drafts:
-        if draft.kind in ("function", "spec"):
-            draft.scope = ""
-    joined = merged(drafts, _same_erlang)
+    """Clauses of one function, and its spec before them, are one symbol for each arity."""
+    drafts = ordered(drafts)
+    specs = []
+    for index, (spec, draft) in enumerate(pairwise(drafts)):
+        if spec.kind == "spec" and draft.kind == "function" and spec.name == draft.name:
+            draft.lead_row, draft.doc = spec.start_row, draft.doc or spec.doc
+            specs.append(index)
+    joined = merged(without(drafts, specs), _same_arity)
     for draft in joined:
-        if draft.kind == "spec":
-            draft.kind = "function"
         draft.signature = (
             draft.signature.split(" ->")[0].rstrip("). ") if draft.kind != "macro" else draft.signature
         )
@@ -267,12 +289,6 @@ def _erlang_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
         if draft.kind == "function" and draft.name in exported:
             draft.modifiers = ("exported",)
     return joined
-
-
-def _same_erlang(before: Draft, after: Draft) -> bool:
-    if before.name != after.name or before.kind not in ("function", "spec") or after.kind != "function":
-        return False
-    return before.kind == "spec" or _arity(before.signature) == _arity(after.signature)
 
 
 def _erlang_exports(source: bytes) -> set[str]:
@@ -352,7 +368,7 @@ def _lisp_arguments(parts: list[Node], place: Place) -> str:
         if part.type == "vec_lit":
             return " " + " ".join(place.text(part).split())[:100]
         if part.type == "list_lit" and part.named_child_count:
-            first = part.named_child(0)
+            first = first_child(part)
             return " " + " ".join(place.text(first).split())[:100] + " …" if first is not None else ""
     return ""
 
@@ -384,7 +400,7 @@ CLOJURE = Language(
 
 def _elm_value(node: Node, place: Place) -> Node | None:
     left = node.child_by_field_name("functionDeclarationLeft")
-    return left.named_child(0) if left is not None else None
+    return first_child(left) if left is not None else None
 
 
 def _elm_finish(drafts: list[Draft], _source: bytes) -> list[Draft]:

@@ -2,7 +2,18 @@
 
 from tree_sitter import Node
 
-from tools.filemap.language import Draft, Language, Named, NameRule, Place, Rule, first_of, fixed, words
+from tools.filemap.language import (
+    Draft,
+    Language,
+    Named,
+    NameRule,
+    Place,
+    Rule,
+    first_child,
+    first_of,
+    fixed,
+    words,
+)
 
 
 def _declarators(node: Node, place: Place) -> list[Node] | None:
@@ -15,7 +26,7 @@ def _declarators(node: Node, place: Place) -> list[Node] | None:
 
 
 def _java_import(node: Node, place: Place) -> Node | None:
-    return node.named_child(0)
+    return first_child(node)
 
 
 JAVA = Language(
@@ -68,7 +79,7 @@ def _kotlin_property(node: Node, place: Place) -> list[Node] | None:
     found = []
     for child in node.named_children:
         if child.type == "variable_declaration" and child.named_child_count:
-            name = child.named_child(0)
+            name = first_child(child)
             if name is not None:
                 found.append(name)
     return found or None

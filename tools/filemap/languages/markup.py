@@ -2,7 +2,7 @@
 
 from tree_sitter import Node
 
-from tools.filemap.language import Language, Named, Place, Rule, first_of, head_line, words
+from tools.filemap.language import Language, Named, Place, Rule, first_child, first_of, head_line, words
 
 _LANDMARKS = words(
     "html head body main nav header footer section article aside form table template dialog fieldset"
@@ -11,7 +11,7 @@ _HEADINGS = words("h1 h2 h3 h4 h5 h6")
 
 
 def _start(node: Node) -> Node | None:
-    first = node.named_child(0)
+    first = first_child(node)
     return first if first is not None and first.type in ("start_tag", "self_closing_tag") else None
 
 
@@ -19,7 +19,7 @@ def _attributes(tag: Node, place: Place) -> dict[str, str]:
     found = {}
     for part in tag.named_children[1:12]:
         if part.type == "attribute" and part.named_child_count:
-            name, value = part.named_child(0), part.named_child(part.named_child_count - 1)
+            name, value = first_child(part), part.named_child(part.named_child_count - 1)
             if name is not None and value is not None and value is not name:
                 found[place.text(name)] = place.text(value).strip("\"'")
     return found
@@ -29,7 +29,7 @@ def _element(node: Node, place: Place) -> list[Named] | None:
     tag = _start(node)
     if tag is None or not tag.named_child_count:
         return None
-    named = tag.named_child(0)
+    named = first_child(tag)
     name = place.text(named) if named is not None else ""
     if name.lower() in _HEADINGS:
         text = " ".join(
@@ -106,18 +106,30 @@ SVELTE = Language(
 )
 
 
-def _at_rule(node: Node, place: Place) -> list[Named]:
+def _at_rule(node: Node, place: Place) -> list[Named] | None:
+    if not any(child.type in ("block", "keyframe_block_list") for child in node.named_children):
+        return None
     line = head_line(node, place, 100).rstrip(";")
     return [Named(line, "", line)]
 
 
 def _scss_variable(node: Node, place: Place) -> Node | None:
-    name = node.named_child(0)
+    name = first_child(node)
     if name is None:
         return None
     text = place.source[name.start_byte : name.start_byte + 2]
     is_variable = text.startswith(b"$") or text == b"--"
     return name if is_variable and (place.above() == "stylesheet" or text == b"--") else None
+
+
+def _scss_rule(node: Node, place: Place) -> Node | None:
+    """No rule is what the grammar takes for one after interpolation that it does not know."""
+    found = first_of("selectors")(node, place)
+    return (
+        found
+        if isinstance(found, Node) and b";" not in place.source[found.start_byte : found.end_byte]
+        else None
+    )
 
 
 _CSS_RULES = {
@@ -141,8 +153,16 @@ SCSS = Language(
     name="scss",
     title="SCSS",
     grammar="scss",
-    rules={**_CSS_RULES, "mixin_statement": Rule("mixin"), "function_statement": Rule("function")},
-    enter=words("stylesheet block"),
+    rules={
+        **_CSS_RULES,
+        "rule_set": Rule("rule", _scss_rule),
+        "mixin_statement": Rule("mixin"),
+        "function_statement": Rule("function"),
+    },
+    enter=words(
+        "stylesheet block include_statement if_statement if_clause else_clause else_if_clause each_statement "
+        "for_statement while_statement"
+    ),
     comments=words("comment js_comment"),
     imports={
         **_IMPORTED,

@@ -3,7 +3,7 @@
 from tree_sitter import Node
 
 from tools.filemap.drafts import without
-from tools.filemap.language import Draft, Language, Place, Rule, words
+from tools.filemap.language import Draft, Language, Place, Rule, first_child, words
 
 
 def _assigned(node: Node, place: Place) -> Node | None:
@@ -25,9 +25,9 @@ def _docstring(node: Node, place: Place) -> Node | None:
     if node.type == "assignment":
         return None
     body = node.child_by_field_name("body")
-    first = body.named_child(0) if body is not None else None
+    first = first_child(body) if body is not None else None
     if first is not None and first.type == "expression_statement":
-        first = first.named_child(0)
+        first = first_child(first)
     return first if first is not None and first.type == "string" else None
 
 

@@ -3,7 +3,7 @@
 from tree_sitter import Node
 
 from tools.filemap.drafts import ordered
-from tools.filemap.language import Draft, Language, Named, Place, Rule, deep, first_of, words
+from tools.filemap.language import Draft, Language, Named, Place, Rule, deep, first_child, first_of, words
 
 _R_DEFINERS = words("setClass setMethod setGeneric setRefClass setValidity R6Class test_that describe it")
 
@@ -34,7 +34,7 @@ def _r_call(node: Node, place: Place) -> list[Named] | None:
         return None
     word = place.text(function) if function.end_byte - function.start_byte < 40 else ""
     word = word.rsplit(":", 1)[-1]
-    first = arguments.named_child(0)
+    first = first_child(arguments)
     if word not in _R_DEFINERS or first is None or word == "R6Class":
         return None
     kinds = {
@@ -73,20 +73,20 @@ R = Language(
 
 
 def _julia_signature(node: Node, place: Place) -> Node | None:
-    inner = node.named_child(0)
+    inner = first_child(node)
     for _ in range(8):
         if inner is None:
             return None
         if inner.type in ("identifier", "field_expression", "operator", "scoped_identifier"):
             return inner
-        inner = inner.named_child(0)
+        inner = first_child(inner)
     return None
 
 
 def _julia_assignment(node: Node, place: Place) -> list[Named] | None:
-    left = node.named_child(0)
+    left = first_child(node)
     while left is not None and left.type in ("where_expression", "typed_expression"):
-        left = left.named_child(0)
+        left = first_child(left)
     if left is None:
         return None
     if left.type == "call_expression":
@@ -124,7 +124,7 @@ JULIA = Language(
 
 
 def _interface(node: Node, place: Place) -> Node | str:
-    first = node.named_child(0)
+    first = first_child(node)
     found = deep("name")(first, place) if first is not None else None
     return found if isinstance(found, Node) else "interface"
 
@@ -163,7 +163,7 @@ def _zig_variable(node: Node, place: Place) -> list[Named] | None:
 
 
 def _zig_test(node: Node, place: Place) -> str:
-    first = node.named_child(0)
+    first = first_child(node)
     return "test " + place.text(first).strip('"') if first is not None and first.type != "Block" else "test"
 
 

@@ -4,7 +4,7 @@ import re
 
 from tree_sitter import Node
 
-from tools.filemap.language import Draft, Language, Named, Place, Rule, head_line, words
+from tools.filemap.language import Draft, Language, Named, Place, Rule, first_child, head_line, words
 
 _PAIR = re.compile(r"(\w+)\s*=>")
 _ATTRIBUTES = words("attr_accessor attr_reader attr_writer cattr_accessor mattr_accessor class_attribute")
@@ -26,7 +26,7 @@ def _ruby_call(node: Node, place: Place) -> list[Named] | None:
             for child in arguments.named_children
             if child.type == "simple_symbol"
         ] or None
-    first = arguments.named_child(0)
+    first = first_child(arguments)
     if first is None:
         return None
     if word in ("define_method", "alias_method", "delegate"):
@@ -39,7 +39,7 @@ def _ruby_call(node: Node, place: Place) -> list[Named] | None:
 
 
 def _ruby_test(node: Node, place: Place, word: str, arguments: Node) -> list[Named] | None:
-    first = arguments.named_child(0)
+    first = first_child(arguments)
     if word not in _RUBY_TESTS or first is None:
         return None
     label = place.text(first).strip("\"':")
@@ -94,7 +94,7 @@ RUBY = Language(
         "singleton_class": Rule("class", _singleton_class),
         "method": Rule("method", _ruby_method),
         "singleton_method": Rule("method", _singleton),
-        "alias": Rule("method", is_leaf=True),
+        "alias": Rule("alias", is_leaf=True),
         "assignment": Rule("constant", _constant),
         "call": Rule("method", _ruby_call),
     },
@@ -146,11 +146,11 @@ PHP = Language(
 def _lua_assigned(node: Node, place: Place) -> list[Named] | None:
     if node.named_child_count < 2:
         return None
-    names, values = node.named_child(0), node.named_child(node.named_child_count - 1)
+    names, values = first_child(node), node.named_child(node.named_child_count - 1)
     if names is None or values is None or names.end_byte - names.start_byte > 200:
         return None
-    value = values.named_child(0)
-    name = names.named_child(0) or names
+    value = first_child(values)
+    name = first_child(names) or names
     if value is not None and value.type == "function_definition":
         return [Named(name, "function")]
     if place.above() == "chunk" or (place.above() == "variable_declaration" and place.above(1) == "chunk"):

@@ -69,7 +69,7 @@ class _Walk:
         if parent < 0:
             parent = self._add(node, self.shape(node), "list", -1, "")
         if count > _ITEMS_LISTED or depth >= self.depth:
-            first = node.named_child(0)
+            first = node.named_child(0) if count else None
             if first is not None and first.type == "object" and depth < self.depth:
                 stack.append((first, self._add(first, "#0", "item", parent, self.shape(first)), depth + 1))
             return
@@ -104,7 +104,7 @@ class _Walk:
             return f"object of {count:,}"
         if value.type != "array":
             return value.type
-        first = value.named_child(0)
+        first = value.named_child(0) if count else None
         kind = "" if first is None else _SIMPLE.get(first.type, first.type)
         return f"list of {count:,} {kind}s" if kind and count != 1 else f"list of {count} {kind}".strip()
 

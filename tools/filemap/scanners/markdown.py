@@ -76,7 +76,7 @@ class _State:
 
 def plain(text: str) -> str:
     """A heading without the marks of emphasis, links and HTML."""
-    return " ".join(_MARKS.sub("", _LINK.sub(r"\1", text)).split()) or text
+    return (" ".join(_MARKS.sub("", _LINK.sub(r"\1", text)).split()) or text)[:160]
 
 
 def scan(source: bytes, watch: Watch) -> Scanned:
@@ -113,11 +113,11 @@ def _line(state: _State, row: int, start: int, line: bytes) -> None:
     if head == b"#":
         match = _ATX.match(line)
         if match is not None:
-            state.heading(len(match[1]), plain(text_of(match[2] or b"", 120)), row, start)
+            state.heading(len(match[1]), plain(text_of(match[2] or b"", 600)), row, start)
             return
     if head in (b"=", b"-") and before is not None and _UNDERLINE.match(line):
         level = 1 if head == b"=" else 2
-        state.heading(level, plain(text_of(before[2], 120)), before[0], before[1])
+        state.heading(level, plain(text_of(before[2], 600)), before[0], before[1])
         return
     if line.strip() and not _NO_PARAGRAPH.match(line):
         state.paragraph = before if before is not None else (row, start, line)

@@ -19,7 +19,7 @@ _ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|(.))", re.S)
 
 def scan(source: bytes, watch: Watch) -> Scanned:
     tree = parse(grammar_of("json"), source, watch)
-    root = tree.root_node.named_child(0)
+    root = next(iter(tree.root_node.named_children), None)
     cells = _value(root, b'"cells"', source) if root is not None else None
     if cells is None:
         return Scanned(drafts=[])

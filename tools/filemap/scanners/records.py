@@ -37,6 +37,8 @@ def scan_jsonl(source: bytes, watch: Watch) -> Scanned:
         for key, value in record.items() if isinstance(record, dict) else [("(value)", record)]:
             keys.setdefault(key, Counter())[type_of(value)] += 1
             first_row.setdefault(key, row)
+    if not count:
+        return Scanned(drafts=[])
     seen = min(count, 2000)
     whole = Draft(
         name=f"{count:,} records",

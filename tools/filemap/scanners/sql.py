@@ -25,7 +25,8 @@ _STATEMENT = (
     rb")"
 )
 _TOKEN = re.compile(
-    _STATEMENT + rb"|--[^\n]*|/\*(?:.|\n)*?\*/|'(?:[^'\\]|''|\\.)*'|(?P<dollar>\$[A-Za-z_]*\$)|(?P<end>;)"
+    _STATEMENT
+    + rb"|--[^\n]*|(?P<comment>/\*)|'(?:[^'\\]|''|\\.)*'|(?P<dollar>\$[A-Za-z_]{0,60}\$)|(?P<end>;)"
     rb"|\b(?P<word>BEGIN|CASE|END)\b(?P<after>[ \t]+(?:IF|LOOP|WHILE|REPEAT|CASE|TRAN\w*|WORK|CONVERSATION))?",
     re.M | re.I,
 )
@@ -43,6 +44,8 @@ _TYPE_END = re.compile(
 )
 _MAX_TABLE = 200_000
 _CHECK_EVERY = 512
+_WINDOW, _OVERLAP, _LONGEST = 64 * 1024, 1024, 4 * 1024 * 1024
+"""The interpreter is held for one search: it looks through so many bytes, more only for a long string."""
 
 
 class _State:
@@ -72,7 +75,7 @@ class _State:
 def scan(source: bytes, watch: Watch) -> Scanned:
     state = _State(source)
     at = 0
-    for number, match in enumerate(_tokens(source)):
+    for number, match in enumerate(_tokens(source, watch)):
         if number % _CHECK_EVERY == 0:
             watch.check()
         _token(state, match)
@@ -82,21 +85,35 @@ def scan(source: bytes, watch: Watch) -> Scanned:
     return Scanned(drafts=state.drafts)
 
 
-def _tokens(source: bytes) -> Iterator[re.Match[bytes]]:
-    at = 0
+def _tokens(source: bytes, watch: Watch) -> Iterator[re.Match[bytes]]:
+    """What matters to statements, outside comments, strings and bodies between dollars."""
+    at, length = 0, len(source)
     search = _TOKEN.search
-    while True:
-        match = search(source, at)
-        if match is None:
-            return
+    while at < length:
+        match = search(source, at, at + _WINDOW)
+        if match is None or match.end() >= at + _WINDOW:
+            watch.check()
+            begin = match.start() if match is not None else max(at + 1, at + _WINDOW - _OVERLAP)
+            match = search(source, begin, begin + _LONGEST) if match is not None else None
+            if match is None:
+                at = begin + (1 if begin == at else 0)
+                continue
         yield match
-        at = match.end() or at + 1
-        tag = match["dollar"]
-        if tag:
-            end = source.find(tag, at)
-            at = end + len(tag) if end >= 0 else at
-        elif match["insert"] and match["insert"][:4].upper() == b"COPY":
-            at = _after_copy(source, at)
+        at = _after(source, match, match.end())
+
+
+def _after(source: bytes, match: re.Match[bytes], at: int) -> int:
+    """Where to go on: behind what the token begins."""
+    if match["comment"]:
+        end = source.find(b"*/", at)
+        return end + 2 if end >= 0 else len(source)
+    tag = match["dollar"]
+    if tag:
+        end = source.find(tag, at)
+        return end + len(tag) if end >= 0 else at
+    if match["insert"] and match["insert"][:4].upper() == b"COPY":
+        return _after_copy(source, at)
+    return at
 
 
 def _after_copy(source: bytes, at: int) -> int:
@@ -203,7 +220,7 @@ def _columns(state: _State, draft: Draft, end: int) -> None:
         at += len(part) + 1
 
 
-_CUT = re.compile(rb"[(),]|'(?:[^']|'')*'|--[^\n]*|/\*(?:.|\n)*?\*/")
+_CUT = re.compile(rb"[(),]|'(?:[^']|'')*'|--[^\n]*|/\*[^/]{0,4000}\*/")
 
 
 def _parts(body: bytes) -> list[bytes]:

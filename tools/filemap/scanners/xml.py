@@ -1,6 +1,7 @@
 """XML: elements of the outer levels with what identifies them; many of one kind in a row are counted."""
 
 import re
+from collections.abc import Iterator
 
 from tools.filemap.language import Draft
 from tools.filemap.scanners.lines import text_of
@@ -8,10 +9,11 @@ from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Watch
 
 _TAG = re.compile(
-    rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<!DOCTYPE(?:[^>\[]|\[.*?\]\s*)*>"
-    rb"|</(?P<close>[^\s>]*)\s*>|<(?P<open>[A-Za-z_][^\s/>]*)(?P<attributes>(?:[^>\"']|\"[^\"]*\"|'[^']*')*)>",
-    re.S | re.I,
+    rb"(?P<skip><!--|<!\[CDATA\[|<\?)|</(?P<close>[^\s<>]{0,200})[^<>]{0,200}>"
+    rb"|<(?P<open>[A-Za-z_][^\s/<>]{0,200})(?P<attributes>(?:[^<>\"']|\"[^\"<]{0,20000}\"|'[^'<]{0,20000}'){0,4000})>",
+    re.S,
 )
+_SKIPPED = {b"<!--": b"-->", b"<![CDATA[": b"]]>", b"<?": b"?>"}
 _NAMING = re.compile(
     rb"(?:^|\s)(?:[\w.-]+:)?(id|name|key|class|Include|type|href|ref|match|value)\s*=\s*[\"']([^\"']*)", re.I
 )
@@ -88,7 +90,7 @@ class _State:
 
 def scan(source: bytes, watch: Watch) -> Scanned:
     state = _State(source, _LARGE_DEPTH if len(source) > _LARGE else _DEPTH)
-    for number, match in enumerate(_TAG.finditer(source)):
+    for number, match in enumerate(_tags(source, watch)):
         if number % _CHECK_EVERY == 0:
             watch.check()
         if match["open"]:
@@ -96,3 +98,21 @@ def scan(source: bytes, watch: Watch) -> Scanned:
         elif match["close"] is not None:
             state.end(match["close"], match.end())
     return Scanned(drafts=state.drafts)
+
+
+def _tags(source: bytes, watch: Watch) -> Iterator[re.Match[bytes]]:
+    """Tags outside comments, CDATA and instructions; one that never ends hides the rest."""
+    at = number = 0
+    while match := _TAG.search(source, at):
+        at = match.end()
+        skipped = match["skip"]
+        if not skipped:
+            yield match
+            continue
+        number += 1
+        if number % _CHECK_EVERY == 0:
+            watch.check()
+        end = source.find(_SKIPPED[skipped], at)
+        if end < 0:
+            return
+        at = end + len(_SKIPPED[skipped])

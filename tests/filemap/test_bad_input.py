@@ -1,0 +1,246 @@
+"""What no mapper likes: every one of these ends in a map that says what it is, or in an `OSError` that says why not."""
+
+import asyncio
+import os
+import random
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tools.filemap import map as mapping
+from tools.filemap.languages.registry import language_names
+from tools.filemap.map import Cancelled, CannotMap, map_file, map_file_async, map_text
+from tools.filemap.render import LEVELS, MAX_MAP_BYTES, map_json_line, render_map
+from tools.filemap.scanners.registry import SCANNERS
+
+CODE_SUFFIXES = (
+    "py js jsx ts tsx go rs c h cpp cu m java kt scala cs swift rb php lua pl r jl hs ml mli ex erl clj elm"
+)
+MORE_SUFFIXES = (
+    "zig dart sh ps1 sql html css scss vue svelte json jsonl yaml toml xml csv tsv md rst tex dockerfile mk"
+)
+LAST_SUFFIXES = "cmake tf proto graphql sol v sv vhd f90 s ini patch log ipynb txt unknown"
+SUFFIXES = (CODE_SUFFIXES + " " + MORE_SUFFIXES + " " + LAST_SUFFIXES).split()
+
+CODE = "def first():\n    return 1\n\n\nclass Second:\n    pass\n"
+
+
+def names(path: Path) -> list[str]:
+    return [symbol.name for symbol in map_file(path).symbols]
+
+
+def test_an_empty_file_has_an_empty_map(tmp_path: Path) -> None:
+    for suffix in SUFFIXES:
+        path = tmp_path / f"empty.{suffix}"
+        path.touch()
+        made = map_file(path)
+        assert made.symbols == () and made.total_lines == 0
+        assert "(no symbols found)" in render_map(made).text
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xef\xbb\xbf" + CODE.encode(),
+        CODE.replace("\n", "\r\n").encode(),
+        b"\xff\xfe" + CODE.encode("utf-16-le"),
+        b"\xfe\xff" + CODE.encode("utf-16-be"),
+        CODE.encode("utf-16-le"),
+        CODE.encode() + b"# \xff\xfe\xfa\n",
+    ],
+    ids=["bom", "crlf", "utf-16-le", "utf-16-be", "utf-16 without a mark", "invalid utf-8"],
+)
+def test_encodings_are_seen_through(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "code.py"
+    path.write_bytes(content)
+    made = map_file(path)
+    assert [(symbol.name, symbol.start_line, symbol.end_line) for symbol in made.symbols] == [
+        ("first", 1, 2),
+        ("Second", 5, 6),
+    ]
+    assert made.total_bytes == len(content)
+
+
+def test_binary_with_a_text_name_is_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "image.py"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)) * 40)
+    with pytest.raises(CannotMap, match="binary"):
+        map_file(path)
+
+
+def test_what_is_no_readable_file_is_refused_in_words(tmp_path: Path) -> None:
+    with pytest.raises(CannotMap, match="No such file"):
+        map_file(tmp_path / "missing.py")
+    with pytest.raises(CannotMap, match="directory"):
+        map_file(tmp_path)
+    with pytest.raises(CannotMap, match="path"):
+        map_file(Path("null\0byte.py"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names exist on POSIX only")
+def test_a_pipe_is_refused_without_waiting_for_its_writer(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.py"
+    os.mkfifo(pipe)
+    with pytest.raises(CannotMap, match="regular file"):
+        map_file(pipe)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_no_permission_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "secret.py"
+    path.write_text(CODE)
+    path.chmod(0)
+    with pytest.raises(CannotMap, match="ermission"):
+        map_file(path)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_wrong_ending_gives_a_map_all_the_same(tmp_path: Path, suffix: str) -> None:
+    for number, content in enumerate(
+        (CODE, '{"a": [1, 2], "b": {"c": 1}}\n', "# Title\n\ntext\n" * 50, "<a><b/></a>")
+    ):
+        path = tmp_path / f"{number}.{suffix}"
+        path.write_text(content)
+        made = map_file(path)
+        for symbol in made.symbols:
+            assert 1 <= symbol.start_line <= symbol.end_line <= made.total_lines
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_one_line_of_ten_megabytes_ends_in_time(tmp_path: Path, suffix: str) -> None:
+    """The deadline is real: whatever the grammar does with it, the map comes, and says how it was made."""
+    path = tmp_path / f"line.{suffix}"
+    path.write_text("[" + '{"key": "value", "n": [1, 2, 3]}, ' * 290_000 + "0]")
+    made = map_file(path, deadline_seconds=0.05)
+    assert made.total_lines == 1
+    assert made.parser in ("tree-sitter", "line scanner", "universal-ctags", "heuristic")
+    assert len(render_map(made).text.encode()) <= MAX_MAP_BYTES
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_deep_nesting_neither_recurses_nor_explodes(tmp_path: Path, suffix: str) -> None:
+    for number, (opening, closing) in enumerate((("(", ")"), ("[", "]"), ("{", "}"), ("<a>", "</a>"))):
+        path = tmp_path / f"deep{number}.{suffix}"
+        path.write_text(opening * 20_000 + closing * 20_000)
+        made = map_file(path, deadline_seconds=0.1)
+        assert made.total_bytes == path.stat().st_size
+        render_map(made)
+
+
+@pytest.mark.parametrize("name", [*language_names(), *SCANNERS])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(content=st.binary(max_size=400))
+def test_no_bytes_break_a_parser(name: str, content: bytes) -> None:
+    suffix = next((word for word in SUFFIXES if word.startswith(name[:2])), "txt")
+    made = map_text(content, f"any.{suffix}", deadline_seconds=1)
+    for index, symbol in enumerate(made.symbols):
+        assert symbol.name and 1 <= symbol.start_line <= symbol.end_line
+        assert symbol.parent is None or (0 <= symbol.parent < len(made.symbols) and symbol.parent != index)
+    for level in LEVELS:
+        assert render_map(made, level=level).text.encode()
+    assert "\n" not in map_json_line(made)
+
+
+@pytest.mark.parametrize(
+    "sample", sorted((Path(__file__).parent / "samples").iterdir()), ids=lambda path: path.name
+)
+def test_a_damaged_file_still_gives_symbols_that_lie_in_it(tmp_path: Path, sample: Path) -> None:
+    """Cut anywhere and with bytes changed: lines stay within the file and parents make no circle."""
+    whole = sample.read_bytes()
+    chance = random.Random(len(whole))
+    for round_ in range(6):
+        content = bytearray(whole[: chance.randrange(1, len(whole))])
+        for _ in range(round_):
+            content[chance.randrange(len(content))] = chance.choice(b"{}()[]<>\"'`\n\\#/*;:= \tx0")
+        path = tmp_path / f"{round_}-{sample.name}"
+        path.write_bytes(content)
+        made = map_file(path)
+        for index, symbol in enumerate(made.symbols):
+            assert 1 <= symbol.start_line <= symbol.end_line <= made.total_lines
+            above, steps = symbol.parent, 0
+            while above is not None:
+                assert above != index and steps < len(made.symbols)
+                above, steps = made.symbols[above].parent, steps + 1
+
+
+def test_symbols_around_a_syntax_error_stay(tmp_path: Path) -> None:
+    path = tmp_path / "broken.py"
+    path.write_text("def before():\n    pass\n\ndef broken(:\n    ]]\n\ndef after():\n    pass\n")
+    assert {"before", "after"} <= set(names(path))
+
+
+def test_a_file_that_changes_while_it_is_mapped_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "moving.py"
+    path.write_text(CODE)
+    from tools.filemap import map as mapping
+
+    real = mapping.language_of
+
+    def late(name: Path, source: bytes) -> str | None:
+        path.write_text(CODE + "x = 1\n")
+        return real(name, source)
+
+    monkeypatch.setattr(mapping, "language_of", late)
+    assert "changed while mapping" in map_file(path).notes
+
+
+def test_a_cancelled_map_stops(tmp_path: Path) -> None:
+    path = tmp_path / "code.py"
+    path.write_text(CODE)
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(Cancelled):
+        map_file(path, cancel=stop)
+    with pytest.raises(Cancelled):
+        map_file(path, cancel=lambda: True)
+
+
+async def test_cancelling_the_waiting_task_stops_the_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "code.py"
+    path.write_text(CODE)
+    begun, loop = asyncio.Event(), asyncio.get_running_loop()
+    ended: list[BaseException] = []
+    was_stopped = threading.Event()
+
+    def slow(path: Path, text: object, deadline: float, cancel: threading.Event, began: float) -> None:
+        loop.call_soon_threadsafe(begun.set)
+        if cancel.wait(60):
+            was_stopped.set()
+        ended.append(Cancelled("stopped"))
+        raise ended[0]
+
+    monkeypatch.setattr(mapping, "_made", slow)
+    task = asyncio.create_task(map_file_async(path))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await asyncio.to_thread(was_stopped.wait, 60)
+
+
+UNENDED = ("/*", "<!--", "<script>", "'", '"', "```\n", "$a$", "{#", "(", "<a b='", "\\begin{")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_beginnings_that_never_end_take_no_longer_than_allowed(tmp_path: Path, suffix: str) -> None:
+    for number, opening in enumerate(UNENDED):
+        path = tmp_path / f"open{number}.{suffix}"
+        path.write_text(opening * 20_000)
+        made = map_file(path, deadline_seconds=0.05)
+        assert made.total_bytes == len(opening) * 20_000
+
+
+def test_a_parser_that_was_stopped_is_not_used_again(tmp_path: Path) -> None:
+    large, small = tmp_path / "large.py", tmp_path / "small.py"
+    large.write_text(CODE * 40_000)
+    small.write_text(CODE)
+    stopped = map_file(large, deadline_seconds=0)
+    assert stopped.parser == "heuristic" and any("time limit" in note for note in stopped.notes)
+    assert names(small) == ["first", "Second"]

@@ -1,0 +1,61 @@
+"""Macros of C and C++ that a grammar takes for something else, covered up before parsing. Positions stay the same."""
+
+import re
+
+from tools.filemap.scanners.lines import Blocks
+from tools.filemap.watch import Watch
+
+_NAME = rb"[A-Z][A-Z0-9]*_[A-Z0-9_]+"
+_ARGUMENTS = rb"\((?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))*\)"
+_ALONE = re.compile(
+    rb"^[ \t]*(?:[A-Z][A-Z0-9_]*(?:BEGIN|END|NAMESPACE|PUSH|POP|DIAG|DECLS|ENABLE|DISABLE|PRAGMA|WARN)[A-Z0-9_]*"
+    rb"(?:" + _ARGUMENTS + rb")?|(?:Q_OBJECT|Q_GADGET))[ \t]*\r?$",
+    re.M,
+)
+"""A line with nothing but `LIB_BEGIN_NAMESPACE`."""
+_IN_FRONT = re.compile(
+    rb"(?m:^)(?P<before>[ \t]*(?:(?:static|inline|virtual|explicit|friend|constexpr|extern|template[ \t]*<[^\n]*>)"
+    rb"[ \t]+)*)(?P<macro>" + _NAME + rb"(?:" + _ARGUMENTS + rb")?)"
+    rb"(?=[ \t]+(?:static[ \t]|inline[ \t]|virtual[ \t]|constexpr[ \t]|explicit[ \t]|class[ \t]|struct[ \t]"
+    rb"|template[ \t]*<"
+    rb"|[A-Za-z_][\w:]*(?:<[^;{}()\n]*>)?(?:[ \t]+|[ \t]*[*&]+[ \t]*)[*&]*~?[A-Za-z_][\w:]*[ \t]*[(=;]))"
+)
+"""`LIB_API int f(…)`: in front of a whole declaration."""
+_IN_NAME = re.compile(
+    rb"(?<![\w.])(?P<word>class|struct|union|enum)(?P<macro>[ \t]+"
+    + _NAME
+    + rb"(?:"
+    + _ARGUMENTS
+    + rb")?)(?=[ \t]+\w+[ \t\w:<>,]*[{:\n])"
+)
+"""`class LIB_EXPORT Name {`."""
+_AS_TYPE = re.compile(rb"(?<![\w#])(?P<macro>" + _NAME + _ARGUMENTS + rb")(?=[ \t]+[A-Za-z_~][\w:]*[ \t]*\()")
+"""`LIB_ENABLE_IF((…), (int)) f(…)`: in place of a type."""
+_BEHIND = re.compile(
+    rb"(?<=\))[ \t]+(?P<macro>" + _NAME + rb"(?:" + _ARGUMENTS + rb")?)(?=[ \t]*(?:[;{]|\r?$))", re.M
+)
+"""`f() LIB_NOEXCEPT {`."""
+_CANDIDATE = re.compile(rb"[A-Z][A-Z0-9]*_[A-Z0-9_]{2}|Q_OBJECT|BEGIN|END")
+
+
+def without_macros(source: bytes, watch: Watch) -> bytes:
+    """The source with such macros as spaces."""
+    pieces = []
+    for _row, _start, block in Blocks(source, watch):
+        pieces.append(_covered(block) if _CANDIDATE.search(block) else block)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _covered(block: bytes) -> bytes:
+    block = _ALONE.sub(
+        lambda match: b" " * len(match[0].rstrip(b"\r")) + b"\r" * match[0].endswith(b"\r"), block
+    )
+    block = _AS_TYPE.sub(lambda match: b"int" + b" " * (len(match["macro"]) - 3), block)
+    for pattern in (_IN_FRONT, _IN_NAME, _BEHIND):
+        block = pattern.sub(_blank, block)
+    return block
+
+
+def _blank(match: re.Match[bytes]) -> bytes:
+    start, end = match.start("macro") - match.start(), match.end("macro") - match.start()
+    return match[0][:start] + b" " * (end - start) + match[0][end:]

@@ -1,0 +1,105 @@
+"""Classes and namespaces of C++ whose head a syntax error swallowed: found again by their text and their braces."""
+
+import re
+
+from tools.filemap.language import Draft
+
+_HEAD = re.compile(
+    rb"^(?P<indent>[ \t]*)(?P<word>class|struct|namespace)[ \t]+(?P<name>[A-Za-z_][\w:]*)"
+    rb"(?P<rest>[^;{}()=]{0,300})\{",
+    re.M,
+)
+_TOKEN = re.compile(
+    rb"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)+'|^[ \t]*#[ \t]*(?:else|elif|endif|if)|[{}]",
+    re.M | re.S,
+)
+_MAX_RECOVERED = 400
+
+
+def recovered(drafts: list[Draft], source: bytes) -> list[Draft]:
+    """The list with what was missing; whatever stands inside it becomes its child."""
+    known = {(draft.start_row, draft.name.split("<")[0].rsplit("::", 1)[-1]) for draft in drafts}
+    rows = _Rows(source)
+    made = 0
+    for match in _HEAD.finditer(source):
+        row = rows.at(match.start("word"))
+        name = match["name"].decode()
+        plain = name.rsplit("::", 1)[-1]
+        if any((near, plain) in known for near in (row, row - 1, row - 2, row - 3)) or made >= _MAX_RECOVERED:
+            continue
+        end = _closing(source, match.end())
+        if end < 0:
+            continue
+        made += 1
+        head = " ".join((name + match["rest"].decode("utf-8", "replace")).split())
+        _put(
+            drafts,
+            match["word"].decode(),
+            name,
+            head,
+            match.start("word"),
+            row,
+            rows.between(match.start(), end, row),
+        )
+    return drafts
+
+
+class _Rows:
+    """Rows of positions that only grow."""
+
+    def __init__(self, source: bytes) -> None:
+        self._source, self._at, self._row = source, 0, 0
+
+    def at(self, position: int) -> int:
+        self._row += self._source.count(b"\n", self._at, position)
+        self._at = position
+        return self._row
+
+    def between(self, start: int, end: int, row: int) -> int:
+        return row + self._source.count(b"\n", start, end)
+
+
+def _closing(source: bytes, start: int) -> int:
+    """Where the brace that was opened just before `start` is closed. Of `#if … #else …` only the first part counts."""
+    depth = 1
+    kept: list[int] = []
+    is_off = 0
+    for match in _TOKEN.finditer(source, start, start + 2_000_000):
+        token = match[0].strip()
+        if token.startswith(b"#"):
+            word = token[1:].strip()
+            if word == b"if":
+                kept.append(0)
+            elif word == b"endif" and kept:
+                is_off -= kept.pop()
+            elif word in (b"else", b"elif") and kept and not kept[-1]:
+                kept[-1] = 1
+                is_off += 1
+        elif not is_off and token in (b"{", b"}"):
+            depth += 1 if token == b"{" else -1
+            if depth == 0:
+                return match.start()
+    return -1
+
+
+def _put(drafts: list[Draft], kind: str, name: str, head: str, start: int, row: int, end_row: int) -> None:
+    inside = [draft for draft in drafts if draft.start > start and draft.end_row <= end_row]
+    ids = {id(draft) for draft in inside}
+    around = -1
+    for index, draft in enumerate(drafts):
+        if (
+            draft.start <= start
+            and draft.end_row >= end_row
+            and (around < 0 or draft.start >= drafts[around].start)
+        ):
+            around = index
+    for draft in inside:
+        if draft.parent < 0 or id(drafts[draft.parent]) not in ids:
+            draft.parent = len(drafts)
+            if draft.kind == "function" and kind != "namespace":
+                draft.kind = "method"
+    drafts.append(
+        Draft(
+            name=name, kind=kind, start=start, start_row=row, end_row=end_row, parent=around, signature=head
+        )
+    )

@@ -216,3 +216,34 @@ def test_a_damaged_one_is_not_replaced_by_an_empty_one(kept: Path, tmp_path: Pat
     assert done.returncode == 1
     assert str(kept) in done.stderr
     assert files() == [kept] and kept.read_text() == "no session at all\n"
+
+
+# What extensions decide of a start
+
+
+def test_an_extension_decides_about_trust_names_places_and_hears_of_the_end(tmp_path: Path) -> None:
+    (tmp_path / ".bayou" / "extensions").mkdir(parents=True)
+    (tmp_path / ".bayou" / "extensions" / "its.py").write_text("def extension(api): pass\n")
+    skill(tmp_path / "more", "found")
+    (tmp_path / "decides.py").write_text(
+        "def extension(api):\n"
+        "    api.on('project_trust', lambda event, context: {'trusted': 'yes'} if event.items else None)\n"
+        "    api.on('resources_discover', lambda event, context: {'skill_paths': ['more']})\n"
+        "    api.on('session_shutdown', lambda event, context: print(event.reason, file=open('end', 'a')))\n"
+    )
+    said = begun("-e", "decides.py", cwd=tmp_path)
+    assert said["trusted"] == "yes" and "its" in said["extensions"].split(", ")
+    assert said["skills"] == "found"
+    assert (tmp_path / "end").read_text() == "quit\n"
+    assert "its" not in begun("-e", "decides.py", "--no-approve", cwd=tmp_path)["extensions"].split(", ")
+
+
+@pytest.mark.parametrize("face", ["json", "rpc"])
+def test_every_face_tells_extensions_of_the_end(face: str, tmp_path: Path) -> None:
+    (tmp_path / "e.py").write_text(
+        "def extension(api):\n"
+        "    api.on('session_shutdown', lambda event, context: print(event.reason, file=open('end', 'a')))\n"
+    )
+    words = ["help"] if face == "json" else []
+    assert bayou("--mode", face, "-e", "e.py", *words, cwd=tmp_path).returncode == 0
+    assert (tmp_path / "end").read_text() == "quit\n"

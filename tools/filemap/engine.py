@@ -23,6 +23,7 @@ _MAX_IMPORTS = 200
 _MAX_SYMBOLS = 400_000
 _DECORATOR = re.compile(rb"@[A-Za-z_][\w.]*")
 _WORD = re.compile(rb"[A-Za-z_]+")
+_BRACKET = re.compile(r"[()\[\]{\n]")
 _LAST_COMMENT = re.compile(r"(?:[ \t]*(?:#|//)[^\n]*\n\s*)+$")
 _FRONT = re.compile(r"(?:@[\w.]+(?:\([^()]*\))?|\[[^\[\]]*\]|#define|(?P<word>\w+))\s+(?=\S)")
 _KIND_WORDS = frozenset(
@@ -66,6 +67,7 @@ class Compiled(NamedTuple):
     wrappers: frozenset[int]
     between: frozenset[int]
     imports: dict[int, str | NameRule]
+    attached: frozenset[int]
 
 
 class Outline(NamedTuple):
@@ -103,6 +105,7 @@ def _compiled(name: str) -> Compiled:
         wrappers=numbers(language.wrappers),
         between=numbers(language.between),
         imports={number: rule for kind, rule in language.imports.items() for number in ids.get(kind, ())},
+        attached=numbers(language.comments) | numbers(language.between),
     )
 
 
@@ -165,11 +168,18 @@ class _Walk:
         """Takes the symbols among the children of a node; yields what is to be looked into."""
         plan = self.plan
         rules, enter, imports = plan.rules, plan.enter, plan.imports
-        attached = plan.comments | plan.between
+        attached = plan.attached
+        worth = plan.language.worth(here) if plan.language.worth is not None else None
         above = _Above(plan)
         for child in _children(node):
             kind = child.kind_id
             rule = rules.get(kind)
+            if (
+                worth is not None
+                and kind not in attached
+                and worth.search(self.source, child.start_byte, child.end_byte) is None
+            ):
+                continue
             if rule is not None:
                 if len(self.drafts) >= _MAX_SYMBOLS:
                     return
@@ -388,7 +398,7 @@ def header(text: str, *, is_cut: bool) -> str:
     """A declaration on one line, without what opens its body and without the comments before that."""
     if not is_cut:
         text = _before_body(text)
-    elif "#" in text or "//" in text:
+    elif "\n" in text and ("#" in text or "//" in text):
         text = _LAST_COMMENT.sub("", text)
     text = (
         text.strip()
@@ -428,13 +438,14 @@ def _after_angles(text: str) -> str:
 def _before_body(text: str) -> str:
     """Up to the first brace that is no argument, or the end of the line on which all brackets are closed."""
     depth = 0
-    for at, mark in enumerate(text):
+    for match in _BRACKET.finditer(text):
+        mark = match[0]
         if mark in "([":
             depth += 1
         elif mark in ")]":
             depth -= 1
-        elif depth <= 0 and (mark == "\n" or (mark == "{" and at)):
-            return text[:at]
+        elif depth <= 0 and (mark == "\n" or match.start()):
+            return text[: match.start()]
     return text
 
 

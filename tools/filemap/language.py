@@ -1,5 +1,6 @@
 """How a language is described for the engine: which nodes are symbols, what they are called, where to look inside."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -106,6 +107,8 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     """Where there are syntax errors, before `finish`: brings back what they swallowed."""
     finish: Callable[[list[Draft], bytes], list[Draft]] | None = None
     """What only the whole list can tell: merged clauses, receivers, section ends."""
+    worth: Callable[[Chain], re.Pattern[bytes] | None] | None = None
+    """Inside the given node only children in which the pattern occurs are looked at: bodies hold little else."""
     max_line_bytes: int = 0
     """Longest line that the grammar may be given (0: any)."""
 

@@ -79,13 +79,17 @@ def _tree(symbols: tuple[Symbol, ...]) -> _Tree:
 def _at_level(file_map: FileMap, tree: _Tree, level: str, budget: int, *, fill: bool) -> RenderedMap | None:
     symbols = file_map.symbols
     deepest = {"full": 1 << 30, "compact": 1 << 30, "minimal": 1, "outline": 0}[level]
-    chosen = {index for index in range(len(symbols)) if tree.depth[index] <= deepest}
-    detailed = set(chosen) if level == "full" else set()
-    room = budget - _size(_frame(file_map, level, len(chosen), len(symbols)))
-    room -= sum(_cost(symbols[index], tree.depth[index], index in detailed) for index in chosen)
-    if room < 0:
-        return None
-    if fill and level != "full":
+    is_full = level == "full"
+    room = budget - _size(_frame(file_map, level, len(symbols), len(symbols)))
+    chosen: set[int] = set()
+    for index, depth in enumerate(tree.depth):
+        if depth <= deepest:
+            room -= _cost(symbols[index], depth, is_full)
+            if room < 0:
+                return None
+            chosen.add(index)
+    detailed = set(chosen) if is_full else set()
+    if fill and not is_full:
         room = _fill_depth(symbols, tree, chosen, room)
         _fill_detail(symbols, tree, chosen, detailed, room)
     lines = _lines(symbols, tree, chosen, detailed)
@@ -134,7 +138,12 @@ def _lines(symbols: tuple[Symbol, ...], tree: _Tree, chosen: set[int], detailed:
 
 
 def _cost(symbol: Symbol, depth: int, is_detailed: bool) -> int:
-    return _size(_line(symbol, depth, is_detailed)) + 1
+    if is_detailed:
+        return _size(_line(symbol, depth, True)) + 1
+    # Two brackets, a dash, two spaces and the line end; longer by one where a name looks like a range.
+    length = 2 * min(depth, 20) + len(symbol.kind) + _size(symbol.name) + 6
+    length += len(str(symbol.start_line)) + len(str(symbol.end_line)) + symbol.name.count("[")
+    return length
 
 
 def _line(symbol: Symbol, depth: int, is_detailed: bool) -> str:
@@ -194,22 +203,21 @@ def _finished(file_map: FileMap, level: str, lines: list[str], shown: int) -> Re
 def _truncated(file_map: FileMap, tree: _Tree, budget: int) -> RenderedMap:
     """Both ends of the top level; the most that fits."""
     symbols, roots = file_map.symbols, tree.roots
-    lines = [_line(symbols[index], 0, False) for index in roots]
     room = budget - _size(_frame(file_map, "truncated", len(symbols), len(symbols) + 1)) - 160
     front, back = 0, 0
-    while front + back < len(lines):
+    while front + back < len(roots):
         is_front = front <= back
-        cost = _size(lines[front if is_front else len(lines) - 1 - back]) + 1
-        if cost > room:
+        room -= _cost(symbols[roots[front if is_front else len(roots) - 1 - back]], 0, False)
+        if room < 0:
             break
-        room -= cost
         front, back = (front + 1, back) if is_front else (front, back + 1)
     hidden = roots[front : len(roots) - back]
-    shown = lines[:front]
+    shown = [_line(symbols[index], 0, False) for index in roots[:front]]
     if hidden:
         first, last = symbols[hidden[0]].start_line, max(symbols[index].end_line for index in hidden)
         shown += ["", f"… {len(hidden):,} more symbols in lines {first:,} to {last:,} …", ""]
-    return _finished(file_map, "truncated", shown + lines[len(lines) - back :], front + back)
+    shown += [_line(symbols[index], 0, False) for index in roots[len(roots) - back :]]
+    return _finished(file_map, "truncated", shown, front + back)
 
 
 def _plain(text: str) -> str:

@@ -1,8 +1,10 @@
 """JavaScript and TypeScript, with and without JSX."""
 
+import re
+
 from tree_sitter import Node
 
-from tools.filemap.language import Language, Named, Place, Rule, first_child, words
+from tools.filemap.language import Chain, Language, Named, Place, Rule, first_child, words
 
 _FUNCTIONS = words("function_expression arrow_function generator_function function")
 _VALUES = _FUNCTIONS | {"class"}
@@ -10,6 +12,23 @@ _OUTER = words(
     "program export_statement ambient_declaration statement_block internal_module module expression_statement"
 )
 _TESTS = words("describe it test suite context beforeEach afterEach beforeAll afterAll")
+
+
+_DEFINES = re.compile(rb"=>|\)\s*\{|function|class|interface|namespace|module\b|enum\b|type\b")
+_NAMESPACES = words("internal_module module ambient_declaration")
+_BODIES = words(
+    "arguments array assignment_expression await_expression binary_expression call_expression else_clause "
+    "expression_statement finally_clause for_in_statement for_statement if_statement member_expression "
+    "new_expression object parenthesized_expression return_statement sequence_expression switch_body switch_case "
+    "ternary_expression try_statement while_statement"
+)
+
+
+def _worth(here: Chain) -> re.Pattern[bytes] | None:
+    """In bodies and expressions only what defines something counts."""
+    if here[0] == "statement_block":
+        return None if here[1] is not None and here[1][0] in _NAMESPACES else _DEFINES
+    return _DEFINES if here[0] in _BODIES else None
 
 
 def _value_kind(value: Node | None) -> str:
@@ -193,6 +212,7 @@ JAVASCRIPT = Language(
     wrappers=words("export_statement lexical_declaration variable_declaration"),
     imports={"import_statement": _source},
     modifiers=_JS_MODIFIERS,
+    worth=_worth,
     exporting=words("export"),
     has_decorators=True,
     between=words("decorator"),
@@ -230,6 +250,7 @@ def _typescript(name: str, title: str) -> Language:
         wrappers=words("export_statement ambient_declaration lexical_declaration variable_declaration"),
         imports={"import_statement": _source},
         modifiers=_TS_MODIFIERS,
+        worth=_worth,
         exporting=words("export"),
         has_decorators=True,
         between=words("decorator"),
@@ -247,6 +268,7 @@ JSX = Language(
     wrappers=JAVASCRIPT.wrappers,
     imports=JAVASCRIPT.imports,
     modifiers=JAVASCRIPT.modifiers,
+    worth=_worth,
     exporting=JAVASCRIPT.exporting,
     has_decorators=True,
     between=words("decorator"),

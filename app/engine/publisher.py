@@ -1,8 +1,8 @@
 """Telling listeners what happened: everyone, in order, without anyone holding up or harming the others.
 
 A listener is a plain or an async function. A plain one is called at once. An async one has a line of its own:
-when it lags, deltas of the same block are joined, nothing else is. A listener that asks for it slows the
-session down once its line is long (a program that reads our output slowly must not fill our memory).
+when it lags, deltas of the same block are joined, nothing else is. A plain one may come with a pace: the session
+waits for it between events (a program that reads our output slowly must not fill our memory).
 """
 
 import asyncio
@@ -17,7 +17,8 @@ from app.values.events import Event, MessageUpdate
 from app.values.stream import TextDelta, ThinkingDelta, ToolCallDelta
 
 Listener = Callable[[Event], Awaitable[None] | None]
-LINE_LENGTH = 256
+Pace = Callable[[], Awaitable[None]]
+"""Returns when there is room for more."""
 
 
 class Publisher:
@@ -26,14 +27,17 @@ class Publisher:
     def __init__(self, on_failure: Callable[[Listener, BaseException], None]) -> None:
         self._plain: list[Listener] = []
         self._lines: list[_Line] = []
+        self._paces: list[Pace] = []
         self._on_failure = on_failure
 
-    def subscribe(self, listener: Listener, *, may_slow: bool = False) -> Callable[[], None]:
-        """Adds a listener; returns how to take it away."""
+    def subscribe(self, listener: Listener, *, pace: Pace | None = None) -> Callable[[], None]:
+        """Adds a listener; returns how to take it away. `pace` goes with a plain one."""
         if not inspect.iscoroutinefunction(listener):
             self._plain.append(listener)
-            return lambda: self.remove(listener)
-        line = _Line(listener, may_slow=may_slow, on_failure=self._on_failure)
+            if pace is not None:
+                self._paces.append(pace)
+            return lambda: self.remove(listener, pace)
+        line = _Line(listener, on_failure=self._on_failure)
         self._lines.append(line)
 
         def leave() -> None:
@@ -43,15 +47,17 @@ class Publisher:
 
         return leave
 
-    def remove(self, listener: Listener) -> None:
+    def remove(self, listener: Listener, pace: Pace | None = None) -> None:
         """Takes a plain listener away; one that fails would fail again with every event."""
         if listener in self._plain:
             self._plain.remove(listener)
+        if pace is not None and pace in self._paces:
+            self._paces.remove(pace)
 
     async def publish(self, event: Event) -> None:
         self.publish_now(event)
-        for line in tuple(self._lines):
-            await line.has_room()
+        for pace in tuple(self._paces):
+            await pace()
 
     def publish_now(self, event: Event) -> None:
         """For places that cannot wait; slow listeners catch up later."""
@@ -73,22 +79,18 @@ class Publisher:
             line.close()
         self._lines.clear()
         self._plain.clear()
+        self._paces.clear()
 
 
 class _Line:
     """The events that one async listener has not been told yet."""
 
-    def __init__(
-        self, listener: Listener, *, may_slow: bool, on_failure: Callable[[Listener, BaseException], None]
-    ) -> None:
+    def __init__(self, listener: Listener, *, on_failure: Callable[[Listener, BaseException], None]) -> None:
         self._listener = listener
-        self._may_slow = may_slow
         self._on_failure = on_failure
         self._waiting: deque[Event] = deque()
         self._changed = asyncio.Event()
         self._is_busy = False
-        self._room = asyncio.Event()
-        self._room.set()
         self._idle = asyncio.Event()
         self._idle.set()
         self._task = asyncio.get_running_loop().create_task(self._serve())
@@ -100,18 +102,12 @@ class _Line:
         else:
             self._waiting.append(event)
         self._idle.clear()
-        if self._may_slow and len(self._waiting) >= LINE_LENGTH:
-            self._room.clear()
         self._changed.set()
-
-    async def has_room(self) -> None:
-        await self._room.wait()
 
     async def drained(self) -> None:
         await self._idle.wait()
 
     def close(self) -> None:
-        self._room.set()
         self._idle.set()
         self._task.cancel()
 
@@ -121,8 +117,6 @@ class _Line:
             self._changed.clear()
             while self._waiting:
                 event = self._waiting.popleft()
-                if len(self._waiting) < LINE_LENGTH:
-                    self._room.set()
                 await self._tell(event)
             self._idle.set()
 

@@ -22,7 +22,7 @@ from app.engine.delivery import Deliveries, Receipt
 from app.engine.intake import Intake, Refused, Source, WhileRunning, Words, require_content
 from app.engine.jobs import Job, JobTable
 from app.engine.places import Places
-from app.engine.publisher import Listener, Publisher
+from app.engine.publisher import Listener, Pace, Publisher
 from app.engine.requests import Requests
 from app.engine.runner import Runner, Steps
 from app.engine.shell import UserShell
@@ -172,9 +172,9 @@ class Session:
 
     # Being heard
 
-    def subscribe(self, listener: Listener, *, may_slow: bool = False) -> Callable[[], None]:
+    def subscribe(self, listener: Listener, *, pace: Pace | None = None) -> Callable[[], None]:
         """Tells `listener` every event from now on; returns how to stop."""
-        return self._publisher.subscribe(listener, may_slow=may_slow)
+        return self._publisher.subscribe(listener, pace=pace)
 
     async def publish(self, event: Event) -> None:
         self.account.note(event)

@@ -200,10 +200,10 @@ class RpcClient(Connection):
     async def get_branch_messages(self) -> list[results.ForkMessage]:
         return (await self.request("get_branch_messages"))["messages"]
 
-    async def get_entries(self, since: str | None = None) -> results.Entries:
+    async def get_entries(self, since: str | None = None) -> dict[str, Any]:
         return await self.request("get_entries", since=since)
 
-    async def get_tree(self) -> results.Tree:
+    async def get_tree(self) -> dict[str, Any]:
         return await self.request("get_tree")
 
     async def navigate_tree(self, entry_id: str | None) -> results.Navigated:

@@ -69,15 +69,4 @@ def forward(session: Session, tell: Callable[[Event], None], writer: LineWriter)
 
     Returns how to stop.
     """
-
-    async def keep_pace(event: Event) -> None:
-        await writer.room()
-
-    leave_plain = session.subscribe(tell)
-    leave_slow = session.subscribe(keep_pace, may_slow=True)
-
-    def leave() -> None:
-        leave_plain()
-        leave_slow()
-
-    return leave
+    return session.subscribe(tell, pace=writer.room)

@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -64,8 +64,8 @@ async def test_state_says_what_the_session_is_set_to(bayou: RpcClient) -> None:
     state = await bayou.get_state()
     assert state["isStreaming"] is False
     assert state["steeringMode"] == "one-at-a-time"
-    assert state["model"]["provider"] == "offline"
-    assert Path(state["sessionFile"]).name.endswith(".jsonl")
+    assert cast(Any, state.get("model"))["provider"] == "offline"
+    assert Path(state.get("sessionFile", "")).name.endswith(".jsonl")
 
 
 async def test_forks_clones_and_trees(bayou: RpcClient) -> None:
@@ -73,9 +73,9 @@ async def test_forks_clones_and_trees(bayou: RpcClient) -> None:
     await bayou.prompt_and_wait("list")
     first, second = await bayou.get_fork_messages()
     assert (first["text"], second["text"]) == ("help", "list")
-    before = (await bayou.get_state())["sessionFile"]
+    before = (await bayou.get_state()).get("sessionFile")
     assert await bayou.fork(second["entryId"]) == {"text": "list", "cancelled": False}
-    assert (await bayou.get_state())["sessionFile"] != before
+    assert (await bayou.get_state()).get("sessionFile") != before
     assert await bayou.clone() == {"cancelled": False}
     tree = await bayou.get_tree()
     assert tree["leafId"]
@@ -92,7 +92,7 @@ async def test_the_tree_can_be_walked_and_labelled(bayou: RpcClient) -> None:
     await bayou.prompt_and_wait("help")
     entry = (await bayou.get_fork_messages())[0]["entryId"]
     await bayou.set_label(entry, "start")
-    assert (await bayou.navigate_tree(entry))["editorText"] == "help"
+    assert (await bayou.navigate_tree(entry)).get("editorText") == "help"
     assert not any(isinstance(message, UserMessage) for message in await bayou.get_messages())
 
 
@@ -101,7 +101,7 @@ async def test_models_levels_names_and_counts(bayou: RpcClient) -> None:
     assert "off" in await bayou.get_available_thinking_levels()
     await bayou.set_thinking_level("low")
     await bayou.set_session_name("  a\nname ")
-    assert (await bayou.get_state())["sessionName"] == "a name"
+    assert (await bayou.get_state()).get("sessionName") == "a name"
     with pytest.raises(RpcError, match="Session name cannot be empty"):
         await bayou.set_session_name(" ")
     with pytest.raises(RpcError, match="Model not found: nobody/nothing"):
@@ -114,7 +114,7 @@ async def test_models_levels_names_and_counts(bayou: RpcClient) -> None:
 
 async def test_the_persons_commands(bayou: RpcClient) -> None:
     done = await bayou.bash("echo out; exit 3")
-    assert (done["output"].strip(), done["exitCode"], done["cancelled"]) == ("out", 3, False)
+    assert (done["output"].strip(), done.get("exitCode"), done["cancelled"]) == ("out", 3, False)
     messages = await bayou.get_messages()
     assert messages[-1].__class__.__name__ == "BashExecutionMessage"
 

@@ -1,0 +1,123 @@
+"""JSON mode's size and work for a long answer, RPC's round trip, and what print mode costs of its own."""
+
+import asyncio
+import json
+import statistics
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bench.processes import ROOT, Cost, bayou, median, python, run, world
+from bench.table import Row
+
+STAGE = str(ROOT / "tests" / "modes" / "extensions" / "stage.py")
+DELTAS = 4000
+PROMPT = f"words {DELTAS}"
+PACE = "3000"
+"""Tokens a second: deltas come one by one and are joined where they are joined in earnest."""
+REPEAT = 3
+QUESTIONS = 300
+TOGETHER = 1000
+
+
+def rows() -> Iterator[Row]:
+    with world() as (cwd, env):
+        yield from _long_answer(cwd, {**env, "STAGE_TOKENS_PER_SECOND": PACE})
+        yield from _own_overhead(cwd, env)
+        yield from asyncio.run(_round_trips(cwd, env))
+
+
+def _long_answer(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
+    words = ("-e", STAGE, "--no-session", PROMPT)
+    commands = {
+        "print": bayou("-p", *words),
+        "json": bayou("--mode", "json", *words),
+        "all": bayou("--mode", "json", "--no-merge-deltas", *words),
+    }
+    costs: dict[str, list[Cost]] = {name: [] for name in commands}
+    for _ in range(REPEAT):
+        for name, command in commands.items():
+            costs[name].append(run(command, cwd, env))
+    middle = {name: median(found) for name, found in costs.items()}
+    for name, title in (("json", "merged"), ("all", "--no-merge-deltas")):
+        out = subprocess.run(
+            commands[name], cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=True
+        ).stdout
+        lines = out.splitlines()
+        sizes = [size for line in lines if (size := _delta_size(json.loads(line)))]
+        deltas = sum(sizes)
+        allowed = 3 * deltas + 400 * len(lines)
+        yield Row(
+            name=f"{DELTAS:,} words as JSON, {title}: size",
+            figure=len(out) / 1024,
+            unit="KiB",
+            ratio=len(out) / allowed,
+            reference=f"3x the deltas' texts and 400 bytes for each of {len(lines):,} events ({len(sizes):,} deltas)",
+            limit="1x" if name == "json" else "",
+        )
+        yield Row(
+            name=f"{DELTAS:,} words as JSON, {title}: CPU",
+            figure=middle[name].cpu * 1000,
+            unit="ms",
+            ratio=middle[name].cpu / middle["print"].cpu,
+            reference=f"print mode, {middle['print'].cpu * 1000:.0f} ms",
+            limit="2.5x" if name == "json" else "",
+        )
+
+
+def _delta_size(line: dict[str, Any]) -> int:
+    return len(line.get("assistantMessageEvent", {}).get("delta", "").encode())
+
+
+def _own_overhead(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
+    own, other = [], []
+    for _ in range(REPEAT):
+        own.append(run(bayou("-p", "--no-session", "help"), cwd, env))
+        other.append(run(python("import httpx"), cwd, env))
+    cpu, reference = median(own).cpu, median(other).cpu
+    yield Row(
+        name="bayou -p beyond importing httpx, CPU",
+        figure=(cpu - reference) * 1000,
+        unit="ms",
+        ratio=cpu / reference,
+        reference=f'python -c "import httpx", {reference * 1000:.0f} ms',
+        limit="250 ms",
+    )
+
+
+async def _round_trips(cwd: Path, env: dict[str, str]) -> list[Row]:
+    from app.modes.client import RpcClient
+
+    paced = {**env, "PYTHONPATH": str(ROOT), "STAGE_TOKENS_PER_SECOND": "2000"}
+    async with RpcClient(cwd=cwd, env=paced, arguments=["-e", STAGE]) as client:
+        idle = await _median_trip(client)
+        await client.prompt("words 200000")
+        streaming = await _median_trip(client)
+        assert (await client.get_state())["isStreaming"]
+        await client.abort()
+        started = time.perf_counter()
+        await asyncio.gather(*(client.get_state() for _ in range(TOGETHER)))
+        together = time.perf_counter() - started
+    return [
+        Row(name="get_state while idle", figure=idle * 1000, unit="ms"),
+        Row(
+            name="get_state while streaming",
+            figure=streaming * 1000,
+            unit="ms",
+            ratio=streaming / idle,
+            reference="while idle",
+            limit="3 ms",
+        ),
+        Row(name=f"{TOGETHER:,} get_state at once", figure=together * 1000, unit="ms"),
+    ]
+
+
+async def _median_trip(client: Any) -> float:
+    trips: list[float] = []
+    for _ in range(QUESTIONS):
+        started = time.perf_counter()
+        await client.get_state()
+        trips.append(time.perf_counter() - started)
+    return statistics.median(trips)

@@ -1,0 +1,68 @@
+"""pi's own published client drives bayou through every method. Its file needs Node alone, none of pi's packages."""
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import OUTSIDE
+
+PACKAGE = "@earendil-works/pi-coding-agent@1.5.2"
+FILES = ("package/dist/modes/rpc/rpc-client.js", "package/dist/modes/rpc/jsonl.js")
+HERE = Path(__file__).parent
+
+pytestmark = [
+    pytest.mark.installs,
+    pytest.mark.skipif(
+        not (os.environ.get("CI") or os.environ.get("BAYOU_LONG")),
+        reason="fetches a package: CI or BAYOU_LONG=1",
+    ),
+    pytest.mark.skipif(
+        shutil.which("node") is None or shutil.which("npm") is None, reason="needs Node and npm"
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with pi's client."""
+    folder = tmp_path_factory.mktemp("pi")
+    packed = subprocess.run(
+        ["npm", "pack", PACKAGE, "--silent"],
+        cwd=folder,
+        env=OUTSIDE,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    archives = list(folder.glob("*.tgz"))
+    if packed.returncode or not archives:
+        pytest.skip(f"{PACKAGE} cannot be had here: {packed.stderr.strip()[-200:]}")
+    with tarfile.open(archives[0]) as archive:
+        for name in FILES:
+            archive.extract(name, folder, filter="data")
+    (folder / "package" / "package.json").write_text('{"type": "module"}')
+    return folder / "package" / "dist" / "modes" / "rpc"
+
+
+async def test_pis_client_can_call_every_method(client: Path, tmp_path: Path) -> None:
+    shutil.copy(HERE / "pi_client_run.mjs", client / "run.mjs")
+    shutil.copy(HERE / "pi_launcher.cjs", client / "launcher.cjs")
+    process = await asyncio.create_subprocess_exec(
+        "node", str(client / "run.mjs"), str(client / "launcher.cjs"),
+        cwd=tmp_path, env={**os.environ, "BAYOU_PYTHON": sys.executable},
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, err = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 0, err.decode()[-3000:]
+    told = json.loads(out.splitlines()[-1])
+    assert told["uncalled"] == []
+    assert told["settled"] == 2
+    assert told["disposition"] == "started"
+    assert told["after"] == "not streaming"

@@ -1,0 +1,203 @@
+"""Whatever is written to the process, it stays alive, answers each line exactly once, and keeps a valid session."""
+
+import json
+import os
+import selectors
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from app.modes.rpc import reference
+from tests.modes.processes import RPC, STAGE, write_settings
+
+SECONDS = 30
+
+
+class Dialogue:
+    """A process, and what it answers to one line."""
+
+    def __init__(self, cwd: Path, *arguments: str) -> None:
+        self._process = subprocess.Popen(
+            [*RPC, *arguments], cwd=cwd,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert self._process.stdout is not None
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._process.stdout, selectors.EVENT_READ)
+        self._rest = b""
+        self._count = 0
+        self._frames: list[dict[str, Any]] = []
+
+    def answers(self, line: bytes, count: int = 1) -> list[dict[str, Any]]:
+        """The responses to `line`, once as many came; one that comes too much is among them."""
+        found: list[dict[str, Any]] = []
+        self.write(line)
+        while len(found) < count:
+            found += self._responses_until("fence")
+        return found + self._responses_until("fence")
+
+    def write(self, line: bytes) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + b"\n")
+        self._process.stdin.flush()
+
+    def until(self, kind: str) -> None:
+        while not any(frame["type"] == kind for frame in self._frames):
+            self._frames.append(self._next())
+        self._frames.clear()
+
+    def _responses_until(self, fence: str) -> list[dict[str, Any]]:
+        self._count += 1
+        mark = f"{fence}{self._count}"
+        self.write(json.dumps({"type": "get_context_usage", "id": mark}).encode())
+        found: list[dict[str, Any]] = []
+        while (frame := self._next()).get("id") != mark:
+            self._frames.append(frame)
+            if frame["type"] == "response":
+                found.append(frame)
+        return found
+
+    def _next(self) -> dict[str, Any]:
+        deadline = time.monotonic() + SECONDS
+        while b"\n" not in self._rest:
+            assert self._selector.select(max(0, deadline - time.monotonic())), "it does not answer"
+            assert self._process.stdout is not None
+            data = os.read(self._process.stdout.fileno(), 2**20)
+            assert data, "it has ended"
+            self._rest += data
+        line, self._rest = self._rest.split(b"\n", 1)
+        return json.loads(line)
+
+    def close(self) -> int:
+        self._selector.close()
+        self._process.communicate()
+        return self._process.returncode
+
+
+@pytest.fixture(scope="module")
+def _folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("fuzz")
+
+
+@pytest.fixture
+def dialogue(_folder: Path) -> Iterator[Dialogue]:
+    write_settings({"retry": {"baseDelayMs": 60_000}, "compaction": {"keepRecentTokens": 1}})
+    process = Dialogue(_folder, "-e", STAGE, "--no-session")
+    process.answers(b"")
+    yield process
+    assert process.close() == 0
+
+
+SAFE = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+TYPES = [command.name for command in reference.commands()]
+UNANSWERED = ("extension_ui_response", "host_tool_update", "host_tool_result")
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(["", "a", "off"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2),
+    max_leaves=5,
+)
+FIELDS = sorted(
+    {
+        name
+        for command in reference.commands()
+        for name in (field for field in command.params.__struct_encode_fields__)
+        if name not in ("id", "outputPath", "sessionPath", "parentSession")  # these write files
+    }
+)
+COMMANDS = st.builds(
+    lambda kind, fields: {**fields, "type": kind},
+    st.sampled_from([kind for kind in TYPES if kind != "bash"])
+    | VALUES.filter(lambda v: v not in UNANSWERED),
+    st.dictionaries(st.sampled_from([*FIELDS, "id"]), VALUES, max_size=4),
+)
+
+
+@SAFE
+@given(line=st.binary(max_size=200).map(lambda data: data.replace(b"\n", b"")))
+@example(line=b"")
+@example(line=b"\r")
+@example(line=b"[" * 5000)
+@example(line=b'{"type":"get_state"')
+@example(line=b'{"type":"\xff"}')
+@example(line=b'{"type":"\\ud800"}')
+@example(line=b'{"type":["get_state"],"id":{"a":[]}}')
+def test_any_bytes(dialogue: Dialogue, line: bytes) -> None:
+    [answer] = dialogue.answers(line)
+    assert answer["success"] is False
+    assert answer["error"]
+
+
+@SAFE
+@given(command=COMMANDS)
+@example(command={"type": "set_host_tools", "tools": [{"name": ""}]})
+@example(command={"type": "prompt", "message": "a", "images": [{"type": "image"}]})
+def test_any_fields(dialogue: Dialogue, command: dict[str, Any]) -> None:
+    [answer] = dialogue.answers(json.dumps(command).encode())
+    assert answer.get("command") == command["type"]
+    assert answer.get("id") == command.get("id")
+    assert ("error" in answer) is not answer["success"]
+
+
+@pytest.mark.parametrize("kind", sorted(UNANSWERED))
+@pytest.mark.parametrize(
+    "fields", [{}, {"id": 5}, {"id": "no", "result": 7, "partialResult": [], "value": {}}]
+)
+def test_answers_that_nobody_waits_for_are_passed_over(
+    dialogue: Dialogue, kind: str, fields: dict[str, Any]
+) -> None:
+    assert dialogue.answers(json.dumps({"type": kind, **fields}).encode(), count=0) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "reached"),
+    [("", ""), ("hang", "message_update"), ("fail", "auto_retry_start"), ("words 3", "agent_settled")],
+    ids=["new", "streaming", "retrying", "settled"],
+)
+def test_every_command_in_every_state(dialogue: Dialogue, words: str, reached: str) -> None:
+    for command in reference.commands():
+        if words:
+            dialogue.answers(b'{"type":"abort"}')
+            dialogue.answers(b'{"type":"clear_queue"}')
+            dialogue.answers(b'{"type":"set_auto_retry","enabled":true}')
+            dialogue.answers(b'{"type":"set_model","provider":"scripted","modelId":"script"}')
+            dialogue.answers(json.dumps({"type": "prompt", "message": words}).encode())
+            dialogue.until(reached)
+        fields = {"message": "hello", "level": "low", "name": "n", "command": "true", "enabled": True} | {
+            "mode": "wait" if command.name == "set_interrupt_mode" else "all",
+            "entryId": "none", "jobId": "none", "provider": "p", "modelId": "m", "sessionPath": "new.jsonl",
+            "tools": [], "customInstructions": "",
+        }  # fmt: skip
+        line = {key: value for key, value in fields.items() if key in command.params.__struct_encode_fields__}
+        [answer] = dialogue.answers(json.dumps({"type": command.name, "id": "x", **line}).encode())
+        assert (answer["command"], answer["id"]) == (command.name, "x")
+        assert "Error:" not in answer.get("error", "")
+    [state] = dialogue.answers(b'{"type":"get_messages"}')
+    assert state["success"] is True
+
+
+def test_compaction_refuses_prompts_and_can_be_aborted(dialogue: Dialogue) -> None:
+    for words in ("words 3", "words 4"):
+        dialogue.answers(json.dumps({"type": "prompt", "message": words}).encode())
+        dialogue.until("agent_settled")
+    dialogue.write(b'{"type":"compact","id":"c","customInstructions":"stall-here"}')
+    dialogue.until("compaction_start")
+    [prompt] = dialogue.answers(b'{"type":"prompt","message":"hello"}')
+    assert prompt["error"].startswith("Cannot submit a prompt while compaction is in progress.")
+    [again] = dialogue.answers(b'{"type":"compact"}')
+    assert again["error"] == "Compaction is already in progress"
+    [state] = dialogue.answers(b'{"type":"get_state"}')
+    assert state["data"]["isCompacting"] is True
+    dialogue.write(b'{"type":"abort","id":"a"}')
+    ended = {answer["id"]: answer for answer in dialogue.answers(b"", count=3) if "id" in answer}
+    assert ended["a"]["success"] is True
+    assert ended["c"]["error"] == "Compaction cancelled"

@@ -1,0 +1,203 @@
+"""The pipes themselves: nobody else's words, slow and vanished readers, huge lines, orderly ends."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.modes.client import RpcClient
+from app.modes.output import LineWriter
+from app.modes.wire_events import EventLines
+from app.values.codec import decode_json
+from app.values.events import MessageUpdate
+from app.values.stream import TextDelta
+from app.values.usage import Usage
+from tests.modes.processes import STAGE, lines_until, put, start
+
+
+async def test_only_the_protocol_reaches_standard_output(tmp_path: Path) -> None:
+    process = await start(tmp_path, "-e", STAGE)
+    put(process, type="prompt", message="/noise", id="1")
+    await lines_until(process, id="1")  # every line was JSON
+    out, err = await process.communicate(b"")
+    assert [json.loads(line) for line in out.splitlines()] == []
+    for words in (b"while loading", b"by Python", b"to the descriptor", b"to the original", b"EOFError"):
+        assert words in err
+
+
+async def test_json_mode_keeps_its_output_to_itself(tmp_path: Path) -> None:
+    process = await start(
+        tmp_path,
+        "-e",
+        STAGE,
+        "/noise",
+        "hello",
+        command=(sys.executable, "-P", "-m", "app", "--mode", "json"),
+    )
+    out, err = await process.communicate(b"")
+    assert [json.loads(line)["type"] for line in out.splitlines()][-1] == "agent_settled"
+    assert b"to the descriptor" in err
+
+
+async def test_a_slow_reader_slows_the_agent_and_loses_nothing(tmp_path: Path) -> None:
+    process = await start(tmp_path, "-e", STAGE, "--no-merge-deltas")
+    put(process, type="prompt", message="words 20000", id="p")
+    put(process, type="get_state", id="s")
+    assert process.stdout is not None
+    process.stdout._transport.pause_reading()  # pyright: ignore[reportAttributeAccessIssue]  (how else to read nothing)
+    memory = await settled_memory(process.pid)
+    process.stdout._transport.resume_reading()  # pyright: ignore[reportAttributeAccessIssue]
+    lines = await lines_until(process, type="agent_settled")
+    text = "".join(
+        line["assistantMessageEvent"]["delta"]
+        for line in lines
+        if line["type"] == "message_update" and line["assistantMessageEvent"]["type"] == "text_delta"
+    )
+    assert text == "".join(f"word{index} " for index in range(20000))
+    assert memory < 200 * 2**20
+    await process.communicate(b"")
+
+
+async def settled_memory(pid: int) -> int:
+    """Resident bytes, once they do not grow any more."""
+    seen = -1
+    while (now := resident(pid)) != seen:
+        seen = now
+        await asyncio.sleep(0.3)
+    return seen
+
+
+def resident(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+async def test_abort_gets_through_while_nobody_reads(tmp_path: Path) -> None:
+    process = await start(tmp_path, "-e", STAGE, "--no-merge-deltas")
+    assert process.stdout is not None
+    put(process, type="prompt", message="words 50000", id="p")
+    await lines_until(process, id="p")
+    process.stdout._transport.pause_reading()  # pyright: ignore[reportAttributeAccessIssue]
+    await settled_memory(process.pid)
+    put(process, type="abort", id="a")
+    await settled_memory(process.pid)
+    process.stdout._transport.resume_reading()  # pyright: ignore[reportAttributeAccessIssue]
+    lines = await lines_until(process, id="a")
+    assert {"type": "agent_settled", "aborted": True} in lines
+    await process.communicate(b"")
+
+
+async def test_sigterm_ends_it_although_nobody_reads(tmp_path: Path) -> None:
+    process = await start(tmp_path, "-e", STAGE, "--no-merge-deltas")
+    assert process.stdout is not None
+    put(process, type="prompt", message="words 50000", id="p")
+    await lines_until(process, id="p")
+    process.stdout._transport.pause_reading()  # pyright: ignore[reportAttributeAccessIssue]
+    await settled_memory(process.pid)
+    process.send_signal(signal.SIGTERM)
+    async with asyncio.timeout(20):
+        while process.returncode is None:  # noqa: ASYNC110  (asyncio's `wait` waits for the pipes too)
+            await asyncio.sleep(0.05)
+    assert process.returncode == 143
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize("mode", ["rpc", "json"])
+async def test_a_signal_ends_it_with_the_run_settled(
+    mode: str, number: int, code: int, tmp_path: Path
+) -> None:
+    command = (sys.executable, "-P", "-m", "app", "-e", STAGE, "--mode", mode)
+    process = await start(tmp_path, *(["hang"] if mode == "json" else []), command=command)
+    assert process.stdin is not None and process.stdout is not None
+    if mode == "rpc":
+        put(process, type="prompt", message="hang", id="p")
+    else:
+        process.stdin.close()
+    await lines_until(process, type="message_update")
+    process.send_signal(number)
+    out = await process.stdout.read()
+    assert json.loads(out.splitlines()[-1]) == {"type": "agent_settled", "aborted": True}
+    assert await process.wait() == code
+
+
+async def test_the_end_of_input_ends_a_run_that_hangs(tmp_path: Path) -> None:
+    process = await start(tmp_path, "-e", STAGE)
+    put(process, type="prompt", message="hang", id="p")
+    await lines_until(process, type="message_update")
+    out, _ = await process.communicate(b"")
+    assert json.loads(out.splitlines()[-1]) == {"type": "agent_settled", "aborted": True}
+    assert process.returncode == 0
+
+
+async def test_a_reader_that_has_gone_ends_it(tmp_path: Path) -> None:
+    read_end, write_end = os.pipe()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", "app", "--mode", "rpc",
+        cwd=tmp_path, stdin=asyncio.subprocess.PIPE, stdout=write_end,
+    )  # fmt: skip
+    os.close(write_end)
+    os.close(read_end)
+    put(process, type="get_state")
+    assert await asyncio.wait_for(process.wait(), 20) == 1
+
+
+async def test_a_huge_line_is_refused_and_the_next_one_works(tmp_path: Path) -> None:
+    process = await start(tmp_path)
+    assert process.stdin is not None
+    block = b"x" * 2**20
+    for _ in range(65):
+        process.stdin.write(block)
+        await process.stdin.drain()
+    process.stdin.write(b"\n")
+    put(process, type="get_state", id="after")
+    first, second = await lines_until(process, id="after")
+    assert first["error"] == "Failed to parse command: The line is over 64 MB"
+    assert second["success"] is True
+    process.stdin.write(block * 65)  # and never an end
+    out, _ = await process.communicate(b"")
+    assert [json.loads(line)["success"] for line in out.splitlines()] == [False]
+
+
+async def test_a_line_below_the_limit_is_taken_whole(tmp_path: Path) -> None:
+    async with RpcClient(cwd=tmp_path) as client:
+        await client.set_session_name("n" * 8_000_000)
+        assert len((await client.get_state()).get("sessionName", "")) == 8_000_000
+
+
+async def test_the_ready_frame_comes_first(tmp_path: Path) -> None:
+    process = await start(tmp_path, "--rpc-ready")
+    assert (await lines_until(process, type="ready"))[0]["type"] == "ready"
+    await process.communicate(b"")
+
+
+async def test_held_deltas_are_written_although_nothing_follows() -> None:
+    written: list[bytes] = []
+    come = asyncio.Event()
+
+    def write(line: bytes) -> None:
+        written.append(line)
+        if len(written) == 2:
+            come.set()
+
+    lines = EventLines(write)
+    for word in ("a", "b", "c"):
+        update = TextDelta(content_index=0, delta=word)
+        lines.tell(MessageUpdate(usage=Usage(), assistant_message_event=update))
+    await asyncio.wait_for(come.wait(), 10)
+    assert [decode_json(line)["assistantMessageEvent"]["delta"] for line in written] == ["a", "bc"]
+
+
+async def test_a_reader_that_takes_nothing_is_given_up() -> None:
+    read_end, write_end = os.pipe()
+    try:
+        writer = LineWriter(write_end)
+        writer.put(b"x" * 5_000_000)
+        assert not writer.has_room
+        assert await writer.flush(0.1) is False
+        assert writer.is_broken and writer.has_room
+    finally:
+        os.close(read_end)
+        os.close(write_end)

@@ -24,7 +24,6 @@ _MAX_SYMBOLS = 400_000
 _DECORATOR = re.compile(rb"@[A-Za-z_][\w.]*")
 _WORD = re.compile(rb"[A-Za-z_]+")
 _BRACKET = re.compile(r"[()\[\]{\n]")
-_LAST_COMMENT = re.compile(r"(?:[ \t]*(?:#|//)[^\n]*\n\s*)+$")
 _FRONT = re.compile(r"(?:@[\w.]+(?:\([^()]*\))?|\[[^\[\]]*\]|#define|(?P<word>\w+))\s+(?=\S)")
 _KIND_WORDS = frozenset(
     [
@@ -399,7 +398,7 @@ def header(text: str, *, is_cut: bool) -> str:
     if not is_cut:
         text = _before_body(text)
     elif "\n" in text and ("#" in text or "//" in text):
-        text = _LAST_COMMENT.sub("", text)
+        text = _without_last_comments(text)
     text = (
         text.strip()
         .rstrip("{:=;, \t\r\n")
@@ -409,6 +408,18 @@ def header(text: str, *, is_cut: bool) -> str:
         .rstrip()
     )
     return _one_line(text, _MAX_SIGNATURE)
+
+
+def _without_last_comments(text: str) -> str:
+    """Comments between a head and its body are no part of the head."""
+    lines = text.rstrip().split("\n")
+    while len(lines) > 1 and lines[-1].lstrip().startswith(("#", "//")):
+        lines.pop()
+    for mark in (" #", "\t#", " //", "\t//"):
+        before, found, after = lines[-1].rpartition(mark)
+        if found and not any(quote in after for quote in "\"')]"):
+            lines[-1] = before
+    return "\n".join(lines)
 
 
 def _without_words(text: str, modifiers: frozenset[str]) -> str:

@@ -14,7 +14,7 @@ _ALONE = re.compile(
 )
 """A line with nothing but `LIB_BEGIN_NAMESPACE`."""
 _IN_FRONT = re.compile(
-    rb"(?m:^)(?P<before>[ \t]*(?:(?:static|inline|virtual|explicit|friend|constexpr|extern|template[ \t]*<[^\n]*>)"
+    rb"(?m:^)(?P<before>[ \t]*(?:(?:static|inline|virtual|explicit|friend|constexpr|extern|template[ \t]*<[^<>\n]*>)"
     rb"[ \t]+)*)(?P<macro>" + _NAME + rb"(?:" + _ARGUMENTS + rb")?)"
     rb"(?=[ \t]+(?:static[ \t]|inline[ \t]|virtual[ \t]|constexpr[ \t]|explicit[ \t]|class[ \t]|struct[ \t]"
     rb"|template[ \t]*<"

@@ -1,6 +1,8 @@
 """YAML: keys by indentation, lists with the number of their items. (The grammar loses its way after 32,768 lines.)"""
 
 import re
+from collections import Counter
+from functools import lru_cache
 
 from tools.filemap.language import Draft
 from tools.filemap.scanners.lines import Blocks, text_of
@@ -14,10 +16,11 @@ _KEY = (
 )
 _LARGE = 1024 * 1024
 _MAX_INDENT = 64
-_MAX_LARGE_INDENT = 6
-"""In large files only the outer keys are symbols."""
+_MOST_KEYS = 12_000
+"""In large files only the outer keys are symbols: as many levels as have no more than about this many."""
 
 
+@lru_cache(maxsize=16)
 def _line(max_indent: int) -> re.Pattern[bytes]:
     indent = rb"^(?P<indent> {0," + str(max_indent).encode() + rb"})"
     key = _KEY + rb"[ \t]*:(?=[ \t\r\n]|$)[ \t]*(?P<value>[^\n]*)"
@@ -28,7 +31,24 @@ def _line(max_indent: int) -> re.Pattern[bytes]:
     )
 
 
-_SMALL_LINE, _LARGE_LINE = _line(_MAX_INDENT), _line(_MAX_LARGE_INDENT)
+_SMALL_LINE = _line(_MAX_INDENT)
+_SAMPLED = 256 * 1024
+_INDENT = re.compile(rb"^( *)(?:- )*[^\s#:]+[^\n:]*:", re.M)
+
+
+def _pattern(source: bytes) -> re.Pattern[bytes]:
+    if len(source) <= _LARGE:
+        return _SMALL_LINE
+    half = len(source) // 2
+    sample = source[:_SAMPLED] + source[half : half + _SAMPLED]
+    counts = Counter(len(indent) for indent in _INDENT.findall(sample))
+    scale, total, deepest = len(source) / len(sample), 0.0, 0
+    for indent in sorted(counts):
+        total += counts[indent] * scale
+        if total > _MOST_KEYS:
+            break
+        deepest = indent
+    return _line(min(deepest, _MAX_INDENT))
 
 
 class _Open:
@@ -71,7 +91,7 @@ _TEXT_MARKS = frozenset({b"|", b">", b"|-", b">-", b"|+", b">+"})
 
 def scan(source: bytes, watch: Watch) -> Scanned:
     state = _State(source)
-    pattern = _LARGE_LINE if len(source) > _LARGE else _SMALL_LINE
+    pattern = _pattern(source)
     row = 0
     for first, begin, block in Blocks(source, watch):
         row, counted = first, 0

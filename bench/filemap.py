@@ -1,0 +1,266 @@
+"""Figures of the mapper: against the bare parse of the same bytes, how long others wait, what stays in memory.
+
+The files are made here, of shapes that large files really have, so that figures can be compared between machines.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tree_sitter import Parser
+
+from bench.table import Row
+from tools.filemap.detection import language_of
+from tools.filemap.languages.registry import is_described, language_named
+from tools.filemap.map import MapCache, map_file
+from tools.filemap.parsing import grammar_of
+from tools.filemap.render import render_map
+
+REPEAT = 3
+DEADLINE = 60.0
+_GRAMMARS = {"json": "json", "yaml": "yaml", "sql": "sql", "markdown": "markdown", "xml": "xml"}
+
+
+SHAPES = {
+    "checker.ts": (
+        "namespace ts {\n",
+        """    /** Looks at one node. */
+    function check@(node: Node, mode: CheckMode): Type {
+        const links = getNodeLinks(node);
+        if (!links.resolved && node.parent) {
+            links.resolved = node.children.map(child => visit(child, mode + @, [1, 2, 3]));
+        }
+        for (let i = 0; i < node.length; i++) {
+            total += node[i].weight * (i + 1) % 7;
+        }
+        return links.resolved || errorType;
+    }
+
+""",
+        5_000,
+        "}\n",
+    ),
+    "frame.py": (
+        "class Frame:\n",
+        """    def method_@(self, value: int, *rest: str) -> int:
+        \"\"\"Does it.\"\"\"
+        return value + @
+
+""",
+        4_800,
+        "",
+    ),
+    "types.go": (
+        "package v1\n\n",
+        """// T@ is a type.
+type T@ struct {
+	Name string `json:"name"`
+	Count int32
+}
+
+func (t *T@) Get(a int) (string, error) {
+	if a > @ {
+		return t.Name, nil
+	}
+	return "", nil
+}
+
+""",
+        900,
+        "",
+    ),
+    "sema.cpp": (
+        "namespace sema {\n",
+        """static Result Act@(Sema &S, Expr *E, const Type *T) {
+  if (E->isValid() && T != nullptr) {
+    S.diag(E->loc(), diag::err_@) << T->name();
+    return Result(E, T, {1, 2, @});
+  }
+  return Error;
+}
+
+""",
+        3_000,
+        "}\n",
+    ),
+    "api.yaml": (
+        "paths:\n",
+        """  /item/@:
+    get:
+      summary: Gets item @
+      parameters:
+        - name: id
+          in: path
+          required: true
+      responses:
+        '200':
+          description: |
+            fine: it is
+""",
+        9_000,
+        "",
+    ),
+    "structure.sql": (
+        "",
+        """CREATE TABLE public.table_@ (
+    id bigint NOT NULL,
+    name character varying(255) DEFAULT ''::text,
+    created_at timestamp without time zone
+);
+
+CREATE INDEX index_@ ON public.table_@ USING btree (name);
+
+""",
+        5_000,
+        "",
+    ),
+    "changes.md": (
+        "",
+        """# Version @
+
+## Fixed
+
+- One thing ([#@](https://example.org/@))
+- Another *thing*
+
+```sh
+# no heading
+```
+
+""",
+        4_000,
+        "",
+    ),
+}
+"""Beginning, what is repeated with numbers, how often, end."""
+
+
+def rows() -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        for path in _files(Path(folder)):
+            yield from _speed(path)
+        large = Path(folder) / "checker.ts"
+        yield _longest_hold(large)
+        yield from _memory(large)
+        yield from _cached(large, Path(folder) / "cache")
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for name, (head, part, count, foot) in SHAPES.items():
+        path = folder / name
+        text = head + "".join(part.replace("@", str(n)) for n in range(count)) + foot
+        path.write_text(text, encoding="utf-8")
+        yield path
+    path = folder / "events.json"
+    groups = {f"group{k}": [_event(n) for n in range(600)] for k in range(75)}
+    path.write_text(json.dumps(groups, indent=2), encoding="utf-8")
+    yield path
+
+
+def _event(number: int) -> dict[str, object]:
+    return {"id": number, "name": f"event {number}", "tags": ["a", "b"], "size": number / 7}
+
+
+def _speed(path: Path) -> Iterator[Row]:
+    source = path.read_bytes()
+    name = language_of(path, source) or ""
+    grammar = grammar_of(language_named(name).grammar if is_described(name) else _GRAMMARS[name])
+    bare = _fastest(lambda: Parser(grammar).parse(source))
+    whole = _fastest(lambda: render_map(map_file(path, deadline_seconds=DEADLINE)))
+    yield Row(
+        name=f"{path.name}: {source.count(10):,} lines, {len(source) / 1e6:.1f} MB, read to rendered",
+        figure=whole * 1000,
+        unit="ms",
+        ratio=whole / bare,
+        reference="bare parse",
+        limit=f"1.5x + 15 ms = {1500 * bare + 15:,.0f} ms",
+    )
+
+
+def _longest_hold(path: Path) -> Row:
+    """How long another thread waits at most for its turn while a map is made."""
+    work = threading.Thread(target=lambda: map_file(path, deadline_seconds=DEADLINE))
+    longest, before = 0.0, time.perf_counter()
+    work.start()
+    while work.is_alive():
+        time.sleep(0.0005)
+        now = time.perf_counter()
+        longest, before = max(longest, now - before), now
+    return Row(
+        name="longest pause of another thread meanwhile", figure=longest * 1000, unit="ms", limit="25 ms"
+    )
+
+
+def _memory(path: Path) -> Iterator[Row]:
+    size = path.stat().st_size
+    if not sys.platform.startswith("linux"):
+        return
+    small = path.with_name("small.ts")
+    small.write_text("const a = 1;\n")
+    before, peak, after = map(
+        int, _output([sys.executable, "-P", "-c", _CHILD, str(path), str(small)]).split()
+    )
+    yield Row(
+        name="memory while it is made, over the file's size",
+        figure=(peak - before) / size,
+        unit="x",
+        limit="12x",
+    )
+    yield Row(
+        name="memory kept afterwards, over the file's size", figure=max(0, after - before) / size, unit="x"
+    )
+
+
+_CHILD = """
+import sys
+from pathlib import Path
+from tools.filemap.map import map_file
+
+def told(name):
+    status = Path("/proc/self/status").read_text()
+    return int(status.split(name + ":")[1].split()[0]) * 1024
+
+map_file(Path(sys.argv[2]))
+before = told("VmRSS")
+map_file(Path(sys.argv[1]), deadline_seconds=60)
+print(before, told("VmHWM"), told("VmRSS"))
+"""
+
+
+def _output(command: list[str]) -> str:
+
+    here = Path(__file__).resolve().parent.parent
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={"PYTHONPATH": str(here)})
+    return done.stdout
+
+
+def _cached(path: Path, folder: Path) -> Iterator[Row]:
+    cache = MapCache(folder)
+    made = _fastest(lambda: map_file(path, deadline_seconds=DEADLINE), 1)
+    map_file(path, deadline_seconds=DEADLINE, cache=cache)
+    again = _fastest(lambda: map_file(path, deadline_seconds=DEADLINE, cache=cache))
+    disk = _fastest(lambda: map_file(path, deadline_seconds=DEADLINE, cache=MapCache(folder)))
+    yield Row(
+        name="known map, from memory",
+        figure=again * 1000,
+        unit="ms",
+        ratio=again / made,
+        reference="made anew",
+    )
+    yield Row(
+        name="known map, from disk", figure=disk * 1000, unit="ms", ratio=disk / made, reference="made anew"
+    )
+
+
+def _fastest(work: Callable[[], object], repeat: int = REPEAT) -> float:
+    found = []
+    for _ in range(repeat):
+        began = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - began)
+    return min(found)

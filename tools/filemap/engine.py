@@ -169,7 +169,7 @@ class _Walk:
         rules, enter, imports = plan.rules, plan.enter, plan.imports
         attached = plan.attached
         worth = plan.language.worth(here) if plan.language.worth is not None else None
-        above = _Above(plan)
+        above = _NOTHING_ABOVE
         for child in _children(node):
             kind = child.kind_id
             rule = rules.get(kind)
@@ -198,6 +198,8 @@ class _Walk:
                     below = lead or _Lead(child.start_byte, child.start_point[0], above.comment_of(child))
                 yield child, parent, here, below
             elif kind in attached:
+                if above is _NOTHING_ABOVE:
+                    above = _Above(plan.between)
                 above.add(child)
             elif kind in imports:
                 self._import(child, kind)
@@ -336,8 +338,8 @@ class _Above:
 
     __slots__ = ("_between", "_comment", "_end", "_first")
 
-    def __init__(self, plan: Compiled) -> None:
-        self._between = plan.between
+    def __init__(self, between: frozenset[int]) -> None:
+        self._between = between
         self._comment: Node | None = None
         self._end = -2
         self._first = -1
@@ -363,6 +365,9 @@ class _Above:
     def first_row(self, row: int) -> int:
         """Row of the first attribute above a declaration in `row`; that row itself when there is none."""
         return self._first if 0 <= self._first < row and self._end >= row - 1 else row
+
+
+_NOTHING_ABOVE = _Above(frozenset())
 
 
 def _children(node: Node) -> "list[Node] | Iterator[Node]":

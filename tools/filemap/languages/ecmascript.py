@@ -14,11 +14,16 @@ _OUTER = words(
 _TESTS = words("describe it test suite context beforeEach afterEach beforeAll afterAll")
 
 
-_DEFINES = re.compile(rb"=>|\)\s*\{|function|class|interface|namespace|module\b|enum\b|type\b")
+_DEFINES = re.compile(
+    rb"\)\s*(?:=>|\{|:[^;={}]{0,80}=>)|=>\s*[{(]|[=:]\s*(?:async\s+)?[\w$]+\s*=>"
+    rb"|function|class|interface|namespace|module\b|enum\b|type\b"
+)
+"""What `items.map(item => item.name)` is not."""
 _NAMESPACES = words("internal_module module ambient_declaration")
 _BODIES = words(
-    "arguments array assignment_expression await_expression binary_expression call_expression else_clause "
-    "expression_statement finally_clause for_in_statement for_statement if_statement member_expression "
+    "function_declaration function_expression generator_function generator_function_declaration method_definition "
+    "arrow_function arguments array assignment_expression await_expression binary_expression call_expression "
+    "else_clause expression_statement finally_clause for_in_statement for_statement if_statement member_expression "
     "new_expression object parenthesized_expression return_statement sequence_expression switch_body switch_case "
     "ternary_expression try_statement while_statement"
 )

@@ -1,9 +1,18 @@
 """Python."""
 
+import re
+
 from tree_sitter import Node
 
 from tools.filemap.drafts import without
-from tools.filemap.language import Draft, Language, Place, Rule, first_child, words
+from tools.filemap.language import Chain, Draft, Language, Place, Rule, first_child, words
+
+_DEFINES = re.compile(rb"\b(?:def|class)\b")
+
+
+def _worth(here: Chain) -> re.Pattern[bytes] | None:
+    """In functions only what defines something counts."""
+    return _DEFINES if here[0] == "function_definition" else None
 
 
 def _assigned(node: Node, place: Place) -> Node | None:
@@ -90,6 +99,7 @@ PYTHON = Language(
     export_rule=_is_exported,
     has_decorators=True,
     inner_doc=_docstring_text,
+    worth=_worth,
     finish=_finish,
 )
 

@@ -133,6 +133,7 @@ def test_deep_nesting_neither_recurses_nor_explodes(tmp_path: Path, suffix: str)
         path = tmp_path / f"deep{number}.{suffix}"
         path.write_text(opening * 20_000 + closing * 20_000)
         made = map_file(path, deadline_seconds=0.1)
+        assert not any("failed" in note for note in made.notes)
         assert made.total_bytes == path.stat().st_size
         render_map(made)
 
@@ -143,6 +144,7 @@ def test_deep_nesting_neither_recurses_nor_explodes(tmp_path: Path, suffix: str)
 def test_no_bytes_break_a_parser(name: str, content: bytes) -> None:
     suffix = next((word for word in SUFFIXES if word.startswith(name[:2])), "txt")
     made = map_text(content, f"any.{suffix}", deadline_seconds=1)
+    assert not any("failed" in note for note in made.notes)
     for index, symbol in enumerate(made.symbols):
         assert symbol.name and 1 <= symbol.start_line <= symbol.end_line
         assert symbol.parent is None or (0 <= symbol.parent < len(made.symbols) and symbol.parent != index)
@@ -165,6 +167,7 @@ def test_a_damaged_file_still_gives_symbols_that_lie_in_it(tmp_path: Path, sampl
         path = tmp_path / f"{round_}-{sample.name}"
         path.write_bytes(content)
         made = map_file(path)
+        assert not any("failed" in note for note in made.notes)
         for index, symbol in enumerate(made.symbols):
             assert 1 <= symbol.start_line <= symbol.end_line <= made.total_lines
             above, steps = symbol.parent, 0
@@ -251,3 +254,16 @@ def test_a_parser_that_was_stopped_is_not_used_again(tmp_path: Path) -> None:
     stopped = map_file(large, deadline_seconds=0)
     assert stopped.parser == "heuristic" and any("time limit" in note for note in stopped.notes)
     assert names(small) == ["first", "Second"]
+
+
+def test_a_description_that_fails_costs_its_outline_and_not_the_map(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stumble(*_: object) -> None:
+        raise IndexError("child index out of range")
+
+    monkeypatch.setattr(mapping, "outline_with_embedded", stumble)
+    path = tmp_path / "code.py"
+    path.write_text(CODE)
+    made = map_file(path)
+    assert made.parser == "heuristic" and [symbol.name for symbol in made.symbols] == ["first", "Second"]

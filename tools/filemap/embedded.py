@@ -6,6 +6,7 @@ from typing import NamedTuple
 from tools.filemap.engine import Outline, outline
 from tools.filemap.language import Draft, Language
 from tools.filemap.languages.registry import language_named
+from tools.filemap.scanners.registry import SCANNERS
 from tools.filemap.watch import Watch
 
 _HOSTS = frozenset({"html", "vue", "svelte"})
@@ -41,11 +42,18 @@ def outline_with_embedded(language: Language, source: bytes, watch: Watch) -> Ou
     drafts = found.drafts
     imports = list(found.imports)
     for inner in _blocks(source):
-        inside = outline(language_named(inner.language), source[inner.start : inner.end], watch)
+        inside = _inside(inner.language, source[inner.start : inner.end], watch)
         owner = _owner(drafts, inner)
         imports += [name for name in inside.imports if name not in imports]
         _add(drafts, inside.drafts, inner, owner)
     return Outline(drafts, imports, found.has_errors)
+
+
+def _inside(name: str, source: bytes, watch: Watch) -> Outline:
+    scanner = SCANNERS.get(name)
+    if scanner is not None:
+        return Outline(scanner.scan(source, watch).drafts, [], False)
+    return outline(language_named(name), source, watch)
 
 
 def _blocks(source: bytes) -> list[Inner]:

@@ -41,6 +41,9 @@ _FALLBACK_SECONDS = 1.0
 _MAX_PARSED = 16 * 1024 * 1024
 """Larger sources are not given to a grammar: its tree would take a hundred times as much."""
 _TRIM_FROM = 1024 * 1024
+_TIME_IS_OVER = "the time limit was reached; this outline is heuristic"
+_FAILED = "its own outline failed; this one is heuristic"
+_CHANGED = "changed while mapping"
 _TOO_LARGE = "too large for its grammar; this outline is heuristic"
 
 
@@ -68,9 +71,14 @@ def map_file(
     if known is not None:
         return known
     made = _made(path, text, deadline_seconds, cancel, began)
-    if cache is not None and "changed while mapping" not in made.notes:
+    if cache is not None and _is_worth_keeping(made):
         cache.put(path, text, made)
     return made
+
+
+def _is_worth_keeping(made: FileMap) -> bool:
+    """What was cut short by the clock or by a writer may come out better the next time."""
+    return _CHANGED not in made.notes and _TIME_IS_OVER not in made.notes
 
 
 async def map_file_async(
@@ -91,8 +99,8 @@ def _made(path: Path, text: Text, deadline_seconds: float, cancel: Cancel, began
     name = language_of(path, text.source)
     outlined = _outlined(path, text, name, watch, cancel)
     notes = list(text.notes) + [note for note in outlined.notes if note not in text.notes]
-    if _is_changed(path, text) and "changed while mapping" not in notes:
-        notes.append("changed while mapping")
+    if _is_changed(path, text) and _CHANGED not in notes:
+        notes.append(_CHANGED)
     symbols = symbols_of(outlined.drafts, max(1, text.total_lines))
     elapsed = (time.perf_counter() - began) * 1000
     if len(text.source) >= _TRIM_FROM:
@@ -147,7 +155,12 @@ def _outlined(path: Path | None, text: Text, name: str | None, watch: Watch, can
             found = _by_language(name, text.source, watch)
         except Overtime:
             found = None
-            notes = ("the time limit was reached; this outline is heuristic",)
+            notes = (_TIME_IS_OVER,)
+        except (OSError, MemoryError):
+            raise
+        except Exception:  # noqa: BLE001  (a description that stumbles over an odd file costs its outline, not the read)
+            found = None
+            notes = (_FAILED,)
         if found is not None:
             title = found.title
             if found.drafts or not text.source.strip():
@@ -170,7 +183,8 @@ def _by_language(name: str, source: bytes, watch: Watch) -> _Outlined | None:
     scanner = SCANNERS.get(name)
     if scanner is not None:
         scanned = scanner.scan(source, watch)
-        return _Outlined(scanned.drafts, scanned.parser, scanned.title or scanner.title, notes=scanned.notes)
+        title = scanned.title or scanner.title
+        return _Outlined(scanned.drafts, scanned.parser, title, scanned.imports, scanned.notes)
     if not is_described(name):
         return None
     language = language_named(name)

@@ -7,7 +7,7 @@ from tree_sitter import Node
 from tools.filemap.drafts import owned, without
 from tools.filemap.language import Draft, Language, Named, Place, Rule, first_of, head_line, words
 from tools.filemap.languages.macros import without_macros
-from tools.filemap.languages.recovery import recovered
+from tools.filemap.languages.recovery import namespaces_of_macros, recovered
 
 _NAMES = words(
     "identifier field_identifier type_identifier qualified_identifier destructor_name operator_name operator_cast "
@@ -122,6 +122,7 @@ def _path(node: Node, place: Place) -> Node | None:
 
 def c_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
     """Members of classes are methods; `A::b` belongs to A where A is in the same file."""
+    drafts = namespaces_of_macros(drafts, source)
     for draft in drafts:
         if draft.kind == "function":
             scope, separator, last = draft.name.rpartition("::")

@@ -13,6 +13,7 @@ _TOKEN = re.compile(
     rb"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)+'|^[ \t]*#[ \t]*(?:else|elif|endif|if)|[{}]",
     re.M | re.S,
 )
+_BEGIN = re.compile(rb"^(?P<before>[A-Z]\w*NAMESPACE)_BEGIN\((?P<name>[a-z]\w*)\)", re.M)
 _MAX_RECOVERED = 400
 
 
@@ -41,6 +42,18 @@ def recovered(drafts: list[Draft], source: bytes) -> list[Draft]:
             row,
             rows.between(match.start(), end, row),
         )
+    return drafts
+
+
+def namespaces_of_macros(drafts: list[Draft], source: bytes) -> list[Draft]:
+    """`LIB_NAMESPACE_BEGIN(detail)` … `LIB_NAMESPACE_END(detail)` is a namespace, whatever the macros are."""
+    rows = _Rows(source)
+    for match in _BEGIN.finditer(source):
+        end = source.find(match["before"] + b"_END(" + match["name"] + b")", match.end())
+        if end >= 0:
+            row = rows.at(match.start())
+            name = match["name"].decode()
+            _put(drafts, "namespace", name, name, match.start(), row, rows.between(match.start(), end, row))
     return drafts
 
 

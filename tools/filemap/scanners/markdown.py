@@ -13,7 +13,7 @@ _FENCE = re.compile(
 )
 _UNDERLINE = re.compile(rb" {0,3}(=+|-+)[ \t]*\r?$")
 _NO_PARAGRAPH = re.compile(rb"\s*(?:[-*+][ \t]|\d+[.)][ \t]|>|\||<!--|#{1,6}(?:\s|$)|`{3}|~{3}|(?:    |\t))")
-_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _MARKS = re.compile(r"[*`]+|<[^>]+>")
 
 

@@ -13,6 +13,7 @@ class Scanned(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     """When it is more exact than the scanner's own."""
     notes: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
     parser: str = "line scanner"
 
 

@@ -1,0 +1,120 @@
+"""SCSS by its braces: interpolation and newer syntax that no grammar follows do not matter here."""
+
+import re
+
+from tools.filemap.language import Draft
+from tools.filemap.scanners.nesting import Nesting
+from tools.filemap.scanners.result import Scanned
+from tools.filemap.watch import Watch
+
+_TOKEN = re.compile(
+    rb"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|url\([^)\"'\n]*\)|#\{|[{};\n]",
+    re.S,
+)
+_BLANKED = re.compile(rb"/\*.*?\*/|(?<!:)//[^\n]*", re.S)
+_VARIABLE = re.compile(rb"\s*(\$[\w-]+|--[\w-]+)\s*:\s*(.*)", re.S)
+_IMPORT = re.compile(rb"\s*@(?:use|import|forward)\s+(.+)", re.S)
+_NAMED = re.compile(rb"@(mixin|function|keyframes)\s+([\w-]+)\s*(\(.*)?", re.S)
+_NO_SYMBOLS = (b"@include", b"@if", b"@else", b"@each", b"@for", b"@while")
+_MAX_NAME = 120
+_LONGEST_HEAD = 20_000
+
+
+class _Styles:
+    def __init__(self, source: bytes) -> None:
+        self.source = source
+        self.found = Nesting()
+        self.depth = 0
+        self.shown: list[int] = []
+        """Depths of the blocks that are symbols."""
+        self.interpolated = 0
+        self.start = 0
+        self.row = self.start_row = 0
+        self.doc = ""
+        self.imports: list[str] = []
+
+    def token(self, token: bytes, at: int) -> None:
+        if token.startswith((b"//", b"/*")):
+            self._comment(token, at)
+        elif token == b"\n":
+            self.row += 1
+        elif token == b"#{":
+            self.interpolated += 1
+        elif token == b"}" and self.interpolated:
+            self.interpolated -= 1
+        elif token == b"{":
+            self._opens(at)
+        elif token == b"}":
+            self._closes(at)
+        elif token == b";":
+            self._statement(at)
+        else:
+            self.row += token.count(b"\n")
+
+    def _comment(self, token: bytes, at: int) -> None:
+        if at - self.start < _LONGEST_HEAD and not self.source[self.start : at].strip():
+            self.doc = token.decode("utf-8", "replace").strip("/* \t\r\n").split("\n")[0][:_MAX_NAME]
+            self.start = at + len(token)
+        self.row += token.count(b"\n")
+
+    def _head(self, at: int) -> tuple[bytes, int, int]:
+        """The text since the last statement, its first byte and its row."""
+        self.start = max(self.start, at - _LONGEST_HEAD)
+        raw = self.source[self.start : at]
+        begin = self.start + len(raw) - len(raw.lstrip())
+        head = _BLANKED.sub(b"", raw).strip() if b"/" in raw else raw.strip()
+        return head, begin, self.row - self.source.count(b"\n", begin, at)
+
+    def _opens(self, at: int) -> None:
+        head, begin, row = self._head(at)
+        if head and not head.startswith(_NO_SYMBOLS):
+            text = " ".join(head.decode("utf-8", "replace").split())
+            draft = self._symbol(head, text, row, begin)
+            draft.doc = self.doc
+            self.shown.append(self.depth)
+        self.depth += 1
+        self._next(at)
+
+    def _symbol(self, head: bytes, text: str, row: int, begin: int) -> Draft:
+        level = len(self.shown)
+        named = _NAMED.match(head)
+        if named is not None:
+            name = named[2].decode("utf-8", "replace")
+            arguments = " ".join((named[3] or b"").decode("utf-8", "replace").split())
+            return self.found.open(level, name, named[1].decode(), row, begin, f"{name}{arguments}"[:160])
+        kind = "rule"
+        if text.startswith("@"):
+            word = text[1:].split(None, 1)[0].split("(")[0]
+            kind = word if word in ("media", "supports", "layer", "container") else "at-rule"
+        return self.found.open(level, text[:_MAX_NAME], kind, row, begin, text[:160])
+
+    def _closes(self, at: int) -> None:
+        self._statement(at)
+        self.depth = max(0, self.depth - 1)
+        if self.shown and self.shown[-1] == self.depth:
+            self.shown.pop()
+            self.found.close(len(self.shown), self.row)
+
+    def _statement(self, at: int) -> None:
+        head, begin, row = self._head(at)
+        variable = _VARIABLE.match(head)
+        if variable is not None and (not self.depth or head.startswith(b"--")):
+            text = " ".join(head.decode("utf-8", "replace").split())
+            self.found.leaf(variable[1].decode("utf-8", "replace"), "variable", row, begin, text[:100])
+        imported = _IMPORT.match(head) if head.startswith(b"@") else None
+        if imported is not None and len(self.imports) < 200:
+            self.imports.append(imported[1].split()[0].decode("utf-8", "replace").strip("\"';,"))
+        self._next(at)
+
+    def _next(self, at: int) -> None:
+        self.start, self.doc = at + 1, ""
+
+
+def scan_scss(source: bytes, watch: Watch) -> Scanned:
+    styles = _Styles(source)
+    for steps, match in enumerate(_TOKEN.finditer(source)):
+        if steps % 4096 == 0:
+            watch.check()
+        styles.token(match[0], match.start())
+    styles.found.close(0, styles.row)
+    return Scanned(drafts=styles.found.drafts, imports=tuple(styles.imports))

@@ -104,7 +104,7 @@ def _heading(text: bytes, row: int, start: int) -> Draft | None:
 
 def _draft(name: bytes, kind: str, text: bytes, row: int, start: int) -> Draft:
     signature = " ".join(text.decode("utf-8", "replace").split())[:120].rstrip(" {:")
-    shown = name.decode("utf-8", "replace").strip()
+    shown = name.decode("utf-8", "replace").strip().rstrip(":.!?*") or name.decode("utf-8", "replace")
     return Draft(name=shown, kind=kind, start=start, start_row=row, end_row=row, signature=signature)
 
 

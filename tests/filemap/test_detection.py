@@ -1,0 +1,120 @@
+"""Which language a file is taken for, and what outlines text that is in none of them."""
+
+from pathlib import Path, PurePath
+
+import pytest
+
+from tools.filemap import ctags
+from tools.filemap.detection import language_of
+from tools.filemap.map import map_file, map_text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "language"),
+    [
+        ("a.py", b"", "python"),
+        ("A.PY", b"", "python"),
+        ("Dockerfile", b"", "dockerfile"),
+        ("api.dockerfile", b"", "dockerfile"),
+        ("Dockerfile.dev", b"", "dockerfile"),
+        ("GNUmakefile", b"", "make"),
+        ("CMakeLists.txt", b"", "cmake"),
+        ("Cargo.lock", b"", "toml"),
+        ("nginx.conf.template", b"", "ini"),
+        ("run", b"#!/usr/bin/env python3\n", "python"),
+        ("run", b"#!/bin/sh -e\n", "bash"),
+        ("run", b"#!/usr/bin/env -S node --flag\n", "javascript"),
+        ("run", b"#!/usr/bin/ruby2.7\n", "ruby"),
+        ("notes", b"-*- mode: python -*-\n", "python"),
+        ("data", b'<?xml version="1.0"?>\n<a/>', "xml"),
+        ("page", b"<!doctype html>\n<p>", "html"),
+        ("data", b'{"a": 1}\n{"a": 2}\n{"a": 3}\n', "jsonl"),
+        ("data", b'{"a": [1]}', "json"),
+        ("change", b"diff --git a/x b/x\n", "diff"),
+        ("x.h", b"int f(void);\n", "c"),
+        ("x.h", b"namespace a { class B; }\n", "cpp"),
+        ("x.h", b"@interface A : NSObject\n@end\n", "objc"),
+        ("x.m", b"#import <A.h>\n@implementation A\n", "objc"),
+        ("server.log.1", b"", "log"),
+        ("novel.txt", b"Once upon a time.\n", None),
+        ("unknown", b"some words\n", None),
+    ],
+)
+def test_a_language_is_known_by_name_first_line_or_look(
+    name: str, content: bytes, language: str | None
+) -> None:
+    assert language_of(PurePath(name), content) == language
+
+
+PLAIN = b"""INTRODUCTION
+
+Some words about it.
+
+Usage:
+
+    run it
+
+object Greeter
+  function greet(name)
+    say name
+  end function
+
+object Other
+"""
+
+
+def test_unknown_text_gets_an_outline_by_looks() -> None:
+    made = map_text(PLAIN, "guide.xyz")
+    assert made.parser == "heuristic"
+    found = [
+        (symbol.name, symbol.kind, symbol.start_line, symbol.end_line, symbol.parent)
+        for symbol in made.symbols
+    ]
+    assert ("INTRODUCTION", "heading") in [each[:2] for each in found]
+    assert ("Greeter", "object", 9, 13) in [each[:4] for each in found]
+    greet = next(symbol for symbol in made.symbols if symbol.name == "greet")
+    assert greet.parent is not None and made.symbols[greet.parent].name == "Greeter"
+
+
+def test_prose_is_no_definition() -> None:
+    made = map_text(
+        b"The type of the value is checked.\ntype of thing that nobody wants, really.\n", "prose.txt"
+    )
+    assert made.symbols == ()
+
+
+def test_ctags_outlines_what_it_knows_where_it_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stand-in that speaks as universal-ctags does, so that the test needs no installed one."""
+    program = tmp_path / "bin" / "ctags"
+    program.parent.mkdir()
+    program.write_text(
+        "#!/bin/sh\n"
+        'if [ "$1" = --list-features ]; then echo json; exit; fi\n'
+        'echo \'{"_type":"tag","name":"Main","kind":"class","line":1,"end":4,"language":"Cobol"}\'\n'
+        "echo not json\n"
+        'echo \'{"_type":"tag","name":"pay","kind":"func","line":2,"end":3,"language":"Cobol"}\'\n',
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    ctags._program.cache_clear()
+    try:
+        source = tmp_path / "pay.cob"
+        source.write_text("one\ntwo\nthree\nfour\n", encoding="utf-8")
+        made = map_file(source)
+    finally:
+        ctags._program.cache_clear()
+    assert (made.parser, made.language) == ("universal-ctags", "Cobol")
+    assert [(symbol.name, symbol.kind, symbol.end_line, symbol.parent) for symbol in made.symbols] == [
+        ("Main", "class", 4, None),
+        ("pay", "function", 3, 0),
+    ]
+
+
+def test_a_script_inside_a_page_has_the_lines_of_the_page() -> None:
+    made = map_text(b"<p>\n</p>\n<script>\nfunction go() {\n}\n</script>\n", "page.html")
+    go = next(symbol for symbol in made.symbols if symbol.name == "go")
+    assert (go.start_line, go.end_line) == (4, 5)
+    assert go.parent is not None and made.symbols[go.parent].name == "script"

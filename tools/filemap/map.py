@@ -149,7 +149,7 @@ def _is_changed(path: Path, text: Text) -> bool:
 def _outlined(path: Path | None, text: Text, name: str | None, watch: Watch, cancel: Cancel) -> _Outlined:
     """By the scanner or grammar of the language; else by ctags; else by what lines look like."""
     notes: tuple[str, ...] = ()
-    title = name or "unknown"
+    title, found = name or "unknown", None
     if name is not None:
         try:
             found = _by_language(name, text.source, watch)
@@ -167,7 +167,7 @@ def _outlined(path: Path | None, text: Text, name: str | None, watch: Watch, can
                 return found
             notes = notes + found.notes
     last_row = max(0, text.total_lines - 1)
-    if path is not None and not notes:
+    if path is not None and found is None and not notes:
         tagged = ctags.outline(
             path, last_row, Watch(min(_FALLBACK_SECONDS, max(0.3, watch.seconds_left)), cancel)
         )

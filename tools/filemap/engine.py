@@ -12,49 +12,15 @@ from tools.filemap.language import Chain, Draft, Language, Named, NameRule, Plac
 from tools.filemap.languages.registry import language_named
 from tools.filemap.parsing import grammar_of, parse
 from tools.filemap.watch import Watch
+from tools.filemap.wording import MAX_NAME, MAX_SIGNATURE, doc_line, header, one_line, without_words
 
 _ERROR = 0xFFFF
 _MANY_CHILDREN = 5000
 _CHECK_EVERY = 256
-_MAX_NAME = 120
-_MAX_SIGNATURE = 160
-_MAX_DOC = 120
 _MAX_IMPORTS = 200
 _MAX_SYMBOLS = 400_000
 _DECORATOR = re.compile(rb"@[A-Za-z_][\w.]*")
 _WORD = re.compile(rb"[A-Za-z_]+")
-_BRACKET = re.compile(r"[()\[\]{\n]")
-_FRONT = re.compile(r"(?:@[\w.]+(?:\([^()]*\))?|\[[^\[\]]*\]|#define|(?P<word>\w+))\s+(?=\S)")
-_KIND_WORDS = frozenset(
-    [
-        "class",
-        "struct",
-        "enum",
-        "union",
-        "interface",
-        "record",
-        "namespace",
-        "typedef",
-        "using",
-        "delegate",
-        "event",
-        "concept",
-        "message",
-        "service",
-        "oneof",
-        "package",
-        "rpc",
-        "extend",
-        "mixin",
-        "extension",
-        "function",
-        "modifier",
-        "error",
-        "contract",
-        "library",
-    ]
-)
-_DOC_EDGE = " \t\r/*!#;%-{}|\"'"
 
 
 class Compiled(NamedTuple):
@@ -234,7 +200,7 @@ class _Walk:
             name, name_at = named, self._position(named, start, node.end_byte)
         else:
             name, name_at = self.place.text(named), named.start_byte
-        name = _one_line(name.strip("\"'`"), _MAX_NAME)
+        name = one_line(name.strip("\"'`"), MAX_NAME)
         if not name:
             return
         draft = Draft(
@@ -280,9 +246,9 @@ class _Walk:
         is_whole = self.plan.language.is_header_whole
         begin = start if is_whole else name_at
         end = body.start_byte if body is not None else node.end_byte
-        text = self.source[begin : min(end, begin + 3 * _MAX_SIGNATURE)].decode("utf-8", "replace")
+        text = self.source[begin : min(end, begin + 3 * MAX_SIGNATURE)].decode("utf-8", "replace")
         text = header(text, is_cut=body is not None)
-        return _without_words(text, self.plan.language.modifiers) if is_whole else text
+        return without_words(text, self.plan.language.modifiers) if is_whole else text
 
     def _qualify(self, draft: Draft, begin: int, name_at: int) -> None:
         language = self.plan.language
@@ -316,7 +282,7 @@ class _Walk:
         return doc_line(self._start_of(near)) if near is not None else ""
 
     def _start_of(self, node: Node) -> str:
-        end = min(node.end_byte, node.start_byte + 600)
+        end = min(node.end_byte, node.start_byte + 300)
         return self.source[node.start_byte : end].decode("utf-8", "replace")
 
     def _import(self, node: Node, kind: int) -> None:
@@ -328,7 +294,7 @@ class _Walk:
             named = one.name if isinstance(one, Named) else one
             if named is not None:
                 text = named if isinstance(named, str) else self.place.text(named)
-                text = _one_line(text, _MAX_NAME).strip("\"'`<>; ")
+                text = one_line(text, MAX_NAME).strip("\"'`<>; ")
                 if text and text not in self.imports:
                     self.imports.append(text)
 
@@ -388,87 +354,3 @@ def _one_by_one(node: Node) -> Iterator[Node]:
 def _last_row(node: Node, start_row: int) -> int:
     row, column = node.end_point
     return row - 1 if column == 0 and row > start_row else row
-
-
-def _one_line(text: str, limit: int) -> str:
-    if len(text) > 4 * limit:
-        text = text[: 4 * limit]
-    if " " in text or "\n" in text or "\t" in text or "\r" in text:
-        text = " ".join(text.split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def header(text: str, *, is_cut: bool) -> str:
-    """A declaration on one line, without what opens its body and without the comments before that."""
-    if not is_cut:
-        text = _before_body(text)
-    elif "\n" in text and ("#" in text or "//" in text):
-        text = _without_last_comments(text)
-    text = (
-        text.strip()
-        .rstrip("{:=;, \t\r\n")
-        .removesuffix("=>")
-        .removesuffix(" is")
-        .removesuffix(" do")
-        .rstrip()
-    )
-    return _one_line(text, _MAX_SIGNATURE)
-
-
-def _without_last_comments(text: str) -> str:
-    """Comments between a head and its body are no part of the head."""
-    lines = text.rstrip().split("\n")
-    while len(lines) > 1 and lines[-1].lstrip().startswith(("#", "//")):
-        lines.pop()
-    for mark in (" #", "\t#", " //", "\t//"):
-        before, found, after = lines[-1].rpartition(mark)
-        if found and not any(quote in after for quote in "\"')]"):
-            lines[-1] = before
-    return "\n".join(lines)
-
-
-def _without_words(text: str, modifiers: frozenset[str]) -> str:
-    """A whole header without the modifiers, annotations and keywords in front, which the symbol says elsewhere."""
-    while True:
-        match = _FRONT.match(text)
-        if match is None:
-            return text
-        word = match["word"]
-        if word == "template":
-            text = _after_angles(text[match.end() :])
-        elif word is None or word in modifiers or word in _KIND_WORDS:
-            text = text[match.end() :]
-        else:
-            return text
-
-
-def _after_angles(text: str) -> str:
-    depth = 0
-    for at, mark in enumerate(text):
-        depth += (mark == "<") - (mark == ">")
-        if depth <= 0:
-            return text[at + 1 :].lstrip()
-    return text
-
-
-def _before_body(text: str) -> str:
-    """Up to the first brace that is no argument, or the end of the line on which all brackets are closed."""
-    depth = 0
-    for match in _BRACKET.finditer(text):
-        mark = match[0]
-        if mark in "([":
-            depth += 1
-        elif mark in ")]":
-            depth -= 1
-        elif depth <= 0 and (mark == "\n" or match.start()):
-            return text[: match.start()]
-    return text
-
-
-def doc_line(comment: str) -> str:
-    """The first line of a comment that says something, without its marks."""
-    for line in comment.splitlines():
-        said = line.strip(_DOC_EDGE).removeprefix("(*").removesuffix("*)").strip(_DOC_EDGE)
-        if len(said) > 1 and any(mark.isalnum() for mark in said):
-            return _one_line(said, _MAX_DOC)
-    return ""

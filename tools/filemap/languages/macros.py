@@ -22,20 +22,22 @@ _IN_FRONT = re.compile(
 )
 """`LIB_API int f(…)`: in front of a whole declaration."""
 _IN_NAME = re.compile(
-    rb"(?<![\w.])(?P<word>class|struct|union|enum)(?P<macro>[ \t]+"
+    rb"[cseu](?<![\w.].)(?:lass|truct|nion|num)(?P<macro>[ \t]+"
     + _NAME
     + rb"(?:"
     + _ARGUMENTS
     + rb")?)(?=[ \t]+\w+[ \t\w:<>,]*[{:\n])"
 )
 """`class LIB_EXPORT Name {`."""
-_AS_TYPE = re.compile(rb"(?<![\w#])(?P<macro>" + _NAME + _ARGUMENTS + rb")(?=[ \t]+[A-Za-z_~][\w:]*[ \t]*\()")
+_AS_TYPE = re.compile(
+    rb"(?P<macro>[A-Z](?<![\w#].)[A-Z0-9]*_[A-Z0-9_]+" + _ARGUMENTS + rb")(?=[ \t]+[A-Za-z_~][\w:]*[ \t]*\()"
+)
 """`LIB_ENABLE_IF((…), (int)) f(…)`: in place of a type."""
 _BEHIND = re.compile(
     rb"(?<=\))[ \t]+(?P<macro>" + _NAME + rb"(?:" + _ARGUMENTS + rb")?)(?=[ \t]*(?:[;{]|\r?$))", re.M
 )
 """`f() LIB_NOEXCEPT {`."""
-_CANDIDATE = re.compile(rb"[A-Z][A-Z0-9]*_[A-Z0-9_]{2}|Q_OBJECT|BEGIN|END")
+_CANDIDATE = re.compile(rb"[A-Z]{2}")
 
 
 def without_macros(source: bytes, watch: Watch) -> bytes:

@@ -1,0 +1,126 @@
+"""Declarations and comments as one line of text: what of them is shown, without the marks around it."""
+
+import re
+
+MAX_NAME = 120
+MAX_SIGNATURE = 160
+_MAX_DOC = 120
+_BRACKET = re.compile(r"[()\[\]{\n]")
+_FRONT = re.compile(r"(?:@[\w.]+(?:\([^()]*\))?|\[[^\[\]]*\]|#define|(?P<word>\w+))\s+(?=\S)")
+_KIND_WORDS = frozenset(
+    [
+        "class",
+        "struct",
+        "enum",
+        "union",
+        "interface",
+        "record",
+        "namespace",
+        "typedef",
+        "using",
+        "delegate",
+        "event",
+        "concept",
+        "message",
+        "service",
+        "oneof",
+        "package",
+        "rpc",
+        "extend",
+        "mixin",
+        "extension",
+        "function",
+        "modifier",
+        "error",
+        "contract",
+        "library",
+    ]
+)
+_SAID = re.compile(r"[^\W_][^\n]*|[@<`\[(_](?!\*)[^\n]*\w[^\n]*")
+_DOC_EDGE = " \t\r/*!#;%-{}|\"'"
+
+
+def one_line(text: str, limit: int) -> str:
+    if text.isidentifier() and len(text) <= limit:
+        return text
+    if len(text) > 4 * limit:
+        text = text[: 4 * limit]
+    if " " in text or "\n" in text or "\t" in text or "\r" in text:
+        text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def header(text: str, *, is_cut: bool) -> str:
+    """A declaration on one line, without what opens its body and without the comments before that."""
+    if not is_cut:
+        text = _before_body(text)
+    elif "\n" in text and ("#" in text or "//" in text):
+        text = _without_last_comments(text)
+    text = (
+        text.strip()
+        .rstrip("{:=;, \t\r\n")
+        .removesuffix("=>")
+        .removesuffix(" is")
+        .removesuffix(" do")
+        .rstrip()
+    )
+    return one_line(text, MAX_SIGNATURE)
+
+
+def _without_last_comments(text: str) -> str:
+    """Comments between a head and its body are no part of the head."""
+    lines = text.rstrip().split("\n")
+    while len(lines) > 1 and lines[-1].lstrip().startswith(("#", "//")):
+        lines.pop()
+    for mark in (" #", "\t#", " //", "\t//"):
+        before, found, after = lines[-1].rpartition(mark)
+        if found and not any(quote in after for quote in "\"')]"):
+            lines[-1] = before
+    return "\n".join(lines)
+
+
+def without_words(text: str, modifiers: frozenset[str]) -> str:
+    """A whole header without the modifiers, annotations and keywords in front, which the symbol says elsewhere."""
+    while True:
+        match = _FRONT.match(text)
+        if match is None:
+            return text
+        word = match["word"]
+        if word == "template":
+            text = _after_angles(text[match.end() :])
+        elif word is None or word in modifiers or word in _KIND_WORDS:
+            text = text[match.end() :]
+        else:
+            return text
+
+
+def _after_angles(text: str) -> str:
+    depth = 0
+    for at, mark in enumerate(text):
+        depth += (mark == "<") - (mark == ">")
+        if depth <= 0:
+            return text[at + 1 :].lstrip()
+    return text
+
+
+def _before_body(text: str) -> str:
+    """Up to the first brace that is no argument, or the end of the line on which all brackets are closed."""
+    depth = 0
+    for match in _BRACKET.finditer(text):
+        mark = match[0]
+        if mark in "([":
+            depth += 1
+        elif mark in ")]":
+            depth -= 1
+        elif depth <= 0 and (mark == "\n" or match.start()):
+            return text[: match.start()]
+    return text
+
+
+def doc_line(comment: str) -> str:
+    """The first line of a comment that says something, without its marks."""
+    for match in _SAID.finditer(comment):
+        said = match[0].rstrip(_DOC_EDGE).removesuffix("*)").rstrip(_DOC_EDGE)
+        if len(said) > 1:
+            return one_line(said, _MAX_DOC)
+    return ""

@@ -1,6 +1,8 @@
 """The walk over a syntax tree: the same for every language, driven by its description."""
 
 import re
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
@@ -114,6 +116,17 @@ class _Walk:
         self.place = Place(source)
         self.drafts: list[Draft] = []
         self.imports: list[str] = []
+        self._found: dict[re.Pattern[bytes], array[int]] = {}
+
+    def _occurrences(self, pattern: re.Pattern[bytes]) -> "array[int]":
+        """Where the pattern occurs in the whole source: looked for once, asked for at every node."""
+        found = self._found.get(pattern)
+        if found is None:
+            found = self._found[pattern] = array(
+                "Q", (match.start() for match in pattern.finditer(self.source))
+            )
+            self.watch.check()
+        return found
 
     def run(self, tree: Tree) -> None:
         stack: list[tuple[Node, int, Chain | None, _Lead | None]] = [(tree.root_node, -1, None, None)]
@@ -134,7 +147,8 @@ class _Walk:
         plan = self.plan
         rules, enter, imports = plan.rules, plan.enter, plan.imports
         attached = plan.attached
-        worth = plan.language.worth(here) if plan.language.worth is not None else None
+        pattern = plan.language.worth(here) if plan.language.worth is not None else None
+        worth = self._occurrences(pattern) if pattern is not None else None
         above = _NOTHING_ABOVE
         for child in _children(node):
             kind = child.kind_id
@@ -142,7 +156,7 @@ class _Walk:
             if (
                 worth is not None
                 and kind not in attached
-                and worth.search(self.source, child.start_byte, child.end_byte) is None
+                and not _is_between(worth, child.start_byte, child.end_byte)
             ):
                 continue
             if rule is not None:
@@ -334,6 +348,11 @@ class _Above:
 
 
 _NOTHING_ABOVE = _Above(frozenset())
+
+
+def _is_between(positions: "array[int]", start: int, end: int) -> bool:
+    at = bisect_left(positions, start)
+    return at < len(positions) and positions[at] < end
 
 
 def _children(node: Node) -> "list[Node] | Iterator[Node]":

@@ -128,9 +128,7 @@ GROUPS: tuple[Group, ...] = (
         title="Other",
         flags=(
             Flag(name="cwd", value="DIR", help="work in this folder"),
-            Flag(
-                name="offline", help="make no request that nobody asked for (as the setting offline)"
-            ),
+            Flag(name="offline", help="make no request that nobody asked for (as the setting offline)"),
             Flag(name="help", short="h", help="show this help and exit"),
             Flag(name="version", short="v", help="show the version and exit"),
         ),

@@ -3,10 +3,9 @@
 import sys
 from pathlib import Path
 
-from tools.filemap.render import LEVELS, map_json_line, render_map
-
 from app.assembly.options import UsageError
 from tools.filemap.map import map_file
+from tools.filemap.render import LEVELS, map_json_line, render_map
 
 
 def run(words: list[str]) -> int:

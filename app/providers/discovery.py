@@ -80,7 +80,11 @@ async def discover(
 
 def hint(discovery: Discovery) -> str | None:
     """A line for the model picker; nothing when all is well."""
-    kept = "" if discovery.age_seconds is None else f" Using the list of models from {age_text(discovery.age_seconds)}."
+    kept = (
+        ""
+        if discovery.age_seconds is None
+        else f" Using the list of models from {age_text(discovery.age_seconds)}."
+    )
     match discovery.state:
         case "unavailable" if discovery.status == 404:
             return (
@@ -165,7 +169,9 @@ def _read_model(item: Mapping[str, Any]) -> dict[str, Any] | None:
     )
     if limit:
         out["maxTokens"] = min(limit, window or limit)
-    modalities = (item.get("architecture") or {}).get("input_modalities") or item.get("input_modalities") or ()
+    modalities = (
+        (item.get("architecture") or {}).get("input_modalities") or item.get("input_modalities") or ()
+    )
     if "image" in modalities or item.get("type") == "vlm":
         out["input"] = ["text", "image"]
     parameters = item.get("supported_parameters")

@@ -230,7 +230,7 @@ def fake_errors(descriptor: int) -> str:
 async def test_the_search_program_may_be_missing(
     hands: Hands, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tools.ripgrep._bundled", lambda: None)
+    monkeypatch.setattr("tools.ripgrep.bundled_ripgrep", lambda: None)
     monkeypatch.setenv("PATH", "/nowhere")
     assert "ripgrep (rg) was not found" in await hands.error("grep", pattern="x")
 

@@ -4,7 +4,6 @@ What the transcript shows is `presenter`'s business, what commands do `slash`'s.
 """
 
 import asyncio
-import math
 import os
 import time
 from base64 import b64encode
@@ -14,38 +13,28 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import App, ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.events import AppBlur, AppFocus
 
 from app.assembly.build import Assembled
 from app.assembly.extending import Extended
 from app.engine.session import Session
-from app.tui import bars, look, looking
+from app.tui import acts, look, looking
 from app.tui.choosing import Choosing
 from app.tui.completing import popup_for
 from app.tui.drafts import Drafts
+from app.tui.leaving import Leaving
 from app.tui.manners import Manners
 from app.tui.opening import Opening, warm_up
 from app.tui.presenter import Presenter
 from app.tui.sending import Sending
 from app.tui.settings_page import change_setting
 from app.tui.slash import EXPECTED
+from app.tui.status import Status
 from app.tui.tree import SessionTree
 from app.tui.waiting import Waiting
 from app.values.content import Image
-from app.values.events import (
-    AgentSettled,
-    AgentStart,
-    AutoRetryStart,
-    CompactionStart,
-    Event,
-    MessageEnd,
-    ModelChanged,
-    ProviderWaiting,
-    QueueUpdate,
-    SessionReplaced,
-    ToolExecutionStart,
-)
+from app.values.events import Event, ModelChanged, QueueUpdate, SessionReplaced
 from widgets.editor.prompt import PromptEditor
 from widgets.screens.jobs import JobsScreen
 from widgets.screens.picker import PickerScreen
@@ -54,12 +43,9 @@ from widgets.screens.tree import TreeScreen
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.queue import QueueView
-from widgets.status.segments import Segment
 from widgets.themes import variable_defaults
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
-
-DOUBLE_PRESS_SECONDS = 0.5
 
 
 class BayouApp(App[int]):
@@ -67,34 +53,7 @@ class BayouApp(App[int]):
 
     ENABLE_COMMAND_PALETTE = False
     TITLE = "bayou"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "interrupt", "Stop", id="app.interrupt"),
-        Binding("ctrl+c", "clear", "Clear; twice: quit", id="app.clear", priority=True),
-        Binding("ctrl+d", "leave", "Quit", id="app.exit"),
-        Binding("ctrl+z", "suspend_process", "Suspend", id="app.suspend"),
-        Binding("ctrl+o", "expand_tools", "Open or close all tools", id="app.tools.expand"),
-        Binding("ctrl+t", "toggle_thinking", "Show or hide thinking", id="app.thinking.toggle"),
-        Binding("shift+tab", "cycle_thinking", "Next thinking level", id="app.thinking.cycle", priority=True),
-        Binding("ctrl+p", "cycle_model(1)", "Next model", id="app.model.cycleForward"),
-        Binding("ctrl+shift+p", "cycle_model(-1)", "Previous model", id="app.model.cycleBackward"),
-        Binding("ctrl+l", "choose_model", "Choose a model", id="app.model.select"),
-        Binding("ctrl+k", "palette", "All commands and actions", id="app.palette"),
-        Binding("ctrl+x", "copy_answer", "Copy the last answer", id="app.message.copy"),
-        Binding("alt+up", "dequeue", "Take queued messages back", id="app.message.dequeue"),
-        Binding(
-            "ctrl+b", "to_background", "Put the running tool into the background", id="app.tools.background"
-        ),
-        Binding("ctrl+shift+f,f3", "search", "Search the transcript", id="tui.altScreen.search"),
-        Binding(
-            "f6,alt+t", "focus('transcript')", "Go to the transcript's blocks", id="app.transcript.focus"
-        ),
-        Binding("ctrl+up,ctrl+shift+up", "prompt(-1)", "Previous prompt", id="tui.altScreen.previousPrompt"),
-        Binding("ctrl+down,ctrl+shift+down", "prompt(1)", "Next prompt", id="tui.altScreen.nextPrompt"),
-        Binding("pageup", "page(-1)", "Page up", id="tui.altScreen.pageUp"),
-        Binding("pagedown", "page(1)", "Page down", id="tui.altScreen.pageDown"),
-        Binding("ctrl+home", "page_end(False)", "To the beginning", id="tui.altScreen.top"),
-        Binding("ctrl+end", "page_end(True)", "To the end", id="tui.altScreen.bottom"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = acts.BINDINGS
 
     def __init__(
         self,
@@ -125,13 +84,10 @@ class BayouApp(App[int]):
         self.sending = Sending(self)
         self.waiting = Waiting(self)
         self.manners = Manners(self, clock)
+        self.status = Status(self)
+        self.leaving = Leaving(self)
         self.extended: Extended | None = None
-        self._extension_status: dict[str, Segment] = {}
         self.opening = opening
-        self._activity = ""
-        self._last_clear = -math.inf
-        self._last_escape = -math.inf
-        self.is_ticking = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     def compose(self) -> ComposeResult:
@@ -199,16 +155,6 @@ class BayouApp(App[int]):
     def _note_event(self, event: Event) -> None:
         self.manners.note(event)
         match event:
-            case AgentStart():
-                self.set_activity("Working")
-            case AutoRetryStart():
-                self.set_activity(f"Retrying ({event.attempt}/{event.max_attempts}) · Esc stops")
-            case CompactionStart():
-                self.set_activity("Compacting · Esc stops")
-            case ProviderWaiting():
-                self.set_activity(f"Waiting for the model ({event.seconds:.0f}s) · Esc stops")
-            case AgentSettled():
-                self.set_activity("")
             case QueueUpdate():
                 self.waiting.show()
                 self.drafts.save()
@@ -216,102 +162,14 @@ class BayouApp(App[int]):
                 warm_up(self)
             case SessionReplaced():
                 self.drafts.session_replaced()
-            case ToolExecutionStart():
-                self._start_ticking()
-            case MessageEnd():
-                pass
             case _:
-                return
-        self.refresh_bars()
-
-    def set_activity(self, text: str) -> None:
-        self._activity = text
-        self.editor.follows_up = self.session.is_running
-        self.editor.set_border_state(thinking_level=self.session.choice.thinking, status=text)
-
-    def _start_ticking(self) -> None:
-        """Elapsed times move once a second while a tool runs, and nothing moves otherwise."""
-        if self.is_ticking:
-            return
-        self.is_ticking = True
-
-        def tick() -> None:
-            if self.presenter.tick():
-                self.set_timer(1.0, tick)
-            else:
-                self.is_ticking = False
-
-        self.set_timer(1.0, tick)
-
-    def set_extension_status(self, segment: Segment) -> None:
-        self._extension_status[segment.id] = segment
-        self.refresh_bars()
-
-    def refresh_bars(self) -> None:
-        own = bars.footer(self.session, self.home)
-        self.footer.show([*own, *(segment for segment in self._extension_status.values() if segment.text)])
-        self.header.show(bars.header(self.session))
+                pass
+        self.status.note(event)
 
     # Keys
 
-    def action_interrupt(self) -> None:
-        """Stops what is under way and gives queued messages back; idle, a second press opens the tree."""
-        if self.session.runner.countdown.is_running:
-            self.session.runner.countdown.cancel()
-        elif self.session.is_running or self.session.shell.is_running:
-            self.waiting.take_back()
-            self.spawn(self.session.abort())
-        elif self.editor.text.startswith("!"):
-            self.editor.clear()
-        elif self.editor.is_blank:
-            now = self.clock()
-            if now - self._last_escape < DOUBLE_PRESS_SECONDS:
-                self.action_tree()
-            self._last_escape = now
-
-    def action_clear(self) -> None:
-        selected = self.screen.get_selected_text()
-        if selected:
-            self.copy(selected, "selection")
-            self.screen.clear_selection()
-            return
-        now = self.clock()
-        if now - self._last_clear < DOUBLE_PRESS_SECONDS:
-            self.exit(0)
-        self._last_clear = now
-        self.editor.clear()
-
-    def action_leave(self) -> None:
-        if self.editor.is_blank:
-            self.exit(0)
-
-    def action_expand_tools(self) -> None:
-        self.transcript.expand_tools(not self.transcript.tools_are_open)
-
-    def action_toggle_thinking(self) -> None:
-        self.transcript.expand_thinking(not self.transcript.thinking_is_open)
-
-    def action_cycle_thinking(self) -> None:
-        self.spawn(self._cycle(self.session.cycle_thinking()))
-
-    def action_cycle_model(self, step: int) -> None:
-        self.spawn(self._cycle(self.session.cycle_model(step)))
-
-    async def _cycle(self, work) -> None:
-        changed = await work
-        self.set_activity(self._activity)
-        self.refresh_bars()
-        if changed is None:
-            self.presenter.note("There is nothing else to choose from.")
-
-    def action_choose_model(self) -> None:
-        self.spawn(self.chosen(self.choosing.model()))
-
-    def action_palette(self) -> None:
-        self.spawn(self.chosen(self.choosing.action()))
-
-    def action_tree(self) -> None:
-        self.spawn(self.chosen(self.session_tree.open()))
+    def action_act(self, act_id: str) -> None:
+        acts.BY_ID[act_id].do(self)
 
     @on(TreeScreen.ActionRequested)
     def _act_in_tree(self, message: TreeScreen.ActionRequested) -> None:
@@ -322,15 +180,7 @@ class BayouApp(App[int]):
             await work
         except EXPECTED as problem:
             self.presenter.note(str(problem), NoteKind.ERROR)
-        self.set_activity(self._activity)
-        self.refresh_bars()
-
-    def action_copy_answer(self) -> None:
-        message = self.session.conversation.last_assistant
-        if message is None or not message.text:
-            self.presenter.note("There is no answer to copy yet.")
-            return
-        self.copy(message.text, "answer")
+        self.status.refresh_all()
 
     @on(Transcript.CopyRequested)
     def _copy_requested(self, message: Transcript.CopyRequested) -> None:
@@ -342,7 +192,7 @@ class BayouApp(App[int]):
     @on(SettingsScreen.Changed)
     def _setting_changed(self, message: SettingsScreen.Changed) -> None:
         change_setting(self, message)
-        self.refresh_bars()
+        self.status.refresh()
 
     @on(PickerScreen.ActionRequested)
     def _picker_action(self, message: PickerScreen.ActionRequested) -> None:
@@ -393,9 +243,6 @@ class BayouApp(App[int]):
         if not message.is_on:
             self.editor.focus()
 
-    def action_dequeue(self) -> None:
-        self.waiting.take_back()
-
     @on(QueueView.EditRequested)
     def _edit_queued(self, message: QueueView.EditRequested) -> None:
         match message:
@@ -414,32 +261,10 @@ class BayouApp(App[int]):
     def _leave_queue(self) -> None:
         self.editor.focus()
 
-    def action_to_background(self) -> None:
-        moved = self.presenter.running_call_ids()
-        for call_id in moved:
-            self.session.toolbox.send_to_background(call_id)
-        if not moved:
-            self.presenter.note("No tool is running.")
-
-    def action_prompt(self, direction: int) -> None:
-        self.transcript.action_prompt(direction)
-
-    def action_search(self) -> None:
-        self.spawn(looking.search_transcript(self))
-
     @on(Transcript.SearchChanged)
     def _search_changed(self, message: Transcript.SearchChanged) -> None:
         found = message.problem or f"{message.current} of {message.count} · n next · N previous · Esc ends"
-        self.set_activity(found if message.count or message.problem else "not found")
-
-    def action_page(self, direction: int) -> None:
-        self.transcript.action_page(direction)
-
-    def action_page_end(self, is_end: bool) -> None:
-        if is_end:
-            self.transcript.action_go_end()
-        else:
-            self.transcript.action_go_home()
+        self.status.say(found if message.count or message.problem else "not found")
 
 
 def _images(message: PromptEditor.Submitted | PromptEditor.FollowUp | PromptEditor) -> tuple[Image, ...]:

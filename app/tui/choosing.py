@@ -69,6 +69,16 @@ class Choosing:
         if level is not None:
             await self._app.session.set_thinking(level)
 
+    async def cycle_model(self, step: int) -> None:
+        self._tell_if_alone(await self._app.session.cycle_model(step))
+
+    async def cycle_level(self) -> None:
+        self._tell_if_alone(await self._app.session.cycle_thinking())
+
+    def _tell_if_alone(self, changed: object) -> None:
+        if changed is None:
+            self._app.presenter.note("There is nothing else to choose from.")
+
     async def session(self) -> None:
         """Another session of this folder or, below, of others."""
         places = self._app.session.places

@@ -54,7 +54,7 @@ class ScreenUi:
         self._app.presenter.note(text, _KINDS[level])
 
     def set_status(self, key: str, text: str | None) -> None:
-        self._app.set_extension_status(Segment(id=f"extension-{key}", text=text or "", importance=3))
+        self._app.status.show_extension(Segment(id=f"extension-{key}", text=text or "", importance=3))
 
     def set_widget(self, key: str, content: Any, *, placement: Placement = "above_editor") -> None:
         old = self._widgets.pop(key, None)
@@ -90,7 +90,7 @@ class ScreenUi:
             self._app.mount(made, before=before)
 
     def set_working(self, message: str | None, *, frames: Sequence[str] | None = None) -> None:
-        self._app.set_activity(message or "")
+        self._app.status.say(message or "")
 
     def editor_text(self) -> str:
         return self._app.editor.text

@@ -51,7 +51,7 @@ async def search_transcript(app: "BayouApp") -> None:
         app.transcript.search(query)
     else:
         app.transcript.end_search()
-        app.set_activity("")
+        app.status.say("")
 
 
 async def show_jobs(app: "BayouApp") -> None:

@@ -56,7 +56,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         app.editor.focus()
         if draft := app.drafts.restore():
             app.editor.set_text(draft)
-        app.refresh_bars()
+        app.status.refresh()
 
     async def complete(self, app: "BayouApp") -> None:
         """After it: extensions, the model's own parts, then what the command line asks."""

@@ -23,7 +23,7 @@ class Sending:
             await self._shell(text)
             return
         if text.startswith("/") and await run_slash(self._app, text):
-            self._app.refresh_bars()
+            self._app.status.refresh()
             return
         await self.prompt(text, images, while_running)
 
@@ -40,13 +40,13 @@ class Sending:
         command = text.lstrip("!").strip()
         if not command:
             return
-        self._app.set_activity(f"$ {command.splitlines()[0][:40]}")
+        self._app.status.say(f"$ {command.splitlines()[0][:40]}")
         try:
             await self._app.session.run_shell(command, exclude=exclude)
         except EXPECTED as problem:
             self._app.presenter.note(str(problem), NoteKind.ERROR)
             self._give_back(text)
-        self._app.set_activity("")
+        self._app.status.say("")
 
     def _give_back(self, text: str) -> None:
         """What could not be sent returns to an empty editor; it is in the history in any case."""

@@ -107,7 +107,7 @@ async def _session(app: "BayouApp", argument: str) -> None:
 
 
 async def _copy(app: "BayouApp", argument: str) -> None:
-    app.action_copy_answer()
+    app.action_act("app.message.copy")
 
 
 async def _clone(app: "BayouApp", argument: str) -> None:

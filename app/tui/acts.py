@@ -1,0 +1,159 @@
+"""What a key does on the page: a table of ids, default keys, words and deeds; bindings, palette and help come from it.
+
+What keys do inside the editor, the transcript or a screen stands with those.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+from textual.binding import Binding, BindingType
+
+from app.tui import looking
+
+if TYPE_CHECKING:
+    from app.tui.app import BayouApp
+
+Do = Callable[["BayouApp"], object]
+
+
+class Act(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    """What `keybindings.json` calls it."""
+    keys: str
+    help: str
+    do: Do
+    is_first: bool = False
+    """Before the focused widget sees the key."""
+
+
+def _cycle_model(step: int) -> Do:
+    return lambda app: app.spawn(app.chosen(app.choosing.cycle_model(step)))
+
+
+def _copy_answer(app: "BayouApp") -> None:
+    message = app.session.conversation.last_assistant
+    if message is None or not message.text:
+        app.presenter.note("There is no answer to copy yet.")
+        return
+    app.copy(message.text, "answer")
+
+
+def _to_background(app: "BayouApp") -> None:
+    moved = app.presenter.running_call_ids()
+    for call_id in moved:
+        app.session.toolbox.send_to_background(call_id)
+    if not moved:
+        app.presenter.note("No tool is running.")
+
+
+ACTS: tuple[Act, ...] = (
+    Act(id="app.interrupt", keys="escape", help="Stop; twice: the tree", do=lambda app: app.leaving.escape()),
+    Act(
+        id="app.clear",
+        keys="ctrl+c",
+        help="Clear; twice: quit",
+        do=lambda app: app.leaving.clear(),
+        is_first=True,
+    ),
+    Act(id="app.exit", keys="ctrl+d", help="Quit", do=lambda app: app.leaving.leave()),
+    Act(id="app.suspend", keys="ctrl+z", help="Suspend", do=lambda app: app.action_suspend_process()),
+    Act(
+        id="app.palette",
+        keys="ctrl+k",
+        help="All commands and actions",
+        do=lambda app: app.spawn(app.chosen(app.choosing.action())),
+    ),
+    Act(
+        id="app.model.select",
+        keys="ctrl+l",
+        help="Choose a model",
+        do=lambda app: app.spawn(app.chosen(app.choosing.model())),
+    ),
+    Act(id="app.model.cycleForward", keys="ctrl+p", help="Next model", do=_cycle_model(1)),
+    Act(id="app.model.cycleBackward", keys="ctrl+shift+p", help="Previous model", do=_cycle_model(-1)),
+    Act(
+        id="app.thinking.cycle",
+        keys="shift+tab",
+        help="Next thinking level",
+        do=lambda app: app.spawn(app.chosen(app.choosing.cycle_level())),
+        is_first=True,
+    ),
+    Act(
+        id="app.thinking.toggle",
+        keys="ctrl+t",
+        help="Show or hide thinking",
+        do=lambda app: app.transcript.expand_thinking(not app.transcript.thinking_is_open),
+    ),
+    Act(
+        id="app.tools.expand",
+        keys="ctrl+o",
+        help="Open or close all tools",
+        do=lambda app: app.transcript.expand_tools(not app.transcript.tools_are_open),
+    ),
+    Act(
+        id="app.tools.background",
+        keys="ctrl+b",
+        help="Put the running tool into the background",
+        do=_to_background,
+    ),
+    Act(
+        id="app.message.dequeue",
+        keys="alt+up",
+        help="Take queued messages back",
+        do=lambda app: app.waiting.take_back(),
+    ),
+    Act(id="app.message.copy", keys="ctrl+x", help="Copy the last answer", do=_copy_answer),
+    Act(
+        id="app.transcript.focus",
+        keys="f6,alt+t",
+        help="Go to the transcript's blocks",
+        do=lambda app: app.transcript.focus(),
+    ),
+    Act(
+        id="tui.altScreen.search",
+        keys="ctrl+shift+f,f3",
+        help="Search the transcript",
+        do=lambda app: app.spawn(looking.search_transcript(app)),
+    ),
+    Act(
+        id="tui.altScreen.previousPrompt",
+        keys="ctrl+up,ctrl+shift+up",
+        help="Previous prompt",
+        do=lambda app: app.transcript.action_prompt(-1),
+    ),
+    Act(
+        id="tui.altScreen.nextPrompt",
+        keys="ctrl+down,ctrl+shift+down",
+        help="Next prompt",
+        do=lambda app: app.transcript.action_prompt(1),
+    ),
+    Act(
+        id="tui.altScreen.pageUp",
+        keys="pageup",
+        help="Page up",
+        do=lambda app: app.transcript.action_page(-1),
+    ),
+    Act(
+        id="tui.altScreen.pageDown",
+        keys="pagedown",
+        help="Page down",
+        do=lambda app: app.transcript.action_page(1),
+    ),
+    Act(
+        id="tui.altScreen.top",
+        keys="ctrl+home",
+        help="To the beginning",
+        do=lambda app: app.transcript.action_go_home(),
+    ),
+    Act(
+        id="tui.altScreen.bottom",
+        keys="ctrl+end",
+        help="To the end",
+        do=lambda app: app.transcript.action_go_end(),
+    ),
+)
+BY_ID = {act.id: act for act in ACTS}
+BINDINGS: list[BindingType] = [
+    Binding(act.keys, f"act('{act.id}')", act.help, id=act.id, priority=act.is_first) for act in ACTS
+]

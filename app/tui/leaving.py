@@ -1,0 +1,60 @@
+"""What Escape, Ctrl+C and Ctrl+D mean: stop what is under way, clear what is written, and only then leave."""
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from app.tui.app import BayouApp
+
+DOUBLE_PRESS_SECONDS = 0.5
+
+
+class Leaving:
+    """The three keys over one application."""
+
+    def __init__(self, app: "BayouApp") -> None:
+        self._app = app
+        self._last_clear = -math.inf
+        self._last_escape = -math.inf
+
+    def escape(self) -> None:
+        """Stops what is under way and gives queued messages back; idle, a second press opens the tree."""
+        app = self._app
+        if app.session.runner.countdown.is_running:
+            app.session.runner.countdown.cancel()
+        elif app.session.is_running or app.session.shell.is_running:
+            app.waiting.take_back()
+            app.spawn(app.session.abort())
+        elif app.editor.text.startswith("!"):
+            app.editor.clear()
+        elif app.editor.is_blank:
+            now = app.clock()
+            if now - self._last_escape < DOUBLE_PRESS_SECONDS:
+                self._second_escape()
+            self._last_escape = now
+
+    def _second_escape(self) -> None:
+        app = self._app
+        match app.assembled.settings.interaction.double_escape_action:
+            case "tree":
+                app.spawn(app.chosen(app.session_tree.open()))
+            case "fork":
+                app.spawn(app.chosen(app.choosing.prompt_to_fork()))
+
+    def clear(self) -> None:
+        """Copies a selection, else empties the editor; a second press leaves."""
+        app = self._app
+        selected = app.screen.get_selected_text()
+        if selected:
+            app.copy(selected, "selection")
+            app.screen.clear_selection()
+            return
+        now = app.clock()
+        if now - self._last_clear < DOUBLE_PRESS_SECONDS:
+            app.exit(0)
+        self._last_clear = now
+        app.editor.clear()
+
+    def leave(self) -> None:
+        if self._app.editor.is_blank:
+            self._app.exit(0)

@@ -38,8 +38,12 @@ async def extend(
     mode: Mode,
     ui: Ui,
     shutdown: Callable[[], None],
+    reloaded: Callable[[Extended], None] = lambda extended: None,
 ) -> Extended:
-    """What goes wrong in an extension is told as an event; nothing raises but unknown flags."""
+    """What goes wrong in an extension is told as an event; nothing raises but unknown flags.
+
+    `reloaded` is called whenever everything was loaded anew, whoever asked for it.
+    """
     session = assembled.session
     extensions = Extensions(flags=options.extension_flags, limits=limits_of(assembled.settings))
     resources = Resources(assembled, options, paths)
@@ -49,6 +53,7 @@ async def extend(
         await extensions.reload(assembled.chosen.sources)
         session.toolbox.choose(tool_choice(options, assembled.settings))
         await resources.discover(extensions, "reload")
+        reloaded(extended)
 
     host = SessionHost(
         session,
@@ -67,6 +72,7 @@ async def extend(
         own_sections=assembled.prompt.extra_sections,
         file_commands=resources.commands,
     )
+    extended = Extended(extensions=extensions, wiring=wiring, reload=reload)
     await _load(assembled, paths, options, extensions)
     host.is_trusted = assembled.trust.is_trusted
     session.toolbox.choose(tool_choice(options, assembled.settings))
@@ -80,7 +86,7 @@ async def extend(
     if options.verbose:
         session.notify(summary(assembled, extensions))
     await extensions.start()
-    return Extended(extensions=extensions, wiring=wiring, reload=reload)
+    return extended
 
 
 async def _load(assembled: Assembled, paths: Paths, options: Options, extensions: Extensions) -> None:

@@ -105,6 +105,17 @@ class Catalogue:
     def draws(self, custom_type: str) -> bool:
         return any(custom_type in extension.message_renderers for extension in self._extensions.loaded)
 
+    @property
+    def has_transforms(self) -> bool:
+        return any(extension.transforms for extension in self._extensions.loaded)
+
+    @property
+    def draws_more_than_messages(self) -> bool:
+        """Whether tools, entries or ordinary text look different through an extension."""
+        return self.has_transforms or any(
+            extension.tool_renderers or extension.entry_renderers for extension in self._extensions.loaded
+        )
+
     def transform(self, text: str, kind: str) -> str:
         """The Markdown to draw in place of `text`."""
         for extension in self._extensions.loaded:

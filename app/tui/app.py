@@ -213,7 +213,7 @@ class BayouApp(App[int]):
 
     @on(Transcript.FullScreenRequested)
     def _full_screen(self, message: Transcript.FullScreenRequested) -> None:
-        self.spawn(looking.show_block(self, message.text))
+        self.spawn(looking.show_block(self, message.text, message.block_id))
 
     @on(Transcript.BranchRequested)
     def _branch_requested(self, message: Transcript.BranchRequested) -> None:
@@ -265,6 +265,10 @@ class BayouApp(App[int]):
     def _search_changed(self, message: Transcript.SearchChanged) -> None:
         found = message.problem or f"{message.current} of {message.count} · n next · N previous · Esc ends"
         self.status.say(found if message.count or message.problem else "not found")
+
+    def action_extension_key(self, key: str) -> None:
+        if self.extended is not None:
+            self.spawn(self.extended.wiring.catalogue.run_shortcut(key))
 
 
 def _images(message: PromptEditor.Submitted | PromptEditor.FollowUp | PromptEditor) -> tuple[Image, ...]:

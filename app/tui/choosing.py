@@ -36,7 +36,11 @@ class Choosing:
                 answer.set_result(result)
 
         await self._app.push_screen(screen, take)
-        return await answer
+        try:
+            return await answer
+        finally:
+            if screen is self._app.screen:  # whoever asked waits no longer
+                self._app.pop_screen()
 
     async def pick(
         self,

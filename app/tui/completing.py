@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from app.tui.actions import command_names
 from app.tui.slash import COMMANDS
 from tools.ripgrep import bundled_ripgrep
-from widgets.completion.commands import CommandCompletions, CommandRow
+from widgets.completion.commands import Arguments, CommandCompletions, CommandRow
 from widgets.completion.fileindex import FileIndex
 from widgets.completion.files import FileCompletions, PathCompletions, SymbolRow
 from widgets.completion.popup import CompletionPopup
@@ -46,13 +46,14 @@ def popup_for(app: "BayouApp") -> CompletionPopup:
 
 def _command_rows(app: "BayouApp") -> list[CommandRow]:
     hints = {command.name: command.hint for command in COMMANDS}
+    arguments = {name: make(app) for name, make in _ARGUMENTS.items()} | _extension_arguments(app)
     return [
         CommandRow(
             name=name,
             description=text,
             argument_hint=hints.get(name, ""),
             needs_argument=bool(hints.get(name)) and not hints[name].startswith("["),
-            arguments=_ARGUMENTS[name](app) if name in _ARGUMENTS else None,
+            arguments=arguments.get(name),
         )
         for name, text in command_names(app)
     ]
@@ -78,6 +79,24 @@ def _providers(app: "BayouApp"):
     return lambda typed: [
         Suggestion(text=name, kind="argument") for name in app.session.choice.catalogue.providers
     ]
+
+
+def _extension_arguments(app: "BayouApp") -> dict[str, Arguments]:
+    if app.extended is None:
+        return {}
+    catalogue = app.extended.wiring.catalogue
+
+    def of(name: str) -> Arguments:
+        async def suggest(typed: str) -> list[Suggestion]:
+            found = await catalogue.complete_argument(name, typed)
+            return [
+                Suggestion(text=item.value, label=item.label, detail=item.description, kind="argument")
+                for item in found
+            ]
+
+        return suggest
+
+    return {name: of(name) for name, command in catalogue.commands().items() if command.complete is not None}
 
 
 _ARGUMENTS = {

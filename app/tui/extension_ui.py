@@ -11,6 +11,7 @@ from textual.widgets import Static
 from app.extensions.ports import Level, Placement
 from app.extensions.views import View, view_text
 from app.tui.dialogs import ask_text
+from app.tui.extended import OverlayScreen
 from widgets.screens.dialogs import ConfirmScreen, TextScreen
 from widgets.status.segments import Segment
 from widgets.transcript.blocks import NoteKind
@@ -44,11 +45,38 @@ class ScreenUi:
         return await self._app.choosing.ask(TextScreen(title, prefill=prefill))
 
     async def custom(self, make: Callable[..., Any], *, overlay: bool = False) -> Any:
-        made = make(self._app)
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        def done(value: Any = None) -> None:
+            if not answer.done():
+                answer.set_result(value)
+
+        made = make(done)
+        if overlay and not isinstance(made, Screen):
+            made = OverlayScreen(made)
         if isinstance(made, Screen):
-            return await self._app.choosing.ask(made)
-        await self._app.mount(made, before=self._app.editor)
-        return made
+            return await self._on_screen(made, answer)
+        return await self._in_page(made, answer)
+
+    async def _on_screen(self, screen: Screen[Any], answer: "asyncio.Future[Any]") -> Any:
+        """Ends with `done(value)`, or when the screen dismisses itself."""
+        asked = asyncio.ensure_future(self._app.choosing.ask(screen))
+        try:
+            await asyncio.wait((asked, answer), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not asked.done():
+                asked.cancel()
+        return answer.result() if answer.done() else asked.result()
+
+    async def _in_page(self, widget: Widget, answer: "asyncio.Future[Any]") -> Any:
+        """Above the editor until it calls `done`; the keyboard goes to it and comes back."""
+        await self._app.mount(widget, before=self._app.editor)
+        widget.focus()
+        try:
+            return await answer
+        finally:
+            await widget.remove()
+            self._app.editor.focus()
 
     def notify(self, text: str, level: Level = "info") -> None:
         self._app.presenter.note(text, _KINDS[level])
@@ -62,7 +90,7 @@ class ScreenUi:
             old.remove()
         if content is None:
             return
-        made: Any = content(self._app) if callable(content) else Static(_as_text(content), markup=False)
+        made: Any = content() if callable(content) else Static(_as_text(content), markup=False)
         widget: Widget = made
         self._widgets[key] = widget
         if placement == "above_editor":
@@ -86,11 +114,12 @@ class ScreenUi:
             old.remove()
         before.display = make is None
         if make is not None:
-            self._widgets[key] = made = make(self._app)
+            self._widgets[key] = made = make()
             self._app.mount(made, before=before)
 
     def set_working(self, message: str | None, *, frames: Sequence[str] | None = None) -> None:
-        self._app.status.say(message or "")
+        """One frame stands for all: what moves by itself is not bayou's way."""
+        self._app.status.say(" ".join(filter(None, (*(frames or ())[:1], message))))
 
     def editor_text(self) -> str:
         return self._app.editor.text

@@ -4,6 +4,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from app.tui.dialogs import ask_text
+from app.tui.extended import show_widget_of
 from app.tui.pickers import age
 from app.values.messages import now_ms
 from widgets import clipboard as system_clipboard
@@ -39,7 +40,10 @@ async def paste(app: "BayouApp") -> None:
         app.editor.attach(found)
 
 
-async def show_block(app: "BayouApp", text: str) -> None:
+async def show_block(app: "BayouApp", text: str, block_id: str = "") -> None:
+    """The whole of it; for an extension's own widget, that."""
+    if await show_widget_of(app, block_id):
+        return
     await app.choosing.ask(PageScreen("In full", preview_of("", text)))
 
 

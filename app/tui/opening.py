@@ -10,6 +10,7 @@ import msgspec
 
 from app.assembly.extending import Extended
 from app.tui import bars, look
+from app.tui.extended import adopt
 from app.tui.keymap import read_keymap
 from app.tui.trusting import ask_trust
 from app.values.content import Image
@@ -63,7 +64,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         gc.freeze()
         gc.enable()
         if self.extend is not None:
-            app.extended = await self.extend(app)
+            adopt(app, await self.extend(app))
         warm_up(app)
         if app.assembled.trust.needs_answer:
             await ask_trust(app)

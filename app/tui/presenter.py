@@ -9,8 +9,11 @@ import msgspec
 
 from app.agent.outcomes import from_message
 from app.engine.session import Session
+from app.extensions.catalogue import Catalogue
 from app.tui import replay
+from app.tui.drawing import Drawing
 from app.values.content import ToolCall
+from app.values.entries import CustomEntry, Entry
 from app.values.events import (
     AgentEnd,
     AgentSettled,
@@ -98,11 +101,24 @@ class Presenter:
         self._by_index: dict[int, _Call] = {}
         self._notes = 0
         self._retry_note: str | None = None
+        self.drawing = Drawing(session.toolbox)
 
     def show_all(self) -> None:
         """The whole branch, from the log."""
         self._calls.clear()
-        self._transcript.replace_all(replay.blocks_of(self._session.log.path_to(), self._session.toolbox))
+        self._transcript.replace_all(replay.blocks_of(self._session.log.path_to(), self.drawing))
+
+    def show_renderers(self, catalogue: Catalogue) -> None:
+        """Extensions were loaded: what they draw is drawn again, and nothing else if that can be told."""
+        is_first = self.drawing.catalogue is None
+        self.drawing.catalogue = catalogue
+        changed = self.drawing.redrawn(self._session.log.path_to()) if is_first else None
+        if changed is None:
+            self.show_all()
+            return
+        for entry in changed:
+            for block in replay.blocks_of([entry], self.drawing):
+                self._transcript.add(block)
 
     def show(self, event: Event) -> None:
         match event:
@@ -128,13 +144,14 @@ class Presenter:
                 self._end_retry(event)
             case CompactionEnd():
                 self._end_compaction(event)
+            case EntryAppended():
+                self._show_entry(event.entry)
             case (
                 AgentStart()
                 | AgentEnd()
                 | TurnStart()
                 | TurnEnd()
                 | QueueUpdate()
-                | EntryAppended()
                 | SessionInfoChanged()
                 | ModelChanged()
                 | ThinkingLevelChanged()
@@ -179,7 +196,7 @@ class Presenter:
     def _begin(self, message: Message) -> None:
         match message:
             case UserMessage():
-                self._transcript.add(replay.user_block(message.id, message))
+                self._transcript.add(replay.user_block(message.id, message, self.drawing))
             case AssistantMessage():
                 self._reply_id = message.id
                 self._by_index.clear()
@@ -230,13 +247,20 @@ class Presenter:
             case BashExecutionMessage():
                 self._transcript.add(replay.command_block(message.id, message))
             case CustomMessage(display=True):
-                self._transcript.add(replay.custom_block(message.id, message))
+                self._transcript.add(replay.custom_block(message.id, message, self.drawing))
+
+    def _show_entry(self, entry: Entry) -> None:
+        if isinstance(entry, CustomEntry) and (block := self.drawing.entry(entry)) is not None:
+            self._transcript.add(block)
 
     def _end_reply(self, message: AssistantMessage) -> None:
         state, failure = replay.reply_state(message)
         self._transcript.finish_reply(message.id, state, failure=failure)
-        if replay.reply_block(message.id, message) is None:
+        block = replay.reply_block(message.id, message, self.drawing)
+        if block is None:
             self._transcript.remove_block(message.id)
+        elif self.drawing.changes_text:
+            self._transcript.add(block)
         if state in (ReplyState.ERROR, ReplyState.ABORTED):
             for call in message.tool_calls:
                 known = self._calls.pop(call.id, None)
@@ -264,7 +288,7 @@ class Presenter:
                 del self._calls[event.tool_call_id]
                 if event.message is not None:
                     self._transcript.add(
-                        replay.result_block(known.block_id, known.call, event.message, self._session.toolbox)
+                        replay.result_block(known.block_id, known.call, event.message, self.drawing)
                     )
 
     def _draw(self, known: _Call, state: CardState) -> None:
@@ -280,7 +304,7 @@ class Presenter:
             )
         elapsed = "" if known.started is None else _elapsed(self._clock() - known.started)
         self._transcript.set_card(
-            known.block_id, self._session.toolbox.card(known.call, result), state, timing=elapsed
+            known.block_id, self.drawing.call(known.call, result), state, timing=elapsed
         )
 
     def _close_open_calls(self) -> None:
@@ -316,6 +340,7 @@ class Presenter:
                     CustomKind.COMPACTION,
                     event.result.summary,
                     f"from {event.result.tokens_before:,} tokens",
+                    self.drawing,
                 )
             )
         elif event.error_message:

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator
 
 from app.agent.outcomes import ABORTED, SKIPPED, from_message
-from app.engine.toolbox import Toolbox
+from app.tui.drawing import Drawing
 from app.values.content import Content, Image, Text, ToolCall, UserContent, text_of
 from app.values.content import Thinking as ThinkingContent
 from app.values.entries import (
     BranchSummaryEntry,
     CompactionEntry,
+    CustomEntry,
     CustomMessageEntry,
     Entry,
     MessageEntry,
@@ -42,7 +43,7 @@ _KINDS = {
 }
 
 
-def blocks_of(entries: Iterable[Entry], toolbox: Toolbox) -> list[Block]:
+def blocks_of(entries: Iterable[Entry], drawing: Drawing) -> list[Block]:
     """The whole branch, compacted parts included: what left the context is still there to be read."""
     places: dict[str, int] = {}
     calls: dict[str, tuple[str, ToolCall]] = {}
@@ -52,9 +53,9 @@ def blocks_of(entries: Iterable[Entry], toolbox: Toolbox) -> list[Block]:
             known = calls.get(entry.message.tool_call_id)
             if known is not None:
                 block_id, call = known
-                blocks[places[block_id]] = result_block(block_id, call, entry.message, toolbox)
+                blocks[places[block_id]] = result_block(block_id, call, entry.message, drawing)
             continue
-        for block in _blocks_of_entry(entry, toolbox):
+        for block in _blocks_of_entry(entry, drawing):
             places[block.id] = len(blocks)
             blocks.append(block)
         if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
@@ -63,12 +64,12 @@ def blocks_of(entries: Iterable[Entry], toolbox: Toolbox) -> list[Block]:
     return blocks
 
 
-def _blocks_of_entry(entry: Entry, toolbox: Toolbox) -> Iterator[Block]:
+def _blocks_of_entry(entry: Entry, drawing: Drawing) -> Iterator[Block]:
     match entry:
         case MessageEntry(message=UserMessage() as message):
-            yield user_block(entry.id, message)
+            yield user_block(entry.id, message, drawing)
         case MessageEntry(message=AssistantMessage() as message):
-            yield from _assistant_blocks(entry.id, message, toolbox)
+            yield from _assistant_blocks(entry.id, message, drawing)
         case MessageEntry(message=BashExecutionMessage() as message):
             yield command_block(entry.id, message)
         case CustomMessageEntry(display=True):
@@ -77,13 +78,23 @@ def _blocks_of_entry(entry: Entry, toolbox: Toolbox) -> Iterator[Block]:
                 CustomMessage(
                     custom_type=entry.custom_type, content=entry.content, details=entry.details, display=True
                 ),
+                drawing,
             )
+        case CustomEntry():
+            if (block := drawing.entry(entry)) is not None:
+                yield block
         case CompactionEntry():
             yield summary_block(
-                entry.id, CustomKind.COMPACTION, entry.summary, f"from {entry.tokens_before:,} tokens"
+                entry.id,
+                CustomKind.COMPACTION,
+                entry.summary,
+                f"from {entry.tokens_before:,} tokens",
+                drawing,
             )
         case BranchSummaryEntry():
-            yield summary_block(entry.id, CustomKind.BRANCH_SUMMARY, entry.summary, "of another branch")
+            yield summary_block(
+                entry.id, CustomKind.BRANCH_SUMMARY, entry.summary, "of another branch", drawing
+            )
 
 
 def card_id(message_id: str, call_id: str) -> str:
@@ -91,8 +102,9 @@ def card_id(message_id: str, call_id: str) -> str:
     return f"{message_id}/{call_id}"
 
 
-def user_block(block_id: str, message: UserMessage, note: str = "") -> UserBlock:
-    return UserBlock(id=block_id, text=text_of(message.content), images=_images(message.content), note=note)
+def user_block(block_id: str, message: UserMessage, drawing: Drawing) -> UserBlock:
+    text = drawing.text(text_of(message.content), "user")
+    return UserBlock(id=block_id, text=text, images=_images(message.content))
 
 
 def _images(content: str | tuple[UserContent, ...]) -> tuple[ImageBlock, ...]:
@@ -105,29 +117,29 @@ def _images(content: str | tuple[UserContent, ...]) -> tuple[ImageBlock, ...]:
     )
 
 
-def _assistant_blocks(block_id: str, message: AssistantMessage, toolbox: Toolbox) -> Iterator[Block]:
-    reply = reply_block(block_id, message)
+def _assistant_blocks(block_id: str, message: AssistantMessage, drawing: Drawing) -> Iterator[Block]:
+    reply = reply_block(block_id, message, drawing)
     if reply is not None:
         yield reply
     for call in message.tool_calls:
-        yield CardBlock(id=card_id(block_id, call.id), card=toolbox.card(call), state=CardState.ABORTED)
+        yield CardBlock(id=card_id(block_id, call.id), card=drawing.call(call), state=CardState.ABORTED)
 
 
-def reply_block(block_id: str, message: AssistantMessage) -> ReplyBlock | None:
+def reply_block(block_id: str, message: AssistantMessage, drawing: Drawing) -> ReplyBlock | None:
     """None for an answer that only calls tools."""
-    parts = tuple(part for block in message.content if (part := _part(block)) is not None)
+    parts = tuple(part for block in message.content if (part := _part(block, drawing)) is not None)
     state, failure = reply_state(message)
     if not parts and state is ReplyState.DONE:
         return None
     return ReplyBlock(id=block_id, parts=parts, state=state, failure=failure)
 
 
-def _part(block: Content) -> Thinking | Prose | None:
+def _part(block: Content, drawing: Drawing) -> Thinking | Prose | None:
     match block:
         case Text() if block.text:
-            return Prose(text=block.text)
+            return Prose(text=drawing.text(block.text, "assistant"))
         case ThinkingContent() if block.thinking:
-            return Thinking(text=block.thinking)
+            return Thinking(text=drawing.text(block.thinking, "thinking"))
     return None
 
 
@@ -145,10 +157,10 @@ def reply_state(message: AssistantMessage) -> tuple[ReplyState, Failure | None]:
     return ReplyState.DONE, None
 
 
-def result_block(block_id: str, call: ToolCall, message: ToolResultMessage, toolbox: Toolbox) -> CardBlock:
+def result_block(block_id: str, call: ToolCall, message: ToolResultMessage, drawing: Drawing) -> CardBlock:
     return CardBlock(
         id=block_id,
-        card=toolbox.card(call, from_message(message)),
+        card=drawing.call(call, from_message(message)),
         state=result_state(message),
         timing=duration_text(message.duration_ms),
     )
@@ -199,9 +211,12 @@ def command_block(block_id: str, message: BashExecutionMessage) -> CustomBlock:
     )
 
 
-def custom_block(block_id: str, message: CustomMessage) -> CustomBlock:
+def custom_block(block_id: str, message: CustomMessage, drawing: Drawing) -> CustomBlock:
     """A file map, a background result, an extension's message."""
     kind = _KINDS.get(message.custom_type, CustomKind.EXTENSION)
+    drawn = drawing.message(block_id, message, kind)
+    if drawn is not None:
+        return drawn
     details = message.details if isinstance(message.details, dict) else {}
     text = text_of(message.content)
     if kind is CustomKind.FILE_MAP:
@@ -217,7 +232,7 @@ def custom_block(block_id: str, message: CustomMessage) -> CustomBlock:
         card = Card(
             title=message.custom_type,
             subject=text.split("\n", 1)[0][:120],
-            blocks=(MarkdownBlock(text=text),),
+            blocks=(MarkdownBlock(text=drawing.text(text, "custom")),),
         )
     return CustomBlock(id=block_id, kind=kind, card=card)
 
@@ -235,9 +250,6 @@ def _map_card(text: str, details: dict[str, object]) -> Card:
     )
 
 
-def summary_block(block_id: str, kind: CustomKind, summary: str, about: str) -> CustomBlock:
-    return CustomBlock(
-        id=block_id,
-        kind=kind,
-        card=Card(title=str(kind), subject=about, blocks=(MarkdownBlock(text=summary),)),
-    )
+def summary_block(block_id: str, kind: CustomKind, summary: str, about: str, drawing: Drawing) -> CustomBlock:
+    body = MarkdownBlock(text=drawing.text(summary, "summary"))
+    return CustomBlock(id=block_id, kind=kind, card=Card(title=str(kind), subject=about, blocks=(body,)))

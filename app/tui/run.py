@@ -21,6 +21,7 @@ from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionError
 from app.tui import look
 from app.tui.app import BayouApp
+from app.tui.extended import adopt
 from app.tui.extension_ui import ScreenUi
 from app.tui.opening import Opening
 from widgets.terminal_manners import probe_appearance
@@ -45,7 +46,13 @@ def run_tui(options: Options, paths: Paths) -> int:
 
     async def load_extensions(app: BayouApp) -> Extended:
         return await extend(
-            assembled, options, paths, mode="tui", ui=ScreenUi(app), shutdown=lambda: app.exit(0)
+            assembled,
+            options,
+            paths,
+            mode="tui",
+            ui=ScreenUi(app),
+            shutdown=lambda: app.exit(0),
+            reloaded=lambda extended: adopt(app, extended),
         )
 
     opening = Opening(

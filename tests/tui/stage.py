@@ -1,14 +1,19 @@
 """The application over a scripted model, in a folder called `~/project`, with nothing that moves by itself."""
 
 import asyncio
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
 from app.assembly.build import assemble
+from app.assembly.extending import Extended, extend
 from app.assembly.options import Options
 from app.providers.scripted import Response, Scripted
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
+from app.tui.extended import adopt
+from app.tui.extension_ui import ScreenUi
+from app.tui.opening import Opening
 from app.values.events import AgentSettled, Event
 from tools.base import Tool
 
@@ -44,20 +49,43 @@ def make_app(
     tools: Iterable[Tool] = (),
     theme: str = "bayou-dark",
     options: Options | None = None,
+    extension: str = "",
 ) -> StageApp:
-    """A session in `home/project`; without responses the offline model answers."""
+    """A session in `home/project`; without responses the offline model answers. `extension` is the code of one
+    that the person has installed; bayou's own are loaded with it."""
     project = home / "project"
     project.mkdir(parents=True, exist_ok=True)
     paths = Paths.from_env({"HOME": str(home)}, project)
-    assembled = assemble(options or Options(no_session=True, use_theme=theme), paths, {})
+    if extension:
+        code = paths.agent_dir / "extensions" / "mine.py"
+        code.parent.mkdir(parents=True, exist_ok=True)
+        code.write_text(textwrap.dedent(extension), encoding="utf-8")
+    options = options or Options(no_session=True, use_theme=theme)
+    assembled = assemble(options, paths, {})
     session = assembled.session
     if responses:
         script = Scripted(responses)
         session.choice.set(script.register(session.requests.registry))
     for tool in tools:
         session.toolbox.register(tool, owner="test")
+    opening = Opening()
+    if extension:
+
+        async def load(app: BayouApp) -> Extended:
+            return await extend(
+                assembled,
+                options,
+                paths,
+                mode="tui",
+                ui=ScreenUi(app),
+                shutdown=lambda: app.exit(0),
+                reloaded=lambda extended: adopt(app, extended),
+            )
+
+        opening = Opening(extend=load)
     app = StageApp(
         assembled,
+        opening=opening,
         home=home,
         clock=lambda: 0.0,
         css_path=sorted(styles_dir().glob("*.tcss")),

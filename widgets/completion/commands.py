@@ -56,8 +56,9 @@ class CommandCompletions:
         found = command.arguments(argument)
         if inspect.isawaitable(found):
             found = await found
-        matching = ranked(argument, list(found), lambda item: item.label or item.text)
-        return [item for item, _ in matching]
+        matching = [item for item, _ in ranked(argument, list(found), lambda item: item.label or item.text)]
+        is_complete = [item.text for item in matching] == [argument.strip()]
+        return [] if is_complete else matching  # nothing to choose any more: Enter sends
 
 
 def _suggestion(command: CommandRow) -> Suggestion:

@@ -101,6 +101,10 @@ class CustomBlock(_Value, frozen=True, kw_only=True):
     timing: str = ""
     label: str = ""
     """Instead of the state's word: `delivered`."""
+    peek: int = 0
+    """Lines of the body that show before it is opened."""
+    tone: NoteKind | None = None
+    """For what wants attention."""
 
 
 class NoteBlock(_Value, frozen=True, kw_only=True):

@@ -242,12 +242,25 @@ def draw_card(block: CardBlock, *, is_open: bool) -> list[Leaf]:
 
 
 def draw_custom(block: CustomBlock, *, is_open: bool) -> list[Leaf]:
-    key = f"state-{block.state}" if block.state else "accent"
+    key = f"state-{block.state}" if block.state else f"note-{block.tone}" if block.tone else "accent"
     word = block.label or (str(block.state) if block.state and block.state is not CardState.DONE else "")
     top = header(CUSTOM_GLYPHS[block.kind], key, block.card, word=word, timing=block.timing, word_key=key)
     if not is_open:
-        return [top]
+        return [top, *_peek(block)]
     return [top, *indent(cards.body(block.card, is_running=block.state is CardState.RUNNING))]
+
+
+def _peek(block: CustomBlock) -> list[Leaf]:
+    """The first lines of what an extension shows, as plain text."""
+    if not block.peek:
+        return []
+    lines = raw_text(block).rstrip("\n").split("\n")
+    shown = indent(cards.output("\n".join(lines[: block.peek])))
+    left_out = len(lines) - block.peek
+    if left_out > 0:
+        words = f"… {left_out:,} more {'line' if left_out == 1 else 'lines'}"
+        shown.append(Leaf(words, key="hint", first=GUTTER, rest=GUTTER, link="toggle"))
+    return shown
 
 
 def draw_note(block: NoteBlock) -> list[Leaf]:
@@ -328,6 +341,8 @@ def size(block: Block, *, is_open: bool) -> Size:
         case ReplyBlock():
             texts = [part.text for part in block.parts if is_open or isinstance(part, Prose)]
             return _sum(2 * len(block.parts) - 1 - len(texts), texts)
+        case CustomBlock(peek=peek) if peek and not is_open:
+            return _sum(2, raw_text(block).split("\n", peek)[:peek])
         case CardBlock() | CustomBlock():
             return _sum(1, [_sized_part(part) for part in block.card.blocks] if is_open else [])
         case _:

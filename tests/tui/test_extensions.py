@@ -1,0 +1,305 @@
+"""What extensions draw, ask and add in the full screen, from their code to the person's screen."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from app.providers.scripted import call, say
+from tests.agent.stage import echo
+from tests.tui.stage import StageApp, make_app
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+async def until(app: StageApp, pilot: Pilot[int], shown: str) -> str:
+    """Until the screen shows a text; gives the screen."""
+    try:
+        async with asyncio.timeout(10):
+            while shown not in app.screen_text:
+                app.transcript.flush()
+                await pilot.pause()
+    except TimeoutError:
+        pytest.fail(f"{shown!r} is not on the screen:\n{app.screen_text}")
+    return app.screen_text
+
+
+async def gone(app: StageApp, pilot: Pilot[int], shown: str) -> None:
+    async with asyncio.timeout(10):
+        while shown in app.screen_text:
+            await pilot.pause()
+
+
+async def submit(app: StageApp, pilot: Pilot[int], text: str) -> None:
+    app.editor.set_text(text)
+    await pilot.press("enter")
+
+
+async def ready(app: StageApp, pilot: Pilot[int]) -> None:
+    async with asyncio.timeout(10):
+        while app.extended is None:
+            await pilot.pause()
+
+
+REPORT = """
+    from app.extensions.public import MarkdownBlock, TableBlock, TextBlock, View
+
+    def extension(api):
+        api.message_renderer("report", lambda message, expanded: View(
+            title="report", summary="2 boats", level="warning", collapsed_lines=2,
+            body=(TextBlock(text="one\\ntwo\\nthree"), TableBlock(header=("boat", "oars"), rows=(("Ada", "2"),))),
+        ))
+        api.entry_renderer("tally", lambda data, expanded: View(title=f"tally {data['count']}"))
+        api.tool_renderer("echo", lambda arguments, result, usual: View(title=f"said {arguments.get('text')}"))
+        api.markdown_transform(lambda text: text.replace("TM", "™"), kinds=("assistant", "user"))
+
+        @api.command("report")
+        async def report(arguments, context):
+            await api.send_message("report", "for the model")
+            await api.append_entry("tally", {"count": 3})
+"""
+
+
+async def test_a_view_is_a_card_with_its_first_lines_that_opens(home: Path) -> None:
+    app = make_app(home, say("x"), extension=REPORT)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await ready(app, pilot)
+        await submit(app, pilot, "/report")
+        text = await until(app, pilot, "tally 3")
+        assert "▪ report · 2 boats" in text
+        assert "one" in text and "two" in text and "three" not in text
+        assert "… 4 more lines" in text or "… 3 more lines" in text
+        await pilot.press("ctrl+o")
+        text = await until(app, pilot, "three")
+        assert "boat" in text and "Ada" in text
+        assert "more lines" not in text
+
+
+async def test_tools_and_text_are_drawn_the_extensions_way(home: Path) -> None:
+    app = make_app(home, call("echo", text="hello"), say("BayouTM it is"), tools=[echo()], extension=REPORT)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await ready(app, pilot)
+        await submit(app, pilot, "what is itTM")
+        text = await until(app, pilot, "Bayou™ it is")
+        assert "said hello" in text
+        assert "what is it™" in text
+        assert app.session.conversation.last_assistant is not None
+        assert app.session.conversation.last_assistant.text == "BayouTM it is"
+
+
+async def test_what_was_said_before_is_drawn_again_when_extensions_come_and_go(home: Path) -> None:
+    app = make_app(home, say("fineTM"), extension=REPORT)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await ready(app, pilot)
+        await submit(app, pilot, "/report")
+        await submit(app, pilot, "go")
+        await until(app, pilot, "fine™")
+        code = home / ".bayou" / "agent" / "extensions" / "mine.py"
+        code.write_text("def extension(api):\n    pass\n")
+        await submit(app, pilot, "/reload")
+        text = await until(app, pilot, "fineTM")
+        assert "2 boats" not in text and "tally" not in text
+        assert "for the model" in text
+
+
+async def test_a_failing_renderer_is_told_once_and_the_message_drawn_plainly(home: Path) -> None:
+    code = """
+        def extension(api):
+            api.message_renderer("report", lambda message, expanded: 1 / 0)
+
+            @api.command("report")
+            async def report(arguments, context):
+                await api.send_message("report", "plain words")
+    """
+    app = make_app(home, say("x"), extension=code)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await ready(app, pilot)
+        await submit(app, pilot, "/report")
+        text = await until(app, pilot, "ZeroDivisionError")
+        assert "plain words" in text
+
+
+SHORTCUTS = """
+    def extension(api):
+        @api.shortcut("f8", description="Says hello")
+        async def hello(context):
+            context.ui.notify("hello from the key")
+
+        @api.shortcut("ctrl+o", description="Would take bayou's own")
+        async def never(context):
+            context.ui.notify("never")
+
+        async def boats(typed):
+            return ["Ada", "Grace"]
+
+        @api.command("launch", description="Launches a boat", complete=boats)
+        async def launch(arguments, context):
+            context.ui.set_status("fleet", f"{arguments} is afloat")
+"""
+
+
+async def test_shortcuts_arguments_and_states(home: Path) -> None:
+    app = make_app(home, say("x"), extension=SHORTCUTS)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await ready(app, pilot)
+        text = await until(app, pilot, "belongs to bayou itself")
+        await pilot.press("f8")
+        text = await until(app, pilot, "hello from the key")
+        await pilot.press("ctrl+o")
+        assert "never" not in text
+        await pilot.press(*"/launch ")
+        await until(app, pilot, "Grace")
+        await pilot.press("down", "tab")
+        await until(app, pilot, "/launch Grace")
+        await pilot.press("enter")
+        await until(app, pilot, "Grace is afloat")
+
+
+async def test_a_reload_takes_the_keys_back(home: Path) -> None:
+    app = make_app(home, say("x"), extension=SHORTCUTS)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await ready(app, pilot)
+        (home / ".bayou" / "agent" / "extensions" / "mine.py").write_text("def extension(api):\n    pass\n")
+        await submit(app, pilot, "/reload")
+        await until(app, pilot, "were read again")
+        assert "f8" not in app._bindings.key_to_bindings
+
+
+ASKING = """
+    from textual.widgets import Input, Static
+
+    def extension(api):
+        @api.command("ask")
+        async def ask(arguments, context):
+            ui = context.ui
+            answers = [
+                await ui.select("Which boat?", ["Ada", "Grace"]),
+                await ui.confirm("Launch?", "It may rain."),
+                await ui.input("How many oars?", "two"),
+                await ui.editor("Log book", "calm sea"),
+            ]
+            ui.notify(f"answers {answers}")
+
+        @api.command("late")
+        async def late(arguments, context):
+            context.ui.notify(f"late {await context.ui.confirm('Still there?', timeout=0.05)}")
+
+        @api.command("own")
+        async def own(arguments, context):
+            def make(done):
+                field = Input(placeholder="an own widget")
+                field.action_submit = lambda: done(field.value)
+                return field
+            value = await context.ui.custom(make, overlay=arguments == "over")
+            context.ui.notify(f"own {value!r}")
+
+        @api.command("around")
+        async def around(arguments, context):
+            ui = context.ui
+            ui.set_widget("top", ["above the editor"])
+            ui.set_widget("low", lambda: Static("below the editor"), placement="below_editor")
+            ui.set_header(lambda: Static("a header of its own"))
+            ui.set_footer(lambda: Static("a footer of its own"))
+            ui.set_working("thinking hard", frames=["*"])
+            ui.set_editor_text("typed for you")
+            ui.paste("!")
+
+        @api.command("nothing-around")
+        async def nothing(arguments, context):
+            ui = context.ui
+            ui.set_widget("top", None)
+            ui.set_widget("low", None)
+            ui.set_header(None)
+            ui.set_footer(None)
+            ui.set_working(None)
+            ui.notify(f"theme {ui.theme()} {ui.set_theme('bayou-light')} {ui.theme()} {ui.set_theme('none')}")
+"""
+
+
+async def test_questions_are_dialogs(home: Path) -> None:
+    app = make_app(home, say("x"), extension=ASKING)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await ready(app, pilot)
+        await submit(app, pilot, "/ask")
+        await until(app, pilot, "Which boat?")
+        await pilot.press("down", "enter")
+        await until(app, pilot, "It may rain.")
+        await pilot.press("y")
+        await until(app, pilot, "How many oars?")
+        await pilot.press("4", "enter")
+        await until(app, pilot, "Log book")
+        await pilot.press("enter")
+        await until(app, pilot, "answers ['Grace', True, '4', 'calm sea']")
+
+
+async def test_a_question_that_nobody_answers_goes_away_with_its_timeout(home: Path) -> None:
+    app = make_app(home, say("x"), extension=ASKING)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await ready(app, pilot)
+        await submit(app, pilot, "/late")
+        await until(app, pilot, "late False")
+        assert len(app.screen_stack) == 1
+
+
+@pytest.mark.parametrize("where", ["page", "over"])
+async def test_a_widget_of_its_own_until_it_is_done(home: Path, where: str) -> None:
+    app = make_app(home, say("x"), extension=ASKING)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await ready(app, pilot)
+        await submit(app, pilot, f"/own {where}")
+        await until(app, pilot, "an own widget")
+        await pilot.press(*"hi", "enter")
+        await until(app, pilot, "own 'hi'")
+        await gone(app, pilot, "an own widget")
+        assert app.editor.has_focus
+
+
+async def test_escape_takes_an_overlay_away(home: Path) -> None:
+    app = make_app(home, say("x"), extension=ASKING)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await ready(app, pilot)
+        await submit(app, pilot, "/own over")
+        await until(app, pilot, "an own widget")
+        await pilot.press("escape")
+        await until(app, pilot, "own None")
+
+
+async def test_what_stands_around_the_editor(home: Path) -> None:
+    app = make_app(home, say("x"), extension=ASKING)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await ready(app, pilot)
+        await submit(app, pilot, "/around")
+        text = await until(app, pilot, "typed for you!")
+        for part in ("above the editor", "below the editor", "a header of its own", "a footer of its own"):
+            assert part in text
+        assert "* thinking hard" in text
+        await submit(app, pilot, "/nothing-around")
+        text = await until(app, pilot, "theme bayou-dark True bayou-light False")
+        for part in ("above the editor", "below the editor", "a header of its own", "a footer of its own"):
+            assert part not in text
+
+
+async def test_a_message_with_a_widget_of_its_own_opens_it(home: Path) -> None:
+    code = """
+        from textual.widgets import Static
+
+        def extension(api):
+            api.message_renderer("chart", lambda message, expanded: Static("the chart itself"))
+
+            @api.command("chart")
+            async def chart(arguments, context):
+                await api.send_message("chart", "numbers")
+    """
+    app = make_app(home, say("x"), extension=code)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await ready(app, pilot)
+        await submit(app, pilot, "/chart")
+        await until(app, pilot, "▪ chart · Enter shows it")
+        await pilot.press("f6", "enter")
+        await until(app, pilot, "the chart itself")
+        await pilot.press("escape")
+        await gone(app, pilot, "the chart itself")

@@ -2,6 +2,7 @@
 business of the tool or of the person's shell."""
 
 import asyncio
+import errno
 import os
 import time
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from tools.base import ToolError
 from tools.operations import Command, RunningProcess
 from tools.process import pipe
 from tools.rolling import OutputSnapshot, RollingOutput
@@ -125,7 +127,7 @@ class RunningCommand:
             is_quiet = self.output.total_bytes == before and not self.output.is_feeding
             if not done and not is_quiet:
                 continue
-            if await asyncio.to_thread(self._process.has_survivors, is_output_open=not done):
+            if await self._process.has_survivors(is_output_open=not done):
                 return True
             # Nobody is left to write: the end of the pipe is near, however slow the disk.
             await asyncio.wait({self._drained}, timeout=_LAST_SECONDS)
@@ -150,33 +152,42 @@ async def start_command(
     extra: dict[str, str] | None = None,
     has_own_shell: bool = False,
 ) -> RunningCommand:
-    """Starts a command in the session's way: settings, hook and prefix applied, output being taken in."""
+    """Starts a command in the session's way, its output being taken in."""
+    command = as_set(workspace, plan)
+    output = RollingOutput(workspace.artifacts, tool)
+    if workspace.shell.is_persistent and not has_own_shell:
+        if workspace.shell_session is None:
+            workspace.shell_session = ShellSession(workspace.processes)
+        process, reading = await workspace.shell_session.start(command, extra or {})
+        os.set_blocking(reading, True)
+    else:
+        reading, writing = pipe()
+        try:
+            process = await start_process(workspace, command, writing)
+        except BaseException:
+            os.close(reading)
+            raise
+        finally:
+            os.close(writing)
+    running = RunningCommand(workspace, process, output)
+    running.drain(reading)
+    return running
+
+
+def as_set(workspace: Workspace, plan: SpawnPlan) -> Command:
+    """What is run for a plan: spawn hook, shell and prefix applied."""
     settings = workspace.shell
     if settings.spawn_hook:
         plan = settings.spawn_hook(plan)
     argv = shell_argv(settings, workspace.processes.find_program)
-    command = prefixed(settings, plan.command)
-    output = RollingOutput(workspace.artifacts, tool)
-    if settings.is_persistent and not has_own_shell:
-        if workspace.shell_session is None:
-            workspace.shell_session = ShellSession(workspace.processes)
-        process, reading = await workspace.shell_session.start(
-            argv[0], command, plan.cwd, plan.environment, extra or {}
-        )
-        os.set_blocking(reading, True)
-        running = RunningCommand(workspace, process, output)
-        running.drain(reading)
-        return running
-    reading, writing = pipe()
+    return Command(argv=(*argv, prefixed(settings, plan.command)), cwd=plan.cwd, environment=plan.environment)
+
+
+async def start_process(
+    workspace: Workspace, command: Command, output: int, *, terminal: int | None = None
+) -> RunningProcess:
     try:
-        process = await workspace.processes.start(
-            Command(argv=(*argv, command), cwd=plan.cwd, environment=plan.environment), writing
-        )
-    except BaseException:
-        os.close(reading)
-        raise
-    finally:
-        os.close(writing)
-    running = RunningCommand(workspace, process, output)
-    running.drain(reading)
-    return running
+        return await workspace.processes.start(command, output, terminal=terminal)
+    except OSError as problem:
+        hint = " Put long texts into files." if problem.errno == errno.E2BIG else ""
+        raise ToolError(f"The command could not be started: {problem.strerror}.{hint}") from None

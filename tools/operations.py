@@ -69,8 +69,6 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     cwd: str
     environment: Mapping[str, str]
-    is_guarded: bool = True
-    """Whether it has to be ended should bayou be killed; a short search ends by itself."""
 
 
 class RunningProcess(Protocol):
@@ -91,7 +89,7 @@ class RunningProcess(Protocol):
         """The same at once, without waiting."""
         ...
 
-    def has_survivors(self, *, is_output_open: bool) -> bool:
+    async def has_survivors(self, *, is_output_open: bool) -> bool:
         """After its end: whether something that it started still runs.
 
         `is_output_open`: somebody still holds what it wrote to, which for a shared shell is all that can tell.

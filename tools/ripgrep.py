@@ -101,7 +101,6 @@ async def run_ripgrep(
                 argv=argv,
                 cwd=cwd,
                 environment=child_environment(workspace.shell, for_model=False),
-                is_guarded=False,
             ),
             writing,
             errors=errors,

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from tools.operations import Command, ProcessOperations, RunningProcess
 
 _LOOP: Final = """
@@ -36,20 +38,18 @@ class ShellSession:
         self._is_busy = asyncio.Lock()
         self._is_retired = False
 
-    async def start(
-        self, shell: str, command: str, cwd: str, environment: Mapping[str, str], extra: Mapping[str, str]
-    ) -> "tuple[SessionCommand, int]":
+    async def start(self, command: Command, extra: Mapping[str, str]) -> "tuple[SessionCommand, int]":
         """Runs `command` once the one before is done. Answers it and the descriptor that its output comes from.
 
-        `cwd` and `environment` are for a new shell; `extra` is exported in it and lasts.
+        Its folder and environment are for a new shell; `extra` is exported in it and lasts.
         """
         await self._is_busy.acquire()
         try:
-            folder = await self._ensure_shell(shell, cwd, environment)
+            folder = await self._ensure_shell(command)
             self._count += 1
             job = f"job{self._count}"
             exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in extra.items())
-            (folder / f"{job}.sh").write_text(exports + command + "\n", encoding="utf-8")
+            (folder / f"{job}.sh").write_text(exports + command.argv[-1] + "\n", encoding="utf-8")
             output = folder / f"{job}.out"
             os.mkfifo(output, 0o600)
             reading = os.open(output, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -79,7 +79,7 @@ class ShellSession:
             self._process.kill()
         self._discard()
 
-    async def _ensure_shell(self, shell: str, cwd: str, environment: Mapping[str, str]) -> Path:
+    async def _ensure_shell(self, command: Command) -> Path:
         if self._folder is not None and self._exit is not None and not self._exit.done():
             return self._folder
         self._discard()
@@ -89,10 +89,8 @@ class ShellSession:
         self._jobs = os.open(folder / "in", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         nowhere = os.open(os.devnull, os.O_WRONLY)
         try:
-            argv = (shell, "-c", _LOOP, "bayou", str(folder))
-            self._process = await self._processes.start(
-                Command(argv=argv, cwd=cwd, environment=environment), nowhere
-            )
+            argv = (command.argv[0], "-c", _LOOP, "bayou", str(folder))
+            self._process = await self._processes.start(msgspec.structs.replace(command, argv=argv), nowhere)
         finally:
             os.close(nowhere)
         self._exit = asyncio.ensure_future(self._process.wait())
@@ -147,7 +145,7 @@ class SessionCommand:
         self._process.kill()
         self._unblock()
 
-    def has_survivors(self, *, is_output_open: bool) -> bool:
+    async def has_survivors(self, *, is_output_open: bool) -> bool:
         return is_output_open
 
     def _unblock(self) -> None:

@@ -2,9 +2,6 @@
 
 import asyncio
 import os
-import signal
-import subprocess
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -239,30 +236,3 @@ async def test_a_persons_command_does_not_see_the_models_variables(workspace: Wo
     workspace.shell = ShellSettings(environment={"ALL": "1"}, model_environment={"ONLY_MODEL": "1"})
     result = await run_user_command("env", workspace)
     assert "ALL=1" in result.output and "ONLY_MODEL" not in result.output
-
-
-KILLED = """
-import asyncio, sys
-from pathlib import Path
-sys.path.insert(0, {root!r})
-from tools.base import ToolContext
-from tools.builtin.bash import BashArguments, bash_tool
-command = "setsid sleep 600.777 & (setsid sh -c 'sleep 600.777 & sleep 600.777' &) ; echo up; sleep 600.777"
-context = ToolContext(call_id="1", cwd=Path({cwd!r}), progress=lambda result: print("up", flush=True))
-asyncio.run(bash_tool().run(BashArguments(command=command), context))
-"""
-
-
-async def test_nothing_survives_a_kill_of_the_whole_program(project: Path) -> None:
-    root = str(Path.cwd())
-    script = KILLED.format(root=root, cwd=str(project))
-    program = await asyncio.to_thread(
-        subprocess.Popen, [sys.executable, "-c", script], stdout=subprocess.PIPE
-    )
-    assert program.stdout is not None
-    assert await asyncio.to_thread(program.stdout.readline) == b"up\n"
-    await until(lambda: len([pid for pid in alive("600.777") if pid != program.pid]) >= 4)
-    os.kill(program.pid, signal.SIGKILL)
-    await asyncio.to_thread(program.wait)
-    program.stdout.close()
-    await until_gone("600.777")

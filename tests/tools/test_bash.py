@@ -163,6 +163,8 @@ ESCAPES = {
     "ignores term": "trap '' TERM; sleep {mark}; sleep {mark}",
     "own group": "set -m; sleep {mark} & wait",
     "cleared environment": "env -i sleep {mark} & wait",
+    "new session and cleared environment": "(setsid env -i sleep {mark} &); sleep {mark}",
+    "all of it, and its parents gone": "(setsid env -i sh -c '(sleep {mark} &) ; sleep {mark} &' &); sleep {mark}",
     "keeps forking": "while :; do sleep {mark} & sleep 0.01; done",
 }
 
@@ -174,7 +176,7 @@ async def test_an_abort_ends_the_whole_tree(
     mark = f"600.{abs(hash(request.node.name)) % 10**8 + 10**8}"
     script = f"echo started; {command.format(mark=mark)}"
     call = asyncio.create_task(hands("bash", command=script))
-    await until(lambda: bool(alive(mark)))
+    await until(lambda: bool(hands.progress and alive(mark)))
     call.cancel()
     result = await call
     assert result.is_error

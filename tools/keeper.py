@@ -1,0 +1,273 @@
+"""Starts commands and never loses sight of what they start. A program of its own, run and not imported; needs nothing
+but Python's own library.
+
+bayou has one keeper, from its first command on, and hands it the descriptors of each command. The keeper forks a
+watcher for it, which starts the command and becomes the parent of everything that the command's processes leave behind
+(the system gives orphans to the nearest "subreaper"): no child gets away by a new session or an empty environment.
+A watcher ends all of them when it is told to, and also when bayou is gone, however it went: then its link is closed.
+
+Words of a watcher: `started PID` or `failed ERRNO`, `exit CODE`, `alone` once nothing of the command is left, `ended`
+after it was told to end it. Where orphans cannot be adopted (macOS), group and session are what is left to go by.
+"""
+
+import ctypes
+import fcntl
+import os
+import select
+import signal
+import socket
+import termios
+import time
+from collections.abc import Callable, Iterator
+
+_SET_DEATH_SIGNAL, _SET_NAME, _SET_SUBREAPER = 1, 15, 36
+_SENT_BY_OTHERS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+_PATIENCE_SECONDS = 0.3
+_SETTLE_SECONDS = 0.01
+_ROUNDS = 100
+_LOOK_SECONDS = 1.0
+
+
+def main() -> None:
+    link = socket.socket(fileno=0)
+    os.set_inheritable(0, False)
+    for number in _SENT_BY_OTHERS:
+        signal.signal(number, signal.SIG_IGN)  # `pkill python` in a command is not meant for this one.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # The system forgets watchers that have ended.
+    _control(_SET_NAME, b"bayou-keeper")
+    _control(_SET_SUBREAPER, 1)
+    while True:
+        kind, descriptors, _, _ = socket.recv_fds(link, 1, 4)
+        if not kind:
+            break
+        for descriptor in descriptors:
+            os.set_inheritable(descriptor, False)
+        try:
+            is_watcher = os.fork() == 0
+        except OSError as problem:
+            os.write(descriptors[0], b"failed %d\n" % (problem.errno or 0))
+            is_watcher = False
+        if is_watcher:
+            link.close()
+            try:
+                _Watcher(socket.socket(fileno=descriptors[0])).run(descriptors[1:], has_terminal=kind == b"t")
+            finally:
+                os._exit(0)
+        for descriptor in descriptors:
+            os.close(descriptor)
+    _kill(os.getpid(), 0)
+
+
+def _control(option: int, value: "int | bytes") -> bool:
+    """Linux's `prctl`. False where there is none."""
+    try:
+        return ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0
+    except (AttributeError, OSError):
+        return False
+
+
+class _Watcher:
+    def __init__(self, link: socket.socket) -> None:
+        self._link = link
+        self._command = 0
+        self._has_exited = False
+        self._adopts = _control(_SET_SUBREAPER, 1)
+        self._waking, waker = os.pipe()
+        os.set_blocking(self._waking, False)
+        os.set_blocking(waker, False)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+
+    def run(self, descriptors: list[int], *, has_terminal: bool) -> None:
+        request = _received(self._link)
+        if request is None:
+            return
+        try:
+            self._command = _started(request, descriptors, has_terminal=has_terminal)
+        except OSError as problem:
+            self._tell(b"failed %d\n" % (problem.errno or 0))
+            return
+        for descriptor in descriptors:
+            os.close(descriptor)
+        self._tell(b"started %d\n" % self._command)
+        while not self._is_alone():
+            ready, _, _ = select.select(
+                [self._link, self._waking], [], [], None if self._adopts else _LOOK_SECONDS
+            )
+            if self._waking in ready:
+                os.read(self._waking, 4096)
+            if self._link in ready:
+                self._obey()
+
+    def _obey(self) -> None:
+        try:
+            word = self._link.recv(64)
+        except OSError:
+            word = b""
+        if word.startswith(b"end"):
+            _ask_to_end(os.getpid(), self._command, self._is_alone)
+        _kill(os.getpid(), self._command, self._is_alone)
+        if not word:
+            os._exit(0)
+        if not self._has_exited:  # Something that cannot be killed: another user's, or stuck in the system.
+            self._has_exited = True
+            self._tell(b"exit %d\n" % -signal.SIGKILL)
+        self._tell(b"ended\n")
+
+    def _is_alone(self) -> bool:
+        """Forgets what has ended; tells when that was the command, and when it was the last."""
+        news = b""
+        has_children = True
+        while True:
+            try:
+                child, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                has_children = False
+                break
+            if not child:
+                break
+            if child == self._command and not self._has_exited:
+                self._has_exited = True
+                news = b"exit %d\n" % os.waitstatus_to_exitcode(status)
+        is_alone = not has_children and (self._adopts or not _members(os.getpid(), self._command))
+        self._tell(news + (b"alone\n" if is_alone else b""))
+        return is_alone
+
+    def _tell(self, news: bytes) -> None:
+        try:
+            if news:
+                self._link.sendall(news)
+        except OSError:
+            pass  # bayou is gone; the closed link says so once more when it is read.
+
+
+def _received(link: socket.socket) -> "list[bytes] | None":
+    """The request: its length, then folder, number of words, words, environment. None if bayou went away."""
+    data = bytearray()
+    while len(data) < 8 or len(data) < 8 + int.from_bytes(data[:8], "big"):
+        piece = link.recv(1 << 16)
+        if not piece:
+            return None
+        data += piece
+    return bytes(data[8:]).split(b"\0")
+
+
+def _started(request: list[bytes], descriptors: list[int], *, has_terminal: bool) -> int:
+    folder, count, *rest = request
+    words, environment = rest[: int(count)], rest[int(count) :]
+    problem, told = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            _become(
+                folder,
+                words,
+                dict(entry.split(b"=", 1) for entry in environment if entry),
+                descriptors,
+                has_terminal=has_terminal,
+            )
+        except OSError as failure:
+            os.write(told, b"%d" % (failure.errno or 0))
+        finally:
+            os._exit(127)
+    os.close(told)
+    number = os.read(problem, 16)
+    os.close(problem)
+    if number:
+        os.waitpid(child, 0)
+        raise OSError(int(number), "")
+    return child
+
+
+def _become(
+    folder: bytes,
+    words: list[bytes],
+    environment: dict[bytes, bytes],
+    descriptors: list[int],
+    *,
+    has_terminal: bool,
+) -> None:
+    """The last steps of the child before it is the command."""
+    signal.set_wakeup_fd(-1)
+    for number in (*_SENT_BY_OTHERS, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    _control(_SET_DEATH_SIGNAL, signal.SIGKILL)  # Should somebody kill the watcher.
+    os.setsid()
+    if has_terminal:
+        fcntl.ioctl(descriptors[0], termios.TIOCSCTTY, 0)
+    for target, descriptor in enumerate(descriptors):
+        os.dup2(descriptor, target)
+    os.chdir(folder)
+    os.execvpe(words[0], words, environment)
+
+
+def _ask_to_end(parent: int, command: int, is_alone: Callable[[], bool]) -> None:
+    """Asks first, so that servers can clean up."""
+    _send(parent, command, signal.SIGTERM)
+    _send(parent, command, signal.SIGCONT)
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < deadline and not is_alone():
+        time.sleep(_SETTLE_SECONDS)
+
+
+def _kill(parent: int, command: int, is_alone: Callable[[], bool] = lambda: False) -> None:
+    """Kills until nobody is found: what forks meanwhile is found in the next round."""
+    for _ in range(_ROUNDS):
+        if is_alone() or not _send(parent, command, signal.SIGKILL):
+            return
+        time.sleep(_SETTLE_SECONDS)
+
+
+def _send(parent: int, command: int, number: signal.Signals) -> bool:
+    """False if there was nobody left to send it to."""
+    found = _members(parent, command)
+    for process in found:
+        try:
+            os.kill(process, number)
+        except (ProcessLookupError, PermissionError):
+            continue
+    return bool(found)
+
+
+def _members(parent: int, command: int) -> set[int]:
+    """Everything below `parent`, and of the command's group and session; not `parent` itself, and no zombies."""
+    listed = list(_from_proc() if os.path.isdir("/proc/self") else _from_ps())  # noqa: PTH112  (quick to import)
+    found = {process for process, *family in listed if command and command in family} | {parent}
+    is_growing = True
+    while is_growing:
+        below = {process for process, above, _, _ in listed if above in found} - found
+        found |= below
+        is_growing = bool(below)
+    return found - {parent}
+
+
+def _from_proc() -> Iterator[tuple[int, int, int, int]]:
+    """Process, parent, group, session."""
+    for name in os.listdir("/proc"):  # noqa: PTH208  (as above)
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123  (as above)
+                stat = file.read()
+        except OSError:
+            continue
+        # The name, in parentheses, may hold anything; the fields follow the last one.
+        fields = stat[stat.rfind(b")") + 2 :].split()
+        if len(fields) > 3 and fields[0] not in (b"Z", b"X"):
+            yield int(name), int(fields[1]), int(fields[2]), int(fields[3])
+
+
+def _from_ps() -> Iterator[tuple[int, int, int, int]]:
+    import subprocess  # noqa: PLC0415  (doubles what a keeper costs to start, and Linux has /proc)
+
+    listed = subprocess.run(
+        ["ps", "-axo", "pid=,ppid=,pgid=,stat="], capture_output=True, text=True, check=False
+    )
+    for line in listed.stdout.splitlines():
+        fields = line.split()
+        if len(fields) == 4 and not fields[3].startswith("Z"):
+            yield int(fields[0]), int(fields[1]), int(fields[2]), 0
+
+
+if __name__ == "__main__":
+    main()

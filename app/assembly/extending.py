@@ -57,6 +57,7 @@ async def extend(
 
     host = SessionHost(
         session,
+        extensions,
         mode=mode,
         ui=ui,
         settings=lambda: plain_settings(assembled),

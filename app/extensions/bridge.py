@@ -38,17 +38,26 @@ class Bridge:
 
     # `TurnHooks`
 
-    async def before_tool(self, call: ToolCall, arguments: dict[str, Any]) -> Verdict:
+    async def before_tool(
+        self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
+    ) -> Verdict:
         if not self._extensions.listens("tool_call"):
             return Verdict()
-        payload = p.ToolCallPayload(tool_call_id=call.id, tool_name=call.name, input=_copy(arguments))
+        payload = p.ToolCallPayload(
+            tool_call_id=call.id,
+            tool_name=call.name,
+            input=_copy(arguments),
+            parent_tool_call_id=parent_id,
+        )
         answer: p.ToolCallAnswer | None = await self._extensions.emit("tool_call", payload)
         changed = payload.input if payload.input != arguments else None
         if answer is None or not answer.block:
             return Verdict(arguments=changed)
         return Verdict(is_blocked=True, reason=answer.reason, terminate=answer.terminate)
 
-    async def after_tool(self, call: ToolCall, arguments: dict[str, Any], result: ToolResult) -> ToolResult:
+    async def after_tool(
+        self, call: ToolCall, arguments: dict[str, Any], result: ToolResult, parent_id: str | None = None
+    ) -> ToolResult:
         if not self._extensions.listens("tool_result"):
             return result
         payload = p.ToolResultPayload(
@@ -64,6 +73,7 @@ class Bridge:
             details=result.details,
             structured_content=result.structured_content,
             is_error=result.is_error,
+            parent_tool_call_id=parent_id,
         )
         answer: p.ToolResultAnswer | None = await self._extensions.emit("tool_result", payload)
         return result if answer is None else _changed(result, payload)

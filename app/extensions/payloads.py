@@ -255,7 +255,9 @@ class ToolCallPayload(Payload, kw_only=True):
     tool_call_id: str
     tool_name: str
     input: dict[str, Any]
-    """May be changed in place; it is not validated again."""
+    """May be changed in place; what is changed must fit the tool's schema as well."""
+    parent_tool_call_id: str | None = None
+    """Set when a tool calls another within its own call."""
 
 
 class ToolCallAnswer(Answer, frozen=True, kw_only=True):
@@ -272,6 +274,7 @@ class ToolResultPayload(Payload, kw_only=True):
     details: dict[str, Any] | None = None
     structured_content: Any = None
     is_error: bool = False
+    parent_tool_call_id: str | None = None
 
 
 class ToolResultAnswer(Answer, frozen=True, kw_only=True):

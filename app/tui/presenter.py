@@ -129,7 +129,8 @@ class Presenter:
             case MessageEnd(message=message):
                 self._end(message)
             case ToolExecutionStart() | ToolExecutionUpdate() | ToolExecutionEnd():
-                self._show_call(event)
+                if event.parent_tool_call_id is None:  # what a tool does inside is the tool's to show
+                    self._show_call(event)
             case SessionReplaced():
                 self.show_all()
             case AgentSettled():

@@ -54,6 +54,7 @@ class Theatre:
         await self.extensions.load([source(function, function.__name__) for function in functions])
         host = SessionHost(
             self.play.session,
+            self.extensions,
             mode=mode,
             ui=SilentUi(self.play.session.publish_now),
             settings=dict,
@@ -368,3 +369,52 @@ async def test_a_rule_that_does_not_interrupt_is_told_with_the_result(tmp_path: 
     result = next(message for message in theatre.asked[1].messages if isinstance(message, ToolResultMessage))
     assert text_of(result.content).startswith('<reminder rule="sql">')
     assert (tmp_path / "a.sql").exists()
+
+
+async def test_a_call_within_a_call_is_gated_told_and_changed_like_any_other(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, call("twice", "1"), say("done"))
+    told: list[tuple[str, str, str | None]] = []
+
+    def nests(api: ExtensionApi) -> None:
+        @api.tool("twice", "Reads one file that it may read and one that it may not.")
+        async def twice(arguments: Any, context: Any) -> str:
+            good = await context.execute_tool("read", {"path": "a.txt"})
+            bad = await context.execute_tool("read", {"path": "secret.txt"})
+            nobody = await context.execute_tool("nobody", {})
+            return f"{good.text} | {bad.text} | {nobody.text[:21]} | {bad.is_error}"
+
+        @api.on("tool_call")
+        def gate(event: Any, context: Any) -> Any:
+            if "secret" in str(event.input):
+                return {"block": True, "reason": "not that one"}
+            return None
+
+        @api.on("tool_result")
+        def loud(event: Any, context: Any) -> Any:
+            if event.parent_tool_call_id is None:
+                return None
+            return {"content": ({"type": "text", "text": event.content[0].text.strip().upper()},)}
+
+        for name in ("tool_execution_start", "tool_execution_end"):
+            api.on(
+                name,
+                lambda event, context: told.append(
+                    (event.type, event.tool_call_id, event.parent_tool_call_id)
+                ),
+            )
+
+    (tmp_path / "a.txt").write_text("hello\n")
+    (tmp_path / "secret.txt").write_text("key\n")
+    await theatre.load(nests)
+    await theatre.prompt("go")
+    result = next(m for m in theatre.play.session.messages if isinstance(m, ToolResultMessage))
+    assert text_of(result.content) == "HELLO | not that one | Tool nobody not found | True"
+    assert [(kind, call_id) for kind, call_id, parent in told if parent == "1"] == [
+        ("tool_execution_start", "1/1"),
+        ("tool_execution_end", "1/1"),
+        ("tool_execution_start", "1/2"),
+        ("tool_execution_end", "1/2"),
+        ("tool_execution_start", "1/3"),
+        ("tool_execution_end", "1/3"),
+    ]
+    assert [call_id for _, call_id, parent in told if parent is None] == ["1", "1"]

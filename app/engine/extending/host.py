@@ -5,24 +5,25 @@ from pathlib import Path
 from typing import Any, Literal
 
 from app.agent.abort import Abort
-from app.agent.outcomes import failure
 from app.agent.prompt import prompt_text
 from app.compaction.cut import CannotCompact
+from app.engine.extending.nested import NestedCalls
 from app.engine.jobs import JobTable
 from app.engine.session import Refused, Session
 from app.engine.summariser import SummaryFailed
+from app.extensions.bridge import Bridge
 from app.extensions.ports import DeliverAs, Mode, ProviderSpec, Ui, Usage
+from app.extensions.runner import Extensions
 from app.sessions.errors import SessionError
 from app.sessions.fork import clone, fork_before
-from app.values.content import Image, ToolCall
+from app.values.content import Image
 from app.values.entries import ContextEditEntry, Entry
 from app.values.events import EntryAppended, Event
 from app.values.messages import CustomMessage, Message
 from app.values.models import Model, ThinkingLevel
-from app.values.wire import new_id, to_wire
-from tools.base import Tool, ToolError
+from app.values.wire import to_wire
+from tools.base import Tool
 from tools.results import ToolResult
-from tools.schema import validate_arguments
 
 
 class SessionRecord:
@@ -69,6 +70,7 @@ class SessionHost:
     def __init__(
         self,
         session: Session,
+        extensions: Extensions,
         *,
         mode: Mode,
         ui: Ui,
@@ -86,6 +88,7 @@ class SessionHost:
         self.is_trusted = is_trusted
         self.shutdown = shutdown
         self.session = SessionRecord(session)
+        self.nested = NestedCalls(session, Bridge(extensions))
         self.wants_another_turn = False
 
     @property
@@ -179,16 +182,7 @@ class SessionHost:
         self._session.toolbox.set_active(names)
 
     async def execute_tool(self, name: str, arguments: dict[str, Any], parent_call_id: str) -> ToolResult:
-        """A call inside a call. Never raises for what the tool does."""
-        tool = self._session.toolbox.active().get(name)
-        if tool is None:
-            return failure(f"Tool {name} not found")
-        call = ToolCall(id=f"{parent_call_id}/{new_id()}", name=name, arguments=arguments)
-        try:
-            context = self._session.toolbox.context(call, lambda result: None)
-            return await tool.run(validate_arguments(tool, arguments), context)
-        except ToolError as problem:
-            return failure(str(problem), problem.details)
+        return await self.nested.run(name, arguments, parent_call_id)
 
     def model(self) -> Model | None:
         return self._session.choice.model

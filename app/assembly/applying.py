@@ -65,7 +65,8 @@ def put_in_force(session: Session, settings: Settings) -> None:
     """Changed settings count from the next moment they matter."""
     fresh = session_options(settings)
     for field in msgspec.structs.fields(SessionOptions):
-        setattr(session.options, field.name, getattr(fresh, field.name))
+        if field.name != "keep_setting":  # the face's, and no setting
+            setattr(session.options, field.name, getattr(fresh, field.name))
     session.compactor.options = compaction_options(settings)
     session.queues.steering_mode = settings.interaction.steering_mode
     session.queues.follow_up_mode = settings.interaction.follow_up_mode

@@ -1,12 +1,13 @@
 """Loading extensions for a session, in whichever face: found, loaded, connected, started."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from app.assembly.applying import put_in_force
 from app.assembly.build import Assembled, asked_of, tool_choice, with_flags
+from app.assembly.live_settings import LiveSettings
 from app.assembly.options import Options, UsageError
 from app.assembly.resources import Resources
 from app.assembly.summary import summary
@@ -18,7 +19,7 @@ from app.extensions.ports import Mode, Ui
 from app.extensions.runner import Extensions
 from app.resources.files import FileFault
 from app.resources.paths import Paths
-from app.resources.settings import load_settings, value_at
+from app.resources.settings import Settings, load_settings, value_at
 from app.resources.trust import remember
 
 
@@ -28,6 +29,9 @@ class Extended(msgspec.Struct, kw_only=True):
     extensions: Extensions
     wiring: Wiring
     reload: Callable[[], Any]
+    settings: LiveSettings
+    trust: Callable[[bool], Any]
+    """The person answered whether the project is trusted: what that changes is in force afterwards."""
 
 
 async def extend(
@@ -39,10 +43,12 @@ async def extend(
     ui: Ui,
     shutdown: Callable[[], None],
     reloaded: Callable[[Extended], None] = lambda extended: None,
+    settings_changed: Callable[[Settings], None] = lambda before: None,
 ) -> Extended:
     """What goes wrong in an extension is told as an event; nothing raises but unknown flags.
 
-    `reloaded` is called whenever everything was loaded anew, whoever asked for it.
+    `reloaded` is called whenever everything was loaded anew, `settings_changed` with the settings before, whoever
+    brought it about.
     """
     session = assembled.session
     extensions = Extensions(flags=options.extension_flags, limits=limits_of(assembled.settings))
@@ -54,6 +60,12 @@ async def extend(
         session.toolbox.choose(tool_choice(options, assembled.settings))
         await resources.discover(extensions, "reload")
         reloaded(extended)
+
+    async def trust(is_trusted: bool) -> None:
+        apply_trust(assembled, paths, asked_of(options), is_trusted=is_trusted, reason="answer")
+        assembled.settings = with_flags(assembled.settings, options)
+        host.is_trusted = is_trusted
+        await reload()
 
     host = SessionHost(
         session,
@@ -73,7 +85,9 @@ async def extend(
         own_sections=assembled.prompt.extra_sections,
         file_commands=resources.commands,
     )
-    extended = Extended(extensions=extensions, wiring=wiring, reload=reload)
+    settings = LiveSettings(assembled, options, paths, settings_changed)
+    session.subscribe(settings.note)
+    extended = Extended(extensions=extensions, wiring=wiring, reload=reload, settings=settings, trust=trust)
     await _load(assembled, paths, options, extensions)
     host.is_trusted = assembled.trust.is_trusted
     session.toolbox.choose(tool_choice(options, assembled.settings))
@@ -111,17 +125,24 @@ async def _load(assembled: Assembled, paths: Paths, options: Options, extensions
                 remember(paths, question, is_trusted=trusted)
             except FileFault as problem:
                 assembled.session.notify(str(problem), "warning")
-        apply_trust(assembled, paths, asked, is_trusted=trusted)
+        apply_trust(assembled, paths, asked, is_trusted=trusted, reason="extension")
         assembled.settings = with_flags(assembled.settings, options)
     loaded = {extension.name for extension in extensions.loaded}
     await extensions.load([source for source in assembled.chosen.sources if source.name not in loaded])
 
 
-def apply_trust(assembled: Assembled, paths: Paths, asked: Asked, *, is_trusted: bool) -> None:
-    """An extension's answer comes after the settings were read: they are read again with it."""
+def apply_trust(
+    assembled: Assembled,
+    paths: Paths,
+    asked: Asked,
+    *,
+    is_trusted: bool,
+    reason: Literal["extension", "answer"],
+) -> None:
+    """The answer comes after the settings were read: they are read again with it."""
     before = assembled.trust
     assembled.trust = msgspec.structs.replace(
-        before, is_trusted=is_trusted, reason="extension", needs_answer=False
+        before, is_trusted=is_trusted, reason=reason, needs_answer=False
     )
     if before.is_trusted != is_trusted:
         assembled.settings = load_settings(paths, is_trusted=is_trusted).settings

@@ -151,6 +151,8 @@ class BayouApp(App[int]):
     @on(AppBlur)
     def _focus_changed(self, event: AppFocus | AppBlur) -> None:
         self.manners.focus(isinstance(event, AppFocus))
+        if isinstance(event, AppFocus) and self.extended is not None:
+            self.extended.settings.follow()
 
     def _note_event(self, event: Event) -> None:
         self.manners.note(event)

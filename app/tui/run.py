@@ -24,6 +24,7 @@ from app.tui.app import BayouApp
 from app.tui.extended import adopt
 from app.tui.extension_ui import ScreenUi
 from app.tui.opening import Opening
+from app.tui.settings_page import follow_settings
 from widgets.terminal_manners import probe_appearance
 from widgets.terminal_output import OutputDiff
 
@@ -53,6 +54,7 @@ def run_tui(options: Options, paths: Paths) -> int:
             ui=ScreenUi(app),
             shutdown=lambda: app.exit(0),
             reloaded=lambda extended: adopt(app, extended),
+            settings_changed=lambda before: follow_settings(app, before),
         )
 
     opening = Opening(

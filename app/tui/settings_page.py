@@ -8,6 +8,7 @@ from app.resources.files import FileFault
 from app.resources.settings import Key, Settings, check_value, choices, keys, load_settings, value_at
 from app.resources.settings_file import SettingRefused, set_value, unset
 from widgets.screens.settings import SettingRow, SettingsScreen
+from widgets.transcript.blocks import NoteKind
 
 if TYPE_CHECKING:
     from app.tui.app import BayouApp
@@ -63,9 +64,20 @@ def change_setting(app: "BayouApp", message: SettingsScreen.Changed) -> None:
             set_value(paths.settings_file, key.name, typed(key, message.value))
     except (SettingRefused, FileFault, OSError) as problem:
         note = str(problem)
-    loaded = load_settings(paths, is_trusted=app.assembled.trust.is_trusted)
-    app.assembled.settings = loaded.settings
-    put_in_force(app.session, loaded.settings)
-    if key.name == "theme":
-        app.use_theme(loaded.settings.display.theme)
-    message.screen.show_settings(setting_rows(loaded.settings), note)
+    if app.extended is not None:
+        app.extended.settings.follow()
+    else:  # not complete yet: nothing follows the file
+        app.assembled.settings = load_settings(paths, is_trusted=app.assembled.trust.is_trusted).settings
+        put_in_force(app.session, app.assembled.settings)
+    message.screen.show_settings(setting_rows(app.assembled.settings), note)
+
+
+def follow_settings(app: "BayouApp", before: Settings) -> None:
+    """What the page itself shows differently; everything else reads the settings when it needs them."""
+    now = app.assembled.settings
+    if (
+        now.display.theme != before.display.theme
+        and (problem := app.use_theme(now.display.theme)) is not None
+    ):
+        app.presenter.note(problem, NoteKind.WARNING)
+    app.status.refresh_all()

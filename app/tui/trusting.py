@@ -19,7 +19,7 @@ _ANSWERS = (
 
 
 async def ask_trust(app: "BayouApp") -> None:
-    """The answer is kept for the folder and counts from the next start."""
+    """The answer is kept for the folder, and counts at once."""
     paths = app.assembled.prompt.paths
     question = question_for(paths.cwd)
     if question.is_empty:
@@ -36,4 +36,8 @@ async def ask_trust(app: "BayouApp") -> None:
         app.presenter.note(str(problem), NoteKind.ERROR)
         return
     word = "is trusted" if chosen.id == "yes" else "is not trusted"
-    app.presenter.note(f"This folder {word}. That counts from the next start of bayou.")
+    if app.extended is None:
+        app.presenter.note(f"This folder {word}. That counts from the next start of bayou.")
+        return
+    await app.extended.trust(chosen.id == "yes")
+    app.presenter.note(f"This folder {word}. Its settings, prompts, skills and extensions follow that now.")

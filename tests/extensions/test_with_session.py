@@ -399,7 +399,7 @@ async def test_a_call_within_a_call_is_gated_told_and_changed_like_any_other(tmp
             api.on(
                 name,
                 lambda event, context: told.append(
-                    (event.type, event.tool_call_id, event.parent_tool_call_id)
+                    (type(event).__name__, event.tool_call_id, event.parent_tool_call_id)
                 ),
             )
 
@@ -409,12 +409,13 @@ async def test_a_call_within_a_call_is_gated_told_and_changed_like_any_other(tmp
     await theatre.prompt("go")
     result = next(m for m in theatre.play.session.messages if isinstance(m, ToolResultMessage))
     assert text_of(result.content) == "HELLO | not that one | Tool nobody not found | True"
+    assert theatre.extensions.problems == []
     assert [(kind, call_id) for kind, call_id, parent in told if parent == "1"] == [
-        ("tool_execution_start", "1/1"),
-        ("tool_execution_end", "1/1"),
-        ("tool_execution_start", "1/2"),
-        ("tool_execution_end", "1/2"),
-        ("tool_execution_start", "1/3"),
-        ("tool_execution_end", "1/3"),
+        ("ToolExecutionStart", "1/1"),
+        ("ToolExecutionEnd", "1/1"),
+        ("ToolExecutionStart", "1/2"),
+        ("ToolExecutionEnd", "1/2"),
+        ("ToolExecutionStart", "1/3"),
+        ("ToolExecutionEnd", "1/3"),
     ]
     assert [call_id for _, call_id, parent in told if parent is None] == ["1", "1"]

@@ -14,6 +14,7 @@ from app.tui.app import BayouApp
 from app.tui.extended import adopt
 from app.tui.extension_ui import ScreenUi
 from app.tui.opening import Opening
+from app.tui.settings_page import follow_settings
 from app.values.events import AgentSettled, Event
 from tools.base import Tool
 
@@ -80,6 +81,7 @@ def make_app(
                 ui=ScreenUi(app),
                 shutdown=lambda: app.exit(0),
                 reloaded=lambda extended: adopt(app, extended),
+                settings_changed=lambda before: follow_settings(app, before),
             )
 
         opening = Opening(extend=load)

@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from textual.events import AppFocus
 from textual.pilot import Pilot
 
 from app.providers.scripted import call, say
@@ -303,3 +304,49 @@ async def test_a_message_with_a_widget_of_its_own_opens_it(home: Path) -> None:
         await until(app, pilot, "the chart itself")
         await pilot.press("escape")
         await gone(app, pilot, "the chart itself")
+
+
+async def test_trusting_the_project_brings_its_extensions_at_once(home: Path) -> None:
+    project = home / "project" / ".bayou"
+    (project / "extensions").mkdir(parents=True)
+    (project / "extensions" / "theirs.py").write_text(
+        "def extension(api):\n"
+        "    @api.command('theirs')\n"
+        "    async def run(arguments, context):\n"
+        "        context.ui.notify('theirs runs')\n"
+    )
+    (project / "settings.json").write_text('{"interruptMode": "immediate"}')
+    app = make_app(home, say("not a command"), extension="def extension(api):\n    pass\n")
+    async with app.run_test(size=(120, 30)) as pilot:
+        await ready(app, pilot)
+        assert app.session.options.interrupt_mode == "wait"
+        await submit(app, pilot, "/trust")
+        text = await until(app, pilot, "Trust this project?")
+        assert "theirs.py" in text and "settings.json" in text
+        await pilot.press("enter")
+        await until(app, pilot, "This folder is trusted")
+        assert app.session.options.interrupt_mode == "immediate"
+        await submit(app, pilot, "/theirs")
+        await until(app, pilot, "theirs runs")
+        await submit(app, pilot, "/trust")
+        await until(app, pilot, "Trust this project?")
+        await pilot.press("down", "enter")
+        await until(app, pilot, "This folder is not trusted")
+        assert app.session.options.interrupt_mode == "wait"
+        assert app.extended and "theirs" not in app.extended.wiring.catalogue.commands()
+
+
+async def test_settings_follow_their_file(home: Path) -> None:
+    app = make_app(home, say("one"), say("two"), extension="def extension(api):\n    pass\n")
+    file = home / ".bayou" / "agent" / "settings.json"
+    async with app.run_test(size=(120, 30)) as pilot:
+        await ready(app, pilot)
+        file.write_text('{"theme": "bayou-light", "steeringMode": "all", "nonsense": 1}')
+        app.post_message(AppFocus())
+        await until(app, pilot, "it is kept but does nothing")
+        assert app.theme == "bayou-light"
+        file.write_text('{"steeringMode": "one-at-a-time", "interruptMode": "immediate"}')
+        await submit(app, pilot, "go")
+        await until(app, pilot, "one")
+        assert app.session.queues.steering_mode == "one-at-a-time"
+        assert app.session.options.interrupt_mode == "immediate"

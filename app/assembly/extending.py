@@ -98,7 +98,7 @@ async def extend(
     await resources.discover(extensions, "startup")
     for text in (*assembled.chosen.problems, *resources.prompts.problems):
         session.notify(text, "warning")
-    if options.verbose:
+    if options.verbose and mode == "tui":  # elsewhere it goes to standard error
         session.notify(summary(assembled, extensions))
     await extensions.start()
     return extended

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from app.sessions.log import SessionLog
-from app.values.content import Image
+from app.values.content import Image, text_of
 from app.values.messages import CustomMessage
 
 Source = Literal["interactive", "rpc", "print", "extension"]
@@ -79,6 +79,8 @@ class Intake(msgspec.Struct, kw_only=True):
     commands: Callable[[], Sequence[Any]] = lambda: ()
     """What `/name` can stand for, for programs: dictionaries as `get_commands` answers them."""
 
+    shown_text: Callable[[CustomMessage], str] = lambda message: text_of(message.content)
+    """What a person reads of an extension's message where there is only text."""
     may_leave: Callable[[Leaving, Path | None], Awaitable[bool]] = _may_leave
     """Asked before the session goes on with another file; False: it stays. A fork is asked about with `may_fork`."""
     may_fork: Callable[[str, Literal["before", "at"]], Awaitable[bool]] = _may_fork

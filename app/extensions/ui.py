@@ -61,6 +61,9 @@ class SilentUi:
 
     def set_widget(self, key: str, content: Any, *, placement: Placement = "above_editor") -> None: ...
 
+    def show_view(self, target_id: str, view: View) -> None:
+        """What an extension's renderer makes of a message or an entry."""
+
     def set_title(self, title: str) -> None: ...
 
     def set_header(self, make: Callable[..., Any] | None) -> None:
@@ -135,6 +138,10 @@ class EventUi(SilentUi):
             extra["widgetLines"] = [content] if isinstance(content, str) else [str(line) for line in content]
         extra["widgetPlacement"] = "aboveEditor" if placement == "above_editor" else "belowEditor"
         self._tell(method="setWidget", extra=extra)
+
+    def show_view(self, target_id: str, view: View) -> None:
+        extra = {"targetId": target_id, "lines": view_text(view).split("\n"), "view": view_data(view)}
+        self._tell(method="showView", extra=extra)
 
     def set_title(self, title: str) -> None:
         self._tell(method="setTitle", title=title)

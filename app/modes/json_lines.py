@@ -46,13 +46,16 @@ async def _converse(
     session: Session, prepare: Prepare, prompts: Sequence[str], images: Sequence[Image]
 ) -> int:
     await prepare()
+    how, answered = "", session.conversation.last_assistant
     try:
         for index, prompt in enumerate(prompts):
-            await session.prompt(prompt, images if index == 0 else (), source="print")
+            how = await session.prompt(prompt, images if index == 0 else (), source="print")
             await session.wait_until_idle()
             await session.drain()
     except Refused as problem:
         return fail(str(problem))
+    if how == "handled" and session.conversation.last_assistant is answered:
+        return 0  # a command that asked no model
     problem = problem_of(session.conversation.last_assistant)
     return fail(problem) if problem else 0
 

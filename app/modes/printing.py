@@ -11,7 +11,9 @@ from app.engine.session import Refused, Session
 from app.modes.endings import Prepare, fail, problem_of
 from app.modes.output import claim_stdout
 from app.values.content import Image
-from app.values.events import AutoRetryStart, Event, Notice
+from app.values.entries import CustomMessageEntry, MessageEntry
+from app.values.events import AutoRetryStart, Event, ExtensionError, Notice
+from app.values.messages import AssistantMessage, CustomMessage
 
 
 async def run_print(
@@ -20,19 +22,34 @@ async def run_print(
     own = claim_stdout()
     session.subscribe(_tell_stderr)
     await prepare()
+    before, answered = len(session.log.entries), session.conversation.last_assistant
     try:
         for index, prompt in enumerate(prompts):
-            await session.prompt(prompt, images if index == 0 else (), source="print")
+            how = await session.prompt(prompt, images if index == 0 else (), source="print")
             await session.wait_until_idle()
-            problem = problem_of(session.conversation.last_assistant)
+            if how == "handled" and session.conversation.last_assistant is answered:
+                continue  # a command that asked no model
+            answered = session.conversation.last_assistant
+            problem = problem_of(answered)
             if problem is not None:
                 return fail(problem)
     except Refused as problem:
         return fail(str(problem))
-    message = session.conversation.last_assistant
-    if message is not None and not _write(own, message.text.rstrip("\n") + "\n"):
-        return 1
-    return 0
+    said = _last_said(session, before)
+    return 0 if said is None or _write(own, said.rstrip("\n") + "\n") else 1
+
+
+def _last_said(session: Session, before: int) -> str | None:
+    """The last answer that these prompts brought about; of an extension's command, what it shows."""
+    for entry in reversed(session.log.entries[before:]):
+        match entry:
+            case MessageEntry(message=AssistantMessage() as message):
+                return message.text
+            case CustomMessageEntry(display=True):
+                return session.intake.shown_text(
+                    CustomMessage(custom_type=entry.custom_type, content=entry.content, details=entry.details)
+                )
+    return None
 
 
 def _write(descriptor: int, text: str) -> bool:
@@ -48,8 +65,10 @@ def _write(descriptor: int, text: str) -> bool:
 
 def _tell_stderr(event: Event) -> None:
     match event:
-        case Notice(level="warning" | "error"):
+        case Notice():
             sys.stderr.write(f"bayou: {event.text}\n")
+        case ExtensionError():
+            sys.stderr.write(f"bayou: {event.extension_path} ({event.event}): {event.error}\n")
         case AutoRetryStart():
             sys.stderr.write(
                 f"bayou: {event.error_message} Retrying in {event.delay_ms / 1000:.0f}s "

@@ -27,7 +27,7 @@ def classes(count: int, methods: int, *, named: str = "Thing") -> FileMap:
         + "".join(f"    def method_{each}(self, value: int) -> str: ...\n" for each in range(methods))
         for number in range(count)
     )
-    return map_text(source.encode(), "things.py")
+    return map_text(source.encode(), "things.py", deadline_seconds=60)
 
 
 def test_a_small_file_is_shown_in_full() -> None:

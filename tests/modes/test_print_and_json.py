@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.modes.processes import write_settings
+from tests.modes.test_rpc_extensions import REPORT
+
 
 class Done(NamedTuple):
     code: int
@@ -174,3 +177,21 @@ async def test_print_never_loads_textual(tmp_path: Path) -> None:
     )  # fmt: skip
     _, err = await process.communicate()
     assert (process.returncode, err.decode()) == (0, "")
+
+
+async def test_an_extensions_command_prints_what_it_leaves_behind(tmp_path: Path) -> None:
+    code = write_settings({}).parent / "extensions" / "report.py"
+    code.parent.mkdir()
+    code.write_text(REPORT)
+    done = await bayou("-p", "/report", cwd=tmp_path)
+    assert (done.code, done.out) == (0, "report · 2 boats\nboat  oars\nAda   2\n")
+    assert done.err == "bayou: made\n"
+
+
+async def test_only_what_these_prompts_brought_about_is_printed(tmp_path: Path) -> None:
+    assert (await bayou("-p", "help", cwd=tmp_path)).out
+    code = write_settings({}).parent / "extensions" / "quiet.py"
+    code.parent.mkdir()
+    code.write_text("def extension(api):\n    api.command('quiet')(lambda arguments, context: None)\n")
+    done = await bayou("-c", "-p", "/quiet", cwd=tmp_path)
+    assert (done.code, done.out, done.err) == (0, "", "")

@@ -10,6 +10,22 @@ import pytest
 from app.modes.client import RpcClient, RpcError
 from tests.modes.processes import staged, write_settings
 
+REPORT = """
+from app.extensions.public import TableBlock, View
+
+def extension(api):
+    api.message_renderer("report", lambda message, expanded: View(
+        title="report", summary="2 boats", body=(TableBlock(header=("boat", "oars"), rows=(("Ada", "2"),)),),
+    ))
+    api.entry_renderer("tally", lambda data, expanded: View(title=f"tally {data}"))
+
+    @api.command("report")
+    async def report(arguments, context):
+        await api.send_message("report", "for the model")
+        await api.append_entry("tally", 3)
+        context.ui.notify("made")
+"""
+
 
 async def said(client: RpcClient, prompt: str) -> list[Mapping[str, Any]]:
     """The UI requests that a command makes."""
@@ -107,3 +123,15 @@ async def test_extensions_may_answer_the_persons_commands(tmp_path: Path) -> Non
         assert (done["output"], done.get("exitCode")) == ("from the extension", 7)
         with pytest.raises(RpcError, match="Not that"):
             await client.bash("forbidden")
+
+
+async def test_what_a_renderer_makes_arrives_as_data(tmp_path: Path) -> None:
+    code = write_settings({}).parent / "extensions" / "report.py"
+    code.parent.mkdir()
+    code.write_text(REPORT)
+    async with staged(tmp_path) as client:
+        [message, entry] = [data for data in await said(client, "/report") if data["method"] == "showView"]
+    assert message["lines"] == ["report · 2 boats", "boat  oars", "Ada   2"]
+    assert message["view"]["body"] == [{"kind": "table", "header": ["boat", "oars"], "rows": [["Ada", "2"]]}]
+    assert entry["lines"] == ["tally 3"]
+    assert message["targetId"] != entry["targetId"]

@@ -12,6 +12,7 @@ import os
 import random
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from textual.pilot import Pilot
@@ -56,6 +57,8 @@ class Screen:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         monkeypatch.setattr("app.values.wire._random", random.Random(0))
+        # A tool that is slow on a busy machine would show how long it took.
+        monkeypatch.setattr("app.agent.calls.time", SimpleNamespace(monotonic=lambda: FIXED_SECONDS))
         for usage in ("app.providers.offline.guide.prompt_usage", "app.providers.scripted.Scripted.usage"):
             monkeypatch.setattr(usage, _usage)
         monkeypatch.chdir(self.project)

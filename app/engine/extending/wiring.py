@@ -21,7 +21,11 @@ from app.extensions import payloads as p
 from app.extensions.bridge import Bridge
 from app.extensions.catalogue import Catalogue
 from app.extensions.runner import Extensions
-from app.values.events import CompactionEnd, CompactionResult, Event
+from app.extensions.ui import SilentUi
+from app.extensions.views import view_text
+from app.values.content import text_of
+from app.values.entries import CustomEntry
+from app.values.events import CompactionEnd, CompactionResult, EntryAppended, Event, MessageEnd
 from app.values.messages import CustomMessage
 from tools.usershell import UserCommandResult
 
@@ -62,6 +66,7 @@ class Wiring:
             may_leave=self._may_leave,
             may_fork=self._may_fork,
             ended=self._extensions.close,
+            shown_text=self._shown_text,
             commands=lambda: [*extension_commands(self._extensions.loaded), *self._file_commands()],
         )
         self._usual_sections = session.turns.sections
@@ -164,6 +169,7 @@ class Wiring:
         return self._host.wants_another_turn and not stays
 
     async def _hear(self, event: Event) -> None:
+        self._show(event)
         await self._extensions.hear(event)
         if isinstance(event, CompactionEnd) and event.result is None:
             await self._extensions.emit(
@@ -172,6 +178,26 @@ class Wiring:
                     reason=event.reason, error_message=event.error_message, aborted=event.aborted
                 ),
             )
+
+    def _show(self, event: Event) -> None:
+        """Where there is no screen that draws for itself, the face is handed what renderers make."""
+        ui = self._host.ui
+        if not isinstance(ui, SilentUi):
+            return
+        match event:
+            case MessageEnd(message=CustomMessage(display=True) as message):
+                target_id, shown = message.id, self.catalogue.render_message(message, expanded=True)
+            case EntryAppended(entry=CustomEntry() as entry):
+                target_id = entry.id
+                shown = self.catalogue.render_entry(entry.custom_type, entry.data, expanded=True)
+            case _:
+                return
+        if shown is not None and shown.view is not None:
+            ui.show_view(target_id, shown.view)
+
+    def _shown_text(self, message: CustomMessage) -> str:
+        shown = self.catalogue.render_message(message, expanded=True)
+        return text_of(message.content) if shown is None or shown.view is None else view_text(shown.view)
 
     # Compaction and the tree
 

@@ -26,11 +26,12 @@ class PtyView(Protocol):
         ...
 
     def feed(self, data: bytes) -> None:
-        """Raw output for a terminal emulator; called on the event loop, in order."""
+        """Raw output for a terminal emulator, in order. Called in the thread that reads it: while this works, the
+        program waits."""
         ...
 
-    def close(self, note: str) -> None:
-        """The command has ended: `exit 0`, `timed out`."""
+    def close(self) -> str:
+        """The command has ended. Answers the text that is on the terminal now, with what scrolled away."""
         ...
 
 

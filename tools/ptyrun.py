@@ -2,17 +2,23 @@
 
 import asyncio
 import fcntl
+import functools
 import os
+import queue
 import struct
 import termios
+import threading
 from collections.abc import Callable
 from typing import Final
 
-from tools.commands import CommandOutcome, RunningCommand
-from tools.operations import Command
-from tools.ptyhost import PtyHost, PtyProgram, PtyView
-from tools.rolling import RollingOutput
-from tools.shell import SpawnPlan, prefixed, shell_argv
+import msgspec
+
+from tools.commands import CommandOutcome, RunningCommand, as_set, start_process
+from tools.limits import truncate_tail
+from tools.ptyhost import PtyHost, PtyProgram
+from tools.rolling import OutputSnapshot, RollingOutput
+from tools.shell import SpawnPlan
+from tools.text import visible
 from tools.workspace import Workspace
 
 _TERMINAL_TYPE: Final = "xterm-256color"
@@ -21,37 +27,45 @@ _TERMINAL_TYPE: Final = "xterm-256color"
 async def run_in_terminal(
     workspace: Workspace, host: PtyHost, plan: SpawnPlan, *, title: str, timeout: float | None
 ) -> CommandOutcome:
-    """Shows the command in an overlay until it ends; its output goes into the result as well."""
-    settings = workspace.shell
-    if settings.spawn_hook:
-        plan = settings.spawn_hook(plan)
-    argv = (*shell_argv(settings, workspace.processes.find_program), prefixed(settings, plan.command))
+    """Shows the command in an overlay until it ends; what is on the terminal then is its output."""
+    async with workspace.terminal_turn:
+        return await _run(workspace, host, plan, title, timeout)
+
+
+async def _run(
+    workspace: Workspace, host: PtyHost, plan: SpawnPlan, title: str, timeout: float | None
+) -> CommandOutcome:
+    command = as_set(workspace, plan)
+    command = msgspec.structs.replace(command, environment={**command.environment, "TERM": _TERMINAL_TYPE})
     master, slave = os.openpty()
-    started: list[RunningCommand] = []
-    program = PtyProgram(
-        title=title,
-        send=lambda data: _send(master, data),
-        resize=lambda columns, rows: _resize(master, columns, rows),
-        kill=lambda: started[0].kill() if started else None,
-    )
-    view = host.open(program)
+    hands = _Hands(os.dup(master))
+    aborted = asyncio.Event()
+    view = host.open(PtyProgram(title=title, send=hands.send, resize=hands.resize, kill=aborted.set))
     try:
-        _resize(master, *view.size)
-        environment = {**plan.environment, "TERM": _TERMINAL_TYPE}
-        command = Command(argv=argv, cwd=plan.cwd, environment=environment)
-        process = await workspace.processes.start(command, slave, terminal=slave)
-    except BaseException as problem:
+        _set_size(master, *view.size)
+        process = await start_process(workspace, command, slave, terminal=slave)
+    except BaseException:
         os.close(master)
-        view.close(f"PTY error: {problem}")
+        hands.close()
+        view.close()
         raise
     finally:
         os.close(slave)
     running = RunningCommand(workspace, process, RollingOutput(workspace.artifacts, "pty"))
-    started.append(running)
-    running.drain(master, on_data=_forwarder(view))
-    outcome = await _finish(running, timeout)
-    view.close("timed out" if outcome.is_timed_out else f"exit {outcome.exit_code}")
-    return outcome
+    running.drain(master, on_data=view.feed)
+    killing = asyncio.ensure_future(_kill_when(aborted, running))
+    try:
+        outcome = await _finish(running, timeout)
+    finally:
+        killing.cancel()
+        hands.close()
+        text = view.close()
+    return msgspec.structs.replace(outcome, output=_as_left(outcome.output, text))
+
+
+async def _kill_when(asked: asyncio.Event, running: RunningCommand) -> None:
+    await asked.wait()
+    running.kill()
 
 
 async def _finish(running: RunningCommand, timeout: float | None) -> CommandOutcome:
@@ -62,27 +76,49 @@ async def _finish(running: RunningCommand, timeout: float | None) -> CommandOutc
         return await running.abort(finishing)
 
 
-def _forwarder(view: PtyView) -> Callable[[bytes], None]:
-    loop = asyncio.get_running_loop()
+def _as_left(written: OutputSnapshot, text: str) -> OutputSnapshot:
+    """The output as it is to be read on the terminal at the end, rather than all that was written to get there."""
+    shown = truncate_tail(visible(text))
+    if shown.truncated:
+        lines = max(shown.total_lines, written.truncation.total_lines)
+        shown = msgspec.structs.replace(shown, total_lines=lines)
+    return msgspec.structs.replace(written, truncation=shown)
 
-    def forward(data: bytes) -> None:
+
+class _Hands:
+    """What a person does to a terminal, done in a thread: a program that takes no keys must not hold anybody up."""
+
+    def __init__(self, terminal: int) -> None:
+        self._terminal = terminal
+        self._wanted: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        threading.Thread(target=self._work, daemon=True, name="bayou-keys").start()
+
+    def send(self, data: bytes) -> None:
+        if data:
+            self._wanted.put(functools.partial(_write, self._terminal, data))
+
+    def resize(self, columns: int, rows: int) -> None:
+        self._wanted.put(functools.partial(_set_size, self._terminal, columns, rows))
+
+    def close(self) -> None:
+        self._wanted.put(None)
+
+    def _work(self) -> None:
         try:
-            loop.call_soon_threadsafe(view.feed, data)
-        except RuntimeError:
-            pass  # The loop is closed: nobody looks any longer.
-
-    return forward
-
-
-def _send(master: int, data: bytes) -> None:
-    try:
-        os.write(master, data)
-    except OSError:
-        pass  # The program ended while the key was on its way.
+            while (action := self._wanted.get()) is not None:
+                try:
+                    action()
+                except OSError:
+                    continue  # The program ended while the key was on its way.
+        finally:
+            os.close(self._terminal)
 
 
-def _resize(master: int, columns: int, rows: int) -> None:
-    try:
-        fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    except OSError:
-        pass  # As above.
+def _write(terminal: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(terminal, view) :]
+
+
+def _set_size(terminal: int, columns: int, rows: int) -> None:
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

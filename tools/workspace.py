@@ -1,5 +1,6 @@
 """What the tools of one session share: where they work, what the model has seen, who changes files, what runs."""
 
+import asyncio
 from collections.abc import Callable, Collection
 from pathlib import Path
 
@@ -45,6 +46,9 @@ class Workspace:
         self.shell = shell or ShellSettings()
         self.read = read or ReadSettings()
         self.pty_host = pty_host
+        """Set by a face that can show a terminal."""
+        self.terminal_turn = asyncio.Lock()
+        """A person types into one terminal at a time."""
         self.active_tools = active_tools
         """Names of the tools that the model has, for hints to better ones."""
         self.artifacts = Artifacts(artifacts_folder)

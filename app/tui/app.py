@@ -31,6 +31,7 @@ from app.tui.sending import Sending
 from app.tui.settings_page import change_setting
 from app.tui.slash import EXPECTED
 from app.tui.status import Status
+from app.tui.terminal import TerminalHost
 from app.tui.tree import SessionTree
 from app.tui.waiting import Waiting
 from app.values.content import Image
@@ -43,6 +44,7 @@ from widgets.screens.tree import TreeScreen
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.queue import QueueView
+from widgets.terminal.view import TerminalScreen
 from widgets.themes import variable_defaults
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
@@ -69,6 +71,7 @@ class BayouApp(App[int]):
         self.assembled = assembled
         self._begin_with_theme()
         self.session: Session = assembled.session
+        self.session.toolbox.workspace.pty_host = TerminalHost(self)
         self.clock = clock
         self.home = home or Path.home()
         self.env = os.environ if env is None else env
@@ -169,6 +172,12 @@ class BayouApp(App[int]):
         self.status.note(event)
 
     # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While a program has the terminal, all keys are its own."""
+        if isinstance(self.screen, TerminalScreen):
+            return False
+        return super().check_action(action, parameters)
 
     def action_act(self, act_id: str) -> None:
         acts.BY_ID[act_id].do(self)

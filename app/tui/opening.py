@@ -16,6 +16,7 @@ from app.tui.trusting import ask_trust
 from app.values.content import Image
 from widgets.editor.prompt import PromptEditor
 from widgets.status.queue import QueueView
+from widgets.terminal.view import TerminalScreen
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 
@@ -78,7 +79,13 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         """A person's own keys; returns what is wrong with their file."""
         if self.keymap_file is None:
             return ()
-        groups = (app.BINDINGS, PromptEditor.BINDINGS, Transcript.BINDINGS, QueueView.BINDINGS)
+        groups = (
+            app.BINDINGS,
+            PromptEditor.BINDINGS,
+            Transcript.BINDINGS,
+            QueueView.BINDINGS,
+            TerminalScreen.BINDINGS,
+        )
         keymap = read_keymap(self.keymap_file, groups)
         app.set_keymap(keymap.keys)
         return keymap.problems

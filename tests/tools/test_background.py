@@ -110,7 +110,7 @@ class Screen:
     def __init__(self, question: bytes, answer: bytes) -> None:
         self.size = (100, 30)
         self.seen = b""
-        self.note = ""
+        self.is_closed = False
         self._question, self._answer = question, answer
         self.program: PtyProgram | None = None
 
@@ -125,8 +125,9 @@ class Screen:
             self.program.resize(60, 20)
             self.program.send(self._answer)
 
-    def close(self, note: str) -> None:
-        self.note = note
+    def close(self) -> str:
+        self.is_closed = True
+        return self.seen.decode().replace("\r\n", "\n").rstrip("\n")
 
 
 async def test_a_terminal_takes_keys_and_sizes(hands: Hands, workspace: Workspace) -> None:
@@ -135,7 +136,7 @@ async def test_a_terminal_takes_keys_and_sizes(hands: Hands, workspace: Workspac
     command = "stty size; read -p 'name? ' n </dev/tty; echo hello $n; stty size; test -t 1 && echo tty"
     result = await hands("bash", command=command, pty=True)
     assert result.text == "30 100\nname? Ann\nhello Ann\n20 60\ntty"
-    assert screen.note == "exit 0" and b"hello Ann\r\n" in screen.seen
+    assert screen.is_closed and b"hello Ann\r\n" in screen.seen
 
 
 async def test_a_terminal_can_be_killed_by_the_person(hands: Hands, workspace: Workspace) -> None:
@@ -147,6 +148,11 @@ async def test_a_terminal_can_be_killed_by_the_person(hands: Hands, workspace: W
     screen.program.kill()
     assert (await call).is_error
     assert not alive("600.444")
+
+
+async def test_a_terminal_in_the_background_is_refused(hands: Hands, workspace: Workspace) -> None:
+    workspace.pty_host = Screen(b"", b"")
+    assert "not both" in await hands.error("bash", command="vi", pty=True, background=True)
 
 
 async def test_a_terminal_that_nobody_shows_is_refused(hands: Hands) -> None:

@@ -141,6 +141,14 @@ async def test_a_timeout_is_clamped_and_told(hands: Hands) -> None:
     assert text == "fast\n\n[Timeout clamped to 3600s (requested 5000s; allowed range 1-3600).]"
 
 
+@pytest.mark.parametrize(
+    ("asked", "notice"), [(0, ""), (-5, "Timeout clamped to 1s (requested -5s"), (1.5, "")]
+)
+async def test_no_time_limit_is_no_limit_and_less_is_clamped(hands: Hands, asked: float, notice: str) -> None:
+    text = await hands.text("bash", command="sleep 0.05; echo slept", timeout=asked)
+    assert text.startswith("slept") and notice in text and ("clamped" in text) == bool(notice)
+
+
 async def test_a_timeout_keeps_the_output(hands: Hands) -> None:
     result = await hands("bash", command="echo before; sleep 600.111", timeout=1)
     assert result.text == "before\n\nCommand timed out after 1 seconds"

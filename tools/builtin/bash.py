@@ -31,7 +31,8 @@ _MAX_TIMEOUT: Final = 3600
 class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
     command: Annotated[str, msgspec.Meta(description="Command to run")]
     timeout: Annotated[
-        float | None, msgspec.Meta(description="Seconds until it is ended, 1 to 3600; none by default")
+        float | None,
+        msgspec.Meta(description="Seconds until it is ended, 1 to 3600; none by default, or with 0"),
     ] = None
     env: Annotated[dict[str, str] | None, msgspec.Meta(description="Extra environment variables")] = None
     pty: Annotated[
@@ -73,6 +74,10 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
         raise ToolError("The command is empty. Pass the command to run.")
     if "\0" in arguments.command:
         raise ToolError("The command holds a null byte, which no shell can get.")
+    if arguments.background and arguments.pty:
+        raise ToolError(
+            "A command has a terminal or runs in the background, not both. Leave out pty or background."
+        )
     if arguments.background and context.jobs is None:
         raise ToolError("Background jobs are not available here. Run the command without background.")
     check_names(arguments.env or {})
@@ -186,8 +191,8 @@ def _check_folder(files: FileOperations, cwd: str) -> None:
 
 
 def _clamped(timeout: float | None) -> tuple[float | None, list[str]]:
-    if timeout is None:
-        return None, []
+    if not timeout:
+        return None, []  # A model that says 0 wants no limit; one second would be the opposite.
     kept = min(max(timeout, _MIN_TIMEOUT), _MAX_TIMEOUT)
     if kept == timeout:
         return timeout, []

@@ -1,0 +1,118 @@
+"""Real programs in a terminal above the page: they are seen, typed into, resized, and ended by Escape."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from app.providers.scripted import call, say
+from app.values.content import Text
+from app.values.messages import ToolResultMessage
+from tests.tui.stage import StageApp, make_app
+from widgets.terminal.view import TerminalScreen
+
+
+@asynccontextmanager
+async def running(
+    tmp_path: Path, command: str, size: tuple[int, int] = (80, 24)
+) -> AsyncIterator[tuple[StageApp, Pilot]]:
+    app = make_app(tmp_path, call("bash", command=command, pty=True), say("done"))
+    async with app.run_test(size=size) as pilot:
+        app.editor.set_text("go")
+        await pilot.press("enter")
+        await shown(app, pilot, lambda: isinstance(app.screen, TerminalScreen))
+        yield app, pilot
+
+
+async def shown(app: StageApp, pilot: Pilot, condition: "Callable[[], bool] | str") -> None:
+    """Waits for what a program does, which tells nobody: looks at the screen after each time it was drawn."""
+    is_there = condition if callable(condition) else lambda: condition in app.screen_text
+    async with asyncio.timeout(20):
+        while not is_there():
+            await pilot.pause(0.01)
+
+
+def result(app: StageApp) -> str:
+    found = [m for m in app.session.conversation.messages if isinstance(m, ToolResultMessage)]
+    return "".join(block.text for block in found[-1].content if isinstance(block, Text))
+
+
+async def over(app: StageApp, pilot: Pilot) -> str:
+    await shown(app, pilot, lambda: app.settled_count == 1 and not isinstance(app.screen, TerminalScreen))
+    assert app.editor.has_focus
+    return result(app)
+
+
+async def test_a_python_prompt_is_typed_into(tmp_path: Path) -> None:
+    async with running(tmp_path, "python3 -q -i") as (app, pilot):
+        await shown(app, pilot, ">>>")
+        await pilot.press(*"6*7", "enter")
+        await shown(app, pilot, "42")
+        await pilot.press("ctrl+d")
+        assert (await over(app, pilot)).split("\n")[:2] == [">>> 6*7", "42"]
+
+
+async def test_control_c_is_the_programs(tmp_path: Path) -> None:
+    async with running(tmp_path, "trap 'echo caught; exit 3' INT; echo up; while :; do sleep 0.05; done") as (
+        app,
+        pilot,
+    ):
+        await shown(app, pilot, "up")
+        await pilot.press("ctrl+c")
+        assert (await over(app, pilot)).endswith("caught\n\nCommand exited with code 3")
+
+
+async def test_a_pager_fills_the_screen_and_leaves_no_trace(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "long.txt").write_text("".join(f"row {n} of many\n" for n in range(1, 200)))
+    async with running(tmp_path, "echo before; LESS= less long.txt") as (app, pilot):
+        await shown(app, pilot, "row 20 of many")
+        await pilot.press("space")
+        await shown(app, pilot, "row 40 of many")
+        await pilot.press("slash", *"199", "enter")
+        await shown(app, pilot, "row 199 of many")
+        await pilot.press("q")
+        assert await over(app, pilot) == "before"
+
+
+async def test_an_editor_is_resized_and_saves(tmp_path: Path) -> None:
+    async with running(tmp_path, "vi -u NONE note.txt") as (app, pilot):
+        await shown(app, pilot, "~")
+        await pilot.resize_terminal(60, 15)
+        await shown(app, pilot, lambda: app.screen_text.count("\n~") == 11)
+        await pilot.press("i", *"hello", "f12", *":wq", "enter")
+        await over(app, pilot)
+    assert (tmp_path / "project" / "note.txt").read_text() == "hello\n"
+
+
+async def test_escape_ends_the_program_and_all_that_it_started(tmp_path: Path) -> None:
+    async with running(tmp_path, "echo up; trap '' TERM; (setsid sleep 602.1 &); sleep 602.1") as (
+        app,
+        pilot,
+    ):
+        await shown(app, pilot, "up")
+        await pilot.press("escape")
+        text = await over(app, pilot)
+    assert text == "up\n\nCommand aborted"
+
+
+async def test_two_programs_take_turns(tmp_path: Path) -> None:
+    one, two = (call("bash", command=f"read -p 'question {n}? ' x; echo $x", pty=True) for n in (1, 2))
+    app = make_app(tmp_path, one + two, say("done"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.editor.set_text("go")
+        await pilot.press("enter")
+        await shown(app, pilot, "question 1?")
+        await pilot.press("a", "enter")
+        await shown(app, pilot, "question 2?")
+        await pilot.press("b", "enter")
+        await over(app, pilot)
+
+
+async def test_a_program_that_writes_without_end_leaves_the_screen_alive(tmp_path: Path) -> None:
+    async with running(tmp_path, "yes") as (app, pilot):
+        await shown(app, pilot, "\ny\ny")
+        await pilot.press("ctrl+c")
+        assert "ended by SIGINT" in await over(app, pilot)

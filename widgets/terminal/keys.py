@@ -1,0 +1,73 @@
+"""Keys as a terminal sends them to the program in it."""
+
+from typing import Final
+
+_ARROWS: Final = {"up": "A", "down": "B", "right": "C", "left": "D", "home": "H", "end": "F"}
+_NUMBERED: Final = {
+    "insert": 2,
+    "delete": 3,
+    "pageup": 5,
+    "pagedown": 6,
+    "f5": 15,
+    "f6": 17,
+    "f7": 18,
+    "f8": 19,
+    "f9": 20,
+    "f10": 21,
+    "f11": 23,
+    "f12": 24,
+}
+_LETTERED: Final = {"f1": "P", "f2": "Q", "f3": "R", "f4": "S"}
+_PLAIN: Final = {"enter": "\r", "tab": "\t", "backspace": "\x7f", "escape": "\x1b", "space": " "}
+_CONTROLS: Final = {
+    "space": "\0",
+    "at": "\0",
+    "left_square_bracket": "\x1b",
+    "backslash": "\x1c",
+    "right_square_bracket": "\x1d",
+    "circumflex_accent": "\x1e",
+    "underscore": "\x1f",
+    "slash": "\x1f",
+    "minus": "\x1f",
+    "question_mark": "\x7f",
+    "backspace": "\b",
+}
+
+
+def key_bytes(key: str, character: str | None, *, has_application_keys: bool) -> bytes:
+    """What is sent for a key by its name (`ctrl+c`, `shift+up`), or nothing for one that sends nothing."""
+    *given, name = key.split("+") if key != "+" else ["+"]
+    modifiers = set(given)
+    special = _special(name, modifiers, has_application_keys=has_application_keys)
+    if special:
+        return special.encode()
+    prefix = "\x1b" if "alt" in modifiers else ""
+    if "ctrl" in modifiers:
+        if len(name) == 1 and name.isascii() and name.isalpha():
+            return (prefix + chr(ord(name.upper()) & 0x1F)).encode()
+        return (prefix + _CONTROLS[name]).encode() if name in _CONTROLS else b""
+    if name == "tab" and "shift" in modifiers:
+        return b"\x1b[Z"
+    text = _PLAIN.get(name) or character or (name if len(name) == 1 else "")
+    return (prefix + text).encode("utf-8", "ignore") if text else b""
+
+
+def _special(name: str, modifiers: set[str], *, has_application_keys: bool) -> str:
+    """Arrows, pages and function keys, which tell their modifiers as a number."""
+    number = 1 + ("shift" in modifiers) + 2 * ("alt" in modifiers) + 4 * ("ctrl" in modifiers)
+    if name in _ARROWS:
+        if number > 1:
+            return f"\x1b[1;{number}{_ARROWS[name]}"
+        return ("\x1bO" if has_application_keys else "\x1b[") + _ARROWS[name]
+    if name in _LETTERED:
+        return f"\x1b[1;{number}{_LETTERED[name]}" if number > 1 else "\x1bO" + _LETTERED[name]
+    if name in _NUMBERED:
+        return f"\x1b[{_NUMBERED[name]};{number}~" if number > 1 else f"\x1b[{_NUMBERED[name]}~"
+    return ""
+
+
+def pasted_bytes(text: str, *, has_bracketed_paste: bool) -> bytes:
+    """A pasted text; what would end the brackets from within is taken out."""
+    text = text.replace("\x1b", "").replace("\r\n", "\r").replace("\n", "\r")
+    data = text.encode("utf-8", "ignore")
+    return b"\x1b[200~" + data + b"\x1b[201~" if has_bracketed_paste else data

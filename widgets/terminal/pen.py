@@ -1,0 +1,107 @@
+"""What a terminal writes with: colours and attributes, as "select graphic rendition" sequences change them."""
+
+import copy
+from functools import lru_cache
+
+from rich.color import Color
+from rich.style import Style
+
+_ON = {1: "bold", 2: "dim", 3: "italic", 4: "underline", 5: "blink", 7: "reverse", 8: "conceal", 9: "strike"}
+_OFF = {
+    22: ("bold", "dim"),
+    23: ("italic",),
+    24: ("underline",),
+    25: ("blink",),
+    27: ("reverse",),
+    28: ("conceal",),
+    29: ("strike",),
+}
+
+
+class Pen:
+    def __init__(self) -> None:
+        self._reset()
+
+    def _reset(self) -> None:
+        self._color: Color | None = None
+        self._background: Color | None = None
+        self._attributes: frozenset[str] = frozenset()
+
+    @property
+    def style(self) -> Style | None:
+        return _style(self._color, self._background, self._attributes)
+
+    @property
+    def blank(self) -> Style | None:
+        """What is erased has the background."""
+        return _style(None, self._background, frozenset())
+
+    def copy(self) -> "Pen":
+        return copy.copy(self)
+
+    def obey(self, parameters: str) -> None:
+        codes = [_codes(part) for part in parameters.split(";")]
+        at = 0
+        while at < len(codes):
+            at += self._obey(codes[at], codes[at + 1 :])
+
+    def _obey(self, code: list[int], rest: list[list[int]]) -> int:
+        """How many parameters that took."""
+        number = code[0]
+        if number == 0:
+            self._reset()
+        elif number == 4 and code[1:2] == [0]:
+            self._attributes -= {"underline"}
+        elif number in _ON:
+            self._attributes |= {_ON[number]}
+        elif number in _OFF:
+            self._attributes -= set(_OFF[number])
+        elif number in (38, 48):
+            # With colons in one parameter, else spread over the next ones.
+            given = code[1:] if len(code) > 1 else [part[0] for part in rest[:4]]
+            color, taken = _extended(given)
+            if number == 38:
+                self._color = color
+            else:
+                self._background = color
+            return 1 if len(code) > 1 else 1 + taken
+        elif number == 39:
+            self._color = None
+        elif number == 49:
+            self._background = None
+        elif 30 <= number <= 37 or 90 <= number <= 97:
+            self._color = Color.from_ansi(number - 30 if number < 90 else number - 82)
+        elif 40 <= number <= 47 or 100 <= number <= 107:
+            self._background = Color.from_ansi(number - 40 if number < 100 else number - 92)
+        return 1
+
+
+def _codes(part: str) -> list[int]:
+    return [int(code) if code.isdigit() else 0 for code in part[:40].split(":")]
+
+
+def _extended(given: list[int]) -> tuple[Color | None, int]:
+    if given[:1] == [5] and len(given) > 1:
+        return Color.from_ansi(min(given[1], 255)), 2
+    if given[:1] == [2] and len(given) > 3:
+        # With colons a colour space may stand before the three.
+        return Color.from_rgb(*(min(value, 255) for value in given[-3:])), 4
+    return None, len(given)
+
+
+@lru_cache(1024)
+def _style(color: Color | None, background: Color | None, attributes: frozenset[str]) -> Style | None:
+    if color is None and background is None and not attributes:
+        return None
+    return Style(
+        color=color,
+        bgcolor=background,
+        bold="bold" in attributes or None,
+        dim="dim" in attributes or None,
+        italic="italic" in attributes or None,
+        underline="underline" in attributes or None,
+        blink="blink" in attributes or None,
+        reverse="reverse" in attributes or None,
+        conceal="conceal" in attributes or None,
+        strike="strike" in attributes or None,
+    )

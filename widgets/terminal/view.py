@@ -1,0 +1,124 @@
+"""The screen on which a running program is shown and typed into. Starting and ending the program is not done here."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.strip import Strip
+from textual.widget import Widget
+
+from widgets.line import plain
+from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
+from widgets.terminal.emulator import Emulator
+from widgets.terminal.keys import key_bytes, pasted_bytes
+
+_CURSOR = Style(reverse=True)
+BARS = 2
+"""Rows of the screen that are not the program's."""
+
+
+class TerminalView(Widget, can_focus=True):
+    """Draws an emulator's rows and sends it every key."""
+
+    def __init__(
+        self,
+        emulator: Emulator,
+        *,
+        send: Callable[[bytes], None],
+        resize: Callable[[int, int], None],
+        id: str | None = None,
+    ) -> None:
+        super().__init__(id=id)
+        self._emulator = emulator
+        self._send = send
+        self._resize = resize
+
+    def render_line(self, y: int) -> Strip:
+        base = self.rich_style
+        segments = [Segment(text, base + style if style else base) for text, style in self._emulator.row(y)]
+        strip = Strip(segments).adjust_cell_length(self.size.width, base)
+        x, line = self._emulator.cursor
+        if line == y and self.has_focus and self._emulator.has_cursor:
+            before, at, after = strip.divide([x, x + 1, self.size.width])
+            strip = Strip.join([before, at.apply_style(_CURSOR), after])
+        return strip
+
+    def on_resize(self, event: events.Resize) -> None:
+        columns, lines = max(2, event.size.width), max(2, event.size.height)
+        self._emulator.resize(columns, lines)
+        self._resize(columns, lines)
+        self.refresh()
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        event.prevent_default()
+        self._send(
+            key_bytes(event.key, event.character, has_application_keys=self._emulator.has_application_keys)
+        )
+
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        self._send(pasted_bytes(event.text, has_bracketed_paste=self._emulator.has_bracketed_paste))
+
+
+class TerminalScreen(ModalScreen[None]):
+    """A program in a terminal above the page. Escape ends the program; every other key is the program's."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "kill", "End the program", priority=True, show=False, id="app.terminal.kill"),
+        Binding("f12", "send_escape", "Escape", priority=True, show=False, id="app.terminal.escape"),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        emulator: Emulator,
+        *,
+        send: Callable[[bytes], None],
+        resize: Callable[[int, int], None],
+        kill: Callable[[], None],
+    ) -> None:
+        super().__init__()
+        self._title = plain(title)
+        self._send = send
+        self._kill = kill
+        self._is_over = False
+        self._view = TerminalView(emulator, send=send, resize=resize, id="terminal")
+        self.add_class("full-height")
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="sheet"):
+            yield RuleTitle(self._title, "terminal", id="title")
+            yield self._view
+            yield KeyHints(
+                (KeyHint("escape", "end the program", 9), KeyHint("f12", "send Escape to it", 7)), id="keys"
+            )
+
+    def on_mount(self) -> None:
+        self._view.focus()
+
+    def show_change(self) -> None:
+        self._view.refresh()
+
+    def action_kill(self) -> None:
+        self.query_one("#title", RuleTitle).show(note="ending")
+        self._kill()
+
+    def action_send_escape(self) -> None:
+        self._send(b"\x1b")
+
+    def close(self) -> None:
+        """Goes away, at once or as soon as nothing is above it any longer."""
+        self._is_over = True
+        if self.is_current:
+            self.dismiss()
+
+    def on_screen_resume(self) -> None:
+        if self._is_over:
+            self.dismiss()

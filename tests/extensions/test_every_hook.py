@@ -1,0 +1,147 @@
+"""One extension that waits for everything there is, in a session that does everything there is, in every face."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from app.assembly import extending
+from app.assembly.build import Assembled, assemble
+from app.assembly.extending import Extended
+from app.assembly.options import Options
+from app.engine.commands.places import EntryParams, NewSession, fork, new_session
+from app.extensions.choosing import Chosen, choose
+from app.extensions.hooks import HOOKS, SESSION_EVENTS
+from app.extensions.public import ExtensionApi
+from app.extensions.ui import EventUi, SilentUi
+from app.providers.scripted import Scripted, call, say
+from app.resources.paths import Paths
+from app.values.entries import Entry, MessageEntry
+from app.values.events import QuestionAsked
+from app.values.messages import UserMessage
+from tests.extensions.conftest import source
+from tests.extensions.fake_host import FakeUi
+
+LONG = "word " * 20_000
+"""More than the recent part that a compaction keeps."""
+
+
+class Stage:
+    """A session put together as the program does it, with a project that has something to trust."""
+
+    def __init__(self, home: Path, *responses: Any) -> None:
+        project = home / "project"
+        (project / ".bayou" / "prompts").mkdir(parents=True)
+        (project / ".bayou" / "prompts" / "theirs.md").write_text("Do it.")
+        (project / "a.txt").write_text("hello\n")
+        self.paths = Paths.from_env({"HOME": str(home)}, project)
+        self.options = Options()
+        self.assembled: Assembled = assemble(self.options, self.paths, {}, can_ask=True)
+        self.session = self.assembled.session
+        self.script = Scripted(responses)
+        self.session.choice.set(self.script.register(self.session.requests.registry))
+        self.told: list[str] = []
+
+    def listens(self, api: ExtensionApi) -> None:
+        for name in (*HOOKS, *SESSION_EVENTS):
+            api.on(name, lambda payload, context, name=name: self.told.append(name))
+
+        @api.command("ask")
+        async def ask(arguments: str, context: Any) -> None:
+            await context.ui.confirm("Sure?")
+            context.ui.notify("asked")
+
+        @api.command("loud")
+        async def loud(arguments: str, context: Any) -> None:
+            await api.append_entry("state", {"n": 1})
+            await api.set_session_name("named")
+            raise ValueError("on purpose")
+
+    def _choose(self, *arguments: Any, **more: Any) -> Chosen:
+        """What is found on disk, and the extension that is this test."""
+        found = choose(*arguments, **more)
+        return msgspec.structs.replace(found, sources=(*found.sources, source(self.listens, "listens")))
+
+    @asynccontextmanager
+    async def in_mode(self, mode: Any) -> AsyncIterator[Extended]:
+        def publish(event: Any) -> None:
+            if isinstance(event, QuestionAsked) and event.answer is not None:
+                event.answer.set_result(True)
+            self.session.publish_now(event)
+
+        uis = {"tui": FakeUi([True]), "rpc": EventUi(publish), "print": SilentUi(publish)}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(extending, "choose", self._choose)
+            extended = await extending.extend(
+                self.assembled, self.options, self.paths, mode=mode, ui=uis[mode], shutdown=lambda: None
+            )
+        yield extended
+        await self.session.intake.ended()
+        await self.session.drain()
+        await self.session.close()
+
+    async def prompt(self, text: str) -> None:
+        await self.session.prompt(text)
+        await self.session.wait_until_idle()
+        await self.session.drain()
+
+
+NOT_WITH_A_SCRIPT = {"before_provider_request", "before_provider_headers", "provider_stream_event"}
+"""These come with a request over the network: `tests/providers` has them."""
+SELDOM = {
+    "auto_retry_start", "auto_retry_end", "summarization_retry_scheduled", "summarization_retry_attempt_start",
+    "summarization_retry_finished", "provider_waiting", "provider_request_failed", "session_compact_failed",
+    "compaction_progress", "tool_execution_update", "bash_execution_update",
+}  # fmt: skip
+"""What comes of failures and of time: `tests/engine` brings each about."""
+
+
+@pytest.mark.parametrize("mode", ["tui", "rpc", "print"])
+async def test_everything_is_told(tmp_path: Path, mode: str) -> None:
+    stage = Stage(
+        tmp_path / "home",
+        call("read", path="a.txt"),
+        say(LONG),
+        call("edit", path="a.txt", edits=[{"oldText": "hello", "newText": "bye"}]),
+        say("done"),
+        call("bash", command="true", background=True),
+        say("again"),
+        say("the job is done"),
+        say("queued"),
+        say("a summary"),
+        say("after"),
+    )
+    session = stage.session
+    async with stage.in_mode(mode):
+        assert stage.told[:3] == ["project_trust", "resources_discover", "session_start"]
+        await stage.prompt("/ask")
+        await stage.prompt("/loud")
+        await stage.prompt("read it")
+        await stage.prompt("change it")
+        await stage.prompt("once more")
+        await session.jobs.wait(session.jobs.all()[0].id)
+        await session.wait_until_idle()
+        await session.queue("follow_up", "and this")
+        session.resume()
+        await session.wait_until_idle()
+        session.notify("a note")
+        await session.set_thinking("low")
+        other = msgspec.structs.replace(stage.script.model, id="other")
+        await session.set_model(other)
+        await session.set_model(stage.script.model)
+        await session.run_shell("echo hi")
+        await session.compact("shorter")
+        prompt = next(entry.id for entry in session.log.entries if is_prompt(entry))
+        await session.go_to(prompt)
+        await fork(session, EntryParams(entry_id=prompt))
+        await new_session(session, NewSession())
+        await session.drain()
+    expected = {*HOOKS, *SESSION_EVENTS} - NOT_WITH_A_SCRIPT - SELDOM
+    assert " ".join(sorted(expected - set(stage.told))) == ""
+
+
+def is_prompt(entry: Entry) -> bool:
+    return isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)

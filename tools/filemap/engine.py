@@ -10,8 +10,10 @@ from typing import NamedTuple
 from tree_sitter import Language as Grammar
 from tree_sitter import Node, Tree
 
+from tools.filemap.bodies import without_bodies
 from tools.filemap.language import Chain, Draft, Language, Named, NameRule, Place, Rule
 from tools.filemap.languages.registry import language_named
+from tools.filemap.leading import NOTHING_ABOVE, Above, Lead, last_row
 from tools.filemap.parsing import grammar_of, parse
 from tools.filemap.watch import Watch
 from tools.filemap.wording import MAX_NAME, MAX_SIGNATURE, doc_line, header, one_line, without_words
@@ -28,6 +30,7 @@ _WORD = re.compile(rb"[A-Za-z_]+")
 class Compiled(NamedTuple):
     language: Language
     grammar: Grammar
+    types: dict[int, str]
     rules: dict[int, Rule]
     enter: frozenset[int]
     comments: frozenset[int]
@@ -55,6 +58,14 @@ def _ids(grammar_name: str) -> dict[str, list[int]]:
 
 
 @cache
+def _types(grammar_name: str) -> dict[int, str]:
+    """Names of node types by number."""
+    grammar = grammar_of(grammar_name)
+    names = {number: grammar.node_kind_for_id(number) or "" for number in range(grammar.node_kind_count)}
+    return {**names, _ERROR: "ERROR"}
+
+
+@cache
 def _compiled(name: str) -> Compiled:
     """The description with node types as the numbers that the grammar gives them."""
     language = language_named(name)
@@ -66,6 +77,7 @@ def _compiled(name: str) -> Compiled:
     return Compiled(
         language=language,
         grammar=grammar_of(language.grammar),
+        types=_types(language.grammar),
         rules={number: rule for kind, rule in language.rules.items() for number in ids.get(kind, ())},
         enter=numbers(language.enter) | {_ERROR},
         comments=numbers(language.comments),
@@ -85,6 +97,8 @@ def unknown_types(language: Language) -> set[str]:
 def outline(language: Language, source: bytes, watch: Watch) -> Outline:
     """The symbols of a source text. Raises `Overtime` or `Cancelled`."""
     plan = _compiled(language.name)
+    if language.bodies is not None:
+        source = without_bodies(source, language.bodies, watch)
     prepared = language.prepare(source, watch) if language.prepare is not None else source
     tree = parse(plan.grammar, prepared, watch)
     walk = _Walk(plan, source, watch)
@@ -98,14 +112,23 @@ def outline(language: Language, source: bytes, watch: Watch) -> Outline:
     return Outline(drafts, walk.imports, has_errors)
 
 
-class _Lead(NamedTuple):
-    """What stands in front of a declaration and belongs to it."""
+class _Whole(NamedTuple):
+    """A node that defines something: it is asked once, for all names that it defines."""
 
+    node_type: str
+    kind: str
     start: int
+    end: int
     row: int
+    end_row: int
+    body: int
+    """-1: it has none."""
     comment: "Node | None"
-    is_first: bool = True
-    """Of several declarations in one wrapper only the first begins with it."""
+    first_row: int
+
+
+_Inside = tuple[Node, int, int, Chain | None, Lead | None]
+"""A node to look into: itself, its type, the symbol around it, the types above it, the wrapper that it is."""
 
 
 class _Walk:
@@ -129,27 +152,24 @@ class _Walk:
         return found
 
     def run(self, tree: Tree) -> None:
-        stack: list[tuple[Node, int, Chain | None, _Lead | None]] = [(tree.root_node, -1, None, None)]
+        root = tree.root_node
+        stack: list[_Inside] = [(root, root.kind_id, -1, None, None)]
         steps = 0
         while stack:
             steps += 1
             if steps % _CHECK_EVERY == 0:
                 self.watch.check()
-            node, parent, chain, lead = stack.pop()
-            here: Chain = (node.type, chain)
-            self.place.chain = here
-            stack.extend(self._inside(node, parent, here, lead))
+            self._look_into(stack.pop(), stack)
 
-    def _inside(
-        self, node: Node, parent: int, here: Chain, lead: _Lead | None
-    ) -> Iterator[tuple[Node, int, Chain, _Lead | None]]:
-        """Takes the symbols among the children of a node; yields what is to be looked into."""
-        plan = self.plan
-        rules, enter, imports = plan.rules, plan.enter, plan.imports
-        attached = plan.attached
-        pattern = plan.language.worth(here) if plan.language.worth is not None else None
-        worth = self._occurrences(pattern) if pattern is not None else None
-        above = _NOTHING_ABOVE
+    def _look_into(self, inside: "_Inside", stack: "list[_Inside]") -> None:
+        """Takes the symbols among the children of a node; puts what is to be looked into on the stack."""
+        node, node_kind, parent, chain, lead = inside
+        plan, drafts = self.plan, self.drafts
+        rules, enter, attached = plan.rules, plan.enter, plan.attached
+        here: Chain = (plan.types[node_kind], chain)
+        self.place.chain = here
+        worth = self._worth(here)
+        above = NOTHING_ABOVE
         for child in _children(node):
             kind = child.kind_id
             rule = rules.get(kind)
@@ -160,86 +180,103 @@ class _Walk:
             ):
                 continue
             if rule is not None:
-                if len(self.drafts) >= _MAX_SYMBOLS:
+                if len(drafts) >= _MAX_SYMBOLS:
                     return
-                before = len(self.drafts)
-                self._define(child, rule, parent, lead, above)
+                before = len(drafts)
+                body = self._define(child, kind, rule, parent, lead, above)
                 if lead is not None and lead.is_first:
                     lead = lead._replace(is_first=False)
-                if len(self.drafts) > before:
-                    if not rule.is_leaf:
-                        yield child, before, here, None
+                if len(drafts) > before:
+                    if not rule.is_leaf and self._may_hold_symbols(child, kind, body, here):
+                        stack.append((child, kind, before, here, None))
                     continue
                 if rule.is_leaf and kind not in enter:
                     continue
             if rule is not None or kind in enter:
                 below = None
                 if kind in plan.wrappers:
-                    below = lead or _Lead(child.start_byte, child.start_point[0], above.comment_of(child))
-                yield child, parent, here, below
+                    below = lead or Lead.of(child, above)
+                stack.append((child, kind, parent, here, below))
             elif kind in attached:
-                if above is _NOTHING_ABOVE:
-                    above = _Above(plan.between)
-                above.add(child)
-            elif kind in imports:
+                if above is NOTHING_ABOVE:
+                    above = Above(plan.between)
+                above.add(child, kind)
+            elif kind in plan.imports:
                 self._import(child, kind)
 
-    def _define(self, node: Node, rule: Rule, parent: int, lead: _Lead | None, above: "_Above") -> None:
+    def _worth(self, here: Chain) -> "array[int] | None":
+        """Where inside such a node there may be symbols; None: anywhere."""
+        pattern = self.plan.language.worth(here) if self.plan.language.worth is not None else None
+        return self._occurrences(pattern) if pattern is not None else None
+
+    def _may_hold_symbols(self, node: Node, kind: int, body: int, here: Chain) -> bool:
+        worth = self._worth((self.plan.types[kind], here))
+        return worth is None or _is_between(worth, body if body >= 0 else node.start_byte, node.end_byte)
+
+    def _define(self, node: Node, kind: int, rule: Rule, parent: int, lead: Lead | None, above: Above) -> int:
+        """Takes what the node defines; where its body begins (-1: it has none)."""
         name = rule.name
         found = node.child_by_field_name(name) if isinstance(name, str) else name(node, self.place)
         if found is None:
-            return
-        if not isinstance(found, list):
-            self._add(node, rule, found, parent, lead, above)
-            return
-        for one in found:
-            self._add(node, rule, one, parent, lead, above)
+            return -1
+        body = node.child_by_field_name(rule.body)
+        if body is None and rule.value:
+            value = node.child_by_field_name(rule.value)
+            body = value.child_by_field_name("body") if value is not None else None
+        row = node.start_point[0]
+        whole = _Whole(
+            self.plan.types[kind],
+            rule.kind,
+            node.start_byte,
+            node.end_byte,
+            row,
+            last_row(node, row),
+            body.start_byte if body is not None else -1,
+            above.comment_of(row),
+            above.first_row(row),
+        )
+        for one in found if isinstance(found, list) else (found,):
+            self._add(whole, one, parent, lead)
+        return whole.body
 
-    def _add(
-        self,
-        node: Node,
-        rule: Rule,
-        found: "Node | str | Named",
-        parent: int,
-        lead: _Lead | None,
-        above: "_Above",
-    ) -> None:
-        kind, given = rule.kind, ""
+    def _add(self, whole: "_Whole", found: "Node | str | Named", parent: int, lead: Lead | None) -> None:
+        kind, given, start = whole.kind, "", whole.start
         if isinstance(found, Named):
             kind, given, named = found.kind or kind, found.signature, found.name
         else:
             named = found
-        start, row = node.start_byte, node.start_point[0]
         if isinstance(named, str):
-            name, name_at = named, self._position(named, start, node.end_byte)
+            name, name_at = named, self._position(named, start, whole.end)
         else:
-            name, name_at = self.place.text(named), named.start_byte
-        name = one_line(name.strip("\"'`"), MAX_NAME)
-        if not name:
-            return
-        draft = Draft(
-            name=name, kind=kind, start=start, start_row=row, end_row=_last_row(node, row), parent=parent
-        )
-        begin = self._led(draft, lead, above.first_row(row))
-        draft.signature = given or self._signature(node, rule, start, name_at)
-        draft.node_type = node.type
+            name_at = named.start_byte
+            name = self.source[name_at : named.end_byte].decode("utf-8", "replace")
+        if not name.isidentifier() or len(name) > MAX_NAME:
+            name = one_line(name.strip("\"'`"), MAX_NAME)
+            if not name:
+                return
+        draft = Draft(name, kind, start, whole.row, whole.end_row, parent)
+        draft.node_type = whole.node_type
+        begin = self._led(draft, lead, whole.first_row)
+        draft.signature = given or self._signature(whole, name_at)
+        comment = whole.comment
         if lead is not None and not lead.is_first and self.drafts:
             draft.modifiers = self.drafts[-1].modifiers
         else:
             self._qualify(draft, begin, name_at)
-        draft.doc = self._doc(
-            node, above.comment_of(node) or (lead.comment if lead is not None and lead.is_first else None)
-        )
+            if comment is None and lead is not None:
+                comment = lead.comment
+        if comment is not None or self.plan.language.inner_doc is not None:
+            draft.doc = self._doc(whole, comment)
         self.drafts.append(draft)
 
-    def _led(self, draft: Draft, lead: _Lead | None, first_row: int) -> int:
+    def _led(self, draft: Draft, lead: Lead | None, first_row: int) -> int:
         """Lets the symbol begin with its wrapper, or remember where that begins; the byte where its modifiers begin."""
-        language = self.plan.language
         row = draft.start_row
         if lead is None:
             if first_row < row:
                 draft.lead_row = first_row
             return draft.start
+        language = self.plan.language
         if not lead.is_first:
             return draft.start
         if language.is_wrapper_start:
@@ -252,23 +289,17 @@ class _Walk:
         at = self.source.find(name.encode(), start, min(end, start + 600))
         return at if at >= 0 else start
 
-    def _signature(self, node: Node, rule: Rule, start: int, name_at: int) -> str:
-        body = node.child_by_field_name(rule.body)
-        if body is None and rule.value:
-            value = node.child_by_field_name(rule.value)
-            body = value.child_by_field_name("body") if value is not None else None
+    def _signature(self, whole: "_Whole", name_at: int) -> str:
         is_whole = self.plan.language.is_header_whole
-        begin = start if is_whole else name_at
-        end = body.start_byte if body is not None else node.end_byte
+        begin = whole.start if is_whole else name_at
+        end = whole.body if whole.body >= 0 else whole.end
         text = self.source[begin : min(end, begin + 3 * MAX_SIGNATURE)].decode("utf-8", "replace")
-        text = header(text, is_cut=body is not None)
+        text = header(text, is_cut=whole.body >= 0)
         return without_words(text, self.plan.language.modifiers) if is_whole else text
 
     def _qualify(self, draft: Draft, begin: int, name_at: int) -> None:
         language = self.plan.language
-        before = self.source[begin:name_at] if begin < name_at else b""
-        if len(before) > 800:
-            before = before[-800:]
+        before = self.source[max(begin, name_at - 800) : name_at] if begin < name_at else b""
         found: list[str] = []
         if language.modifiers and before:
             for word in _WORD.findall(before):
@@ -285,14 +316,11 @@ class _Walk:
         if found:
             draft.modifiers = tuple(found)
 
-    def _doc(self, node: Node, near: Node | None) -> str:
+    def _doc(self, whole: "_Whole", near: Node | None) -> str:
         inner = self.plan.language.inner_doc
         if inner is not None:
-            found = inner(node, self.place)
-            if isinstance(found, str):
-                return doc_line(found)
-            if isinstance(found, Node):
-                return doc_line(self._start_of(found))
+            found = inner(self.source, whole.body) if whole.body >= 0 else ""
+            return doc_line(found) if found else ""
         return doc_line(self._start_of(near)) if near is not None else ""
 
     def _start_of(self, node: Node) -> str:
@@ -313,43 +341,6 @@ class _Walk:
                     self.imports.append(text)
 
 
-class _Above:
-    """The comments and attributes that stand directly above the next declaration."""
-
-    __slots__ = ("_between", "_comment", "_end", "_first")
-
-    def __init__(self, between: frozenset[int]) -> None:
-        self._between = between
-        self._comment: Node | None = None
-        self._end = -2
-        self._first = -1
-
-    def add(self, node: Node) -> None:
-        row = node.start_point[0]
-        is_apart = row > self._end + 1
-        if node.kind_id in self._between:
-            if is_apart or self._first < 0:
-                self._first = row
-            if is_apart:
-                self._comment = None
-        else:
-            if is_apart or self._comment is None:
-                self._comment = node
-            if is_apart:
-                self._first = -1
-        self._end = _last_row(node, row)
-
-    def comment_of(self, node: Node) -> Node | None:
-        return self._comment if self._end >= node.start_point[0] - 1 else None
-
-    def first_row(self, row: int) -> int:
-        """Row of the first attribute above a declaration in `row`; that row itself when there is none."""
-        return self._first if 0 <= self._first < row and self._end >= row - 1 else row
-
-
-_NOTHING_ABOVE = _Above(frozenset())
-
-
 def _is_between(positions: "array[int]", start: int, end: int) -> bool:
     at = bisect_left(positions, start)
     return at < len(positions) and positions[at] < end
@@ -368,8 +359,3 @@ def _one_by_one(node: Node) -> Iterator[Node]:
         if child is not None and child.is_named:
             yield child
         is_more = cursor.goto_next_sibling()
-
-
-def _last_row(node: Node, start_row: int) -> int:
-    row, column = node.end_point
-    return row - 1 if column == 0 and row > start_row else row

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 from tree_sitter import Node
 
+from tools.filemap.bodies import Bodies
 from tools.filemap.watch import Watch
 
 Chain = tuple[str, "Chain | None"]
@@ -99,8 +100,10 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     is_header_whole: bool = False
     """Whether the signature begins before the name (`static int f(int a)`)."""
     has_decorators: bool = False
-    inner_doc: NameRule | None = None
-    """Finds the docstring inside a symbol."""
+    inner_doc: Callable[[bytes, int], str] | None = None
+    """The docstring of a body that begins at this byte."""
+    bodies: Bodies | None = None
+    """How its functions' bodies are written, so that those without symbols need not be parsed."""
     prepare: Callable[[bytes, Watch], bytes] | None = None
     """Covers up what the grammar cannot know, such as macros; lengths and lines must stay as they are."""
     recover: Callable[[list[Draft], bytes], list[Draft]] | None = None

@@ -19,6 +19,8 @@ _SMALLEST = 1024
 _WINDOW_BYTES_A_TOKEN = 0.5
 """A model's window of 200,000 tokens or more gets the largest maps; a smaller one in proportion."""
 _NAMED_IMPORTS = 12
+_SMALLEST_DETAIL = 16
+"""With less room than this no signature is looked at any more."""
 _RANGE_LIKE = re.compile(r"\[(\d+(?:-\d+)?)\]")
 _FOOT = "Read a part with offset=LINE and limit=N, or one symbol with symbol=NAME."
 _NOISE = frozenset({"exported", "default"})
@@ -35,6 +37,8 @@ class _Tree(NamedTuple):
     children: list[list[int]]
     roots: list[int]
     depth: list[int]
+    costs: list[int]
+    """Bytes of each symbol's line without detail."""
 
 
 def budget_for_window(context_window_tokens: int) -> int:
@@ -73,7 +77,8 @@ def _tree(symbols: tuple[Symbol, ...]) -> _Tree:
         for child in children[index]:
             depth[child] = depth[index] + 1
             pending.append(child)
-    return _Tree(children, roots, depth)
+    costs = [_cost(symbol, depth[index]) for index, symbol in enumerate(symbols)]
+    return _Tree(children, roots, depth, costs)
 
 
 def _at_level(file_map: FileMap, tree: _Tree, level: str, budget: int, *, fill: bool) -> RenderedMap | None:
@@ -84,7 +89,7 @@ def _at_level(file_map: FileMap, tree: _Tree, level: str, budget: int, *, fill: 
     chosen: set[int] = set()
     for index, depth in enumerate(tree.depth):
         if depth <= deepest:
-            room -= _cost(symbols[index], depth, is_full)
+            room -= _detailed_cost(symbols[index], depth) if is_full else tree.costs[index]
             if room < 0:
                 return None
             chosen.add(index)
@@ -103,7 +108,7 @@ def _fill_depth(symbols: tuple[Symbol, ...], tree: _Tree, chosen: set[int], room
         below: list[int] = []
         for index in pending:
             missing = [child for child in tree.children[index] if child not in chosen]
-            cost = sum(_cost(symbols[child], tree.depth[child], False) for child in missing)
+            cost = sum(tree.costs[child] for child in missing)
             if missing and cost <= room:
                 room -= cost
                 chosen.update(missing)
@@ -119,8 +124,9 @@ def _fill_detail(
     for index in sorted(
         chosen, key=lambda each: (tree.depth[each], symbols[each].start_line - symbols[each].end_line)
     ):
-        depth = tree.depth[index]
-        more = _cost(symbols[index], depth, True) - _cost(symbols[index], depth, False)
+        if room < _SMALLEST_DETAIL:
+            return
+        more = _detailed_cost(symbols[index], tree.depth[index]) - tree.costs[index]
         if more <= room:
             room -= more
             detailed.add(index)
@@ -137,9 +143,11 @@ def _lines(symbols: tuple[Symbol, ...], tree: _Tree, chosen: set[int], detailed:
     return lines
 
 
-def _cost(symbol: Symbol, depth: int, is_detailed: bool) -> int:
-    if is_detailed:
-        return _size(_line(symbol, depth, True)) + 1
+def _detailed_cost(symbol: Symbol, depth: int) -> int:
+    return _size(_line(symbol, depth, True)) + 1
+
+
+def _cost(symbol: Symbol, depth: int) -> int:
     # Two brackets, a dash, two spaces and the line end; longer by one where a name looks like a range.
     length = 2 * min(depth, 20) + len(symbol.kind) + _size(symbol.name) + 6
     length += len(str(symbol.start_line)) + len(str(symbol.end_line)) + symbol.name.count("[")
@@ -207,7 +215,7 @@ def _truncated(file_map: FileMap, tree: _Tree, budget: int) -> RenderedMap:
     front, back = 0, 0
     while front + back < len(roots):
         is_front = front <= back
-        room -= _cost(symbols[roots[front if is_front else len(roots) - 1 - back]], 0, False)
+        room -= tree.costs[roots[front if is_front else len(roots) - 1 - back]]
         if room < 0:
             break
         front, back = (front + 1, back) if is_front else (front, back + 1)

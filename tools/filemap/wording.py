@@ -45,8 +45,9 @@ def one_line(text: str, limit: int) -> str:
         return text
     if len(text) > 4 * limit:
         text = text[: 4 * limit]
-    if " " in text or "\n" in text or "\t" in text or "\r" in text:
+    if "\n" in text or "  " in text or "\t" in text or "\r" in text or not text.isprintable():
         text = " ".join(text.split())
+    text = text.strip()
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

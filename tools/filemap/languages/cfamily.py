@@ -6,6 +6,7 @@ from tree_sitter import Node
 
 from tools.filemap.drafts import owned, without
 from tools.filemap.language import Draft, Language, Named, Place, Rule, first_of, head_line, words
+from tools.filemap.languages.blocks import C_BODIES
 from tools.filemap.languages.macros import without_macros
 from tools.filemap.languages.recovery import namespaces_of_macros, recovered
 
@@ -181,6 +182,7 @@ C = Language(
     imports={"preproc_include": _path},
     modifiers=_C_MODIFIERS,
     is_header_whole=True,
+    bodies=C_BODIES,
     prepare=without_macros,
     finish=c_finish,
 )
@@ -207,6 +209,7 @@ def _cpp(name: str, title: str, grammar: str, extra: str = "") -> Language:
         imports={"preproc_include": _path},
         modifiers=_CPP_MODIFIERS | words(extra),
         is_header_whole=True,
+        bodies=C_BODIES,
         prepare=without_macros,
         recover=recovered,
         finish=c_finish,
@@ -260,6 +263,7 @@ OBJC = Language(
     imports={"preproc_include": _path},
     modifiers=_C_MODIFIERS,
     is_header_whole=True,
+    bodies=C_BODIES,
     prepare=without_macros,
     finish=c_finish,
 )

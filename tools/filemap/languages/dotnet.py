@@ -5,6 +5,7 @@ import re
 from tree_sitter import Node
 
 from tools.filemap.language import Draft, Language, Named, NameRule, Place, Rule, first_child, fixed, words
+from tools.filemap.languages.blocks import CSHARP_BODIES, SWIFT_BODIES
 
 
 def _fields(node: Node, place: Place) -> list[Node] | None:
@@ -69,6 +70,7 @@ CSHARP = Language(
     ),
     exporting=words("public"),
     is_header_whole=True,
+    bodies=CSHARP_BODIES,
 )
 
 _SWIFT_WORD = re.compile(r"\b(class|struct|enum|extension|actor)\b")
@@ -130,6 +132,7 @@ SWIFT = Language(
     ),
     export_rule=_not_private,
     has_decorators=True,
+    bodies=SWIFT_BODIES,
 )
 
 LANGUAGES = (CSHARP, SWIFT)

@@ -5,6 +5,7 @@ import re
 from tree_sitter import Node
 
 from tools.filemap.language import Chain, Language, Named, Place, Rule, first_child, words
+from tools.filemap.languages.blocks import JS_BODIES
 
 _FUNCTIONS = words("function_expression arrow_function generator_function function")
 _VALUES = _FUNCTIONS | {"class"}
@@ -15,7 +16,7 @@ _TESTS = words("describe it test suite context beforeEach afterEach beforeAll af
 
 
 _DEFINES = re.compile(
-    rb"\)\s*(?:=>|\{|:[^;={}]{0,80}=>)|=>\s*[{(]|[=:]\s*(?:async\s+)?[\w$]+\s*=>"
+    rb"\)\s*(?:=>|\{|:[^;={}]{0,80}(?:=>|\{))|=>\s*[{(]|[=:]\s*(?:async\s+)?[\w$]+\s*=>"
     rb"|function|class|interface|namespace|module\b|enum\b|type\b"
 )
 """What `items.map(item => item.name)` is not."""
@@ -218,6 +219,7 @@ JAVASCRIPT = Language(
     imports={"import_statement": _source},
     modifiers=_JS_MODIFIERS,
     worth=_worth,
+    bodies=JS_BODIES,
     exporting=words("export"),
     has_decorators=True,
     between=words("decorator"),
@@ -230,10 +232,10 @@ _TS_RULES = {
     "type_alias_declaration": Rule("type"),
     "enum_declaration": Rule("enum"),
     "public_field_definition": Rule("property", _field, value="value"),
-    "abstract_method_signature": Rule("method"),
-    "method_signature": Rule("method", _type_member),
+    "abstract_method_signature": Rule("method", is_leaf=True),
+    "method_signature": Rule("method", _type_member, is_leaf=True),
     "property_signature": Rule("property", _type_member, is_leaf=True),
-    "function_signature": Rule("function", _default),
+    "function_signature": Rule("function", _default, is_leaf=True),
     "internal_module": Rule("namespace"),
     "module": Rule("module"),
     "ambient_declaration": Rule("module", _global),
@@ -256,6 +258,7 @@ def _typescript(name: str, title: str) -> Language:
         imports={"import_statement": _source},
         modifiers=_TS_MODIFIERS,
         worth=_worth,
+        bodies=JS_BODIES,
         exporting=words("export"),
         has_decorators=True,
         between=words("decorator"),
@@ -274,6 +277,7 @@ JSX = Language(
     imports=JAVASCRIPT.imports,
     modifiers=JAVASCRIPT.modifiers,
     worth=_worth,
+    bodies=JS_BODIES,
     exporting=JAVASCRIPT.exporting,
     has_decorators=True,
     between=words("decorator"),

@@ -14,6 +14,7 @@ from tools.filemap.language import (
     fixed,
     words,
 )
+from tools.filemap.languages.blocks import JAVA_BODIES, KOTLIN_BODIES, SCALA_BODIES
 
 
 def _declarators(node: Node, place: Place) -> list[Node] | None:
@@ -55,6 +56,7 @@ JAVA = Language(
     ),
     exporting=words("public"),
     has_decorators=True,
+    bodies=JAVA_BODIES,
     is_header_whole=True,
 )
 
@@ -117,6 +119,7 @@ KOTLIN = Language(
     ),
     export_rule=_not_hidden,
     has_decorators=True,
+    bodies=KOTLIN_BODIES,
 )
 
 
@@ -177,6 +180,7 @@ SCALA = Language(
     ),
     export_rule=_not_hidden,
     has_decorators=True,
+    bodies=SCALA_BODIES,
 )
 
 LANGUAGES = (JAVA, KOTLIN, SCALA)

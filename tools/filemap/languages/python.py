@@ -5,9 +5,11 @@ import re
 from tree_sitter import Node
 
 from tools.filemap.drafts import without
-from tools.filemap.language import Chain, Draft, Language, Place, Rule, first_child, words
+from tools.filemap.language import Chain, Draft, Language, Place, Rule, words
 
 _DEFINES = re.compile(rb"\b(?:def|class)\b")
+_QUOTE = re.compile(rb"[rRuUbBfF]{0,2}(?P<quote>\"{3}|'{3}|\"|')")
+_ALONE = re.compile(rb"[ \t]*(?:[\r\n;#]|\Z)")
 
 
 def _worth(here: Chain) -> re.Pattern[bytes] | None:
@@ -30,24 +32,16 @@ def _assigned(node: Node, place: Place) -> Node | None:
     return None
 
 
-def _docstring(node: Node, place: Place) -> Node | None:
-    if node.type == "assignment":
-        return None
-    body = node.child_by_field_name("body")
-    first = first_child(body) if body is not None else None
-    if first is not None and first.type == "expression_statement":
-        first = first_child(first)
-    return first if first is not None and first.type == "string" else None
-
-
-def _docstring_text(node: Node, place: Place) -> str | None:
-    found = _docstring(node, place)
-    if found is None:
-        return None
-    text = place.source[found.start_byte : min(found.end_byte, found.start_byte + 400)].decode(
-        "utf-8", "replace"
-    )
-    return text.lstrip("rRuUbBfF").lstrip("\"'")
+def _docstring(source: bytes, body: int) -> str:
+    opening = _QUOTE.match(source, body)
+    if opening is None:
+        return ""
+    end = source.find(opening["quote"], opening.end(), opening.end() + 400)
+    if end < 0:
+        end = opening.end() + 400
+    elif not _ALONE.match(source, end + len(opening["quote"])):
+        return ""
+    return source[opening.end() : end].decode("utf-8", "replace")
 
 
 def _is_exported(draft: Draft, _before: str) -> bool:
@@ -98,7 +92,7 @@ PYTHON = Language(
     modifiers=words("async"),
     export_rule=_is_exported,
     has_decorators=True,
-    inner_doc=_docstring_text,
+    inner_doc=_docstring,
     worth=_worth,
     finish=_finish,
 )

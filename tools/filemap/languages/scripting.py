@@ -5,6 +5,7 @@ import re
 from tree_sitter import Node
 
 from tools.filemap.language import Draft, Language, Named, Place, Rule, first_child, head_line, words
+from tools.filemap.languages.blocks import PERL_BODIES, PHP_BODIES
 
 _PAIR = re.compile(r"(\w+)\s*=>")
 _ATTRIBUTES = words("attr_accessor attr_reader attr_writer cattr_accessor mattr_accessor class_attribute")
@@ -140,6 +141,7 @@ PHP = Language(
     wrappers=words("const_declaration property_declaration"),
     modifiers=words("public private protected static abstract final readonly var"),
     export_rule=lambda _draft, before: not {"private", "protected"} & set(before.split()),
+    bodies=PHP_BODIES,
 )
 
 
@@ -245,6 +247,7 @@ PERL = Language(
         "pod": Rule("documentation", _perl_pod, is_leaf=True),
     },
     enter=words("source_file block block_statement conditional_statement"),
+    bodies=PERL_BODIES,
     finish=_perl_finish,
 )
 

@@ -6,7 +6,9 @@ from tree_sitter import Node
 
 from tools.filemap.drafts import owned
 from tools.filemap.language import Draft, Language, Named, Place, Rule, first_of, words
+from tools.filemap.languages.blocks import GO_BODIES, RUST_BODIES
 
+_HAS_MEMBERS = re.compile(rb"\b(?:struct|interface)\b")
 _RECEIVER = re.compile(rb"func\s*\(\s*(?:\w+\s+)?\*?\s*(\w+)")
 
 
@@ -69,6 +71,8 @@ GO = Language(
     export_rule=_go_exported,
     wrappers=words("type_declaration const_declaration var_declaration"),
     is_wrapper_start=False,
+    worth=lambda here: _HAS_MEMBERS if here[0] == "field_declaration" else None,
+    bodies=GO_BODIES,
     finish=_go_finish,
 )
 
@@ -130,6 +134,7 @@ RUST = Language(
     imports={"use_declaration": "argument", "extern_crate_declaration": first_of("identifier")},
     modifiers=words("pub async unsafe const extern default"),
     exporting=words("pub"),
+    bodies=RUST_BODIES,
     finish=_rust_finish,
 )
 

@@ -224,8 +224,8 @@ def _level(options: Options, of_pattern: ThinkingLevel | None, otherwise: Thinki
 
 def _default_model(choice: ModelChoice) -> Model:
     """The default of the first provider that has credentials; with none, the offline guide."""
-    for model in choice.catalogue.defaults():
-        if choice.credentials.has(model.provider):
+    for provider in choice.catalogue.providers:
+        if choice.credentials.has(provider) and (model := choice.catalogue.default_of(provider)):
             return model
     return offline_model()
 

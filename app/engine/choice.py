@@ -4,6 +4,7 @@ import msgspec
 
 from app.providers.catalogue import Catalogue
 from app.providers.credentials import Credentials
+from app.providers.known import PROVIDERS
 from app.providers.thinking import clamp_level, supported_levels
 from app.values.models import Model, ThinkingLevel, thinking_level
 
@@ -47,7 +48,13 @@ class ModelChoice:
 
     def available(self) -> tuple[Model, ...]:
         """Models whose provider has credentials, or needs none."""
-        return tuple(model for model in self.catalogue.models() if self.is_available(model))
+        return tuple(
+            model
+            for provider in self.catalogue.providers
+            if provider not in PROVIDERS or self.credentials.has(provider)  # else its list need not be read
+            for model in self.catalogue.models_of(provider)
+            if self.is_available(model)
+        )
 
     def is_available(self, model: Model) -> bool:
         return model.api in ("offline", "scripted") or self.credentials.has(model.provider)

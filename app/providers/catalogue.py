@@ -3,7 +3,7 @@
 Bundled data is one JSON file per provider in `data/`, read when the provider is first looked at.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,30 +54,24 @@ class Catalogue:
     def find(self, provider: str, model_id: str) -> Model | None:
         return self._models_of(provider).get(model_id)
 
-    def defaults(self) -> Iterator[Model]:
-        """For each provider the model to begin with."""
-        for provider in self.providers:
-            if provider == "offline":
-                continue
-            models = self._models_of(provider)
-            known = PROVIDERS.get(provider)
-            chosen = models.get(known.default_model) if known else None
-            if chosen is None and models:
-                chosen = next(iter(models.values()))
-            if chosen is not None:
-                yield chosen
+    def default_of(self, provider: str) -> Model | None:
+        """The model to begin with."""
+        models = self._models_of(provider)
+        known = PROVIDERS.get(provider)
+        chosen = models.get(known.default_model) if known else None
+        return chosen or next(iter(models.values()), None)
+
+    def place_of(self, provider: str) -> tuple[str, str]:
+        """The api and address of models that nothing more is known of."""
+        base = self._template(provider)
+        first = next(iter(self._models_of(provider).values()), None)
+        api = base.get("api") or (first.api if first else "openai-completions")
+        return api, base.get("baseUrl") or (first.base_url if first else "")
 
     def name_of(self, provider: str) -> str:
         own = self._own.providers.get(provider, {}).get("name")
         known = PROVIDERS.get(provider)
         return own or (known.name if known else provider)
-
-    def entry_of(self, provider: str) -> Mapping[str, Any]:
-        """What models.json and extensions say of a provider (address, api, compat), the last word last."""
-        out = dict(self._own.providers.get(provider, {}))
-        for _, entry in self._added.get(provider, ()):
-            out.update(entry)
-        return out
 
     def add_provider(self, provider: str, entry: Mapping[str, Any], *, owner: str) -> None:
         """An extension's provider or changes to one, in the form of models.json."""
@@ -113,20 +107,28 @@ class Catalogue:
 
             guide = offline_model()
             return {guide.id: guide}
-        bundled = _bundled(provider)
+        shared, bundled = _bundled(provider)
         entries = {model["id"]: model for model in bundled}
-        layers = [self._own.providers.get(provider), *(entry for _, entry in self._added.get(provider, ()))]
         found = self._discovered.get(provider)
-        shared = next((layer for layer in layers if layer), {})
+        template = self._template(provider)
         for item in found.models if found else ():
             if item["id"] not in entries:
-                template = {name: shared[name] for name in _SHARED if name in shared}
-                base = {name: bundled[0][name] for name in _SHARED if bundled and name in bundled[0]}
-                entries[item["id"]] = {**base, **template, **item}
-        for layer in layers:
-            if layer:
-                entries = _layered(entries, layer)
+                entries[item["id"]] = {**template, **item}
+        for layer in self._layers(provider):
+            entries = _layered(entries, layer, shared)
         return self._made(provider, entries)
+
+    def _layers(self, provider: str) -> list[Mapping[str, Any]]:
+        """What is said of a provider beyond the bundled data: by models.json, then by extensions."""
+        own = self._own.providers.get(provider)
+        return [layer for layer in (own, *(entry for _, entry in self._added.get(provider, ()))) if layer]
+
+    def _template(self, provider: str) -> dict[str, Any]:
+        """What a model has that its server names and nobody describes."""
+        base = dict(_bundled(provider)[0])
+        for layer in self._layers(provider):
+            base.update({name: layer[name] for name in _SHARED if name in layer})
+        return base
 
     def _made(self, provider: str, entries: Mapping[str, dict[str, Any]]) -> dict[str, Model]:
         out: dict[str, Model] = {}
@@ -150,12 +152,13 @@ class Catalogue:
         return msgspec.structs.replace(model, headers=headers)
 
 
-def _layered(entries: Mapping[str, dict[str, Any]], layer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _layered(
+    entries: Mapping[str, dict[str, Any]], layer: Mapping[str, Any], shared: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
     """Bundled models with a layer's changes, then its own models, then its overrides."""
     changes = {name: layer[name] for name in ("api", "baseUrl") if layer.get(name)}
     out = {model_id: _merged({**entry, **changes}, _compat_of(layer)) for model_id, entry in entries.items()}
-    template = next(iter(entries.values()), {})
-    base = {name: template[name] for name in ("api", "baseUrl", "compat") if name in template}
+    base = {name: shared[name] for name in ("api", "baseUrl", "compat") if name in shared}
     for model in layer.get("models") or ():
         out[model["id"]] = {**_merged({**base, **changes}, _compat_of(layer)), **model}
     for model_id, override in (layer.get("modelOverrides") or {}).items():
@@ -178,6 +181,8 @@ def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
 
 
 class _DataFile(msgspec.Struct, kw_only=True, rename="camel"):
+    """What most of a provider's models have stands once; a model may say otherwise."""
+
     models: list[dict[str, Any]]
     api: str
     base_url: str = ""
@@ -188,18 +193,18 @@ class _DataFile(msgspec.Struct, kw_only=True, rename="camel"):
 _decoder = msgspec.json.Decoder(_DataFile)
 
 
-def _bundled(provider: str) -> list[dict[str, Any]]:
-    """The models of a data file, with what they share filled in."""
+def _bundled(provider: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What the models of a data file share, and the models with it filled in."""
     if provider not in PROVIDERS:
-        return []
+        return {}, []
     try:
         raw = (_DATA / f"{provider}.json").read_bytes()
     except FileNotFoundError:
-        return []
+        return {}, []
     file = _decoder.decode(raw)
     shared: dict[str, Any] = {"api": file.api, "baseUrl": file.base_url}
     if file.compat:
         shared["compat"] = file.compat
     if file.headers:
         shared["headers"] = file.headers
-    return [_merged(shared, model) for model in file.models]
+    return shared, [_merged(shared, model) for model in file.models]

@@ -49,7 +49,7 @@ async def discover(
     proxy: str | None = None,
 ) -> Discovery:
     """Asks the provider's server, and keeps its answer in the catalogue and on disk."""
-    api, base_url = _place(provider, catalogue)
+    api, base_url = catalogue.place_of(provider)
     if not base_url:
         return Discovery(state="unavailable", error="no base URL is known")
     try:
@@ -212,13 +212,6 @@ def _prices(pricing: Any) -> dict[str, float]:
         if price > 0:
             out[ours] = price
     return out
-
-
-def _place(provider: str, catalogue: Catalogue) -> tuple[str, str]:
-    entry = catalogue.entry_of(provider)
-    first = next(iter(catalogue.models_of(provider)), None)
-    api = entry.get("api") or (first.api if first else "openai-completions")
-    return api, entry.get("baseUrl") or (first.base_url if first else "")
 
 
 async def _fetch(url: str, api: str, credential: Credential, options: StreamOptions) -> Any:

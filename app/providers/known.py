@@ -19,8 +19,6 @@ class KnownProvider(msgspec.Struct, frozen=True, kw_only=True):
     required: tuple[str, ...] = ()
     """Settings without which a key is of no use."""
     default_model: str = ""
-    sign_in: str | None = None
-    """Which account sign-in it offers."""
 
 
 _LIST = (
@@ -30,23 +28,17 @@ _LIST = (
         env=("ANTHROPIC_API_KEY",),
         bearer_env=("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_OAUTH_TOKEN"),
         default_model="claude-opus-5-5",
-        sign_in="anthropic",
     ),
-    KnownProvider(
-        id="openai", name="OpenAI", env=("OPENAI_API_KEY",), default_model="gpt-6.1-sol", sign_in="openai"
-    ),
+    KnownProvider(id="openai", name="OpenAI", env=("OPENAI_API_KEY",), default_model="gpt-6.1-sol"),
     KnownProvider(id="google", name="Google Gemini", env=("GEMINI_API_KEY",), default_model="gemini-4-argon"),
-    KnownProvider(
-        id="openai-codex", name="OpenAI Codex (ChatGPT)", default_model="gpt-6.1-sol", sign_in="openai-codex"
-    ),
+    KnownProvider(id="openai-codex", name="OpenAI Codex (ChatGPT)", default_model="gpt-6.1-sol"),
     KnownProvider(
         id="github-copilot",
         name="GitHub Copilot",
         env=("COPILOT_GITHUB_TOKEN",),
         default_model="gpt-6.1-sol",
-        sign_in="github-copilot",
     ),
-    KnownProvider(id="xai", name="xAI", env=("XAI_API_KEY",), default_model="grok-4.7", sign_in="xai"),
+    KnownProvider(id="xai", name="xAI", env=("XAI_API_KEY",), default_model="grok-4.7"),
     KnownProvider(id="deepseek", name="DeepSeek", env=("DEEPSEEK_API_KEY",), default_model="deepseek-v4-pro"),
     KnownProvider(
         id="mistral", name="Mistral", env=("MISTRAL_API_KEY",), default_model="devstral-medium-latest"
@@ -65,7 +57,6 @@ _LIST = (
         name="Kimi For Coding",
         env=("KIMI_API_KEY",),
         default_model="kimi-for-coding",
-        sign_in="kimi-coding",
     ),
     KnownProvider(id="zai", name="Z.ai", env=("ZAI_API_KEY",), default_model="glm-5.3"),
     KnownProvider(
@@ -78,9 +69,7 @@ _LIST = (
     KnownProvider(
         id="minimax-cn", name="MiniMax (China)", env=("MINIMAX_CN_API_KEY",), default_model="MiniMax-M3"
     ),
-    KnownProvider(
-        id="meta", name="Meta", env=("META_API_KEY",), default_model="muse-spark-1.3", sign_in="meta"
-    ),
+    KnownProvider(id="meta", name="Meta", env=("META_API_KEY",), default_model="muse-spark-1.3"),
     KnownProvider(id="xiaomi", name="Xiaomi", env=("XIAOMI_API_KEY",), default_model="mimo-v2.6-pro"),
     *(
         KnownProvider(
@@ -163,7 +152,6 @@ _LIST = (
         name="OpenRouter",
         env=("OPENROUTER_API_KEY",),
         default_model="moonshotai/kimi-k2.7-code",
-        sign_in="openrouter",
     ),
     KnownProvider(
         id="vercel-ai-gateway",
@@ -193,9 +181,7 @@ _LIST = (
     KnownProvider(
         id="opencode-go", name="OpenCode Go", env=("OPENCODE_API_KEY",), default_model="kimi-k3.1-pro"
     ),
-    KnownProvider(
-        id="radius", name="Radius", env=("RADIUS_API_KEY",), default_model="balanced", sign_in="radius"
-    ),
+    KnownProvider(id="radius", name="Radius", env=("RADIUS_API_KEY",), default_model="balanced"),
 )
 
 PROVIDERS: Mapping[str, KnownProvider] = {provider.id: provider for provider in _LIST}

@@ -1,12 +1,13 @@
 """`/login` and `/logout`: choosing a provider, storing a key, signing in to an account."""
 
+import asyncio
 import webbrowser
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.engine.commands.base import CommandError
 from app.providers.credentials import CredentialError
-from app.providers.signin.definitions import sign_ins
+from app.providers.signin.interface import SignIn
 from app.tui.dialogs import ask_text
 from widgets.lists.rows import ListRow
 
@@ -22,7 +23,7 @@ class LoginUi:
 
     async def open_url(self, url: str, instructions: str) -> None:
         self._app.presenter.note(f"{instructions}\n{url}")
-        webbrowser.open(url)
+        await asyncio.to_thread(webbrowser.open, url)  # some browsers are waited for
 
     async def show_code(self, code: str, url: str, seconds: float) -> None:
         self._app.presenter.note(f"Go to {url} and enter {code} (within {seconds / 60:.0f} minutes).")
@@ -51,10 +52,13 @@ async def login(app: "BayouApp", provider: str) -> None:
         if picked is None:
             return
         provider = picked.row.id
-    accounts = sign_ins(app.env)
+    account = choice.credentials.sign_ins.get(provider)
     try:
-        if provider in accounts and await _wants_account(app):
-            entry = await accounts[provider].login(LoginUi(app))
+        by_account = account is not None and await _wants_account(app, account)
+        if by_account is None:
+            return
+        if account is not None and by_account:
+            entry = await account.login(LoginUi(app))
             await choice.credentials.store(provider, entry)
         else:
             key = await ask_text(app, f"API key for {provider}", is_secret=True)
@@ -66,9 +70,12 @@ async def login(app: "BayouApp", provider: str) -> None:
     app.presenter.note(f"{provider} is connected. /model chooses one of its models.")
 
 
-async def _wants_account(app: "BayouApp") -> bool:
-    how = await app.choosing.select("How?", ("Sign in to an account", "Use an API key"))
-    return how == "Sign in to an account"
+async def _wants_account(app: "BayouApp", account: SignIn) -> bool | None:
+    """None: neither."""
+    needs = f" (set {account.missing} first)" if account.missing else ""
+    by_account = f"Sign in to an account of {account.name}{needs}"
+    how = await app.choosing.select("How?", (by_account, "Use an API key"))
+    return how == by_account if how is not None else None
 
 
 async def logout(app: "BayouApp", provider: str) -> None:

@@ -1,12 +1,13 @@
 """What holds for every adapter that speaks over HTTP, asked of a loopback server."""
 
 import asyncio
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from app.providers.contract import RequestHooks
+from app.providers.contract import Credential, RequestHooks
 from app.providers.registry import Registry
 from app.values.content import Text, Thinking, ToolCall
 from tests.providers.loopback import Loopback, Reply
@@ -16,6 +17,7 @@ from tests.providers.wires import (
     SECOND,
     TEXT,
     THOUGHT,
+    account_key,
     ask,
     context,
     frame,
@@ -126,18 +128,30 @@ async def test_bayou_names_itself_and_sends_nobody_elses_settings(
         monkeypatch.setenv(name, "somebody-elses")
     monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Leak: somebody-elses")
     server.sse(ANSWERS[api]())
-    await ask(model_for(api, server.url), how=options(key="sk-mine"))
+    await ask(model_for(api, server.url), how=options(key=account_key("sk-mine")))
     request = server.requests[0]
     assert (header(request.headers, "user-agent") or "").startswith("bayou/")
     assert "somebody-elses" not in str(request.headers)
     assert "sk-mine" in str(request.headers)
 
 
+@pytest.mark.parametrize("api", ["anthropic-messages", "openai-completions", "openai-responses"])
+async def test_a_gateway_gets_its_key_and_the_provider_behind_it_none(api: str, server: Loopback):
+    server.sse(ANSWERS[api]())
+    place = f"{server.url}/{{CLOUDFLARE_ACCOUNT_ID}}/gate"
+    how = options(credential=Credential(key="cf-key", env={"CLOUDFLARE_ACCOUNT_ID": "acc"}))
+    await ask(model_for(api, place, provider="cloudflare-ai-gateway"), how=how)
+    request = server.requests[0]
+    assert request.target.startswith("/acc/gate/")
+    assert header(request.headers, "cf-aig-authorization") == "Bearer cf-key"
+    assert header(request.headers, "authorization") is None and header(request.headers, "x-api-key") is None
+
+
 @every_text_api
 async def test_a_server_without_keys_is_sent_none(api: str, server: Loopback):
     server.sse(ANSWERS[api]())
-    if api == "google-vertex":
-        return  # without a key it asks for the identity of the machine: see test_google
+    if api in ("google-vertex", "openai-codex-responses"):
+        return  # they need to know who asks: the machine's identity, an account
     message = await ask(model_for(api, server.url), how=options(key=""))
     assert message.stop_reason == "toolUse"
     assert header(server.requests[0].headers, "authorization") is None
@@ -225,9 +239,10 @@ async def test_a_server_that_answers_with_something_else_says_so(api: str, serve
 
 @every_api
 async def test_a_key_that_the_server_repeats_is_not_shown(api: str, server: Loopback):
-    body = b'{"error": {"message": "Incorrect key sk-very-secret-key provided"}}'
+    key = account_key("sk-very-secret-key")
+    body = json.dumps({"error": {"message": f"Incorrect key {key} provided"}}).encode()
     server.reply(Reply(status=401, body=body, headers={"Content-Type": "application/json"}))
-    message = await ask(model_for(api, server.url), how=options(key="sk-very-secret-key"))
+    message = await ask(model_for(api, server.url), how=options(key=key))
     assert "Incorrect key" in (message.error_message or "")
     assert "sk-very-secret-key" not in repr(message)
 

@@ -1,6 +1,8 @@
 """Which models there are: bundled data, models.json and its faults, extensions, and names that people type."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ def test_every_bundled_model_is_whole(tmp_path: Path):
     catalogue = load(tmp_path)
     models = catalogue.models()
     assert catalogue.problems == ()
-    assert len({model.key for model in models}) == len(models) > 100
+    assert len({model.key for model in models}) == len(models) > 1500
     for model in models:
         assert model.context_window >= model.max_tokens > 0, model.key
         assert model.api and (model.base_url or model.api in NO_ADDRESS), model.key
@@ -42,13 +44,43 @@ NO_ADDRESS = {"offline", "azure-openai-responses", "bedrock-converse-stream", "g
 
 def test_every_known_provider_has_its_default_model(tmp_path: Path):
     catalogue = load(tmp_path)
-    assert {model.provider: model.id for model in catalogue.defaults()} == {
-        provider.id: provider.default_model for provider in PROVIDERS.values() if provider.id not in NO_MODELS
+    for provider in PROVIDERS.values():
+        if provider.id not in NO_MODELS:
+            model = catalogue.default_of(provider.id)
+            assert model is not None and model.id == provider.default_model
+
+
+NO_MODELS = {"radius"}
+"""A gateway with a wire format that no adapter speaks: its models are those that models.json names."""
+
+
+def test_the_script_makes_a_data_file_out_of_any_list(tmp_path: Path):
+    shared = {"provider": "groq", "api": "openai-completions", "baseUrl": "https://g.example/v1"}
+    compat = {"supportsStore": False}
+    entries = {
+        "openai-completions": {
+            "a": {**shared, "id": "tiny-2", "contextWindow": 1000, "maxTokens": 5000, "compat": compat},
+            "b": {**shared, "id": "tiny-10", "compat": compat, "headers": {"User-Agent": "another/1"}},
+            "c": {**shared, "id": "tiny-10-mini", "baseUrl": "https://other.example", "compat": compat},
+            "d": {**shared, "id": "painter", "type": "image"},
+        },
+        "spoken-by-nobody": [{**shared, "id": "odd", "api": "spoken-by-nobody"}],
     }
-
-
-NO_MODELS = {"ant-ling", "meta", "radius"}
-"""Their addresses are not public knowledge: they take a key and await their models from models.json."""
+    (tmp_path / "list.json").write_text(json.dumps(entries))
+    (tmp_path / "data").mkdir()
+    script = Path(__file__).parents[2] / ".ci" / "catalogue.py"
+    command = [sys.executable, script, "--into", tmp_path / "data", tmp_path / "list.json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "groq: 3",
+        "passed over 1 of groq: no adapter speaks spoken-by-nobody",
+        "passed over 1 of groq: not for conversations",
+    ]
+    made = json.loads((tmp_path / "data" / "groq.json").read_text())
+    assert (made["baseUrl"], made["compat"]) == ("https://g.example/v1", compat)
+    assert [model["id"] for model in made["models"]] == ["tiny-10", "tiny-10-mini", "tiny-2"]
+    assert made["models"][0] == {"id": "tiny-10", "maxTokens": 16_384}
+    assert made["models"][2]["maxTokens"] == 1000, "no more than the window"
 
 
 def test_a_provider_of_ones_own_with_comments(tmp_path: Path):

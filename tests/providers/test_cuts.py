@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.providers.adapters import anthropic_wire, completions_reader, google_wire, responses_reader
+from app.providers.adapters import (
+    anthropic_wire,
+    bedrock_wire,
+    completions_reader,
+    google_wire,
+    responses_reader,
+)
+from app.providers.adapters.bedrock_converse_stream import EventStreamDecoder
 from app.providers.adapters.completions_compat import switches_for
 from app.providers.classify import classify
 from app.providers.contract import AssistantStream, StreamOptions
@@ -33,12 +40,24 @@ from tests.providers.wires import (
 )
 
 MakeReader = Callable[[Model, AssistantStream], Reader]
+
+
+def completions(model: Model, stream: AssistantStream) -> Reader:
+    return completions_reader.Reader(model, switches_for(model), stream)
+
+
 READERS: dict[str, MakeReader] = {
     "anthropic-messages": anthropic_wire.Reader,
-    "openai-completions": lambda model, stream: completions_reader.Reader(model, switches_for(model), stream),
-    "openai-responses": responses_reader.Reader,
+    "azure-openai-responses": responses_reader.Reader,
+    "bedrock-converse-stream": bedrock_wire.Reader,
     "google-generative-ai": google_wire.Reader,
+    "google-vertex": google_wire.Reader,
+    "mistral-conversations": completions,
+    "openai-codex-responses": responses_reader.Reader,
+    "openai-completions": completions,
+    "openai-responses": responses_reader.Reader,
 }
+APIS = sorted(ANSWERS)
 
 
 class Bytes:
@@ -64,7 +83,8 @@ async def read(api: str, *pieces: bytes) -> list[object]:
 
     async def produce(stream: AssistantStream) -> None:
         request = Request(base_url="http://x", path="", body=b"")
-        await converse(send, request, StreamOptions(), READERS[api](model, stream), stream)
+        decoder = EventStreamDecoder() if api == "bedrock-converse-stream" else None
+        await converse(send, request, StreamOptions(), READERS[api](model, stream), stream, decoder)
 
     stream = AssistantStream(model, message_id="m", timestamp=now_ms()).run(produce)
     return list(await listen(stream))
@@ -85,7 +105,7 @@ def check_ending(events: list[object]) -> AssistantMessage:
     return message
 
 
-@pytest.mark.parametrize("api", sorted(READERS))
+@pytest.mark.parametrize("api", APIS)
 async def test_cut_after_every_byte(api: str):
     body = ANSWERS[api]()
     seen: set[str] = set()
@@ -95,7 +115,7 @@ async def test_cut_after_every_byte(api: str):
     assert TEXT in seen and "" in seen and len(seen) > 2, "text that had arrived is kept"
 
 
-@pytest.mark.parametrize("api", sorted(READERS))
+@pytest.mark.parametrize("api", APIS)
 async def test_any_way_of_cutting_a_whole_stream_gives_the_same_message(api: str):
     body = ANSWERS[api]()
     dice = random.Random(7)
@@ -106,7 +126,7 @@ async def test_any_way_of_cutting_a_whole_stream_gives_the_same_message(api: str
         assert (message.stop_reason, message.text) == ("toolUse", TEXT)
 
 
-@pytest.mark.parametrize("api", sorted(ANSWERS))
+@pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("is_open_ended", [True, False])
 async def test_connections_that_really_break(api: str, is_open_ended: bool, server: Loopback):
     body = ANSWERS[api]()

@@ -18,6 +18,7 @@ from app.values.models import ThinkingLevel
 from tests.providers.loopback import Loopback, Received, Reply, sse
 from tests.providers.wires import (
     ANSWERS,
+    KEY,
     ask,
     context,
     frame,
@@ -96,7 +97,7 @@ async def test_googles_thinking(
     request = server.requests[0]
     assert request.json["generationConfig"]["thinkingConfig"] == expected
     assert request.target == f"/models/{model_id}:streamGenerateContent?alt=sse"
-    assert request.headers["x-goog-api-key"] == "sk-test"
+    assert request.headers["x-goog-api-key"] == KEY
 
 
 def token_server(server: Loopback) -> None:

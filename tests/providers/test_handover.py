@@ -121,6 +121,7 @@ CHECKS = {
     "google-generative-ai": check_google,
     "google-vertex": check_google,
     "mistral-conversations": check_mistral,
+    "openai-codex-responses": check_responses,
     "openai-completions": check_completions,
     "openai-responses": check_responses,
 }

@@ -14,9 +14,7 @@ from app.providers.senders.connections import close_connections, proxy_for
 from tests.providers.loopback import Loopback, loopback
 from tests.providers.wires import ANSWERS, ask, model_for, options
 
-SENDERS = ("anthropic-messages", "openai-completions", "google-generative-ai")
-"""One api for each way of sending."""
-every_sender = pytest.mark.parametrize("api", SENDERS)
+every_api = pytest.mark.parametrize("api", sorted(ANSWERS))
 
 
 class Proxy:
@@ -64,7 +62,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         writer.close()
 
 
-@every_sender
+@every_api
 async def test_a_proxy_from_the_settings(api: str, server: Loopback):
     server.sse(ANSWERS[api]())
     async with proxy_to(server) as proxy:
@@ -74,7 +72,7 @@ async def test_a_proxy_from_the_settings(api: str, server: Loopback):
         await close_connections()
 
 
-@every_sender
+@every_api
 async def test_a_proxy_from_the_environment(api: str, server: Loopback, monkeypatch: pytest.MonkeyPatch):
     server.sse(ANSWERS[api]())
     async with proxy_to(server) as proxy:
@@ -104,9 +102,8 @@ def test_hosts_that_need_no_proxy(monkeypatch: pytest.MonkeyPatch):
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("tls")
-    words = (
-        "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
-    )
+    names = "subjectAltName=IP:127.0.0.1,DNS:models.test"
+    words = f"req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext {names}"
     subprocess.run(
         ["openssl", *words.split(), "-keyout", "key.pem", "-out", "cert.pem"],
         cwd=folder,
@@ -125,7 +122,7 @@ async def tls_server(certificate: tuple[Path, Path]) -> AsyncIterator[Loopback]:
         await close_connections()
 
 
-@every_sender
+@every_api
 async def test_a_certificate_that_nobody_vouches_for(api: str, certificate: tuple[Path, Path]):
     async with tls_server(certificate) as server:
         server.sse(ANSWERS[api]())
@@ -135,7 +132,7 @@ async def test_a_certificate_that_nobody_vouches_for(api: str, certificate: tupl
         assert message.diagnostics[0]["details"]["kind"] == "tls"
 
 
-@every_sender
+@every_api
 @pytest.mark.parametrize("how", ["option", "variable"])
 async def test_a_private_certificate_file(
     api: str, how: str, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
@@ -149,13 +146,30 @@ async def test_a_private_certificate_file(
         assert message.stop_reason == "toolUse", message.error_message
 
 
-@every_sender
+@every_api
+@pytest.mark.parametrize("how", ["settings", "variable"])
+async def test_an_encrypted_connection_through_a_proxy(
+    api: str, how: str, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+):
+    async with tls_server(certificate) as server, proxy_to(server) as proxy:
+        server.sse(ANSWERS[api]())
+        if how == "variable":
+            monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+            monkeypatch.setenv("https_proxy", proxy.url)
+        given = options(ca_bundle=str(certificate[0]), proxy=proxy.url if how == "settings" else None)
+        message = await ask(model_for(api, "https://models.test/v"), how=given)
+        assert message.stop_reason == "toolUse", message.error_message
+        assert proxy.targets == ["CONNECT models.test:443"], "the proxy sees no more than the host"
+        await close_connections()
+
+
+@every_api
 async def test_a_certificate_file_that_is_not_there_is_named(api: str, server: Loopback):
     message = await ask(model_for(api, server.url), how=options(ca_bundle="/no/such/file.pem"))
     assert "/no/such/file.pem" in (message.error_message or "")
 
 
-@every_sender
+@every_api
 async def test_a_connection_is_used_again(api: str, server: Loopback):
     server.sse(ANSWERS[api]())
     for _ in range(3):

@@ -1,7 +1,5 @@
 """What is particular to the responses format, on OpenAI, on Azure and on a ChatGPT account."""
 
-import base64
-import json
 from typing import Any
 
 import pytest
@@ -109,16 +107,10 @@ async def test_azure_places(server: Loopback):
     assert "AZURE_OPENAI_RESOURCE_NAME" in (nowhere.error_message or "")
 
 
-def token(**claims: Any) -> str:
-    body = base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip("=")
-    return f"e30.{body}.sig"
-
-
 async def test_codex_names_the_account_and_itself(server: Loopback):
     server.reply(Reply(body=responses_answer()))
     model = model_for("openai-codex-responses", server.url)
-    key = token(**{"https://api.openai.com/auth": {"chatgpt_account_id": "acc-1"}})
-    message = await ask(model, how=options(key=key, session_id="s"))
+    message = await ask(model, how=options(session_id="s"))
     request = server.requests[0]
     assert message.stop_reason == "toolUse" and request.target == "/codex/responses"
     assert (request.headers["chatgpt-account-id"], request.headers["originator"]) == ("acc-1", "bayou")

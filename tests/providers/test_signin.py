@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+import msgspec
 import pytest
 
 from app.providers.contract import Credential
 from app.providers.credentials import CredentialError, Credentials
 from app.providers.signin.command import check, run_auth
-from app.providers.signin.definitions import Copilot, OpenRouterKey, sign_ins
+from app.providers.signin.definitions import Copilot, MetaKey, OpenRouterKey, sign_ins, variable_of
 from app.providers.signin.device import DeviceCode
 from app.providers.signin.pkce import Pkce, code_of, new_verifier
 from tests.providers.loopback import Loopback, Received, Reply
@@ -151,11 +152,62 @@ async def test_a_refused_code_is_told(server: Loopback):
 
 async def test_an_unregistered_application_says_what_to_do():
     definitions = sign_ins({})
-    for provider in ("anthropic", "openai-codex", "github-copilot"):
+    assert {name for name, found in definitions.items() if not found.missing} == {"openrouter", "openai"}
+    for provider in ("anthropic", "openai-codex", "github-copilot", "xai", "kimi-coding", "meta"):
+        assert definitions[provider].missing == variable_of(provider)
         with pytest.raises(CredentialError, match=r"Use an API key, or put .* BAYOU_\w+_CLIENT_ID"):
             await definitions[provider].login(Person())
     own = sign_ins({"BAYOU_ANTHROPIC_CLIENT_ID": "mine"})["anthropic"]
-    assert isinstance(own, Pkce) and own.client_id == "mine"
+    assert isinstance(own, Pkce) and own.client_id == "mine" and not own.missing
+
+
+async def test_chatgpt_gives_each_sign_in_a_client_of_its_own(server: Loopback, tmp_path: Path):
+    server.reply(json_reply({**TOKENS, "expires_in": 1}), json_reply({"access_token": "access-2"}))
+
+    async def in_the_browser(url: str) -> str | None:
+        asked = query(url)
+        assert (asked["client_id"], asked["agent_name_hint"]) == ("dynamic_agent_client", "bayou")
+        assert asked["ext_agent_host_id"].startswith("urn:uuid:")
+        return f"{asked['redirect_uri']}?{urlencode({'code': 'c', 'state': asked['state'], 'client_id': 'mine'})}"
+
+    definition = sign_ins({})["openai"]
+    assert isinstance(definition, Pkce)
+    own = msgspec.structs.replace(definition, token_url=f"{server.url}/token", redirect_port=0)
+    credentials = Credentials(tmp_path, {}, sign_ins={"openai": own})
+    await credentials.store("openai", await own.login(Person(in_the_browser)))
+    found = await credentials.resolve("openai")
+    assert found == Credential(key="access-2", is_bearer=True), "it was about to end"
+    began, went_on = (form(request) for request in server.requests)
+    assert began["client_id"] == went_on["client_id"] == "mine"
+    assert began["resource"] == went_on["resource"] == "https://api.openai.com/v1"
+
+
+async def test_a_sign_in_without_its_client_is_told(server: Loopback):
+    async def in_the_browser(url: str) -> str | None:
+        return f"http://x/?code=c&state={query(url)['state']}"
+
+    with pytest.raises(CredentialError, match="Test gave no client"):
+        await pkce(server, is_client_given=True).login(Person(in_the_browser))
+
+
+async def test_meta_turns_who_one_is_into_a_key_for_a_day(server: Loopback):
+    server.reply(
+        json_reply({"device_code": "d", "user_code": "u", "verification_uri": "http://v", "interval": 0.01}),
+        json_reply({"access_token": "identity"}),
+        json_reply({"api_key": "key-1"}),
+        json_reply({"api_key": "key-2"}),
+        json_reply({"error": {"message": "session over"}}, 401),
+    )
+    device = DeviceCode(id="m", name="M", device_url=server.url, token_url=server.url, client_id="c")
+    meta = MetaKey(device=device, key_url=f"{server.url}/key")
+    entry = await meta.login(Person())
+    assert (entry["access"], entry["refresh"]) == ("key-1", "identity")
+    assert entry["expires"] > (time.time() + 80_000) * 1000
+    assert server.requests[-1].headers["authorization"] == "Bearer identity"
+    again = await asyncio.to_thread(meta.refresh, entry)
+    assert (again["access"], again["refresh"]) == ("key-2", "identity")
+    with pytest.raises(CredentialError, match="Meta gave no key: session over"):
+        await asyncio.to_thread(meta.refresh, entry)
 
 
 async def test_a_device_code_waits_until_the_person_has_agreed(server: Loopback):

@@ -1,5 +1,6 @@
 """The same short answer in every wire format: a thought, a text, two tool calls; and how to ask for it."""
 
+import base64
 import importlib.util
 import json
 import struct
@@ -252,9 +253,18 @@ def bedrock_answer() -> bytes:
     )
 
 
+def account_key(name: str, account: str = "acc-1") -> str:
+    """A key that is a ChatGPT account's token too, so that every adapter takes it."""
+    claims = json.dumps({"https://api.openai.com/auth": {"chatgpt_account_id": account}}).encode()
+    return f"{name}.{base64.urlsafe_b64encode(claims).decode().rstrip('=')}.sig"
+
+
+KEY = account_key("sk-test")
+
 ANSWERS = {
     "anthropic-messages": anthropic_answer,
     "azure-openai-responses": responses_answer,
+    "openai-codex-responses": responses_answer,
     "google-generative-ai": google_answer,
     "google-vertex": google_answer,
     "mistral-conversations": mistral_answer,
@@ -281,7 +291,7 @@ def model_for(api: str, base_url: str = "", **changes: Any) -> Model:
     return Model(**{**fields, **changes})
 
 
-def options(key: str = "sk-test", **changes: Any) -> StreamOptions:
+def options(key: str = KEY, **changes: Any) -> StreamOptions:
     fields: dict[str, Any] = {
         "credential": Credential(key=key),
         "first_event_seconds": 20,

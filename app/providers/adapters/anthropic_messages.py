@@ -1,7 +1,13 @@
 """`anthropic-messages`: through the anthropic SDK, for Anthropic and for every server that speaks its format."""
 
 from app.providers.adapters.anthropic_wire import Reader, payload
-from app.providers.adapters.common import address, affinity_headers, authorization, copilot_headers
+from app.providers.adapters.common import (
+    address,
+    affinity_headers,
+    authorization,
+    copilot_headers,
+    wants_bearer,
+)
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.senders.sdk import send_with_anthropic, warm_anthropic
 from app.providers.transform import fitting_id, prepare
@@ -33,6 +39,6 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
 
 
 def _key(model: Model, options: StreamOptions) -> dict[str, str]:
-    if options.credential.is_bearer or model.provider == "github-copilot":
+    if wants_bearer(model, options):
         return authorization(model, options)
     return {"X-Api-Key": options.credential.key} if options.credential.key else {}

@@ -86,14 +86,21 @@ def copilot_headers(model: Model, prepared: Prepared) -> dict[str, str]:
 
 
 def authorization(model: Model, options: StreamOptions) -> dict[str, str]:
-    """The key as a bearer token; nothing for servers that need none."""
+    """The key as a bearer token; nothing for servers that need none. Cloudflare's gateway has a header of its own,
+    because it would pass the usual one on to the provider behind it.
+    """
     key = options.credential.key
     if not key:
         return {}
-    headers = {"Authorization": f"Bearer {key}"}
-    if model.provider == "cloudflare-ai-gateway":
-        headers["Cf-Aig-Authorization"] = f"Bearer {key}"
-    return headers
+    return {_KEY_HEADERS.get(model.provider, "Authorization"): f"Bearer {key}"}
+
+
+_KEY_HEADERS = {"cloudflare-ai-gateway": "Cf-Aig-Authorization"}
+
+
+def wants_bearer(model: Model, options: StreamOptions) -> bool:
+    """Whether the key goes as a bearer token even where the format has a header for keys."""
+    return options.credential.is_bearer or model.provider in ("github-copilot", *_KEY_HEADERS)
 
 
 def address(model: Model, options: StreamOptions, default: str) -> str:

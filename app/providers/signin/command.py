@@ -15,6 +15,7 @@ from app.providers.catalogue import Catalogue
 from app.providers.credentials import CredentialError, Credentials
 from app.providers.known import PROVIDERS
 from app.providers.select import ModelNotFound, select_model
+from app.providers.signin.interface import SignIn
 from app.values.codec import encode
 
 EXIT_CODES = {"ready": 0, "not_ready": 1, "invalid": 2}
@@ -40,15 +41,20 @@ async def check(provider: str, credentials: Credentials) -> Check:
 
 
 async def login(provider: str, credentials: Credentials, ui: "TerminalUi", *, with_key: bool) -> None:
-    """Raises `CredentialError`."""
+    """By account where the provider has that and it is wanted, else with a key. Raises `CredentialError`."""
     sign_in = credentials.sign_ins.get(provider)
-    if sign_in is None or with_key:
+    if sign_in is None or with_key or await ui.select("How?", _ways(sign_in)) == "key":
         key = (await ui.secret(f"API key for {provider} (or $NAME, or !command): ")).strip()
         if not key:
             raise CredentialError("No key was given.")
         await credentials.store_key(provider, key)
         return
     await credentials.store(provider, await sign_in.login(ui))
+
+
+def _ways(sign_in: SignIn) -> list[tuple[str, str]]:
+    needs = f" (set {sign_in.missing} first)" if sign_in.missing else ""
+    return [("account", f"Sign in to an account of {sign_in.name}{needs}"), ("key", "Use an API key")]
 
 
 class TerminalUi:
@@ -124,7 +130,9 @@ async def _run(
     match given.action:
         case "login":
             ui = TerminalUi(opens_browser=not given.no_browser)
-            await login(given.provider, credentials, ui, with_key=given.api_key)
+            # Whoever pipes something in pipes a key.
+            with_key = given.api_key or not sys.stdin.isatty()
+            await login(given.provider, credentials, ui, with_key=with_key)
             _say(f"Stored for {given.provider} in {agent_dir / 'auth.json'}.")
             return 0
         case "logout":

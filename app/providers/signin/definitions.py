@@ -4,7 +4,9 @@ bayou signs in as itself: it uses no other product's application id. Where a pro
 application, its id comes from a variable; the sign-in says so when it is missing.
 """
 
+import asyncio
 import time
+import uuid
 from collections.abc import Mapping
 
 import msgspec
@@ -12,7 +14,7 @@ import msgspec
 from app.providers.contract import Credential
 from app.providers.key_values import CredentialError
 from app.providers.signin.device import DeviceCode
-from app.providers.signin.interface import Entry, SignIn, SignInUi, error_text, get, post_soon
+from app.providers.signin.interface import Entry, SignIn, SignInUi, error_text, get, post, post_soon
 from app.providers.signin.pkce import Callback, Pkce, code_of, first_answer, new_verifier
 
 
@@ -21,6 +23,7 @@ class OpenRouterKey(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str = "openrouter"
     name: str = "OpenRouter"
+    missing: str = ""
     base_url: str = "https://openrouter.ai"
 
     async def login(self, ui: SignInUi) -> Entry:
@@ -59,9 +62,11 @@ class Copilot(msgspec.Struct, frozen=True, kw_only=True):
     id: str = "github-copilot"
     name: str = "GitHub Copilot"
 
-    async def login(self, ui: SignInUi) -> Entry:
-        import asyncio  # noqa: PLC0415  (beside its only use)
+    @property
+    def missing(self) -> str:
+        return self.device.missing
 
+    async def login(self, ui: SignInUi) -> Entry:
         tokens = await self.device.tokens(ui)
         github = tokens.get("access_token") or ""
         if not github:
@@ -81,49 +86,134 @@ class Copilot(msgspec.Struct, frozen=True, kw_only=True):
         return Credential(key=entry["access"], is_bearer=True)
 
 
+class MetaKey(msgspec.Struct, frozen=True, kw_only=True):
+    """A code on Meta's page says who one is; that buys a key of the model API, good for a day, again and again."""
+
+    device: DeviceCode
+    key_url: str = "https://api.meta.ai/muse-code/key"
+    id: str = "meta"
+    name: str = "Meta"
+
+    @property
+    def missing(self) -> str:
+        return self.device.missing
+
+    async def login(self, ui: SignInUi) -> Entry:
+        tokens = await self.device.tokens(ui)
+        identity = tokens.get("access_token") or ""
+        if not identity:
+            raise CredentialError("Meta did not say who signed in.")
+        ui.progress("Fetching a key for the model API")
+        return await asyncio.to_thread(self.refresh, {"type": "oauth", "access": "", "refresh": identity})
+
+    def refresh(self, entry: Entry) -> Entry:
+        headers = {"Authorization": f"Bearer {entry['refresh']}", "X-Api-Version": "1.0.0"}
+        answer = post(self.key_url, {}, is_json=True, headers=headers)
+        problem = error_text(answer)
+        if problem or not answer.get("api_key"):
+            raise CredentialError(f"Meta gave no key: {problem or 'its answer holds none'}.")
+        return {**entry, "access": answer["api_key"], "expires": int((time.time() + _DAY) * 1000)}
+
+    def credential(self, entry: Entry) -> Credential:
+        return Credential(key=entry["access"], is_bearer=True)
+
+
+_DAY = 86_400
+
+
 def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
     """By provider. `env` holds the ids of applications that the person has registered."""
 
-    def client(provider: str) -> tuple[str, str]:
-        name = f"BAYOU_{provider.upper().replace('-', '_')}_CLIENT_ID"
-        return env.get(name, ""), name
+    def client(provider: str) -> str:
+        return env.get(variable_of(provider), "")
 
-    anthropic, anthropic_variable = client("anthropic")
-    openai, openai_variable = client("openai-codex")
-    github, github_variable = client("github-copilot")
-    return {
-        "anthropic": Pkce(
+    found: tuple[SignIn, ...] = (
+        Pkce(
             id="anthropic",
             name="Anthropic",
             authorize_url="https://claude.ai/oauth/authorize",
             token_url="https://console.anthropic.com/v1/oauth/token",
-            client_id=anthropic,
-            client_variable=anthropic_variable,
+            client_id=client("anthropic"),
+            client_variable=variable_of("anthropic"),
             scope="org:create_api_key user:profile user:inference",
             is_json=True,
             headers={"Anthropic-Beta": "oauth-2025-04-20"},
         ),
-        "openai-codex": Pkce(
+        _chatgpt(),
+        Pkce(
             id="openai-codex",
-            name="OpenAI (ChatGPT)",
+            name="OpenAI Codex (ChatGPT)",
             authorize_url="https://auth.openai.com/oauth/authorize",
             token_url="https://auth.openai.com/oauth/token",
-            client_id=openai,
-            client_variable=openai_variable,
+            client_id=client("openai-codex"),
+            client_variable=variable_of("openai-codex"),
             scope="openid profile email offline_access",
             redirect_port=1455,
             redirect_path="/auth/callback",
         ),
-        "github-copilot": Copilot(
+        Copilot(
             device=DeviceCode(
                 id="github",
                 name="GitHub",
                 device_url="https://github.com/login/device/code",
                 token_url="https://github.com/login/oauth/access_token",
-                client_id=github,
-                client_variable=github_variable,
+                client_id=client("github-copilot"),
+                client_variable=variable_of("github-copilot"),
                 scope="read:user",
             )
         ),
-        "openrouter": OpenRouterKey(),
-    }
+        DeviceCode(
+            id="xai",
+            name="xAI",
+            device_url="https://auth.x.ai/oauth2/device/code",
+            token_url="https://auth.x.ai/oauth2/token",
+            client_id=client("xai"),
+            client_variable=variable_of("xai"),
+            scope="openid profile email offline_access api:access",
+        ),
+        DeviceCode(
+            id="kimi-coding",
+            name="Kimi",
+            device_url="https://auth.kimi.com/api/oauth/device_authorization",
+            token_url="https://auth.kimi.com/api/oauth/token",
+            client_id=client("kimi-coding"),
+            client_variable=variable_of("kimi-coding"),
+        ),
+        MetaKey(
+            device=DeviceCode(
+                id="meta",
+                name="Meta",
+                device_url="https://auth.meta.com/oidc/device/authorization/",
+                token_url="https://auth.meta.com/oidc/device/token/",
+                client_id=client("meta"),
+                client_variable=variable_of("meta"),
+            )
+        ),
+        OpenRouterKey(),
+    )
+    return {sign_in.id: sign_in for sign_in in found}
+
+
+def variable_of(provider: str) -> str:
+    """Where the id of one's own application is looked for."""
+    return f"BAYOU_{provider.upper().replace('-', '_')}_CLIENT_ID"
+
+
+def _chatgpt() -> Pkce:
+    """Sign in with ChatGPT: each sign-in registers a client of its own, under bayou's name."""
+    resource = {"resource": "https://api.openai.com/v1"}
+    return Pkce(
+        id="openai",
+        name="OpenAI (ChatGPT)",
+        authorize_url="https://auth.openai.com/api/accounts/authorize",
+        token_url="https://auth.openai.com/api/accounts/oauth/token",
+        client_id="dynamic_agent_client",
+        is_client_given=True,
+        scope="openid profile email offline_access resource.invoke chatgpt.tokens.use.direct",
+        redirect_host="127.0.0.1",
+        redirect_port=1455,
+        redirect_path="/auth/callback",
+        # The host's id is new each time: nothing about this machine is told.
+        extra={"agent_name_hint": "bayou", "ext_agent_host_id": f"urn:uuid:{uuid.uuid4()}", **resource},
+        token_extra=resource,
+    )

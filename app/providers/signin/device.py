@@ -9,7 +9,7 @@ import msgspec
 
 from app.providers.contract import Credential
 from app.providers.key_values import CredentialError
-from app.providers.signin.interface import Entry, SignInUi, error_text, post_soon
+from app.providers.signin.interface import Entry, SignInUi, error_text, post_soon, unregistered
 from app.providers.signin.pkce import entry_of, refreshed
 
 _GRANT = "urn:ietf:params:oauth:grant-type:device_code"
@@ -25,17 +25,19 @@ class DeviceCode(msgspec.Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = {}
     client_variable: str = ""
 
+    @property
+    def missing(self) -> str:
+        return "" if self.client_id else self.client_variable
+
     async def login(self, ui: SignInUi) -> Entry:
         return entry_of(await self.tokens(ui), self.name)
 
     async def tokens(self, ui: SignInUi) -> dict[str, Any]:
         """The provider's answer once the person has agreed. Raises `CredentialError`."""
-        if not self.client_id:
-            raise CredentialError(
-                f"bayou is not registered with {self.name}. Use an API key, or put the id of an application "
-                f"of your own into {self.client_variable}."
-            )
-        begun = await post_soon(self.device_url, {"client_id": self.client_id, "scope": self.scope})
+        if self.missing:
+            raise unregistered(self.name, self.missing)
+        scope = {"scope": self.scope} if self.scope else {}
+        begun = await post_soon(self.device_url, {"client_id": self.client_id, **scope})
         problem = error_text(begun)
         if problem or not begun.get("device_code"):
             raise CredentialError(f"{self.name} gave no code: {problem or 'its answer holds none'}.")

@@ -42,6 +42,11 @@ class SignIn(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def missing(self) -> str:
+        """The variable that must hold an application's id first; empty when the sign-in can begin."""
+        ...
+
     async def login(self, ui: SignInUi) -> Entry:
         """Raises `CredentialError`."""
         ...
@@ -100,6 +105,13 @@ def _request(
         text, _ = read_error_body(response.content)
         raise CredentialError(f"{url} answered with {response.status_code}: {text[:200]}")
     return answer
+
+
+def unregistered(name: str, variable: str) -> CredentialError:
+    return CredentialError(
+        f"bayou is not registered with {name}. Use an API key, or put the id of an application of your own "
+        f"into {variable}."
+    )
 
 
 def error_text(answer: Mapping[str, Any]) -> str | None:

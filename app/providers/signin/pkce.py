@@ -16,7 +16,7 @@ import msgspec
 
 from app.providers.contract import Credential
 from app.providers.key_values import CredentialError
-from app.providers.signin.interface import Entry, SignInUi, error_text, post, post_soon
+from app.providers.signin.interface import Entry, SignInUi, error_text, post, post_soon, unregistered
 
 _PAGE = (
     "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n\r\n"
@@ -46,18 +46,24 @@ class Pkce(msgspec.Struct, frozen=True, kw_only=True):
     redirect_path: str = "/callback"
     redirect_host: str = "localhost"
     extra: Mapping[str, str] = {}
+    """Further fields of the address that is opened."""
+    token_extra: Mapping[str, str] = {}
+    """Further fields of every request for tokens."""
+    is_client_given: bool = False
+    """Whether each sign-in is given a client of its own, which the redirect names; `client_id` only asks for one."""
     is_json: bool = False
     """Whether the token endpoint wants JSON."""
     headers: Mapping[str, str] = {}
     """Sent with every request that the token pays for."""
     client_variable: str = ""
 
+    @property
+    def missing(self) -> str:
+        return "" if self.client_id else self.client_variable
+
     async def login(self, ui: SignInUi) -> Entry:
-        if not self.client_id:
-            raise CredentialError(
-                f"bayou is not registered with {self.name}. Use an API key, or put the id of an application "
-                f"of your own into {self.client_variable}."
-            )
+        if self.missing:
+            raise unregistered(self.name, self.missing)
         verifier, challenge = new_verifier()
         state = secrets.token_urlsafe(16)
         async with Callback(self.redirect_port, self.redirect_path) as callback:
@@ -75,34 +81,49 @@ class Pkce(msgspec.Struct, frozen=True, kw_only=True):
             await ui.open_url(f"{self.authorize_url}?{urlencode(query)}", _INSTRUCTIONS)
             answer = await first_answer(callback, ui)
         code = code_of(answer, state)
+        client = _client_of(answer, self.name) if self.is_client_given else self.client_id
         tokens = await post_soon(
             self.token_url,
             {
                 "grant_type": "authorization_code",
                 "code": code,
                 "state": state,
-                "client_id": self.client_id,
+                "client_id": client,
                 "redirect_uri": redirect,
                 "code_verifier": verifier,
+                **self.token_extra,
             },
             is_json=self.is_json,
         )
-        return entry_of(tokens, self.name)
+        entry = entry_of(tokens, self.name)
+        return {**entry, "clientId": client} if self.is_client_given else entry
 
     def refresh(self, entry: Entry) -> Entry:
-        return refreshed(self.token_url, self.client_id, entry, self.name, is_json=self.is_json)
+        client = entry.get("clientId") or self.client_id
+        return refreshed(
+            self.token_url, client, entry, self.name, is_json=self.is_json, extra=self.token_extra
+        )
 
     def credential(self, entry: Entry) -> Credential:
         return Credential(key=entry["access"], is_bearer=True, headers=self.headers)
 
 
-def refreshed(token_url: str, client_id: str, entry: Entry, name: str, *, is_json: bool = False) -> Entry:
+def refreshed(
+    token_url: str,
+    client_id: str,
+    entry: Entry,
+    name: str,
+    *,
+    is_json: bool = False,
+    extra: Mapping[str, str] | None = None,
+) -> Entry:
     """The standard refresh grant. What the old entry knows besides stays."""
-    tokens = post(
-        token_url,
-        {"grant_type": "refresh_token", "refresh_token": entry.get("refresh", ""), "client_id": client_id},
-        is_json=is_json,
-    )
+    fields = {
+        "grant_type": "refresh_token",
+        "refresh_token": entry.get("refresh", ""),
+        "client_id": client_id,
+    }
+    tokens = post(token_url, {**fields, **(extra or {})}, is_json=is_json)
     fresh = entry_of(tokens, name)
     return {**entry, **fresh, "refresh": fresh.get("refresh") or entry.get("refresh", "")}
 
@@ -125,8 +146,7 @@ def entry_of(tokens: Mapping[str, Any], name: str) -> Entry:
 
 def code_of(answer: str, state: str) -> str:
     """The code in a redirect's address (or in what was pasted). Raises `CredentialError`."""
-    query = urlsplit(answer.strip()).query or answer.strip()
-    fields = {name: values[0] for name, values in parse_qs(query).items()}
+    fields = _fields(answer)
     if "error" in fields:
         raise CredentialError(
             f"The sign-in was refused: {fields.get('error_description') or fields['error']}."
@@ -140,6 +160,20 @@ def code_of(answer: str, state: str) -> str:
     if fields.get("state", state) != state:
         raise CredentialError("The answer belongs to another sign-in (its state differs). Start again.")
     return code
+
+
+def _client_of(answer: str, name: str) -> str:
+    client = _fields(answer).get("client_id", "").strip()
+    if not client:
+        raise CredentialError(
+            f"{name} gave no client for this sign-in. Paste the whole address of the last page."
+        )
+    return client
+
+
+def _fields(answer: str) -> dict[str, str]:
+    query = urlsplit(answer.strip()).query or answer.strip()
+    return {name: values[0] for name, values in parse_qs(query).items()}
 
 
 async def first_answer(callback: "Callback", ui: SignInUi) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from app.providers.jsonc import FileFault, place_of, read_object
+from app.providers.json_files import FileFault, place_of, read_object
 from app.values.codec import decode_json, encode_json
 
 LOCK_SECONDS = 60.0

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from app.providers.jsonc import FileFault, place_of, read_object
+from app.providers.json_files import FileFault, place_of, read_object
 from app.providers.known import PROVIDERS
 
 _TEXTS = ("name", "baseUrl", "apiKey", "api", "oauth")

@@ -14,8 +14,8 @@ import msgspec
 from app.resources import settings_agent as agent
 from app.resources import settings_display as look
 from app.resources.files import FileFault, read_text, stamp
-from app.resources.json_comments import JsonFault, parse, places
 from app.resources.paths import Paths
+from app.values.json_comments import JsonFault, parse, places
 
 Flat = {"flat": True}
 

@@ -7,8 +7,8 @@ import filelock
 import msgspec
 
 from app.resources.files import FileFault, read_text, write_text
-from app.resources.json_comments import JsonFault, parse, with_value, without_key
 from app.resources.settings import Key, Settings, check_value, keys
+from app.values.json_comments import JsonFault, parse, with_value, without_key
 
 
 class SettingRefused(ValueError):

@@ -14,8 +14,8 @@ from typing import Any, Literal
 import msgspec
 
 from app.resources.files import FileFault, read_text, write_text
-from app.resources.json_comments import JsonFault, parse
 from app.resources.paths import PROJECT_FOLDER, Paths
+from app.values.json_comments import JsonFault, parse
 
 Answer = Literal["yes", "no", "undecided"]
 

@@ -8,7 +8,7 @@ import msgspec
 from textual.binding import Binding, BindingType
 
 from app.resources.files import FileFault, read_text
-from app.resources.json_comments import JsonFault, parse
+from app.values.json_comments import JsonFault, parse
 
 NO_KEY = "unbound"
 """A key that no keyboard has; Textual takes a key away only by giving another."""

@@ -132,7 +132,7 @@ def test_bundled_models_can_be_changed_replaced_and_added(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "line", "column", "words"),
     [
-        ('{\n  "providers": {\n    "x": oops\n  }\n}', 3, 10, "Expecting value"),
+        ('{\n  "providers": {\n    "x": oops\n  }\n}', 3, 10, "a value is missing here"),
         ('{\n  "providers": {\n    "x": 5\n  }\n}', 3, 10, "an object is needed"),
         ('{\n  "providers": {\n    "x": {"baseUrl": 5}\n  }\n}', 3, 22, "`baseUrl` must be a text"),
         ('{"providers": {"x": {"baseUrl": "u"}}}', 1, 21, "needs `baseUrl` and `api`"),

@@ -193,7 +193,7 @@ async def test_many_processes_may_store_at_once(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "place", "words"),
     [
-        ('{\n  "openai": {"type": "api_key" "key": "s3cret"}\n}', "line 2, column 32", "delimiter"),
+        ('{\n  "openai": {"type": "api_key" "key": "s3cret"}\n}', "line 2, column 32", "a ',' is missing"),
         ('{\n  "openai": "s3cret"\n}', "line 2, column 13", "an object is needed"),
         ('{\n  "openai": {"type": "api_key", "key": 5}\n}', "line 2, column 13", "a text `key`"),
         ('{"a": {"type": "password", "key": "s3cret"}}', "line 1, column 7", "`type` must be"),

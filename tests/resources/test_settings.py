@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from app.resources.files import read_text
-from app.resources.json_comments import parse
 from app.resources.paths import Paths
 from app.resources.pi_settings import from_pi
 from app.resources.settings import (
@@ -23,6 +22,7 @@ from app.resources.settings import (
 )
 from app.resources.settings_docs import PAGE, SCHEMA, page, schema
 from app.resources.settings_file import SettingRefused, as_document, find_key, set_value, unset
+from app.values.json_comments import parse
 
 HOME = Path(__file__).resolve().parent.parent.parent
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from app.providers.auth_file import AuthFile
 from app.providers.contract import Credential
-from app.providers.jsonc import FileFault
+from app.providers.json_files import FileFault
 from app.providers.key_values import CredentialError
 from app.providers.signin.interface import Entry, SignIn
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.resources.json_comments import JsonFault, parse, places, with_value, without_key
+from app.values.json_comments import JsonFault, parse, places, with_value, without_key
 
 COMMENTED = """{
   // who answers

@@ -1,0 +1,46 @@
+"""JSON files that people edit (models.json, auth.json): what is wrong in one is told with its name and place."""
+
+from pathlib import Path
+from typing import Any
+
+from app.values.json_comments import JsonFault, line_and_column, parse, places
+
+
+class FileFault(Exception):
+    """A file that cannot be used, and where in it the fault is."""
+
+    def __init__(self, path: Path, message: str, line: int | None = None, column: int | None = None) -> None:
+        place = f", line {line}, column {column}" if line is not None else ""
+        super().__init__(f"{path.name}{place}: {message} ({path})")
+
+
+def read_object(path: Path) -> tuple[dict[str, Any], str]:
+    """The file's object and its text; an empty object where there is no file. Raises `FileFault`."""
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        return {}, ""
+    except OSError as problem:
+        raise FileFault(path, f"it cannot be read: {problem.strerror or problem}") from None
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        before = raw[: problem.start].decode("utf-8")
+        raise FileFault(path, "it is not UTF-8 text", *line_and_column(before, len(before))) from None
+    if not text.strip():
+        return {}, text
+    try:
+        data = parse(text)
+    except JsonFault as fault:
+        raise FileFault(path, fault.message, fault.line, fault.column) from None
+    if not isinstance(data, dict):
+        raise FileFault(path, "an object is needed at the top", 1, 1)
+    return data, text
+
+
+def place_of(text: str, path: tuple[str | int, ...]) -> tuple[int, int]:
+    """Line and column of the value at `path`, or of the nearest thing above it that is there."""
+    found = places(text)
+    while path not in found:
+        path = path[:-1]
+    return found[path].line, found[path].column

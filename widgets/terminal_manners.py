@@ -1,12 +1,10 @@
-"""What is said to the terminal besides the picture: title, progress, notifications, its colours, the way out.
+"""What is said to the terminal besides the picture: title, progress, notifications, the way out.
 
 Sequences are made by pure functions; a caller writes them to the driver or the tty. Whatever is put into one is
 cleaned first, so that a session's name cannot command the terminal.
 """
 
 import os
-import re
-import select
 import shlex
 import subprocess
 import sys
@@ -18,7 +16,6 @@ from typing import Any, Literal
 
 from textual.app import App
 
-from widgets.colors import is_dark
 from widgets.line import plain
 
 Method = Literal["auto", "bell", "off", "osc9", "osc99", "osc777"]
@@ -125,53 +122,6 @@ def write_to(app: App[Any], sequence: str) -> None:
     if driver is not None and not app.is_headless and sequence:
         driver.write(sequence)
         driver.flush()
-
-
-_BACKGROUND = re.compile(rb"\]11;rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})")
-
-
-def background_from(answer: bytes) -> str | None:
-    """The colour in a terminal's answer to OSC 11."""
-    match = _BACKGROUND.search(answer)
-    if match is None:
-        return None
-    parts = (round(int(part, 16) / (16 ** len(part) - 1) * 255) for part in match.groups())
-    return "#" + "".join(f"{part:02x}" for part in parts)
-
-
-def probe_appearance(timeout: float = 0.1) -> Literal["dark", "light"] | None:
-    """Ask the terminal for its background before the application starts. None if it does not say.
-
-    A question that every terminal answers is sent behind it, so that one which knows no OSC 11 costs no waiting.
-    """
-    if sys.platform == "win32" or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return None
-    import termios  # noqa: PLC0415  (not on every system)
-    import tty  # noqa: PLC0415  (not on every system)
-
-    handle = sys.stdin.fileno()
-    try:
-        before = termios.tcgetattr(handle)
-    except termios.error:
-        return None
-    answer = b""
-    try:
-        tty.setcbreak(handle, termios.TCSANOW)
-        os.write(sys.stdout.fileno(), b"\x1b]11;?\x1b\\\x1b[c")
-        deadline = time.monotonic() + timeout
-        while not re.search(rb"\x1b\[\?[\d;]*c", answer):
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([handle], [], [], left)[0]:
-                break
-            answer += os.read(handle, 1024)
-    except OSError:
-        return None
-    finally:
-        termios.tcsetattr(handle, termios.TCSADRAIN, before)
-    color = background_from(answer)
-    if color is None:
-        return None
-    return "dark" if is_dark(color) else "light"
 
 
 def restore_terminal() -> None:

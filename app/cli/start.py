@@ -35,9 +35,16 @@ def start(options: Options) -> int:
     if face == "tui":
         # Imports make much and throw nothing away; the first paint is not the time to look for garbage.
         gc.disable()
-        from app.tui.run import run_tui  # noqa: PLC0415  (Textual is the largest import of all)
+        from widgets.appearance import AppearanceQuestion  # noqa: PLC0415  (only the full screen asks)
 
-        return run_tui(options, paths)
+        question = AppearanceQuestion()
+        question.ask()
+        try:
+            from app.tui.run import run_tui  # noqa: PLC0415  (Textual is the largest import of all)
+
+            return run_tui(options, paths, question)
+        finally:
+            question.end()
     from app.cli.headless import run_headless  # noqa: PLC0415  (what the other faces share)
 
     return asyncio.run(run_headless(options, paths, face))

@@ -40,6 +40,8 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     opens_sessions: bool = False
     """`--resume`: choose a session first."""
     prompts: tuple[str, ...] = ()
+    typed: str = ""
+    """What was typed before the editor was there."""
     images: tuple[Image, ...] = ()
     """Go with the first prompt."""
 
@@ -58,6 +60,8 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         app.editor.focus()
         if draft := app.drafts.restore():
             app.editor.set_text(draft)
+        if self.typed:
+            app.editor.paste(self.typed)
         app.status.refresh()
 
     async def complete(self, app: "BayouApp") -> None:

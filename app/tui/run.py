@@ -25,21 +25,23 @@ from app.tui.extended import adopt
 from app.tui.extension_ui import ScreenUi
 from app.tui.opening import Opening
 from app.tui.settings_page import follow_settings
-from widgets.terminal_manners import probe_appearance
+from widgets.appearance import AppearanceQuestion
 from widgets.terminal_output import OutputDiff
 
 END_SECONDS = 3.0
 """After a signal, until the process ends in any case."""
 
 
-def run_tui(options: Options, paths: Paths) -> int:
+def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> int:
+    """`appearance` was asked before anything heavy was loaded; its answer has come meanwhile."""
     try:
         assembled = assemble(options, paths, can_ask=True)
     except SessionError as problem:
         sys.stderr.write(f"bayou: {problem}\n")
         return 1
     if assembled.theme == "system":
-        assembled.theme = look.system_theme(probe_appearance())
+        assembled.theme = look.system_theme(appearance.answer())
+    typed = appearance.end()
     given = files_input(options.files, paths.cwd)
     prompts = list(options.messages)
     if given.prompts[0] or given.images:
@@ -63,6 +65,7 @@ def run_tui(options: Options, paths: Paths) -> int:
         opens_sessions=options.resume,
         prompts=tuple(prompts),
         images=given.images,
+        typed=typed,
     )
     app = GuardedApp(
         assembled,

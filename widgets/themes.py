@@ -241,7 +241,12 @@ def _ansi_theme(spec: ThemeSpec) -> Theme:
         boost="ansi_default",
         dark=spec.appearance != "light",
         ansi=True,
-        variables={**_kebab(colors), "text-muted": colors["muted"], "text-disabled": colors["dim"]},
+        variables={
+            **_kebab(colors),
+            "text-muted": colors["muted"],
+            "text-disabled": colors["dim"],
+            "ansi-background": "ansi_default",
+        },
     )
 
 

@@ -97,6 +97,7 @@ def assemble(
     toolbox.choose(tool_choice(options, settings))
     _restore(session, options)
     themes = themes_of(options, paths, trust, chosen.themes)
+    _require_themes(options.use_theme, themes)
     problems = (
         *(str(problem) for problem in loaded.problems),
         *(str(problem) for problem in catalogue.problems),
@@ -121,6 +122,12 @@ def assemble(
 
 def asked_of(options: Options) -> Asked:
     return Asked(is_safe=options.safe, only_named=options.no_extensions, named=options.extension)
+
+
+def _require_themes(wanted: str | None, themes: Themes) -> None:
+    for name in (wanted or "").split("/"):
+        if name not in ("", "system", *themes.names):
+            raise UsageError(f"--use-theme: there is no theme '{name}'. Themes: {', '.join(themes.names)}.")
 
 
 def themes_of(options: Options, paths: Paths, trust: Decision, more: tuple[Path, ...]) -> Themes:

@@ -1,27 +1,99 @@
-"""Everything that can be done, by name: key actions and slash commands, for the palette and the help."""
+"""Everything that can be done, by name: key actions and slash commands, for the palette and the table of keys."""
 
 from typing import TYPE_CHECKING
 
+from app.tui import acts
+from app.tui.keymap import Place, keys_of, place
 from app.tui.slash import COMMANDS
+from widgets.editor.prompt import PromptEditor
+from widgets.lists.view import RowList
+from widgets.screens.catalogue import ActionRow, ThemeScreen
+from widgets.screens.dialogs import ConfirmScreen, QuestionScreen
+from widgets.screens.jobs import JobsScreen
+from widgets.screens.models import LevelScreen, ModelScreen, ScopeScreen
+from widgets.screens.pages import PageScreen
+from widgets.screens.picker import PickerScreen, SheetScreen
+from widgets.screens.sessions import SessionsScreen
+from widgets.screens.settings import SettingsScreen
+from widgets.screens.tree import TreeScreen
+from widgets.status.queue import QueueView
+from widgets.terminal.view import TerminalScreen
+from widgets.transcript.view import Transcript
 
 if TYPE_CHECKING:
     from app.tui.app import BayouApp
 
+_LISTS = (RowList.BINDINGS, SheetScreen.BINDINGS, PickerScreen.BINDINGS)
+PLACES: tuple[Place, ...] = (
+    place("the page", acts.BINDINGS),
+    place("the editor", PromptEditor.BINDINGS),
+    place("the transcript's blocks", Transcript.BINDINGS),
+    place("waiting messages", QueueView.BINDINGS),
+    place("lists", *_LISTS),
+    place("the session tree", TreeScreen.BINDINGS),
+    place("sessions", SessionsScreen.BINDINGS),
+    place("models", ModelScreen.BINDINGS),
+    place("thinking levels", LevelScreen.BINDINGS),
+    place("models to cycle through", ScopeScreen.BINDINGS),
+    place("settings", SettingsScreen.BINDINGS),
+    place("themes", ThemeScreen.BINDINGS),
+    place("jobs", JobsScreen.BINDINGS),
+    place("questions", QuestionScreen.BINDINGS, ConfirmScreen.BINDINGS),
+    place("pages to read", PageScreen.BINDINGS),
+    place("a program's own terminal", TerminalScreen.BINDINGS),
+)
+"""Every place where keys are heard, in the order in which the table of keys has them."""
 
-def key_actions(app: "BayouApp") -> list[tuple[str, str, str]]:
-    """Key, action and description of everything that can be pressed on the page, as it is in force now."""
+
+def key_rows(app: "BayouApp") -> list[ActionRow]:
+    """The live map of keys. An action that several places share is told once, where it comes first."""
+    own, conflicts = app.keymap.keys, app.keymap.conflicts
+    rows: list[ActionRow] = []
+    told: set[str] = set()
+    for one in PLACES:
+        for binding in one.bindings:
+            if binding.id is None or binding.id in told:
+                continue
+            told.add(binding.id)
+            rows.append(
+                ActionRow(
+                    id=binding.id,
+                    title=binding.description,
+                    keys=keys_of(binding, own),
+                    group=one.title[:1].upper() + one.title[1:],
+                    is_own=binding.id in own,
+                    problem=conflicts.get(binding.id, ""),
+                )
+            )
+    return rows + _extension_rows(app)
+
+
+def _extension_rows(app: "BayouApp") -> list[ActionRow]:
     return [
-        (binding.key_display or key, binding.action, binding.description)
-        for bindings in (app._bindings, app.editor._bindings, app.transcript._bindings)
-        for key, binding in bindings
-        if binding.description
+        ActionRow(id=binding.action, title=binding.description, keys=(key,), group="Extensions")
+        for key, binding in app._bindings
+        if binding.action.startswith("extension_key(")
     ]
 
 
-def key_table(app: "BayouApp") -> str:
-    rows = [(key, text) for key, _, text in key_actions(app)]
-    width = max(len(key) for key, _ in rows)
-    return "\n".join(f"{key:<{width}}  {text}" for key, text in rows)
+def palette_rows(app: "BayouApp") -> list[ActionRow]:
+    """What can be done from the page: acts, the editor's and the transcript's actions, slash commands."""
+    offered = {
+        binding.id: binding
+        for one in PLACES[:3]
+        for binding in one.bindings
+        if binding.id not in _NOT_OFFERED
+    }
+    rows = [
+        ActionRow(id=row.id, title=row.title, keys=row.keys, detail=row.group.lower())
+        for row in key_rows(app)
+        if row.id in offered or row.group == "Extensions"
+    ]
+    commands = [ActionRow(id=f"/{name}", title=f"/{name}", detail=text) for name, text in command_names(app)]
+    return [*rows[: len(acts.ACTS)], *commands, *rows[len(acts.ACTS) :]]
+
+
+_NOT_OFFERED = {"app.interrupt", "app.clear", "app.palette", "tui.editor.closeCompletion", "transcript.leave"}
 
 
 def command_names(app: "BayouApp") -> list[tuple[str, str]]:
@@ -31,5 +103,7 @@ def command_names(app: "BayouApp") -> list[tuple[str, str]]:
         own = [command.name for command in COMMANDS]
         offered = app.extended.wiring.catalogue.commands(own)
         names += [(name, command.description) for name, command in offered.items()]
-    skills = app.assembled.prompt.skills.skills
-    return names + [(f"skill:{skill.name}", skill.description) for skill in skills]
+    if app.assembled.settings.resources.enable_skill_commands:
+        skills = app.assembled.prompt.skills.skills
+        names += [(f"skill:{skill.name}", skill.description) for skill in skills]
+    return names

@@ -10,6 +10,7 @@ import msgspec
 from textual.binding import Binding, BindingType
 
 from app.tui import looking
+from app.tui.keymap import NO_KEY
 
 if TYPE_CHECKING:
     from app.tui.app import BayouApp
@@ -25,6 +26,9 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
     do: Do
     is_first: bool = False
     """Before the focused widget sees the key."""
+
+
+_NO_QUEUE = "No message is waiting."
 
 
 def _cycle_model(step: int) -> Do:
@@ -62,16 +66,40 @@ ACTS: tuple[Act, ...] = (
         id="app.palette",
         keys="ctrl+k",
         help="All commands and actions",
-        do=lambda app: app.spawn(app.chosen(app.choosing.action())),
+        do=lambda app: app.spawn(app.chosen(app.keys_page.palette())),
     ),
     Act(
         id="app.model.select",
         keys="ctrl+l",
         help="Choose a model",
-        do=lambda app: app.spawn(app.chosen(app.choosing.model())),
+        do=lambda app: app.spawn(app.chosen(app.model_page.choose())),
     ),
     Act(id="app.model.cycleForward", keys="ctrl+p", help="Next model", do=_cycle_model(1)),
     Act(id="app.model.cycleBackward", keys="ctrl+shift+p", help="Previous model", do=_cycle_model(-1)),
+    Act(
+        id="app.session.tree",
+        keys=NO_KEY,
+        help="The session tree",
+        do=lambda app: app.spawn(app.chosen(app.session_tree.open())),
+    ),
+    Act(
+        id="app.session.resume",
+        keys=NO_KEY,
+        help="Go on with another session",
+        do=lambda app: app.spawn(app.chosen(app.sessions_page.open())),
+    ),
+    Act(
+        id="app.session.fork",
+        keys=NO_KEY,
+        help="Go on from before a prompt, in a new file",
+        do=lambda app: app.spawn(app.chosen(app.choosing.prompt_to_fork())),
+    ),
+    Act(
+        id="app.session.new",
+        keys=NO_KEY,
+        help="Begin a new session",
+        do=lambda app: app.spawn(app.chosen(app.choosing.new_session())),
+    ),
     Act(
         id="app.thinking.cycle",
         keys="shift+tab",
@@ -102,6 +130,12 @@ ACTS: tuple[Act, ...] = (
         keys="alt+up",
         help="Take queued messages back",
         do=lambda app: app.waiting.take_back(),
+    ),
+    Act(
+        id="app.queue.focus",
+        keys="alt+q",
+        help="Edit, move or remove queued messages",
+        do=lambda app: app.queue_view.focus() if app.queue_view.rows else app.presenter.note(_NO_QUEUE),
     ),
     Act(id="app.message.copy", keys="ctrl+x", help="Copy the last answer", do=_copy_answer),
     Act(

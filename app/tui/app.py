@@ -6,12 +6,11 @@ What the transcript shows is `presenter`'s business, what commands do `slash`'s.
 import asyncio
 import os
 import time
-from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.events import AppBlur, AppFocus
@@ -19,26 +18,33 @@ from textual.events import AppBlur, AppFocus
 from app.assembly.build import Assembled
 from app.assembly.extending import Extended
 from app.engine.session import Session
-from app.tui import acts, look, looking
+from app.tui import acts, looking, page
 from app.tui.choosing import Choosing
 from app.tui.completing import popup_for
 from app.tui.drafts import Drafts
+from app.tui.keymap import KeyMap
+from app.tui.keys_page import KeysPage
 from app.tui.leaving import Leaving
+from app.tui.look import Looks
 from app.tui.manners import Manners
+from app.tui.model_page import ModelPage
 from app.tui.opening import Opening, warm_up
 from app.tui.presenter import Presenter
-from app.tui.sending import Sending
+from app.tui.remembered import Remembered
+from app.tui.sending import Sending, While
+from app.tui.sessions_page import SessionsPage
 from app.tui.settings_page import change_setting
 from app.tui.slash import EXPECTED
 from app.tui.status import Status
 from app.tui.terminal import TerminalHost
 from app.tui.tree import SessionTree
 from app.tui.waiting import Waiting
-from app.values.content import Image
 from app.values.events import Event, ModelChanged, QueueUpdate, SessionReplaced
 from widgets.editor.prompt import PromptEditor
 from widgets.screens.jobs import JobsScreen
+from widgets.screens.models import ModelScreen
 from widgets.screens.picker import PickerScreen
+from widgets.screens.sessions import SessionsScreen
 from widgets.screens.settings import SettingsScreen
 from widgets.screens.tree import TreeScreen
 from widgets.status.footer import StatusFooter
@@ -69,20 +75,28 @@ class BayouApp(App[int]):
     ) -> None:
         super().__init__(css_path=[str(path) for path in css_path or ()])
         self.assembled = assembled
-        self._begin_with_theme()
+        self.looks = Looks(self)
+        self.theme_problem = self.looks.begin()
         self.session: Session = assembled.session
         self.session.toolbox.workspace.pty_host = TerminalHost(self)
         self.clock = clock
         self.home = home or Path.home()
         self.env = os.environ if env is None else env
         self.transcript = Transcript(id="transcript", clock=clock)
-        self.editor = PromptEditor(id="editor")
+        self.editor = page.editor(assembled.settings)
         self.header = StatusHeader(id="header")
         self.footer = StatusFooter(id="footer")
         self.queue_view = QueueView(id="queue")
         self.presenter = Presenter(self.session, self.transcript, self._note_event, clock)
-        self.drafts = Drafts(self.session)
+        self.drafts = Drafts(self.session, lambda: (self.editor.text, self.editor.attachments))
+        self.remembered = Remembered(
+            assembled.prompt.paths, most_prompts=assembled.settings.editor.history_size
+        )
         self.choosing = Choosing(self)
+        self.keymap = KeyMap()
+        self.keys_page = KeysPage(self)
+        self.model_page = ModelPage(self)
+        self.sessions_page = SessionsPage(self)
         self.session_tree = SessionTree(self)
         self.sending = Sending(self)
         self.waiting = Waiting(self)
@@ -92,6 +106,8 @@ class BayouApp(App[int]):
         self.extended: Extended | None = None
         self.opening = opening
         self._tasks: set[asyncio.Task[None]] = set()
+        self.is_ready = asyncio.Event()
+        """Set when everything that waits for the first paint has been done."""
 
     def compose(self) -> ComposeResult:
         yield self.header
@@ -104,22 +120,6 @@ class BayouApp(App[int]):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variable_defaults()
 
-    def use_theme(self, name: str) -> str | None:
-        """Returns why it cannot be used, if it cannot."""
-        theme, problem = look.load(self.assembled.themes, look.choose(name))
-        if theme is not None and theme.name != self.theme:
-            self.register_theme(theme)
-            self.theme = theme.name
-        return problem
-
-    def _begin_with_theme(self) -> None:
-        """Before the style sheet is read: setting the theme afterwards would read it again, a tenth of the start."""
-        theme, _ = look.load(self.assembled.themes, look.choose(self.assembled.theme))
-        if theme is not None:
-            self.register_theme(theme)
-            self.set_reactive(App.theme, theme.name)
-            self.stylesheet.set_variables(self.get_css_variables())
-
     def on_mount(self) -> None:
         self.opening.begin(self)
         self.call_after_refresh(lambda: self.spawn(self.opening.complete(self)))
@@ -128,15 +128,19 @@ class BayouApp(App[int]):
 
     @on(PromptEditor.Submitted)
     def _submitted(self, message: PromptEditor.Submitted) -> None:
-        self.spawn(self.sending.send(message.text, _images(message), "steer"))
+        self._send(message, "steer")
 
     @on(PromptEditor.FollowUp)
     def _followed_up(self, message: PromptEditor.FollowUp) -> None:
-        self.spawn(self.sending.send(message.text, _images(message), "follow_up"))
+        self._send(message, "follow_up")
+
+    def _send(self, message: PromptEditor.Submitted | PromptEditor.FollowUp, how: While) -> None:
+        self.remembered.add_prompt(message.draft)
+        self.spawn(self.sending.send(message.draft, message.text, message.attachments, how))
 
     @on(PromptEditor.Changed)
     def _draft_changed(self, message: PromptEditor.Changed) -> None:
-        self.drafts.editor_changed(self.editor.text, _images(self.editor))
+        self.drafts.editor_changed(message.draft)
 
     def spawn(self, work) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -179,6 +183,11 @@ class BayouApp(App[int]):
             return False
         return super().check_action(action, parameters)
 
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key) and not event.is_forwarded and await self.keys_page.take(event):
+            return
+        await super().on_event(event)
+
     def action_act(self, act_id: str) -> None:
         acts.BY_ID[act_id].do(self)
 
@@ -207,8 +216,19 @@ class BayouApp(App[int]):
 
     @on(PickerScreen.ActionRequested)
     def _picker_action(self, message: PickerScreen.ActionRequested) -> None:
-        if isinstance(message.screen, JobsScreen) and message.row is not None:
-            looking.act_on_job(self, message.action, message.row.id, message.screen)
+        match message.screen:
+            case JobsScreen() as screen if message.row is not None:
+                looking.act_on_job(self, message.action, message.row.id, screen)
+            case SessionsScreen() as screen:
+                self.spawn(self.sessions_page.act(screen, message.action, message.row))
+            case ModelScreen() as screen if message.row is not None:
+                self.spawn(self.model_page.refresh(screen, message.row))
+            case _:
+                pass
+
+    @on(SessionsScreen.Searched)
+    def _search_sessions(self, message: SessionsScreen.Searched) -> None:
+        self.sessions_page.search(message.screen, message.query)
 
     @on(PromptEditor.HistoryRequested)
     def _history_requested(self, message: PromptEditor.HistoryRequested) -> None:
@@ -280,10 +300,3 @@ class BayouApp(App[int]):
     def action_extension_key(self, key: str) -> None:
         if self.extended is not None:
             self.spawn(self.extended.wiring.catalogue.run_shortcut(key))
-
-
-def _images(message: PromptEditor.Submitted | PromptEditor.FollowUp | PromptEditor) -> tuple[Image, ...]:
-    return tuple(
-        Image(data=b64encode(item.data).decode("ascii"), mime_type=item.mime_type)
-        for item in message.attachments
-    )

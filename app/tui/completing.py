@@ -20,7 +20,12 @@ _MODELS_SHOWN = 200
 
 def popup_for(app: "BayouApp") -> CompletionPopup:
     """The completion list of the application's editor."""
-    index = FileIndex(app.session.cwd, rg=bundled_ripgrep() or "rg")
+    remembered = app.remembered
+    index = FileIndex(app.session.cwd, frecency=remembered.frecency, rg=bundled_ripgrep() or "rg")
+
+    def mention(chosen: Suggestion) -> None:
+        if chosen.kind in ("file", "folder"):
+            remembered.mention([chosen.label])
 
     async def symbols(path: str) -> Sequence[SymbolRow]:
         from tools.filemap.map import map_file_async  # noqa: PLC0415  (the mapper is loaded when it is asked for)
@@ -41,7 +46,7 @@ def popup_for(app: "BayouApp") -> CompletionPopup:
         _ExtensionCompletions(app),
     )
     most = app.assembled.settings.editor.autocomplete_max_visible
-    return CompletionPopup(app.editor, sources, most_rows=most, id="completion")
+    return CompletionPopup(app.editor, sources, most_rows=most, on_chosen=mention, id="completion")
 
 
 def _command_rows(app: "BayouApp") -> list[CommandRow]:

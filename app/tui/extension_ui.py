@@ -143,7 +143,7 @@ class ScreenUi:
         return self._app.theme
 
     def set_theme(self, name: str) -> bool:
-        return self._app.use_theme(name) is None
+        return self._app.looks.use(name) is None
 
 
 async def _within(timeout: float | None, question: Any, otherwise: Any) -> Any:

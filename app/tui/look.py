@@ -1,14 +1,115 @@
-"""Which theme is in force: found by name, read when it is needed, with a word about one that cannot be used."""
+"""Which theme is in force: found by name, its own rules with it, read again when its file changes."""
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
+from textual.app import App
+from textual.css.errors import StylesheetError
+from textual.css.stylesheet import StylesheetErrors, StylesheetParseError
 from textual.theme import Theme
 
 from app.resources.themes import ThemeFile, Themes
 from widgets.themes import ThemeProblem, read_tcss_theme, read_theme, textual_theme
 
+if TYPE_CHECKING:
+    from app.tui.app import BayouApp
+
 DARK, LIGHT = "bayou-dark", "bayou-light"
+WATCH_SECONDS = 1.0
+_RULES = ("theme", "rules")
+"""Where the rules of the theme in force stand among the styles."""
+
+
+class Looks:
+    """The theme of one application."""
+
+    def __init__(self, app: "BayouApp") -> None:
+        self._app = app
+        self._file: ThemeFile | None = None
+        self._stamp: tuple[int, int] | None = None
+        self._is_watching = False
+
+    def begin(self) -> str | None:
+        """Before the style sheet is read: setting the theme afterwards would read it again, a tenth of the start."""
+        app = self._app
+        file, theme, rules, problem = _load(app.assembled.themes, choose(app.assembled.theme))
+        if theme is None:
+            file, theme, rules, _ = _load(app.assembled.themes, DARK)
+        if theme is not None:
+            self._remember(file)
+            app.register_theme(theme)
+            app.set_reactive(App.theme, theme.name)
+            app.stylesheet.set_variables(app.get_css_variables())
+            problem = problem or self._add_rules(rules, file)
+        return problem
+
+    def use(self, name: str) -> str | None:
+        """Returns why it cannot be used, if it cannot; then everything stays as it is."""
+        file, theme, rules, problem = _load(self._app.assembled.themes, choose(name))
+        if theme is None or file is None:
+            return problem
+        if theme.name == self._app.theme and file.stamp() == self._stamp:
+            return None
+        return self._put_in_force(file, theme, rules)
+
+    def _put_in_force(self, file: ThemeFile, theme: Theme, rules: str) -> str | None:
+        app = self._app
+        app.register_theme(theme)
+        if problem := self._add_rules(rules, file):
+            return problem
+        self._remember(file)
+        if app.theme == theme.name:
+            app._watch_theme(theme.name)  # the same name, other colours: nothing else would tell
+        else:
+            app.theme = theme.name
+        app.refresh_css(animate=False)
+        return None
+
+    def watch(self) -> None:
+        """A person's own theme is looked at once a second; the shipped ones never change."""
+        if self._file is not None and self._file.source != "built-in" and not self._is_watching:
+            self._is_watching = True
+            self._app.set_timer(WATCH_SECONDS, self._look_again)
+
+    def _look_again(self) -> None:
+        self._is_watching = False
+        if self._file is None:
+            return
+        stamp = self._file.stamp()
+        if stamp is not None and stamp != self._stamp:
+            self._stamp = stamp
+            theme, rules, problem = _read(self._file)
+            if theme is not None:
+                problem = self._put_in_force(self._file, theme, rules)
+            if problem:
+                self._app.notify(problem, severity="warning", markup=False)
+        self.watch()
+
+    def _remember(self, file: ThemeFile | None) -> None:
+        self._file = file
+        self._stamp = file.stamp() if file is not None else None
+        if self._app.is_running:
+            self.watch()
+
+    def _add_rules(self, rules: str, file: ThemeFile | None) -> str | None:
+        """The rules of a TCSS theme stand behind bayou's own. With a fault in them the sheet stays as it was."""
+        sheet = self._app.stylesheet
+        before = sheet.source.get(_RULES)
+        if (before.content if before else "") == rules:
+            return None
+        tried = sheet.copy()
+        tried.source.pop(_RULES, None)
+        try:
+            if rules:
+                tried.add_source(rules, read_from=_RULES, tie_breaker=1_000)
+                tried.parse()
+        except (StylesheetError, StylesheetParseError) as problem:
+            return f"{file.path if file else 'theme'}: {_words(problem)}"
+        sheet.source = tried.source
+        sheet._require_parse = True
+        sheet._rules_map = None
+        return None
 
 
 def choose(wanted: str, env: Mapping[str, str] = os.environ) -> str:
@@ -34,20 +135,31 @@ def is_light(env: Mapping[str, str]) -> bool:
     return background.isdigit() and int(background) in (7, *range(9, 16))
 
 
-def load(themes: Themes, name: str) -> tuple[Theme | None, str | None]:
-    """The theme, or why it cannot be used."""
+def _load(themes: Themes, name: str) -> tuple[ThemeFile | None, Theme | None, str, str | None]:
     file = themes.named(name)
     if file is None:
-        return None, f"There is no theme '{name}'. Themes: {', '.join(themes.names)}."
+        return None, None, "", f"There is no theme '{name}'. Themes: {', '.join(themes.names)}."
+    return file, *_read(file)
+
+
+def _read(file: ThemeFile) -> tuple[Theme | None, str, str | None]:
+    """The theme and its rules, or why it cannot be used."""
     try:
-        return _read(file), None
-    except (OSError, ThemeProblem) as problem:
-        return None, f"The theme '{name}' cannot be used: {problem}"
+        if file.path.suffix == ".tcss":
+            spec, rules = read_tcss_theme(file.path.read_text(encoding="utf-8"), file.name, str(file.path))
+        else:
+            spec, rules = read_theme(file.path.read_bytes(), str(file.path)), ""
+        return textual_theme(spec), rules, None
+    except (OSError, UnicodeDecodeError, ThemeProblem) as problem:
+        return None, "", f"The theme '{file.name}' cannot be used: {problem}"
 
 
-def _read(file: ThemeFile) -> Theme:
-    if file.path.suffix == ".tcss":
-        spec, _ = read_tcss_theme(file.path.read_text(encoding="utf-8"), file.name, str(file.path))
-    else:
-        spec = read_theme(file.path.read_bytes(), str(file.path))
-    return textual_theme(spec)
+def _words(problem: Exception) -> str:
+    """The first complaint about a rule, in one line."""
+    errors = problem.args[0] if problem.args else None
+    if isinstance(errors, StylesheetErrors):
+        for rule in errors.rules:
+            for token, message in rule.errors:
+                text = getattr(message, "summary", message)
+                return f"line {token.location[0] + 1}: {text}"
+    return " ".join(str(problem).split())[:200] or type(problem).__name__

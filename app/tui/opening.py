@@ -3,22 +3,16 @@
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from app.assembly.extending import Extended
-from app.tui import bars, look
+from app.tui import bars, page
 from app.tui.extended import adopt
-from app.tui.keymap import read_keymap
 from app.tui.trusting import ask_trust
 from app.values.content import Image
-from widgets.editor.prompt import PromptEditor
-from widgets.status.queue import QueueView
-from widgets.terminal.view import TerminalScreen
 from widgets.transcript.blocks import NoteKind
-from widgets.transcript.view import Transcript
 
 if TYPE_CHECKING:
     from app.tui.app import BayouApp
@@ -36,7 +30,6 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line asks to happen at the start."""
 
     extend: Extend | None = None
-    keymap_file: Path | None = None
     opens_sessions: bool = False
     """`--resume`: choose a session first."""
     prompts: tuple[str, ...] = ()
@@ -47,19 +40,18 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
 
     def begin(self, app: "BayouApp") -> None:
         """Before the first paint."""
-        problem = app.use_theme(app.assembled.theme)
-        if problem is not None:
-            app.presenter.note(problem, NoteKind.WARNING)
-            app.use_theme(look.DARK)
+        page.put_in_force(app, app.assembled.settings)
+        if app.theme_problem:
+            app.presenter.note(app.theme_problem, NoteKind.WARNING)
         app.session.subscribe(app.presenter.show)
         app.presenter.show_all()
         if bars.is_offline_session(app.session):
             app.presenter.note(WELCOME)
-        for text in (*app.assembled.problems, *self._use_keymap(app)):
+        for text in (*app.assembled.problems, *app.keys_page.read()):
             app.presenter.note(text, NoteKind.WARNING)
         app.editor.focus()
-        if draft := app.drafts.restore():
-            app.editor.set_text(draft)
+        if (draft := app.drafts.restore()) is not None:
+            app.editor.reset(draft)
         if self.typed:
             app.editor.paste(self.typed)
         app.status.refresh()
@@ -68,31 +60,30 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         """After it: extensions, the model's own parts, then what the command line asks."""
         gc.freeze()
         gc.enable()
+        await self._remember(app)
         if self.extend is not None:
             adopt(app, await self.extend(app))
         warm_up(app)
+        app.looks.watch()
+        app.is_ready.set()
         if app.assembled.trust.needs_answer:
             await ask_trust(app)
         if self.opens_sessions:
-            await app.chosen(app.choosing.session())
+            await app.chosen(app.sessions_page.open())
         for index, prompt in enumerate(self.prompts):
             await app.sending.prompt(prompt, self.images if index == 0 else ())
             await app.session.wait_until_idle()
 
-    def _use_keymap(self, app: "BayouApp") -> tuple[str, ...]:
-        """A person's own keys; returns what is wrong with their file."""
-        if self.keymap_file is None:
-            return ()
-        groups = (
-            app.BINDINGS,
-            PromptEditor.BINDINGS,
-            Transcript.BINDINGS,
-            QueueView.BINDINGS,
-            TerminalScreen.BINDINGS,
-        )
-        keymap = read_keymap(self.keymap_file, groups)
-        app.set_keymap(keymap.keys)
-        return keymap.problems
+    async def _remember(self, app: "BayouApp") -> None:
+        """Older prompts, behind them what was written but not sent when bayou ended the last time."""
+        prompts = await asyncio.to_thread(app.remembered.read_prompts)
+        abandoned = app.drafts.abandoned(app.session.places.folder)
+        for draft in abandoned:
+            app.remembered.add_prompt(draft)
+        app.editor.set_history([*prompts, *abandoned, *app.editor.history.entries])
+        await asyncio.to_thread(app.remembered.read_files)
+        if abandoned:
+            app.presenter.note("A draft that was not sent last time is one Up away.")
 
 
 def warm_up(app: "BayouApp") -> None:

@@ -1,9 +1,5 @@
 """What the pickers list, as rows: models, levels, sessions, prompts, the tree, themes. Pure."""
 
-from collections.abc import Iterable, Sequence
-
-from app.engine.choice import ModelChoice
-from app.sessions.library import Thread
 from app.sessions.log import SessionLog
 from app.tui.bars import amount
 from app.values.content import text_of
@@ -21,7 +17,7 @@ from app.values.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from widgets.lists.rows import Badge, ListRow
+from widgets.lists.rows import ListRow
 
 LEVEL_WORDS = {
     "off": "no thinking",
@@ -32,53 +28,6 @@ LEVEL_WORDS = {
     "xhigh": "very much",
     "max": "as much as there is",
 }
-
-
-def model_rows(choice: ModelChoice) -> list[ListRow]:
-    """Those with credentials first, the others named with what they lack."""
-    current = choice.model.key if choice.model else ""
-    models = sorted(choice.catalogue.models(), key=lambda model: not choice.is_available(model))
-    rows = []
-    for model in models:
-        usable = choice.is_available(model)
-        marks = [Badge(text="images")] if model.reads_images else []
-        marks += [Badge(text="thinks")] if model.reasoning else []
-        price = f"${model.cost.input:g}/${model.cost.output:g}" if model.cost.output else ""
-        rows.append(
-            ListRow(
-                id=model.key,
-                title=model.id,
-                detail=f"{model.provider}  {amount(model.context_window)}" + ("" if usable else "  no key"),
-                right=price,
-                badges=tuple(marks),
-                is_checked=model.key == current,
-                tone="text" if usable else "dim",
-                words=model.name,
-            )
-        )
-    return rows
-
-
-def level_rows(choice: ModelChoice) -> list[ListRow]:
-    return [
-        ListRow(id=level, title=level, detail=LEVEL_WORDS[level], is_checked=level == choice.thinking)
-        for level in choice.levels
-    ]
-
-
-def session_rows(threads: Iterable[Thread], now_ms: int) -> list[ListRow]:
-    """Forks stand below the session that they came from."""
-    return [
-        ListRow(
-            id=str(thread.summary.path),
-            prefix="  " * thread.depth,
-            title=thread.summary.title,
-            detail=f"{thread.summary.message_count} messages",
-            right=age(thread.summary.modified, now_ms),
-            words=f"{thread.summary.first_prompt or ''} {thread.summary.cwd}",
-        )
-        for thread in threads
-    ]
 
 
 def prompt_rows(log: SessionLog) -> list[ListRow]:
@@ -119,10 +68,6 @@ def _message_title(message: object) -> str | None:
         case SystemMessage():
             return None
     return None
-
-
-def theme_rows(names: Sequence[str], current: str) -> list[ListRow]:
-    return [ListRow(id=name, title=name, is_checked=name == current) for name in names]
 
 
 def one_line(text: str, limit: int = 160) -> str:

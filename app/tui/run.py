@@ -61,7 +61,6 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
 
     opening = Opening(
         extend=load_extensions,
-        keymap_file=paths.keybindings_file,
         opens_sessions=options.resume,
         prompts=tuple(prompts),
         images=given.images,

@@ -1,14 +1,21 @@
 """What becomes of what a person sends: a shell command, a slash command, a prompt."""
 
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
 
 from app.engine.session import Refused
+from app.tui.attaching import Unsendable, images_of
 from app.tui.slash import EXPECTED, run_slash
 from app.values.content import Image
+from widgets.editor.chips import Attachment, Draft
 from widgets.transcript.blocks import NoteKind
 
 if TYPE_CHECKING:
     from app.tui.app import BayouApp
+
+While = Literal["steer", "follow_up"]
+"""What a prompt does when the agent is at work."""
 
 
 class Sending:
@@ -17,38 +24,52 @@ class Sending:
     def __init__(self, app: "BayouApp") -> None:
         self._app = app
 
-    async def send(self, text: str, images: tuple[Image, ...], while_running: str) -> None:
+    async def send(self, draft: Draft, text: str, attachments: Sequence[Attachment], how: While) -> None:
         self._app.transcript.follow()
         if text.startswith("!"):
             await self._shell(text)
             return
         if text.startswith("/") and await run_slash(self._app, text):
-            self._app.status.refresh()
+            self._app.status.refresh_all()
             return
-        await self.prompt(text, images, while_running)
-
-    async def prompt(self, text: str, images: tuple[Image, ...], while_running: str = "steer") -> None:
-        how = "follow_up" if while_running == "follow_up" else "steer"
+        settings = self._app.assembled.settings.images
         try:
+            if attachments and settings.block_images:
+                raise Unsendable(
+                    "Images are not sent: images.blockImages is on. Take them out, or change it."
+                )
+            images = (
+                await asyncio.to_thread(images_of, attachments, resizes=settings.auto_resize)
+                if attachments
+                else ()
+            )
             await self._app.session.prompt(text, images, while_running=how)
+        except (Refused, Unsendable) as problem:
+            self._app.presenter.note(str(problem), NoteKind.ERROR)
+            self._give_back(draft)
+
+    async def prompt(self, text: str, images: tuple[Image, ...] = ()) -> None:
+        """What the command line asks."""
+        try:
+            await self._app.session.prompt(text, images, while_running="steer")
         except Refused as problem:
             self._app.presenter.note(str(problem), NoteKind.ERROR)
-            self._give_back(text)
+            self._give_back(Draft(text=text))
 
     async def _shell(self, text: str) -> None:
         exclude = text.startswith("!!")
         command = text.lstrip("!").strip()
         if not command:
             return
-        self._app.status.say(f"$ {command.splitlines()[0][:40]}")
+        self._app.status.say(f"$ {command.splitlines()[0][:40]} · Esc stops")
         try:
             await self._app.session.run_shell(command, exclude=exclude)
         except EXPECTED as problem:
             self._app.presenter.note(str(problem), NoteKind.ERROR)
-            self._give_back(text)
+            self._give_back(Draft(text=text))
         self._app.status.say("")
 
-    def _give_back(self, text: str) -> None:
+    def _give_back(self, draft: Draft) -> None:
         """What could not be sent returns to an empty editor; it is in the history in any case."""
         if self._app.editor.is_blank:
-            self._app.editor.set_text(text)
+            self._app.editor.restore(draft)

@@ -4,9 +4,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from app.assembly.applying import put_in_force
+from app.engine.commands.base import CommandError
 from app.resources.files import FileFault
 from app.resources.settings import Key, Settings, check_value, choices, keys, load_settings, value_at
 from app.resources.settings_file import SettingRefused, set_value, unset
+from app.tui import page
 from widgets.screens.settings import SettingRow, SettingsScreen
 from widgets.transcript.blocks import NoteKind
 
@@ -54,30 +56,50 @@ async def show_settings(app: "BayouApp") -> None:
 
 def change_setting(app: "BayouApp", message: SettingsScreen.Changed) -> None:
     """Writes one key, reads the files again, and puts what changed in force."""
-    paths = app.assembled.prompt.paths
     key = next(key for key in keys() if key.name == message.key)
-    note = "saved"
+    value = None if message.value is None else typed(key, message.value)
+    problem = _write(app, key.name, value, is_default=message.value is None)
+    message.screen.show_settings(setting_rows(app.assembled.settings), problem or "saved")
+
+
+def keep_setting(app: "BayouApp", name: str, value: Any) -> None:
+    """What a screen offers to make the default. Raises `CommandError`."""
+    problem = _write(app, name, value, is_default=value is None)
+    if problem:
+        raise CommandError(problem)
+
+
+def _write(app: "BayouApp", name: str, value: Any, *, is_default: bool) -> str:
+    """Returns why it could not be written, if it could not."""
+    paths = app.assembled.prompt.paths
     try:
-        if message.value is None:
-            unset(paths.settings_file, key.name)
+        if is_default:
+            unset(paths.settings_file, name)
         else:
-            set_value(paths.settings_file, key.name, typed(key, message.value))
+            set_value(paths.settings_file, name, value)
     except (SettingRefused, FileFault, OSError) as problem:
-        note = str(problem)
+        return str(problem)
+    reload_settings(app)
+    return ""
+
+
+def reload_settings(app: "BayouApp") -> None:
+    """Reads the files again and puts what is in them in force."""
     if app.extended is not None:
         app.extended.settings.follow()
-    else:  # not complete yet: nothing follows the file
-        app.assembled.settings = load_settings(paths, is_trusted=app.assembled.trust.is_trusted).settings
-        put_in_force(app.session, app.assembled.settings)
-    message.screen.show_settings(setting_rows(app.assembled.settings), note)
+        return
+    # not complete yet: nothing follows the files
+    before = app.assembled.settings
+    paths, trust = app.assembled.prompt.paths, app.assembled.trust
+    app.assembled.settings = load_settings(paths, is_trusted=trust.is_trusted).settings
+    put_in_force(app.session, app.assembled.settings)
+    follow_settings(app, before)
 
 
 def follow_settings(app: "BayouApp", before: Settings) -> None:
     """What the page itself shows differently; everything else reads the settings when it needs them."""
     now = app.assembled.settings
-    if (
-        now.display.theme != before.display.theme
-        and (problem := app.use_theme(now.display.theme)) is not None
-    ):
+    is_other = now.display.theme != before.display.theme
+    if is_other and (problem := app.looks.use(now.display.theme)) is not None:
         app.presenter.note(problem, NoteKind.WARNING)
-    app.status.refresh_all()
+    page.put_in_force(app, now)

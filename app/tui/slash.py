@@ -56,13 +56,12 @@ async def _quit(app: "BayouApp", argument: str) -> None:
 
 
 async def _new(app: "BayouApp", argument: str) -> None:
-    await app.session.abort()
-    await app.session.open(app.session.places.new(), "new")
+    await app.choosing.new_session()
 
 
 async def _model(app: "BayouApp", argument: str) -> None:
     if not argument:
-        await app.choosing.model()
+        await app.model_page.choose()
         return
     choice = app.session.choice
     selection = select_model(argument, choice.catalogue, choice.credentials)
@@ -74,7 +73,7 @@ async def _model(app: "BayouApp", argument: str) -> None:
 
 async def _thinking(app: "BayouApp", argument: str) -> None:
     if not argument:
-        await app.choosing.level()
+        await app.model_page.level()
         return
     level = thinking_level(argument)
     if level is None:
@@ -124,13 +123,13 @@ async def _fork(app: "BayouApp", argument: str) -> None:
 
 
 async def _resume(app: "BayouApp", argument: str) -> None:
-    await app.choosing.session()
+    await app.sessions_page.open()
 
 
 async def _theme(app: "BayouApp", argument: str) -> None:
     if not argument:
         await app.choosing.theme()
-    elif (problem := app.use_theme(argument)) is not None:
+    elif (problem := app.looks.use(argument)) is not None:
         raise CommandError(problem)
 
 
@@ -197,9 +196,11 @@ async def _context(app: "BayouApp", argument: str) -> None:
 
 
 async def _hotkeys(app: "BayouApp", argument: str) -> None:
-    from app.tui.actions import key_table  # noqa: PLC0415  (it lists this module's commands)
+    await app.keys_page.table()
 
-    app.presenter.note(key_table(app))
+
+async def _scoped_models(app: "BayouApp", argument: str) -> None:
+    await app.model_page.scope()
 
 
 async def _help(app: "BayouApp", argument: str) -> None:
@@ -210,7 +211,8 @@ async def _help(app: "BayouApp", argument: str) -> None:
 
 COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand(name="model", hint="[name]", help="switch the model", run=_model),
-    SlashCommand(name="thinking", hint="level", help="how hard the model thinks", run=_thinking),
+    SlashCommand(name="scoped-models", help="which models the cycle keys go through", run=_scoped_models),
+    SlashCommand(name="thinking", hint="[level]", help="how hard the model thinks", run=_thinking),
     SlashCommand(name="tree", help="the session tree", run=_tree),
     SlashCommand(name="resume", help="go on with another session", run=_resume),
     SlashCommand(name="fork", help="go on from before a prompt, in a new file", run=_fork),

@@ -58,6 +58,14 @@ class Status:
         editor.follows_up = session.is_running
         editor.set_border_state(thinking_level=session.choice.thinking, status=text)
 
+    def say_again(self) -> None:
+        """What is under way, after something else was told in its place."""
+        self.say(self._activity)
+
+    def tell(self, text: str) -> None:
+        """Something for a moment, in place of what is under way."""
+        self._app.editor.set_border_state(thinking_level=self._app.session.choice.thinking, status=text)
+
     def show_extension(self, segment: Segment) -> None:
         """What an extension tells in the footer; an empty text takes it away."""
         self._extensions[segment.id] = segment

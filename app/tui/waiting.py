@@ -1,8 +1,10 @@
 """The messages that wait, as rows above the editor; edited, moved, switched and taken back from there."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.agent.queues import Queued, QueueName
+from app.tui.attaching import attachment_of, draft_with, images_in, joined
 from app.values.content import text_of
 from widgets.status.queue import Kind, QueuedRow
 
@@ -22,25 +24,39 @@ class Waiting:
         queues = self._app.session.queues
         self._app.queue_view.show(
             [
-                QueuedRow(id=message.id, kind=kind, text=text_of(message.content))
+                QueuedRow(
+                    id=message.id,
+                    kind=kind,
+                    text=text_of(message.content),
+                    image_count=len(images_in(message.content)),
+                )
                 for name, kind in _NAMES
                 for message in queues.waiting(name)
             ]
         )
 
     def take_back(self) -> None:
-        """All of them return to the editor, before what is there."""
-        steering, follow_ups = self._app.session.queues.clear()
-        texts = [*steering, *follow_ups]
-        if texts:
-            own = [self._app.editor.text] if self._app.editor.text else []
-            self._app.editor.set_text("\n\n".join([*texts, *own]))
+        """All of them return to the editor with their images, before what is there."""
+        queues = self._app.session.queues
+        messages = [message for name, _ in _NAMES for message in queues.waiting(name)]
+        queues.clear()
+        self._into_editor(messages)
 
     def edit(self, message_id: str) -> None:
         message = self._app.session.queues.remove(message_id)
         if message is not None:
-            self._app.editor.set_text(text_of(message.content))
+            self._into_editor([message])
             self._app.editor.focus()
+
+    def _into_editor(self, messages: Sequence[Queued]) -> None:
+        if not messages:
+            return
+        drafts = [
+            draft_with(text_of(message.content), [attachment_of(one) for one in images_in(message.content)])
+            for message in messages
+        ]
+        own = self._app.editor.draft
+        self._app.editor.restore(joined([*drafts, own] if not own.is_empty else drafts))
 
     def remove(self, message_id: str) -> None:
         self._app.session.queues.remove(message_id)

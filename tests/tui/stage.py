@@ -1,9 +1,12 @@
 """The application over a scripted model, in a folder called `~/project`, with nothing that moves by itself."""
 
 import asyncio
+import contextlib
 import textwrap
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
+
+from textual.pilot import Pilot
 
 from app.assembly.build import assemble
 from app.assembly.extending import Extended, extend
@@ -38,6 +41,13 @@ class StageApp(BayouApp):
         await self._happened.wait()
         self._happened.clear()
 
+    @contextlib.asynccontextmanager
+    async def settling(self, pilot: Pilot[int]) -> AsyncIterator[None]:
+        """A limit for a loop that waits until something is so; then the page shows it."""
+        async with asyncio.timeout(10):
+            yield
+        await pilot.pause()
+
     @property
     def screen_text(self) -> str:
         rows = self.screen._compositor.render_strips()
@@ -51,12 +61,13 @@ def make_app(
     theme: str = "bayou-dark",
     options: Options | None = None,
     extension: str = "",
+    project: str = "project",
 ) -> StageApp:
     """A session in `home/project`; without responses the offline model answers. `extension` is the code of one
     that the person has installed; bayou's own are loaded with it."""
-    project = home / "project"
-    project.mkdir(parents=True, exist_ok=True)
-    paths = Paths.from_env({"HOME": str(home)}, project)
+    folder = home / project
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = Paths.from_env({"HOME": str(home)}, folder)
     if extension:
         code = paths.agent_dir / "extensions" / "mine.py"
         code.parent.mkdir(parents=True, exist_ok=True)
@@ -95,3 +106,17 @@ def make_app(
     app.animation_level = "none"
     app.note_events()
     return app
+
+
+async def settled(app: StageApp, pilot: Pilot[int], count: int = 1) -> None:
+    """Until so many runs have settled and the page shows it."""
+    async with asyncio.timeout(10):
+        while app.settled_count < count:
+            await app.something_happened()
+    app.transcript.flush()
+    await pilot.pause()
+
+
+async def submit(app: StageApp, pilot: Pilot[int], text: str) -> None:
+    app.editor.set_text(text)
+    await pilot.press("enter")

@@ -4,32 +4,17 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 
 from app.providers.scripted import call, fail, say, think
 from app.values.events import ToolExecutionStart
 from app.values.messages import UserMessage
 from tests.agent.stage import Gate, echo
-from tests.tui.stage import StageApp, make_app
+from tests.tui.stage import make_app, settled, submit
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
-
-
-async def settled(app: StageApp, pilot: Pilot[int], count: int = 1) -> None:
-    """Until so many runs have settled and the page shows it."""
-    async with asyncio.timeout(10):
-        while app.settled_count < count:
-            await app.something_happened()
-    app.transcript.flush()
-    await pilot.pause()
-
-
-async def submit(app: StageApp, pilot: Pilot[int], text: str) -> None:
-    app.editor.set_text(text)
-    await pilot.press("enter")
 
 
 async def test_a_prompt_is_sent_streamed_and_shown(home: Path) -> None:

@@ -17,8 +17,9 @@ from widgets.lists.tree import TreeEntry
 from widgets.screens.catalogue import ActionRow, ThemeScreen, history_screen, hotkeys_screen, palette_screen
 from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextScreen
 from widgets.screens.jobs import JobRow, JobsScreen
+from widgets.screens.models import ModelScreen
 from widgets.screens.pages import PageScreen, compare_screen, welcome_page
-from widgets.screens.picker import PickerAction, PickerScreen
+from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText, preview_of
 from widgets.screens.settings import SettingRow, SettingsScreen
 from widgets.screens.tree import TreeScreen
@@ -152,8 +153,7 @@ def model_preview(row: ListRow) -> PreviewText:
 
 
 def picker() -> PickerScreen:
-    actions = [PickerAction(id="save", keys="ctrl+s", label="save as default")]
-    return PickerScreen("Model", models(), actions, query="cl o", preview=model_preview)
+    return ModelScreen(models(), query="cl o", preview=model_preview)
 
 
 def empty_picker() -> PickerScreen:
@@ -279,9 +279,9 @@ def jobs() -> JobsScreen:
     )
 
 
-def themes() -> ThemeScreen:
+def themes(use: Callable[[str], str | None] = lambda name: None) -> ThemeScreen:
     rows = [ListRow(id=name, title=name, detail="built in") for name in ("bayou-dark", "bayou-light", "nord")]
-    return ThemeScreen(rows, "bayou-dark")
+    return ThemeScreen(rows, "bayou-dark", use)
 
 
 def welcome() -> PageScreen:

@@ -31,7 +31,7 @@ def reference(path: str) -> str:
 
 
 class FileCompletions:
-    """`@` and a part of a path. Choosing one is remembered by the index's frecency."""
+    """`@` and a part of a path; what was chosen often and lately comes first."""
 
     def __init__(self, index: FileIndex, *, symbols: Symbols | None = None, limit: int = 20) -> None:
         self.index = index
@@ -61,10 +61,6 @@ class FileCompletions:
             await asyncio.shield(loading)
             async for hits in self.index.search(query, self._limit):
                 yield self._answer(hits, query, start, end)
-
-    def chosen(self, text: str) -> None:
-        """Remember a path that was put in or mentioned."""
-        self.index.frecency.record(text.removeprefix("@").strip('"'))
 
     def _answer(self, hits: Sequence[Hit], query: str, start: int, end: int) -> Completions:
         return Completions(start=start, end=end, items=tuple(_suggestion(hit) for hit in hits), query=query)

@@ -1,7 +1,7 @@
 """The list of completions above the editor. It asks its sources as one types and drops answers that come too late."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from widgets.completion.source import CompletionRequest, Completions, CompletionSource, Suggestion
@@ -27,6 +27,7 @@ class CompletionPopup(RowList):
         sources: Sequence[CompletionSource] = (),
         *,
         most_rows: int = 8,
+        on_chosen: Callable[[Suggestion], None] = lambda _: None,
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
@@ -34,9 +35,12 @@ class CompletionPopup(RowList):
         self.sources: list[CompletionSource] = list(sources)
         """The first that accepts is asked; sources of extensions are put in front."""
         self.most_rows = most_rows
+        self._on_chosen = on_chosen
         self.problem = ""
         """Why the last source gave no answer."""
         self._answer: Completions | None = None
+        self._answered: tuple[str, int, int] = ("", 0, 0)
+        """Line, row and column that the answer is for."""
         self._asking: asyncio.Task[None] | None = None
         self._dismissed: tuple[int, int] | None = None
 
@@ -61,8 +65,8 @@ class CompletionPopup(RowList):
 
     def accept(self) -> bool:
         chosen, answer = self.chosen, self._answer
-        if chosen is None or answer is None:
-            self.close()
+        if chosen is None or answer is None or self._answered != self._place():
+            self.close()  # nothing is chosen, or one has typed on since: what is written counts
             return True
         row, column = self.editor.model.cursor
         typed = self.editor.model.lines[row][answer.start : answer.end]
@@ -71,7 +75,12 @@ class CompletionPopup(RowList):
         self._hide()
         if typed != chosen.text or tail:
             self.editor.replace(answer.start, max(answer.end, min(column, answer.end)), chosen.text + tail)
+        self._on_chosen(chosen)
         return chosen.sends
+
+    def _place(self) -> tuple[str, int, int]:
+        row, column = self.editor.model.cursor
+        return self.editor.model.line, row, column
 
     def close(self) -> None:
         """Put away until the next word is begun."""
@@ -117,6 +126,7 @@ class CompletionPopup(RowList):
             self._hide()
 
     def _show(self, answer: Completions, request: CompletionRequest) -> None:
+        self._answered = (request.line, request.row, request.column)
         if not answer.items or (not request.is_forced and self._dismissed == (request.row, answer.start)):
             self._hide()
             return

@@ -49,9 +49,16 @@ class RowList(ScrollView, can_focus=False):
             self.row = row
 
     def __init__(
-        self, rows: Sequence[ListRow] = (), *, empty: str = "nothing here", id: str | None = None
+        self,
+        rows: Sequence[ListRow] = (),
+        *,
+        empty: str = "nothing here",
+        title_cells: int = 0,
+        id: str | None = None,
     ) -> None:
         super().__init__(id=id)
+        self.title_cells = title_cells
+        """What stands behind the titles begins in one column, if there are so many cells for them."""
         self.shown: list[Shown] = [Shown(row) for row in rows]
         self.empty = empty
         self.filter_text = ""
@@ -162,6 +169,8 @@ class RowList(ScrollView, can_focus=False):
         match = self._style("match", is_current)
         tone = "dim" if row.is_disabled else row.tone
         line.add_marked(title, (at for at in places if at < len(title)), self._style(tone, is_current), match)
+        if self.title_cells and (row.badges or detail):
+            line.fill_to(min(self.title_cells, line.width // 2))
         for badge in row.badges:
             line.add("  ").add(plain(badge.text), self._style(badge.tone, is_current))
         if detail:

@@ -1,14 +1,18 @@
 """Pickers over what is known by name: actions with their keys, the keys themselves, themes, older prompts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import msgspec
+from textual import events
+from textual.binding import BindingType
 
 from widgets.editor.chips import Draft
 from widgets.lists.rows import Badge, ListRow
 from widgets.lists.view import RowList
-from widgets.screens.parts import key_name
-from widgets.screens.picker import PickerAction, PickerScreen
+from widgets.screens.dialogs import DialogScreen
+from widgets.screens.parts import KeyHint, key_name
+from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import PreviewPart, PreviewText
 
 
@@ -41,7 +45,9 @@ def palette_screen(actions: Sequence[ActionRow], *, query: str = "") -> PickerSc
     return PickerScreen("Actions", rows, query=query, choose="do it", placeholder="what to do?")
 
 
-def hotkeys_screen(actions: Sequence[ActionRow], *, note: str = "", query: str = "") -> PickerScreen:
+def hotkeys_screen(
+    actions: Sequence[ActionRow], *, note: str = "", query: str = "", current: str = ""
+) -> PickerScreen:
     """The live map of keys, by group. Enter gives the row back, for binding it anew."""
     rows: list[ListRow] = []
     group = ""
@@ -56,7 +62,7 @@ def hotkeys_screen(actions: Sequence[ActionRow], *, note: str = "", query: str =
         rows.append(
             ListRow(
                 id=action.id,
-                title=keys.ljust(24),
+                title=keys,
                 detail=action.title,
                 right=action.id,
                 badges=tuple(badges),
@@ -64,7 +70,9 @@ def hotkeys_screen(actions: Sequence[ActionRow], *, note: str = "", query: str =
                 words=f"{action.group} {' '.join(action.keys)}",
             )
         )
-    return PickerScreen("Keys", rows, query=query, note=note, choose="bind anew", is_full_height=True)
+    return PickerScreen(
+        "Keys", rows, query=query, note=note, current=current, choose="another key", is_full_height=True
+    )
 
 
 def history_screen(entries: Sequence[Draft], *, query: str = "") -> PickerScreen:
@@ -99,28 +107,42 @@ SAMPLE = PreviewText(
 
 
 class ThemeScreen(PickerScreen):
-    """Themes, each shown while the cursor is on it; Escape gives the old one back."""
+    """Themes, each put in force by `use` while the cursor is on it; Escape gives the old one back."""
 
-    def __init__(self, rows: Sequence[ListRow], current: str) -> None:
-        self._before = ""
+    ACTIONS = (PickerAction(id="app.themes.save", keys="ctrl+s", label="use and make default", importance=7),)
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+
+    def __init__(self, rows: Sequence[ListRow], current: str, use: Callable[[str], str | None]) -> None:
+        self._before = current
+        self._use = use
         super().__init__(
-            "Theme",
-            rows,
-            [PickerAction(id="save", keys="ctrl+s", label="save as default")],
-            current=current,
-            choose="use",
-            preview=lambda _: SAMPLE,
+            "Theme", rows, current=current, choose="use", preview=lambda _: SAMPLE, order="given"
         )
-
-    def on_mount(self) -> None:
-        self._before = self.app.theme
-        super().on_mount()
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
         super().on_row_list_moved(event)
-        if event.row is not None and self.app.get_theme(event.row.id) is not None:
-            self.app.theme = event.row.id
+        if event.row is not None:
+            self.show_note(self._use(event.row.id) or "")
 
     def action_cancel(self) -> None:
-        self.app.theme = self._before
+        self._use(self._before)
         self.dismiss(None)
+
+
+class KeyScreen(DialogScreen[str | None]):
+    """Waits for the key that an action shall have; Escape leaves it as it is, Delete gives the default back."""
+
+    def __init__(self, action: ActionRow) -> None:
+        keys = ", ".join(map(key_name, action.keys)) or "no key"
+        super().__init__(f"A key for: {action.title}", f"Press it now. So far: {keys}.")
+
+    def hints(self) -> Sequence[KeyHint]:
+        return (KeyHint("delete", "the default again", 7), KeyHint("escape", "leave it", 8))
+
+    async def _on_key(self, event: events.Key) -> None:
+        event.stop()
+        event.prevent_default()
+        if event.key != "escape":
+            self.dismiss("" if event.key == "delete" else event.key)
+        else:
+            self.dismiss(None)

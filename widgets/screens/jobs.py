@@ -1,12 +1,13 @@
 """Jobs in the background with the live end of what each says."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
+from textual.binding import BindingType
 
 from widgets.lists.rows import Badge, ListRow, Tone
-from widgets.screens.picker import PickerAction, PickerScreen
+from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import Preview, PreviewPart, PreviewText
 
 JobState = Literal["running", "done", "failed", "stopped"]
@@ -33,16 +34,17 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
 class JobsScreen(PickerScreen):
     """Enter opens a job's whole output; `show_jobs` keeps the panel live while it is open."""
 
+    ACTIONS = (
+        PickerAction(id="app.jobs.stop", keys="ctrl+x", label="stop", closes=False, importance=7),
+        PickerAction(id="app.jobs.copy", keys="ctrl+y", label="copy output", closes=False),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+
     def __init__(self, jobs: Sequence[JobRow]) -> None:
         self._jobs = {job.id: job for job in jobs}
         super().__init__(
             "Jobs",
             _rows(jobs),
-            [
-                PickerAction(id="stop", keys="ctrl+x", label="stop", closes=False),
-                PickerAction(id="foreground", keys="ctrl+f", label="wait for it"),
-                PickerAction(id="copy", keys="ctrl+y", label="copy output", closes=False),
-            ],
             order="given",
             choose="open its output",
             empty="no jobs are running",

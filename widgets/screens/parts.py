@@ -1,6 +1,6 @@
 """What the screens have in common: the rule with a title, the line that tells the keys, the names of keys."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from textual.strip import Strip
@@ -32,6 +32,8 @@ _NAMES = {
 
 def key_name(key: str) -> str:
     """A key as a person reads it: `ctrl+right_square_bracket` is `ctrl+]`, `L` is `shift+l`."""
+    if " " in key:
+        return " ".join(map(key_name, key.split()))
     parts = key.split("+")
     parts[-1] = _NAMES.get(parts[-1], parts[-1])
     if len(parts) == 1 and len(parts[0]) == 1 and parts[0].isupper():
@@ -45,6 +47,8 @@ class KeyHint(NamedTuple):
     label: str
     importance: int = 5
     """What has the lowest is left out first when the line is too narrow."""
+    id: str = ""
+    """Of the action, several with a slash between: a person's own keys are told instead of the default ones."""
 
 
 class KeyHints(Widget):
@@ -62,7 +66,8 @@ class KeyHints(Widget):
         self.refresh()
 
     def fitting(self, width: int) -> list[KeyHint]:
-        left = list(self.hints)
+        own = self.app._keymap if self.is_attached else {}
+        left = [shown for hint in self.hints if (shown := _with_own_keys(hint, own)) is not None]
         while left and sum(_hint_size(hint) for hint in left) - 3 > width - 2:
             left.remove(min(reversed(left), key=lambda hint: hint.importance))
         return left
@@ -75,6 +80,18 @@ class KeyHints(Widget):
             line.add(" · " if number else "", label)
             line.add(_shown_keys(hint.key), key).add(" " + hint.label, label)
         return line.strip()
+
+
+def _with_own_keys(hint: KeyHint, own: Mapping[str, str]) -> KeyHint | None:
+    """None when the key was taken away."""
+    if not any(action in own for action in hint.id.split("/")):
+        return hint
+    keys = [
+        own.get(action, default).split(",")[0]
+        for action, default in zip(hint.id.split("/"), hint.key.split("/"), strict=False)
+    ]
+    kept = [key for key in keys if key != "unbound"]
+    return hint._replace(key="/".join(kept)) if kept else None
 
 
 def _shown_keys(keys: str) -> str:

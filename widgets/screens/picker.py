@@ -15,6 +15,7 @@ from textual.message import Message
 from textual.screen import ModalScreen
 
 from widgets.editor.line_input import LineInput
+from widgets.line import cells
 from widgets.lists.filtering import Filter, Order
 from widgets.lists.rows import ListRow
 from widgets.lists.view import RowList
@@ -24,13 +25,15 @@ from widgets.screens.preview import Preview, PreviewText
 Result = TypeVar("Result")
 WIDE = 100
 """From this width on a preview has room beside the list."""
+LONGEST_TITLE = 40
+"""Cells up to which titles push what stands behind them to the right."""
 
 
 class PickerAction(msgspec.Struct, frozen=True, kw_only=True):
     """A key of a picker besides Enter and Escape."""
 
     id: str
-    """Named in key maps, and handed back with the row."""
+    """What key maps call it; handed back with the row."""
     keys: str
     """Default keys, with commas between."""
     label: str
@@ -38,6 +41,21 @@ class PickerAction(msgspec.Struct, frozen=True, kw_only=True):
     """Give the row back at once; otherwise the application is asked and the picker stays."""
     needs_row: bool = True
     importance: int = 4
+
+
+def bindings_of(actions: Sequence[PickerAction]) -> list[BindingType]:
+    """The keys of a picker's own actions, which come before those of its filter."""
+    return [
+        Binding(
+            action.keys,
+            f"act('{action.id}')",
+            action.label[:1].upper() + action.label[1:],
+            show=False,
+            priority=True,
+            id=action.id,
+        )
+        for action in actions
+    ]
 
 
 class Picked(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +78,10 @@ class SheetScreen(ModalScreen[Result], Generic[Result]):
 
 
 class PickerScreen(SheetScreen[Picked | None]):
+    ACTIONS: ClassVar[tuple[PickerAction, ...]] = ()
+    """Of a subclass, which binds them with `bindings_of`."""
+    IS_ALIGNED: ClassVar[bool] = True
+    """Whether what stands behind the titles begins in one column."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Choose", show=False, id="tui.select.confirm"),
         Binding("up,ctrl+p", "move(-1)", "Up", show=False, id="tui.select.up"),
@@ -99,7 +121,6 @@ class PickerScreen(SheetScreen[Picked | None]):
         self,
         title: str,
         rows: Sequence[ListRow] = (),
-        actions: Sequence[PickerAction] = (),
         *,
         query: str = "",
         placeholder: str = "type to filter",
@@ -114,9 +135,6 @@ class PickerScreen(SheetScreen[Picked | None]):
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
-        self.actions = tuple(actions)
-        for action in self.actions:
-            self._bindings.bind(action.keys, f"act('{action.id}')", action.label, show=False, priority=True)
         self._title = title
         self._rows = tuple(rows)
         self._query = query
@@ -150,12 +168,18 @@ class PickerScreen(SheetScreen[Picked | None]):
         self._filter = Filter(self._rows, self._order)
         self._title = self._title if title is None else title
         self._note = self._note if note is None else note
+        self.query_one(RowList).title_cells = self._title_cells()
         self._apply(keep)
 
     def show_note(self, note: str) -> None:
         """A word at the right of the title: what just happened, or what is wrong."""
         self._note = note
         self._tell_count()
+
+    def refresh_preview(self) -> None:
+        """What is told of the current row is more than before."""
+        if self._preview is not None and self.row is not None:
+            self.query_one(Preview).show(self._preview(self.row))
 
     # -- screen --------------------------------------------------------------------------------------------
 
@@ -164,14 +188,25 @@ class PickerScreen(SheetScreen[Picked | None]):
             yield RuleTitle(self._title, id="title")
             yield LineInput(self._query, placeholder=self._placeholder, id="filter")
             with Horizontal(id="body"):
-                yield RowList(empty=self._empty, id="rows")
+                yield RowList(empty=self._empty, title_cells=self._title_cells(), id="rows")
                 if self._preview is not None:
                     yield Preview(id="preview")
             yield KeyHints(self.hints(), id="keys")
 
+    def _title_cells(self) -> int:
+        widths = (cells(row.title) + len(row.prefix) for row in self._rows if not row.is_heading)
+        return min(LONGEST_TITLE, max(widths, default=0)) if self.IS_ALIGNED else 0
+
     def hints(self) -> list[KeyHint]:
-        own = [KeyHint(_first(action.keys), action.label, action.importance) for action in self.actions]
-        return [KeyHint("enter", self._choose, 9), *own, KeyHint("escape", "close", 8)]
+        own = [
+            KeyHint(action.keys.split(",")[0], action.label, action.importance, action.id)
+            for action in self.ACTIONS
+        ]
+        return [
+            KeyHint("enter", self._choose, 9, "tui.select.confirm"),
+            *own,
+            KeyHint("escape", "close", 8, "tui.select.cancel"),
+        ]
 
     def on_mount(self) -> None:
         self.query_one("#filter", LineInput).focus()
@@ -224,7 +259,7 @@ class PickerScreen(SheetScreen[Picked | None]):
             self.dismiss(Picked(row=self.row, query=self.typed))
 
     def action_act(self, action_id: str) -> None:
-        action = next(action for action in self.actions if action.id == action_id)
+        action = next(action for action in self.ACTIONS if action.id == action_id)
         if self.row is None and action.needs_row:
             return
         if action.closes and self.row is not None:
@@ -240,7 +275,3 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     def action_edge(self, is_end: bool) -> None:
         self.query_one(RowList).action_edge(is_end)
-
-
-def _first(keys: str) -> str:
-    return keys.split(",")[0].strip()

@@ -15,7 +15,7 @@ from widgets.screens.catalogue import history_screen, hotkeys_screen, palette_sc
 from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextScreen
 from widgets.screens.jobs import JobRow
 from widgets.screens.parts import KeyHint, KeyHints, key_name
-from widgets.screens.picker import Picked, PickerAction, PickerScreen
+from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
 from widgets.screens.settings import SettingsScreen
 from widgets.screens.tree import TreeChoice, TreeScreen
 
@@ -91,11 +91,14 @@ async def test_disabled_rows_are_not_chosen() -> None:
 
 
 async def test_actions_close_with_the_row_or_ask_and_stay() -> None:
-    actions = [
-        PickerAction(id="save", keys="ctrl+s", label="save"),
-        PickerAction(id="rename", keys="ctrl+r", label="rename", closes=False),
-    ]
-    app = ScreenHost(PickerScreen("Model", models(), actions))
+    class WithActions(PickerScreen):
+        ACTIONS = (
+            PickerAction(id="save", keys="ctrl+s", label="save"),
+            PickerAction(id="rename", keys="ctrl+r", label="rename", closes=False),
+        )
+        BINDINGS = bindings_of(ACTIONS)
+
+    app = ScreenHost(WithActions("Model", models()))
     async with app.run_test() as pilot:
         await press(pilot, "ctrl+r")
         assert app.asked == [("rename", "claude-opus-5")]
@@ -321,12 +324,13 @@ async def test_escape_leaves_a_longer_text() -> None:
 
 
 async def test_a_theme_shows_while_the_cursor_is_on_it_and_goes_with_escape() -> None:
-    app = ScreenHost(themes())
+    used: list[str] = []
+    app = ScreenHost(themes(lambda name: used.append(name)))
     async with app.run_test() as pilot:
         await press(pilot, "down")
-        assert app.theme == "bayou-light"
+        assert used[-1] == "bayou-light"
         await press(pilot, "escape")
-        assert app.theme == "bayou-dark"
+        assert used[-1] == "bayou-dark"
 
 
 async def test_the_palette_finds_actions_by_what_they_do() -> None:
@@ -367,7 +371,7 @@ async def test_jobs_stay_live_while_one_looks() -> None:
         await pilot.pause()
         assert "built in 3 s" in screen_text(app)
         await press(pilot, "ctrl+x")
-        assert app.asked == [("stop", "1")]
+        assert app.asked == [("app.jobs.stop", "1")]
 
 
 async def test_key_hints_drop_the_least_important_first() -> None:

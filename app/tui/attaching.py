@@ -1,0 +1,75 @@
+"""Images between the editor, where they are chips, and the session, where they are part of a message."""
+
+import base64
+from collections.abc import Sequence
+
+from app.values.content import Image, UserContent
+from tools.images import identify, prepare
+from widgets.editor.chips import Attachment, Chip, Draft, ImageChip
+from widgets.editor.graphemes import CHIP_FIRST
+from widgets.editor.images import image_bytes
+
+
+class Unsendable(Exception):
+    """An image that cannot go with the prompt; the text says which and why."""
+
+
+def images_of(attachments: Sequence[Attachment], *, resizes: bool) -> tuple[Image, ...]:
+    """Files are read and large images made smaller: call it in a thread. Raises `Unsendable`."""
+    return tuple(_image_of(attachment, resizes=resizes) for attachment in attachments)
+
+
+def _image_of(attachment: Attachment, *, resizes: bool) -> Image:
+    try:
+        data = attachment.data or (attachment.path.read_bytes() if attachment.path else b"")
+    except OSError as problem:
+        raise Unsendable(f"{attachment.path}: {problem.strerror or problem}. Take the image out.") from None
+    info = identify(data)
+    if info is None:
+        raise Unsendable(f"{attachment.name} is no image any more. Take it out.")
+    ready = prepare(data, info, resizes=resizes)
+    if ready.problem:
+        raise Unsendable(f"{attachment.name}: {ready.problem}")
+    return Image(data=ready.data, mime_type=ready.info.mime_type)
+
+
+def image_of(data: bytes, mime_type: str) -> Image:
+    return Image(data=base64.b64encode(data).decode("ascii"), mime_type=mime_type)
+
+
+def images_in(content: str | tuple[UserContent, ...]) -> tuple[Image, ...]:
+    """The images of a message."""
+    return () if isinstance(content, str) else tuple(part for part in content if isinstance(part, Image))
+
+
+def attachment_of(image: Image, name: str = "") -> Attachment:
+    data = base64.b64decode(image.data)
+    return image_bytes(data, name) or Attachment(
+        name=name, mime_type=image.mime_type, byte_count=len(data), data=data
+    )
+
+
+def draft_with(text: str, attachments: Sequence[Attachment]) -> Draft:
+    """A text whose `[image #1]` marks stand for images: they are chips again. What has no mark goes to the end."""
+    chips: dict[str, Chip] = {}
+    for number, attachment in enumerate(attachments, 1):
+        char, mark = chr(CHIP_FIRST + number - 1), f"[image #{number}]"
+        chips[char] = ImageChip(image=attachment)
+        text = text.replace(mark, char, 1) if mark in text else f"{text}{char}"
+    return _at_the_end(text, chips)
+
+
+def joined(drafts: Sequence[Draft]) -> Draft:
+    """One draft of several, with a blank line between; their chips stay what they are."""
+    texts: list[str] = []
+    chips: dict[str, Chip] = {}
+    for draft in drafts:
+        renamed = {ord(char): chr(CHIP_FIRST + len(chips) + at) for at, char in enumerate(draft.chips)}
+        chips |= {renamed[ord(char)]: chip for char, chip in draft.chips.items()}
+        texts.append(draft.text.translate(renamed))
+    return _at_the_end("\n\n".join(texts), chips)
+
+
+def _at_the_end(text: str, chips: dict[str, Chip]) -> Draft:
+    lines = text.split("\n")
+    return Draft(text=text, chips=chips, row=len(lines) - 1, column=len(lines[-1]))

@@ -1,0 +1,117 @@
+"""`/hotkeys` and the palette: what keys do now, a new key for an action, and any action by its name.
+
+Also what a begun chord does: its keys are taken here before anybody else hears them.
+"""
+
+from typing import TYPE_CHECKING
+
+from textual.events import Key
+
+from app.resources.files import FileFault
+from app.tui.actions import PLACES, key_rows, palette_rows
+from app.tui.keymap import KeyMap, bind, read_keymap
+from app.values.json_comments import JsonFault
+from widgets.chords import Chords
+from widgets.editor.line_input import LineInput
+from widgets.editor.prompt import PromptEditor
+from widgets.screens.catalogue import KeyScreen, hotkeys_screen, palette_screen
+from widgets.screens.parts import key_name
+from widgets.screens.picker import Picked
+from widgets.terminal.view import TerminalScreen
+from widgets.transcript.view import Transcript
+
+if TYPE_CHECKING:
+    from app.tui.app import BayouApp
+
+
+class KeysPage:
+    """The keys of one application."""
+
+    def __init__(self, app: "BayouApp") -> None:
+        self._app = app
+        self._chords = Chords({})
+
+    def read(self) -> tuple[str, ...]:
+        """Puts the person's own keys in force; returns what is wrong with their file."""
+        file = self._app.assembled.prompt.paths.keybindings_file
+        keymap: KeyMap = read_keymap(file, PLACES)
+        self._app.keymap = keymap
+        self._app.set_keymap(keymap.keys)
+        self._chords = Chords({action: keys.split(",") for action, keys in keymap.keys.items()})
+        clashes = [
+            f"{file}: the chord {chord} of {action} begins like another of {owner}"
+            for chord, owner, action in self._chords.conflicts
+        ]
+        return (*keymap.problems, *clashes)
+
+    async def table(self) -> None:
+        """Enter on an action asks for a new key, until one leaves."""
+        at, note = "", ""
+        while True:
+            rows = key_rows(self._app)
+            problems = sum(1 for row in rows if row.problem)
+            note = note or (f"{problems} conflicts" if problems else "")
+            picked: Picked | None = await self._app.choosing.ask(hotkeys_screen(rows, note=note, current=at))
+            if picked is None:
+                return
+            at = picked.row.id
+            row = next(row for row in rows if row.id == at)
+            key: str | None = await self._app.choosing.ask(KeyScreen(row))
+            note = "" if key is None else self._rebind(row.id, key)
+
+    def _rebind(self, action: str, key: str) -> str:
+        file = self._app.assembled.prompt.paths.keybindings_file
+        try:
+            bind(file, action, key or None)
+        except (FileFault, JsonFault) as problem:
+            return f"{file}: {problem}"
+        self.read()
+        conflict = self._app.keymap.conflicts.get(action)
+        return conflict or (f"{key_name(key)} it is" if key else "the default again")
+
+    async def palette(self) -> None:
+        """Every action and command by name; Enter does it."""
+        picked: Picked | None = await self._app.choosing.ask(palette_screen(palette_rows(self._app)))
+        if picked is None:
+            return
+        action = picked.row.id
+        if action.startswith("/"):
+            self._app.editor.set_text(f"{action} ")
+            self._app.editor.focus()
+            return
+        for node in (self._app, self._app.editor, self._app.transcript):
+            found = next((one for _, one in node._bindings if one.id == action), None)
+            if found is not None:
+                if isinstance(node, PromptEditor | Transcript):
+                    node.focus()
+                await self._app.run_action(found.action, node)
+                return
+
+    async def take(self, event: Key) -> bool:
+        """Whether the key was a part of a chord, and is used up."""
+        if isinstance(self._app.screen, TerminalScreen):
+            return False
+        is_text = event.is_printable and isinstance(self._app.focused, PromptEditor | LineInput)
+        if is_text and not self._chords.begun:
+            return False
+        step = self._chords.press(event.key)
+        if step.is_waiting:
+            further = " · ".join(
+                f"{key_name(key)} {self._words(action)}" for key, action in self._chords.choices().items()
+            )
+            self._app.status.tell(f"{key_name(self._chords.begun)} … {further}")
+        elif step.is_used:
+            self._app.status.say_again()
+        if step.action:
+            await self._run(step.action)
+        return step.is_used
+
+    def _words(self, action: str) -> str:
+        return next((row.title for row in key_rows(self._app) if row.id == action), action)
+
+    async def _run(self, action: str) -> None:
+        """The action as the focus hears it; where nobody does, nothing happens."""
+        for active in self._app.screen.active_bindings.values():
+            if active.binding.id == action and active.enabled:
+                await self._app.run_action(active.binding.action, active.node)
+                return

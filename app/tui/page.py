@@ -1,0 +1,29 @@
+"""The settings of what people see, put into the parts of the page."""
+
+from typing import TYPE_CHECKING
+
+from app.resources.settings import Settings
+from widgets.editor.prompt import PromptEditor
+
+if TYPE_CHECKING:
+    from app.tui.app import BayouApp
+
+PLACEHOLDER = "Ask anything · / commands · @ files · ! shell · ctrl+k everything"
+
+
+def editor(settings: Settings) -> PromptEditor:
+    return PromptEditor(
+        placeholder=PLACEHOLDER,
+        history_size=settings.editor.history_size,
+        padding_x=settings.editor.editor_padding_x,
+        paste_chip_lines=settings.editor.paste_chip_lines,
+        blinks=settings.display.cursor_blink,
+        id="editor",
+    )
+
+
+def put_in_force(app: "BayouApp", settings: Settings) -> None:
+    """At the start, and whenever settings were changed."""
+    app.header.display = settings.footer.header and settings.display.quiet_startup != "header"
+    app.animation_level = "none" if settings.display.animations == "off" else app.animation_level
+    app.status.refresh_all()

@@ -1,0 +1,95 @@
+"""What is remembered of a project between sessions: prompts that were sent, files that were mentioned.
+
+A loss of either is no harm, so faults of the disk are passed over: nobody is to be held up by them.
+"""
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from app.resources.files import FileFault, write_text
+from app.resources.paths import Paths
+from app.sessions.ids import folder_name
+from widgets.completion.frecency import Frecency
+from widgets.editor.chips import Draft, ImageChip
+
+LONGEST = 1_000_000
+"""Bytes of a prompt that is still kept."""
+
+
+class Remembered:
+    """The memory of one working folder."""
+
+    def __init__(self, paths: Paths, *, most_prompts: int) -> None:
+        name = folder_name(paths.cwd)
+        self._prompts = paths.agent_dir / "history" / f"{name}.jsonl"
+        self._files = paths.cache_dir / "files" / f"{name}.json"
+        self._most = most_prompts
+        self.frecency = Frecency(clock=time.time)
+
+    def read_prompts(self) -> list[Draft]:
+        """Oldest first; lines that cannot be read are left out. Shortens a file that has grown to twice its size."""
+        try:
+            lines = self._prompts.read_bytes().splitlines()
+        except OSError:
+            return []
+        if len(lines) > 2 * self._most:
+            lines = lines[-self._most :]
+            self._write(self._prompts, b"\n".join([*lines, b""]).decode("utf-8", "replace"))
+        found: list[Draft] = []
+        for line in lines[-self._most :] if self._most else ():
+            try:
+                found.append(msgspec.json.decode(line, type=Draft))
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                continue
+        return found
+
+    def add_prompt(self, draft: Draft) -> None:
+        """Appended as one line, so that two sessions in one folder do not disturb each other. Images are left out."""
+        if draft.is_empty or not self._most:
+            return
+        line = msgspec.json.encode(without_images(draft)) + b"\n"
+        if len(line) > LONGEST:
+            return
+        try:
+            self._prompts.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self._prompts, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                os.write(handle, line)
+            finally:
+                os.close(handle)
+        except OSError:
+            return
+
+    def read_files(self) -> None:
+        try:
+            marks = msgspec.json.decode(self._files.read_bytes(), type=dict[str, tuple[float, float]])
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            return
+        self.frecency.marks.update(marks)
+
+    def mention(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            self.frecency.record(path)
+        if paths:
+            self._write(self._files, msgspec.json.encode(self.frecency.marks).decode())
+
+    @staticmethod
+    def _write(path: Path, text: str) -> None:
+        try:
+            write_text(path, text, mode=0o600)
+        except FileFault:
+            return
+
+
+def without_images(draft: Draft) -> Draft:
+    """The text with long pastes as they are, and images as nothing: they are too large to be kept for ever."""
+    images = {ord(char): "" for char, chip in draft.chips.items() if isinstance(chip, ImageChip)}
+    return msgspec.structs.replace(
+        draft,
+        text=draft.text.translate(images) if images else draft.text,
+        chips={char: chip for char, chip in draft.chips.items() if ord(char) not in images},
+    )

@@ -1,0 +1,185 @@
+"""`/resume`: going on with another session. Lists, search, names, the trash, and a look into a session beforehand."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.sessions.errors import SessionError
+from app.sessions.index import SessionSummary
+from app.sessions.library import list_sessions, rename_session, search_sessions, threads
+from app.sessions.log import SessionLog
+from app.sessions.trash import Trashed, delete_session, undo_delete
+from app.tui.bars import short_path
+from app.tui.dialogs import ask_text
+from app.tui.pickers import age, entry_title, one_line
+from app.values.messages import now_ms
+from widgets.lists.rows import ListRow
+from widgets.screens.picker import Picked
+from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.screens.sessions import SessionRow, SessionsScreen
+
+if TYPE_CHECKING:
+    from app.tui.app import BayouApp
+
+PAUSE_SECONDS = 0.12
+"""Of typing, before all texts are searched."""
+MOST_FOUND = 200
+LAST_SAID = 12
+
+
+class SessionsPage:
+    """The sessions of one application's person."""
+
+    def __init__(self, app: "BayouApp") -> None:
+        self._app = app
+        self._summaries: dict[str, SessionSummary] = {}
+        self._told: dict[str, PreviewText] = {}
+        self._deleted: list[Trashed] = []
+        self._searching: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        rows = await self._rows()
+        if not rows:
+            self._app.presenter.note("There is no session to go on with yet.")
+            return
+        screen = SessionsScreen(rows, preview=self._preview)
+        picked: Picked | None = await self._app.choosing.ask(screen)
+        session, places = self._app.session, self._app.session.places
+        if picked is None or picked.row.id == str(session.log.path):
+            return
+        await session.abort()
+        await session.open(places.open(Path(picked.row.id)), "resume")
+
+    async def act(self, screen: SessionsScreen, action: str, row: ListRow | None) -> None:
+        """What is done while the list stays open."""
+        note = ""
+        try:
+            match action:
+                case "app.session.delete" if row is not None:
+                    note = await self._delete(Path(row.id), row.title)
+                case "app.session.undelete":
+                    note = await self._undelete()
+                case "app.session.rename" if row is not None:
+                    note = await self._rename(Path(row.id))
+        except SessionError as problem:
+            note = str(problem)
+        screen.show_sessions(await self._rows(), note)
+
+    def search(self, screen: SessionsScreen, query: str) -> None:
+        """All texts, beside the event loop, when typing has paused."""
+        if self._searching is not None:
+            self._searching.cancel()
+        if len(query.strip()) < 2 or query.startswith("re:"):
+            return
+
+        async def look() -> None:
+            await asyncio.sleep(PAUSE_SECONDS)
+            root = self._app.session.places.root
+            hits = await asyncio.to_thread(search_sessions, root, query, limit=MOST_FOUND)
+            found: dict[str, str] = {}
+            for hit in hits:
+                excerpt = hit.excerpt.replace("\x01", "").replace("\x02", "")
+                found.setdefault(str(hit.session.path), one_line(excerpt))
+            if screen.is_attached:
+                screen.show_found(query, found)
+
+        self._searching = asyncio.get_running_loop().create_task(look())
+
+    async def _rows(self) -> list[SessionRow]:
+        session = self._app.session
+        places = session.places
+        found = await asyncio.to_thread(list_sessions, places.root, places.cwd)
+        self._summaries = {str(one.path): one for one in found}
+        now, here = now_ms(), str(places.cwd)
+        return [
+            SessionRow(
+                id=str(one.path),
+                title=one_line(one.title, 120),
+                age=age(one.modified, now),
+                folder=short_path(Path(one.cwd), self._app.home),
+                count=f"{one.message_count} message{'s' if one.message_count != 1 else ''}",
+                depth=thread.depth,
+                recency=one.modified,
+                is_here=one.cwd == here,
+                is_named=bool(one.name),
+                is_open=one.path == session.log.path,
+                words=one_line(one.first_prompt or "", 300),
+            )
+            for thread in threads(found)
+            for one in (thread.summary,)
+        ]
+
+    async def _delete(self, path: Path, title: str) -> str:
+        trashed = await asyncio.to_thread(delete_session, path, self._app.session.places.root)
+        self._deleted.append(trashed)
+        return f"in the trash: {one_line(title, 30)} · ctrl+z brings it back"
+
+    async def _undelete(self) -> str:
+        if not self._deleted:
+            return "nothing was deleted here"
+        path = await asyncio.to_thread(undo_delete, self._deleted.pop())
+        return f"back again: {path.name}"
+
+    async def _rename(self, path: Path) -> str:
+        summary = self._summaries[str(path)]
+        name = await ask_text(self._app, "Name of the session", prefill=summary.name or "")
+        if name is None:
+            return ""
+        if path == self._app.session.log.path:
+            await self._app.session.rename(name)
+        else:
+            await asyncio.to_thread(rename_session, path, name.strip() or None)
+        return "renamed" if name.strip() else "its name is gone"
+
+    def _preview(self, row: ListRow) -> PreviewText:
+        """What is known from the index at once; what was said last is read beside the event loop."""
+        summary = self._summaries.get(row.id)
+        if summary is None:
+            return PreviewText()
+        told = self._told.get(row.id)
+        if told is None:
+            self._app.spawn(self._read_last(row.id, summary))
+            told = _head(summary, self._app.home)
+        return told
+
+    async def _read_last(self, row_id: str, summary: SessionSummary) -> None:
+        await asyncio.sleep(PAUSE_SECONDS)
+        screen = self._app.screen
+        if not isinstance(screen, SessionsScreen) or screen.row is None or screen.row.id != row_id:
+            return
+        last = await asyncio.to_thread(_last_said, summary.path)
+        head = _head(summary, self._app.home)
+        said = [PreviewPart(text=""), PreviewPart(text="The end of it", is_heading=True)]
+        parts = [PreviewPart(text=text) for text in last]
+        self._told[row_id] = PreviewText(
+            title=head.title, parts=(*head.parts, *said, *parts) if parts else head.parts
+        )
+        if screen.is_attached:
+            screen.refresh_preview()
+
+
+def _head(summary: SessionSummary, home: Path) -> PreviewText:
+    now = now_ms()
+    facts = (
+        f"{short_path(Path(summary.cwd), home)}",
+        f"{summary.message_count} messages · begun {age(summary.created, now)} ago"
+        f" · last {age(summary.modified, now)} ago" + (f" · ${summary.cost:.3f}" if summary.cost else ""),
+    )
+    return PreviewText(
+        title=one_line(summary.title, 200),
+        parts=(
+            *(PreviewPart(text=fact, tone="muted") for fact in facts),
+            PreviewPart(text=""),
+            PreviewPart(text=one_line(summary.first_prompt or "Nothing was said yet.", 400)),
+        ),
+    )
+
+
+def _last_said(path: Path) -> list[str]:
+    """The last entries of the active branch, a line each. A file that cannot be read says nothing."""
+    try:
+        log = SessionLog.open(path, read_only=True)
+    except (SessionError, OSError):
+        return []
+    told = [title for entry in log.path_to(log.leaf_id) if (title := entry_title(entry))]
+    return told[-LAST_SAID:]

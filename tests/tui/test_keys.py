@@ -1,0 +1,168 @@
+"""Keys of one's own: read from a file, told in the table, changed there, and several in a row."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.providers.scripted import call, say
+from app.tui.actions import PLACES, key_rows, palette_rows
+from app.tui.keymap import keys_of, read_keymap, spelled
+from tests.agent.stage import Gate
+from tests.tui.stage import make_app, settled, submit
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def write_keys(home: Path, keys: object) -> Path:
+    file = home / ".bayou" / "agent" / "keybindings.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(keys if isinstance(keys, str) else json.dumps(keys), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("pageUp", "pageup"),
+        ("shift+ctrl+p", "ctrl+shift+p"),
+        ("shift+l", "L"),
+        ("L", "L"),
+        ("ctrl+]", "ctrl+right_square_bracket"),
+        ("Ctrl+K", "ctrl+k"),
+        ("ctrl+x t", "ctrl+x t"),
+        ("?", "question_mark"),
+    ],
+)
+def test_keys_may_be_written_as_one_is_used_to(written: str, meant: str) -> None:
+    assert spelled(written) == meant
+
+
+def test_every_action_has_an_id_and_words() -> None:
+    for one in PLACES:
+        for binding in one.bindings:
+            assert binding.id and binding.description, f"{one.title}: {binding}"
+
+
+def test_the_defaults_are_free_of_conflicts_in_one_place() -> None:
+    for one in PLACES:
+        owners: dict[str, str] = {}
+        for binding in one.bindings:
+            for key in keys_of(binding, {}):
+                assert owners.setdefault(key, binding.id or "") == binding.id, f"{one.title}: {key}"
+
+
+async def test_a_key_of_ones_own_replaces_the_default(home: Path) -> None:
+    write_keys(home, {"tui.input.submit": "ctrl+s", "tui.input.newLine": ["enter"]})
+    app = make_app(home, say("done"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.editor.set_text("one")
+        await pilot.press("enter")
+        assert app.editor.text == "one\n"
+        await pilot.press("ctrl+s")
+        await settled(app, pilot)
+
+
+async def test_a_chord_is_two_keys_and_says_how_it_goes_on(home: Path) -> None:
+    write_keys(home, {"app.session.tree": "ctrl+x t", "app.model.select": ["ctrl+x m", "ctrl+l"]})
+    app = make_app(home, say("done"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "hello")
+        await settled(app, pilot)
+        await pilot.press("ctrl+x")
+        await pilot.pause()
+        assert "ctrl+x … t" in app.screen_text
+        await pilot.press("t")
+        await pilot.pause()
+        assert "Session tree" in app.screen_text
+        await pilot.press("escape", "ctrl+x", "m")
+        await pilot.pause()
+        assert "── Model" in app.screen_text
+        await pilot.press("escape", "ctrl+x", "escape")
+        await pilot.pause()
+        assert "ctrl+x …" not in app.screen_text
+        assert app.editor.is_blank
+
+
+async def test_a_broken_file_is_named_and_the_defaults_stay(home: Path) -> None:
+    write_keys(home, '{"tui.input.submit": ')
+    app = make_app(home, say("done"))
+    async with app.run_test(size=(120, 30)) as pilot:
+        await pilot.pause()
+        assert "keybindings.json" in app.screen_text and "default keys stay" in app.screen_text
+        await submit(app, pilot, "go")
+        await settled(app, pilot)
+
+
+def test_what_is_wrong_with_the_file_is_told_line_by_line(home: Path) -> None:
+    file = write_keys(
+        home,
+        {"no.such.action": "f1", "app.palette": 7, "app.model.select": "ctrl+t", "app.suspend": []},
+    )
+    found = read_keymap(file, PLACES)
+    told = "\n".join(found.problems)
+    assert "no action 'no.such.action'" in told
+    assert "app.palette: give a key" in told
+    assert "ctrl+t is given to both" in told and "app.thinking.toggle" in told
+    assert found.conflicts["app.model.select"] == "ctrl+t is also app.thinking.toggle"
+
+
+async def test_the_table_of_keys_is_live_and_changes_them(home: Path) -> None:
+    app = make_app(home, say("done"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await submit(app, pilot, "/hotkeys")
+        await pilot.pause()
+        assert "The page" in app.screen_text and "ctrl+k" in app.screen_text
+        await pilot.press(*"choose a model", "enter")
+        await pilot.pause()
+        assert "A key for" in app.screen_text
+        await pilot.press("f9")
+        await pilot.pause()
+        assert "f9" in app.screen_text
+        written = json.loads((home / ".bayou" / "agent" / "keybindings.json").read_text())
+        assert written == {"app.model.select": "f9"}
+        await pilot.press("escape", "f9")
+        await pilot.pause()
+        assert "── Model" in app.screen_text
+
+
+async def test_the_palette_does_what_is_chosen(home: Path) -> None:
+    app = make_app(home, say("done"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.editor.set_text("one two")
+        await pilot.press("home", "right", "ctrl+k")  # in a written line the key kills to its end
+        assert app.editor.text == "o"
+        await pilot.press("ctrl+u", "ctrl+k")
+        await pilot.pause()
+        await pilot.press(*"yank what", "enter")
+        await pilot.pause()
+        assert "o" in app.editor.text
+        titles = [row.title for row in palette_rows(app)]
+        assert "/model" in titles and "Choose a model" in titles
+        assert len({row.id for row in key_rows(app)}) == len(key_rows(app))
+
+
+async def test_waiting_messages_are_reached_with_a_key(home: Path) -> None:
+    gate = Gate("gate")
+    app = make_app(home, call("gate"), say("never"), tools=[gate.tool])
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "go")
+        await gate.started.wait()
+        for text in ("one", "two", "three"):
+            await submit(app, pilot, text)
+        await pilot.pause()
+        await pilot.press("alt+q", "down", "shift+up")
+        assert app.session.queues.texts("steering") == ("two", "one", "three")
+        await pilot.press("delete")
+        assert app.session.queues.texts("steering") == ("one", "three")
+        await pilot.press("tab")
+        await pilot.pause()
+        assert len(app.session.queues.texts("follow_up")) == 1
+        await pilot.press("enter")
+        await pilot.pause()
+        assert not app.editor.is_blank and app.editor.has_focus
+        await pilot.press("ctrl+u", "escape")
+        await settled(app, pilot)

@@ -1,0 +1,165 @@
+"""Choosing a model, and which models the cycle keys go through."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.binding import BindingType
+
+from widgets.lists.rows import ListRow
+from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
+from widgets.screens.preview import PreviewText
+
+
+class ModelScreen(PickerScreen):
+    """All models, or with Tab only those of the scope."""
+
+    ACTIONS = (
+        PickerAction(id="app.models.save", keys="ctrl+s", label="use and make default", importance=7),
+        PickerAction(id="app.models.scope", keys="tab", label="all or scoped", closes=False, needs_row=False),
+        PickerAction(id="app.models.login", keys="ctrl+y", label="connect its provider", importance=6),
+        PickerAction(
+            id="app.models.refresh", keys="ctrl+r", label="ask the provider", closes=False, importance=3
+        ),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+
+    def __init__(
+        self,
+        rows: Sequence[ListRow],
+        scoped: Sequence[str] = (),
+        *,
+        current: str = "",
+        query: str = "",
+        preview: Callable[[ListRow], PreviewText] | None = None,
+    ) -> None:
+        self._all = tuple(rows)
+        self._scoped = frozenset(scoped)
+        self.is_scoped = False
+        super().__init__(
+            "Model", rows, query=query, current=current, choose="use", preview=preview, is_full_height=True
+        )
+
+    def show_models(self, rows: Sequence[ListRow], note: str = "") -> None:
+        """Others than before: a provider has told what it has."""
+        self._all = tuple(rows)
+        self._show_scope(note)
+
+    def action_act(self, action_id: str) -> None:
+        if action_id != "app.models.scope":
+            super().action_act(action_id)
+        elif not self._scoped:
+            self.show_note("no models are chosen yet: /scoped-models")
+        else:
+            self.is_scoped = not self.is_scoped
+            self._show_scope()
+
+    def _show_scope(self, note: str = "") -> None:
+        rows = [row for row in self._all if row.id in self._scoped] if self.is_scoped else self._all
+        self.show_rows(rows, title="Models of the scope" if self.is_scoped else "Model", note=note)
+
+
+class LevelScreen(PickerScreen):
+    """How hard to think: now, or from now on."""
+
+    ACTIONS = (
+        PickerAction(id="app.thinking.save", keys="ctrl+s", label="use and make default", importance=7),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+
+
+class ScopeScreen(PickerScreen):
+    """The models that the cycle keys go through, marked and ordered; empty means all that have credentials."""
+
+    ACTIONS = (
+        PickerAction(
+            id="app.models.enableAll", keys="ctrl+a", label="all", closes=False, needs_row=False, importance=3
+        ),
+        PickerAction(
+            id="app.models.clearAll",
+            keys="ctrl+x",
+            label="none",
+            closes=False,
+            needs_row=False,
+            importance=3,
+        ),
+        PickerAction(
+            id="app.models.toggleProvider", keys="ctrl+p", label="its provider", closes=False, importance=4
+        ),
+        PickerAction(id="app.models.reorderUp", keys="alt+up", label="earlier", closes=False, importance=5),
+        PickerAction(id="app.models.reorderDown", keys="alt+down", label="later", closes=False, importance=5),
+        PickerAction(id="app.models.keep", keys="ctrl+s", label="keep", needs_row=False, importance=9),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+
+    def __init__(
+        self, rows: Sequence[ListRow], chosen: Sequence[str], provider_of: Callable[[str], str]
+    ) -> None:
+        self.chosen = list(chosen)
+        self._all = {row.id: row for row in rows}
+        self._provider_of = provider_of
+        super().__init__(
+            "Models to cycle through",
+            self._ordered(),
+            order="given",
+            choose="mark",
+            is_full_height=True,
+        )
+
+    def _ordered(self) -> list[ListRow]:
+        """Those that are marked first, in their order."""
+        rest = [row for row in self._all.values() if row.id not in self.chosen]
+        marked = [self._all[key] for key in self.chosen if key in self._all]
+        return [_marked(row, True) for row in marked] + [_marked(row, False) for row in rest]
+
+    def action_choose(self) -> None:
+        if self.row is not None:
+            self._toggle([self.row.id])
+
+    def action_act(self, action_id: str) -> None:
+        match action_id:
+            case "app.models.enableAll":
+                self._choose(list(self._all))
+            case "app.models.clearAll":
+                self._choose([])
+            case "app.models.toggleProvider" if self.row is not None:
+                provider = self._provider_of(self.row.id)
+                self._toggle([key for key in self._all if self._provider_of(key) == provider])
+            case "app.models.reorderUp":
+                self._move(-1)
+            case "app.models.reorderDown":
+                self._move(1)
+            case _:
+                super().action_act(action_id)
+
+    def _toggle(self, keys: list[str]) -> None:
+        """All of them are marked; if they were already, none is."""
+        others = [key for key in self.chosen if key not in keys]
+        self._choose(others if all(key in self.chosen for key in keys) else [*others, *keys])
+
+    def _move(self, delta: int) -> None:
+        if self.row is None or self.row.id not in self.chosen:
+            return
+        at = self.chosen.index(self.row.id)
+        target = min(max(0, at + delta), len(self.chosen) - 1)
+        moved = list(self.chosen)
+        moved.insert(target, moved.pop(at))
+        self._choose(moved)
+
+    def _choose(self, keys: list[str]) -> None:
+        self.chosen = keys
+        self.show_rows(
+            self._ordered(), note=f"{len(keys)} marked" if keys else "none marked: all are gone through"
+        )
+
+
+def _marked(row: ListRow, is_marked: bool) -> ListRow:
+    return ListRow(
+        id=row.id,
+        title=row.title,
+        detail=row.detail,
+        right=row.right,
+        badges=row.badges,
+        tone=row.tone if is_marked else "muted",
+        is_checked=is_marked,
+        words=row.words,
+    )

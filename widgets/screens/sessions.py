@@ -1,0 +1,154 @@
+"""Choosing another session: of this folder or of all, threads or newest first, by name or by any word that was said."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, Literal
+
+import msgspec
+from textual.binding import BindingType
+from textual.message import Message
+
+from widgets.editor.line_input import LineInput
+from widgets.lists.rows import Badge, ListRow
+from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
+from widgets.screens.preview import PreviewText
+
+Scope = Literal["here", "all"]
+
+
+class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    """The session's file."""
+    title: str
+    age: str = ""
+    folder: str = ""
+    count: str = ""
+    """`12 messages`."""
+    depth: int = 0
+    """Below how many it hangs in its thread."""
+    recency: int = 0
+    """The larger, the newer."""
+    is_here: bool = True
+    is_named: bool = False
+    is_open: bool = False
+    """The one that one is in."""
+    words: str = ""
+    """Searched, not shown."""
+
+
+class SessionsScreen(PickerScreen):
+    """Which sessions there are and what deleting one means is the application's business."""
+
+    ACTIONS = (
+        PickerAction(
+            id="app.session.togglePath", keys="tab", label="here or everywhere", closes=False, needs_row=False,
+            importance=7,
+        ),
+        PickerAction(id="app.session.rename", keys="ctrl+r", label="rename", closes=False, importance=6),
+        PickerAction(id="app.session.delete", keys="ctrl+d", label="delete", closes=False, importance=6),
+        PickerAction(
+            id="app.session.undelete", keys="ctrl+z", label="undo", closes=False, needs_row=False, importance=4
+        ),
+        PickerAction(
+            id="app.session.toggleSort", keys="ctrl+s", label="order", closes=False, needs_row=False,
+            importance=3,
+        ),
+        PickerAction(
+            id="app.session.toggleNamedFilter", keys="ctrl+n", label="named only", closes=False,
+            needs_row=False, importance=3,
+        ),
+    )  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+
+    class Searched(Message):
+        """Other words: answer with `show_found`, which sessions say them."""
+
+        def __init__(self, screen: "SessionsScreen", query: str) -> None:
+            super().__init__()
+            self.screen = screen
+            self.query = query
+
+    def __init__(
+        self,
+        sessions: Sequence[SessionRow],
+        *,
+        scope: Scope = "here",
+        preview: Callable[[ListRow], PreviewText] | None = None,
+    ) -> None:
+        self._sessions = tuple(sessions)
+        self._found: Mapping[str, str] = {}
+        self._found_for = ""
+        self.scope: Scope = scope if any(one.is_here for one in sessions) else "all"
+        self.is_threaded = True
+        self.is_named_only = False
+        super().__init__(
+            self._heading(),
+            self._shown(),
+            order="given",
+            choose="resume",
+            is_full_height=True,
+            preview=preview,
+            placeholder="title, or any word that was said",
+            empty="no session fits; tab looks everywhere",
+        )
+
+    def show_sessions(self, sessions: Sequence[SessionRow], note: str = "") -> None:
+        """Others than before: one was renamed, deleted, brought back."""
+        self._sessions = tuple(sessions)
+        self._refill(note)
+
+    def show_found(self, query: str, found: Mapping[str, str]) -> None:
+        """Excerpts by session; nothing happens when other words have been typed since."""
+        if query == self.typed:
+            self._found, self._found_for = found, query
+            self._refill()
+
+    def on_line_input_changed(self, event: LineInput.Changed) -> None:
+        if not event.text.startswith(self._found_for):
+            self._found, self._found_for = {}, ""
+            self._rows = tuple(self._shown())
+        super().on_line_input_changed(event)
+        self.post_message(self.Searched(self, event.text))
+
+    def action_act(self, action_id: str) -> None:
+        match action_id:
+            case "app.session.togglePath":
+                self.scope = "all" if self.scope == "here" else "here"
+            case "app.session.toggleSort":
+                self.is_threaded = not self.is_threaded
+            case "app.session.toggleNamedFilter":
+                self.is_named_only = not self.is_named_only
+            case _:
+                super().action_act(action_id)
+                return
+        self._refill()
+
+    def _refill(self, note: str = "") -> None:
+        self.show_rows(self._shown(), title=self._heading(), note=note)
+
+    def _heading(self) -> str:
+        where = "Sessions of this folder" if self.scope == "here" else "Sessions everywhere"
+        order = "" if self.is_threaded else ", newest first"
+        return where + order + (", named only" if self.is_named_only else "")
+
+    def _shown(self) -> list[ListRow]:
+        kept = [
+            one
+            for one in self._sessions
+            if (self.scope == "all" or one.is_here) and (one.is_named or not self.is_named_only)
+        ]
+        if not self.is_threaded:
+            kept.sort(key=lambda one: -one.recency)
+        return [self._row(one) for one in kept]
+
+    def _row(self, one: SessionRow) -> ListRow:
+        said = self._found.get(one.id, "")
+        return ListRow(
+            id=one.id,
+            prefix="  " * (one.depth - 1) + "└ " if one.depth and self.is_threaded else "",
+            title=one.title,
+            detail=said or "  ".join(filter(None, (one.count, "" if one.is_here else one.folder))),
+            right=one.age,
+            badges=(Badge(text="open", tone="accent"),) if one.is_open else (),
+            tone="text" if one.is_named else "muted",
+            words=f"{one.words} {one.folder} {self._found_for if said else ''}",
+        )

@@ -8,6 +8,9 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 
 from app.assembly.extending import Extended
+from app.extensions.registrations import Status
+from widgets.lists.rows import Badge, ListRow
+from widgets.screens.preview import PreviewPart, PreviewText
 
 if TYPE_CHECKING:
     from app.tui.app import BayouApp
@@ -29,6 +32,42 @@ def _bind_shortcuts(app: "BayouApp", extended: Extended) -> None:
     taken = [key for own in (app, app.editor, app.transcript) for key in own._bindings.key_to_bindings]
     for key, shortcut in extended.wiring.catalogue.shortcuts(taken).items():
         app.bind(key, f"extension_key({key!r})", description=shortcut.description or shortcut.key)
+
+
+async def show_extensions(app: "BayouApp") -> None:
+    """What is loaded and from where, what each has registered, and what went wrong with it."""
+    status = app.extended.extensions.status() if app.extended is not None else ()
+    by_path = {each.path: each for each in status}
+    await app.choosing.pick(
+        "Extensions",
+        [_status_row(each) for each in status],
+        empty="none is loaded",
+        choose="close",
+        note="/reload reads them again",
+        preview=lambda row: _status_text(by_path[row.id]),
+        is_full_height=True,
+    )
+
+
+def _status_row(status: Status) -> ListRow:
+    problems = len(status.problems)
+    badge = Badge(text=f"{problems} {'problem' if problems == 1 else 'problems'}", tone="error")
+    return ListRow(
+        id=status.path,
+        title=status.name.rsplit("/", 1)[-1],
+        detail=", ".join(
+            f"{count} {what if count > 1 else what.rstrip('s')}" for what, count in status.counts.items()
+        ),
+        right=status.origin,
+        badges=(badge,) if problems else (),
+    )
+
+
+def _status_text(status: Status) -> PreviewText:
+    parts = [PreviewPart(text=status.path, tone="muted")]
+    parts += [PreviewPart(text=f"{what}: {count}") for what, count in status.counts.items()]
+    parts += [PreviewPart(text=f"{each.event}: {each.text}", tone="error") for each in status.problems]
+    return PreviewText(title=status.name, parts=tuple(parts))
 
 
 class OverlayScreen(ModalScreen[Any]):

@@ -15,6 +15,7 @@ from app.engine.shell import ShellBusy
 from app.engine.summariser import SummaryFailed
 from app.providers.select import ModelNotFound, select_model
 from app.sessions.errors import SessionError
+from app.tui.extended import show_extensions
 from app.tui.login import login, logout
 from app.tui.looking import show_jobs
 from app.tui.settings_page import show_settings
@@ -166,6 +167,10 @@ async def _jobs(app: "BayouApp", argument: str) -> None:
     await show_jobs(app)
 
 
+async def _extensions(app: "BayouApp", argument: str) -> None:
+    await show_extensions(app)
+
+
 async def _settings(app: "BayouApp", argument: str) -> None:
     await show_settings(app)
 
@@ -231,6 +236,7 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand(name="trust", help="whether this folder's own parts are used", run=_trust),
     SlashCommand(name="login", hint="[provider]", help="connect a provider: key or account", run=_login),
     SlashCommand(name="logout", hint="[provider]", help="forget a stored key", run=_logout),
+    SlashCommand(name="extensions", help="what is loaded, and what went wrong with it", run=_extensions),
     SlashCommand(name="reload", help="read context files, skills, prompts, extensions again", run=_reload),
     SlashCommand(name="hotkeys", help="all keys", run=_hotkeys),
     SlashCommand(name="help", help="all commands", run=_help),

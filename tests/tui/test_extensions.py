@@ -160,6 +160,22 @@ async def test_shortcuts_arguments_and_states(home: Path) -> None:
         await until(app, pilot, "Grace is afloat")
 
 
+async def test_what_is_loaded_and_what_went_wrong(home: Path) -> None:
+    broken = home / ".bayou" / "agent" / "extensions" / "broken.py"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("def extension(api):\n    raise ValueError('no engine')\n")
+    app = make_app(home, say("x"), extension=SHORTCUTS)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await ready(app, pilot)
+        await submit(app, pilot, "/extensions")
+        text = await until(app, pilot, "builtin:file-maps")
+        assert "2 shortcuts" in text or "1 command, 2 shortcuts" in text
+        await pilot.press(*"broken")
+        text = await until(app, pilot, "no engine")
+        assert "1 problem" in text
+        await pilot.press("escape", "escape")
+
+
 async def test_a_reload_takes_the_keys_back(home: Path) -> None:
     app = make_app(home, say("x"), extension=SHORTCUTS)
     async with app.run_test(size=(120, 30)) as pilot:

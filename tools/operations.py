@@ -10,7 +10,6 @@ import os
 import secrets
 import stat as stat_module
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
@@ -112,9 +111,6 @@ class ProcessOperations(Protocol):
     def find_program(self, name: str) -> str | None: ...
 
 
-_MANY = 2_000
-
-
 class LocalFiles:
     """This machine's files."""
 
@@ -156,16 +152,6 @@ class LocalFiles:
             ]
 
     def modified(self, folder: str, names: list[str]) -> list[int]:
-        if len(names) < _MANY:
-            return [_modified(f"{folder}/{name}") for name in names]
-        # Most of the time goes into the system's calls, which run side by side.
-        half = len(names) // 2
-        with ThreadPoolExecutor(2) as threads:
-            parts = threads.map(lambda part: self.modified_in(folder, part), (names[:half], names[half:]))
-            return [time for part in parts for time in part]
-
-    @staticmethod
-    def modified_in(folder: str, names: list[str]) -> list[int]:
         lstat = os.lstat
         try:
             return [lstat(f"{folder}/{name}").st_mtime_ns for name in names]

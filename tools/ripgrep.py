@@ -77,21 +77,25 @@ def bundled_ripgrep() -> str | None:
 
 
 async def _version(workspace: Workspace, program: str) -> tuple[int, ...]:
-    chunks: list[bytes] = []
+    lines: list[bytes] = []
 
-    def take(data: bytes) -> bool:
-        chunks.append(data)
+    def take(more: list[bytes]) -> bool:
+        lines.extend(more)
         return True
 
     await run_ripgrep(workspace, (program, "--version"), "/", b"\n", take)
-    match = _VERSION.search(b"\n".join(chunks))
+    match = _VERSION.search(b"\n".join(lines))
     return tuple(int(part or 0) for part in match.groups()) if match else ()
 
 
 async def run_ripgrep(
-    workspace: Workspace, argv: tuple[str, ...], cwd: str, separator: bytes, take: Callable[[bytes], bool]
+    workspace: Workspace,
+    argv: tuple[str, ...],
+    cwd: str,
+    separator: bytes,
+    take: Callable[[list[bytes]], bool],
 ) -> SearchEnd:
-    """Hands every record of the output to `take`, in a thread, until that answers False."""
+    """Hands the records of the output to `take` as they come, in a thread, until that answers False."""
     reading, writing = pipe()
     # A file, because a pipe that nobody empties in time would stop the search.
     errors = os.memfd_create("errors") if hasattr(os, "memfd_create") else _temporary_file()
@@ -127,7 +131,7 @@ async def run_ripgrep(
         os.close(errors)
 
 
-def _read_records(descriptor: int, separator: bytes, take: Callable[[bytes], bool]) -> bool:
+def _read_records(descriptor: int, separator: bytes, take: Callable[[list[bytes]], bool]) -> bool:
     """False if `take` had enough."""
     rest: list[bytes] = []
     held = 0
@@ -139,14 +143,13 @@ def _read_records(descriptor: int, separator: bytes, take: Callable[[bytes], boo
                 if held <= _MAX_RECORD:
                     rest.append(data)
                 continue
-            if held <= _MAX_RECORD and not take(b"".join([*rest, first])):
-                return False
             *records, last = tail.split(separator)
-            for record in records:
-                if not take(record):
-                    return False
+            if held <= _MAX_RECORD:
+                records.insert(0, b"".join([*rest, first]))
+            if not take(records):
+                return False
             rest, held = [last], len(last)
-        return not (held and held <= _MAX_RECORD) or take(b"".join(rest))
+        return not (held and held <= _MAX_RECORD) or take([b"".join(rest)])
     finally:
         os.close(descriptor)
 

@@ -1,7 +1,7 @@
 """The `find` tool: files and directories by name or path pattern, the most recently changed first."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -13,6 +13,7 @@ from tools.builtin.ls import list_card
 from tools.failures import file_error
 from tools.globs import is_glob, path_regex
 from tools.limits import truncate_head
+from tools.operations import FileOperations
 from tools.places import locate
 from tools.results import Card, TextPart, ToolResult
 from tools.ripgrep import ALWAYS, find_ripgrep, run_ripgrep
@@ -22,6 +23,7 @@ from tools.workspace import Workspace, workspace_of
 
 _DEFAULT_LIMIT: Final = 1_000
 _MAX_FILES: Final = 2_000_000
+_EVERYTHING: Final = ("", "**", "**/*")
 
 
 class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,19 +56,65 @@ def find_tool() -> Tool:
 async def _run(arguments: FindArguments, context: ToolContext) -> ToolResult:
     workspace = workspace_of(context)
     folder, pattern = await asyncio.to_thread(_place, workspace, arguments, context)
-    names: list[str] = []
-
-    def take(record: bytes) -> bool:
-        if record:
-            names.append(record.decode("utf-8", "surrogateescape"))
-        return len(names) < _MAX_FILES
-
+    found = _Found(workspace.files, folder, pattern)
     argv = (await find_ripgrep(workspace), *ALWAYS, "--files", "--null", ".")
-    end = await run_ripgrep(workspace, argv, folder, b"\0", take)
-    if end.failure and not names:
+    end = await run_ripgrep(workspace, argv, folder, b"\0", found.take)
+    if end.failure and not found.paths:
         raise ToolError(f"The search failed: {end.failure}")
     limit = arguments.limit or _DEFAULT_LIMIT
-    return await asyncio.to_thread(_result, workspace, folder, pattern, names, limit, context.cwd, end.unread)
+    return await asyncio.to_thread(_result, found, limit, _prefix(folder, context.cwd), end.unread)
+
+
+class _Found:
+    """Files as they come in: what matches is looked at for its time while the search still runs."""
+
+    def __init__(self, files: FileOperations, folder: str, pattern: str) -> None:
+        self.paths: list[str] = []
+        self.folders: set[str] = set()
+        self._files = files
+        self._folder = folder
+        self._wants_folder = pattern.endswith("/")
+        self._pattern = pattern.rstrip("/")
+        self._matching = _matcher(self._pattern)
+        self._times: dict[str, int] = {}
+
+    def take(self, records: list[bytes]) -> bool:
+        names = b"\0".join(records).decode("utf-8", "surrogateescape").split("\0")
+        paths = [name.removeprefix("./") for name in names if name]
+        self.paths += paths
+        _add_folders(self.folders, paths)
+        if not self._wants_folder:
+            self._look_at(self._matching(paths))
+        return len(self.paths) < _MAX_FILES
+
+    def newest(self, limit: int) -> tuple[list[str], int, str]:
+        """The most recently changed, how many there are in all, and in which looser way if it took one."""
+        if not self._matches_all:
+            self._look_at(self._matching(sorted(self.folders)))
+        how = "" if self._times else self._look_closer()
+        times = self._times
+        chosen = list(times)
+        if len(chosen) > limit:
+            oldest = sorted(times.values(), reverse=True)[limit - 1]
+            chosen = [path for path, time in times.items() if time >= oldest]
+        return sorted(chosen, key=lambda path: (-times[path], path))[:limit], len(times), how
+
+    @property
+    def _matches_all(self) -> bool:
+        return not self._wants_folder and self._pattern in _EVERYTHING
+
+    def _look_at(self, paths: list[str]) -> None:
+        self._times.update(zip(paths, self._files.modified(self._folder, paths), strict=True))
+
+    def _look_closer(self) -> str:
+        candidates = [*([] if self._wants_folder else self.paths), *self.folders]
+        self._look_at(_matcher(self._pattern, ignore_case=True)(candidates))
+        if self._times:
+            return "No exact match; matched without regard to case"
+        if not is_glob(self._pattern):
+            needle = self._pattern.casefold()
+            self._look_at([path for path in candidates if needle in path.rsplit("/", 1)[-1].casefold()])
+        return "No exact match; names that contain the pattern"
 
 
 def _place(workspace: Workspace, arguments: FindArguments, context: ToolContext) -> tuple[str, str]:
@@ -88,33 +136,23 @@ def _place(workspace: Workspace, arguments: FindArguments, context: ToolContext)
     return folder, pattern.removeprefix("./")
 
 
-def _result(
-    workspace: Workspace, folder: str, pattern: str, names: list[str], limit: int, cwd: Path, unread: str
-) -> ToolResult:
-    paths = [name.removeprefix("./") for name in names]
-    folders = _folders(paths)
-    found, how = _matching(pattern, paths, folders)
-    if not found:
+def _result(found: _Found, limit: int, prefix: str, unread: str) -> ToolResult:
+    newest, count, how = found.newest(limit)
+    if not count:
         text = "No files found matching pattern" + (f"\n\n[{unread}]" if unread else "")
         return ToolResult(content=(TextPart(text=text),))
-    times = workspace.files.modified(folder, found)
-    order = sorted(range(len(found)), key=found.__getitem__)
-    order.sort(key=times.__getitem__, reverse=True)
-    prefix = _prefix(folder, cwd)
-    shown = [
-        prefix + one_line(found[index]) + ("/" if found[index] in folders else "") for index in order[:limit]
-    ]
+    shown = [prefix + one_line(path) + ("/" if path in found.folders else "") for path in newest]
     cut = truncate_head("\n".join(shown), max_lines=limit)
     notices = [how] if how else []
-    details: dict[str, Any] = {"results": len(found)}
-    if len(found) > limit:
+    details: dict[str, Any] = {"results": count}
+    if count > limit:
         notices.append(
-            f"{limit} results limit reached ({len(found):,} found). Use limit={limit * 2} for more, or refine pattern"
+            f"{limit} results limit reached ({count:,} found). Use limit={limit * 2} for more, or refine pattern"
         )
         details["resultLimitReached"] = limit
     if cut.truncated:
         notices.append(
-            f"50.0KB limit reached, showing {cut.output_lines} of {len(found):,}. Refine path or pattern"
+            f"50.0KB limit reached, showing {cut.output_lines} of {count:,}. Refine path or pattern"
         )
         details["truncation"] = cut.details()
     if unread:
@@ -123,50 +161,28 @@ def _result(
     return ToolResult(content=(TextPart(text=text),), details=details)
 
 
-def _folders(paths: list[str]) -> set[str]:
+def _add_folders(folders: set[str], paths: list[str]) -> None:
     """All directories that hold a listed file."""
-    folders: set[str] = set()
+    last = ""
     for path in paths:
         end = path.rfind("/")
+        if end <= 0 or (path.startswith(last) and len(last) == end + 1):
+            continue
+        last = path[: end + 1]
         while end > 0 and (folder := path[:end]) not in folders:
             folders.add(folder)
             end = path.rfind("/", 0, end)
-    return folders
 
 
-def _matching(pattern: str, paths: list[str], folders: set[str]) -> tuple[list[str], str]:
-    """What matches, and in which looser way if it took one."""
-    wants_folder = pattern.endswith("/")
-    pattern = pattern.rstrip("/")
-    candidates = sorted(folders) if wants_folder else [*paths, *sorted(folders)]
-    if pattern in ("", "**", "**/*"):
-        return candidates if wants_folder else paths, ""
-    if "/" not in pattern and is_glob(pattern):
-        found = _by_name(pattern, candidates)
-    else:
-        expression = path_regex(pattern)
-        found = [path for path in candidates if expression.fullmatch(path)]
-    if found:
-        return found, ""
-    expression = path_regex(pattern, ignore_case=True)
-    found = [path for path in candidates if expression.fullmatch(path)]
-    if found:
-        return found, "No exact match; matched without regard to case"
-    if not is_glob(pattern):
-        needle = pattern.casefold()
-        found = [path for path in candidates if needle in path.rsplit("/", 1)[-1].casefold()]
-        if found:
-            return found, "No exact match; names that contain the pattern"
-    return [], ""
-
-
-def _by_name(pattern: str, candidates: list[str]) -> list[str]:
-    """The common case, where only the last part of a path counts."""
-    if pattern.startswith("*.") and not is_glob(pattern[1:]):
+def _matcher(pattern: str, *, ignore_case: bool = False) -> Callable[[list[str]], list[str]]:
+    """Which of some paths match."""
+    if pattern in _EVERYTHING:
+        return list
+    if not ignore_case and pattern.startswith("*.") and "/" not in pattern and not is_glob(pattern[1:]):
         end = pattern[1:]
-        return [path for path in candidates if path.endswith(end)]
-    expression = path_regex(pattern)
-    return [path for path in candidates if expression.fullmatch(path)]
+        return lambda paths: [path for path in paths if path.endswith(end)]
+    matches = path_regex(pattern, ignore_case=ignore_case).fullmatch
+    return lambda paths: [path for path in paths if matches(path)]
 
 
 def _prefix(folder: str, cwd: Path) -> str:

@@ -86,17 +86,23 @@ class _Found:
         self._decoder = msgspec.json.Decoder(_Record)
         self._skipped = ""
 
-    def take(self, record: bytes) -> bool:
-        if not record.startswith((b'{"type":"match"', b'{"type":"context"')):
-            return True
+    def take(self, records: list[bytes]) -> bool:
+        for record in records:
+            if record.startswith((b'{"type":"match"', b'{"type":"context"')):
+                self._take(record)
+                if self.matches >= _COUNTED:
+                    return False
+        return True
+
+    def _take(self, record: bytes) -> None:
         found = self._decoder.decode(record)
         path = (found.data.path or _Bytes()).value().removeprefix("./")
         if self._filter is not None and path not in self.files:
             if path == self._skipped:
-                return True
+                return
             if not self._filter.fullmatch(path):
                 self._skipped = path
-                return True
+                return
         is_match = found.type == "match"
         self.matches += is_match
         lines = (found.data.lines or _Bytes()).value().removesuffix("\n").split("\n")
@@ -105,7 +111,6 @@ class _Found:
         for offset, line in enumerate(lines):
             text, is_clipped = clip_line(line.removesuffix("\r"))
             kept.append(_Line(first + offset, visible(text), is_match and offset == 0, is_clipped))
-        return self.matches < _COUNTED
 
 
 def grep_tool() -> Tool:

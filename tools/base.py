@@ -61,6 +61,8 @@ class ToolContext(msgspec.Struct, kw_only=True):
     background_requested: Callable[[], bool] = lambda: False
     """True once the person asked to put this call into the background."""
     model_reads_images: bool = True
+    model_window: int | None = None
+    """Tokens that the model can take; None: not known."""
 
 
 ShowCall = Callable[[Mapping[str, Any], ToolResult | None], Card]

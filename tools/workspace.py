@@ -38,8 +38,11 @@ class Workspace:
         read: ReadSettings | None = None,
         pty_host: PtyHost | None = None,
         active_tools: Callable[[], Collection[str]] = lambda: (),
+        cache_dir: Path | None = None,
     ) -> None:
         self.cwd = cwd
+        self.cache_dir = cache_dir
+        """For what can be made anew at any time; None: nothing is kept on disk."""
         self.files: FileOperations = files or LocalFiles()
         self._own_processes = None if processes else LocalProcesses()
         self.processes: ProcessOperations = processes or self._own_processes or LocalProcesses()

@@ -244,6 +244,7 @@ def _workspace(paths: Paths, settings: Settings, log: SessionLog) -> Workspace:
         artifacts_folder=folder,
         shell=shell_settings(settings),
         read=ReadSettings(resizes_images=settings.images.auto_resize),
+        cache_dir=paths.cache_dir,
     )
 
 

@@ -1,9 +1,12 @@
 """`bayou map FILE… [--json] [--level LEVEL]`: the outline of files, for people or as JSON lines."""
 
+import os
 import sys
 from pathlib import Path
 
 from app.assembly.options import UsageError
+from app.resources.paths import Paths
+from tools.filemap.cache import shared_cache
 from tools.filemap.map import map_file
 from tools.filemap.render import LEVELS, map_json_line, render_map
 
@@ -12,10 +15,11 @@ def run(words: list[str]) -> int:
     is_json, level, files = _read(words)
     if not files:
         raise UsageError("bayou map needs a file: bayou map FILE… [--json] [--level LEVEL].")
+    cache = shared_cache(Paths.from_env(os.environ, Path.cwd()).cache_dir / "maps")
     failed = False
     for name in files:
         try:
-            outline = map_file(Path(name))
+            outline = map_file(Path(name), cache=cache)
         except OSError as problem:
             sys.stderr.write(f"bayou: {name}: {problem.strerror or problem}\n")
             failed = True

@@ -136,7 +136,7 @@ class Session:
         )
         self.runner = self._new_runner()
         parts.toolbox.jobs = self.jobs
-        parts.toolbox.model_reads_images = lambda: self.choice.model is None or self.choice.model.reads_images
+        parts.toolbox.model = lambda: self.choice.model
         parts.toolbox.workspace.mutations.subscribe(lambda change: self.publish_now(file_changed(change)))
 
     # What it is

@@ -9,6 +9,7 @@ import msgspec
 from app.values.content import ToolCall
 from app.values.events import FileChanged
 from app.values.messages import ToolDeclaration
+from app.values.models import Model
 from tools.base import FileChange, JobHost, Tool, ToolContext, plain_card
 from tools.results import Card, ToolResult
 from tools.workspace import Workspace
@@ -40,7 +41,7 @@ class Toolbox:
         self.workspace = workspace
         self.cwd = cwd
         self.jobs: JobHost | None = None
-        self.model_reads_images: Callable[[], bool] = lambda: True
+        self.model: Callable[[], Model | None] = lambda: None
         self._all: dict[str, Tool] = {tool.name: tool for tool in tools}
         self._owners: dict[str, list[tuple[str, Tool]]] = {}
         self._active: list[str] = [name for name, tool in self._all.items() if tool.is_active]
@@ -90,6 +91,7 @@ class Toolbox:
         )
 
     def context(self, call: ToolCall, progress: Callable[[ToolResult], None]) -> ToolContext:
+        model = self.model()
         return ToolContext(
             call_id=call.id,
             cwd=self.cwd,
@@ -97,7 +99,8 @@ class Toolbox:
             workspace=self.workspace,
             jobs=self.jobs,
             background_requested=lambda: call.id in self._to_background,
-            model_reads_images=self.model_reads_images(),
+            model_reads_images=model is None or model.reads_images,
+            model_window=model.context_window if model is not None else None,
         )
 
     def send_to_background(self, call_id: str) -> None:

@@ -50,6 +50,11 @@ class Context:
         return self._host.cwd
 
     @property
+    def cache_dir(self) -> Path | None:
+        """A folder for what can be made anew; it may be emptied at any time."""
+        return self._host.cache_dir
+
+    @property
     def session(self) -> ReadSession:
         return self._host.session
 

@@ -121,6 +121,7 @@ class FakeHost:
 
     def __init__(self, cwd: Path, ui: SilentUi | None = None) -> None:
         self.cwd = cwd
+        self.cache_dir: Path | None = None
         self.ui: Any = ui or FakeUi()
         self.session: Any = FakeSession()
         self.jobs: Any = FakeJobs()

@@ -10,7 +10,7 @@ import pytest
 from app.agent.ports import TurnOutcome
 from app.extensions.bridge import Bridge
 from app.extensions.builtin import file_maps, read_recovery
-from app.extensions.builtin.file_maps import FileMap, symbols_in
+from app.extensions.builtin.file_maps import FileMap, Wish, symbols_in
 from app.extensions.catalogue import Catalogue
 from app.extensions.public import ExtensionApi
 from app.values.content import Text, ToolCall
@@ -143,11 +143,12 @@ class Mapper:
     """Stands for the real one; notes what it was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, float, int]] = []
+        self.asked: list[Wish] = []
         self.release = asyncio.Event()
 
-    def __call__(self, path: Path, seconds: float, limit: int, is_stopped) -> FileMap:
-        self.asked.append((path.name, seconds, limit))
+    def __call__(self, wish: Wish, is_stopped) -> FileMap:
+        self.asked.append(wish)
+        path = wish.path
         if not path.exists():
             raise FileNotFoundError(2, "No such file or directory")
         text = f"map of {path.name}\n\nclass A: [1-9]\n  run: [2-3]\n"
@@ -241,10 +242,41 @@ async def test_settings_and_small_windows_limit_it(maps, mapper: Mapper, host: F
     await Bridge(maps).after_tool(call(1), {}, cut_read(path))
     host.chosen = msgspec.structs.replace(host.chosen, context_window=32_000)
     await Bridge(maps).after_tool(call(2), {}, cut_read(path))
-    assert mapper.asked == [("a.py", 0.5, 9000), ("a.py", 0.5, 2560)]
+    assert [(wish.path.name, wish.seconds, wish.max_bytes, wish.window) for wish in mapper.asked] == [
+        ("a.py", 0.5, 9000, 10_000_000),
+        ("a.py", 0.5, 9000, 32_000),
+    ]
     host.settings = {"fileMaps": {"enabled": False}}
     await Bridge(maps).after_tool(call(3), {}, cut_read(path))
     assert len(host.sent) == 2
+
+
+async def test_a_map_is_made_once_for_as_long_as_its_file_stays(load, host: FakeHost, tmp_path: Path):
+    """With the real mapper: the second map is the first one, kept in the cache folder of the host."""
+    maps = await load(file_maps.extension)
+    host.cache_dir = tmp_path / "cache"
+    path = tmp_path / "a.py"
+    path.write_text("def first():\n    pass\n")
+    for number in (1, 2):
+        await Bridge(maps).after_tool(call(number), {}, cut_read(path))
+    assert host.sent[0].message.details == host.sent[1].message.details
+    assert len(list((tmp_path / "cache" / "maps").iterdir())) == 1
+    path.write_text("def second_one():\n    pass\n")
+    await Bridge(maps).after_tool(call(3), {}, cut_read(path))
+    assert "second_one" in str(host.sent[2].message.content)
+
+
+async def test_a_small_window_gets_a_smaller_map(load, host: FakeHost, tmp_path: Path):
+    maps = await load(file_maps.extension)
+    path = tmp_path / "a.py"
+    path.write_text("".join(f"def function_{n}():\n    pass\n" for n in range(4000)))
+    model = host.chosen
+    assert model is not None
+    for window in (1_000_000, 32_000):
+        host.chosen = msgspec.structs.replace(model, context_window=window)
+        await Bridge(maps).after_tool(call(window), {}, cut_read(path))
+    large, small = (str(sent.message.content) for sent in host.sent)
+    assert len(small.encode()) <= 16_000 < len(large.encode())
 
 
 async def test_a_map_by_command(maps, host: FakeHost):
@@ -293,4 +325,6 @@ def test_they_use_nothing_but_the_public_api(name: str):
     }
     ours = {module for module in imported if module and module.split(".")[0] in ("app", "tools", "widgets")}
     found_on_disk = {module for module in ours if module.startswith("app.resources.")}
-    assert ours - found_on_disk - {"tools.filemap.map", "tools.filemap.render"} == {"app.extensions.public"}
+    assert ours - found_on_disk - {"tools.filemap.cache", "tools.filemap.map", "tools.filemap.render"} == {
+        "app.extensions.public"
+    }

@@ -12,7 +12,7 @@ from app.engine.extending.host import SessionHost
 from app.engine.extending.wiring import Wiring
 from app.extensions.builtin import file_maps, read_recovery
 from app.extensions.builtin import rules as rules_extension
-from app.extensions.builtin.file_maps import FileMap
+from app.extensions.builtin.file_maps import FileMap, Wish
 from app.extensions.guard import Limits
 from app.extensions.hooks import HOOKS, SESSION_EVENTS
 from app.extensions.payloads import ModelSelect, SessionStart, ThinkingLevelSelect
@@ -91,8 +91,8 @@ def described(message: Any) -> str:
 def maps(api: ExtensionApi) -> None:
     """bayou's own extension over a mapper that takes longer for the first file than for the others."""
 
-    def make(path: Path, seconds: float, limit: int, is_stopped: Callable[[], bool]) -> FileMap:
-        return FileMap(text=f"outline of {path.name}", details={"filePath": str(path)})
+    def make(wish: Wish, is_stopped: Callable[[], bool]) -> FileMap:
+        return FileMap(text=f"outline of {wish.path.name}", details={"filePath": str(wish.path)})
 
     file_maps.register(api, make)
 

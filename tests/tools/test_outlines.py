@@ -1,63 +1,60 @@
 """`read` with `map` or `symbol` asks the mapper and words its answer. How well it maps is tested with the mapper."""
 
-import sys
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 
 from tests.tools.conftest import Hands
-from tools.filemap.symbols import FileMap, Symbol
+from tools.filemap.render import budget_for_window
 
-OUTLINE = FileMap(
-    path="a.py",
-    language="Python",
-    parser="tree-sitter",
-    total_lines=9,
-    total_bytes=63,
-    elapsed_ms=1.0,
-    symbols=(
-        Symbol(name="one", kind="function", start_line=3, end_line=3, lead_line=2),
-        Symbol(name="two", kind="class", start_line=5, end_line=6),
-        Symbol(name="two", kind="function", start_line=8, end_line=8),
-    ),
-)
+CODE = """\
+import os
 
+@wraps
+def one(): pass
 
-@pytest.fixture(autouse=True)
-def mapper(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Rendered:
-        text = "outline \x1b of it"
+class two:
+    x = 1
 
-    mapping: Any = ModuleType("tools.filemap.map")
-    mapping.map_file = lambda path, *, deadline_seconds, cancel: OUTLINE
-    rendering: Any = ModuleType("tools.filemap.render")
-    rendering.render_map = lambda outline, *, budget_bytes: Rendered()
-    monkeypatch.setitem(sys.modules, "tools.filemap.map", mapping)
-    monkeypatch.setitem(sys.modules, "tools.filemap.render", rendering)
+    def two(self): return "\x1b"
+"""
 
 
 @pytest.fixture(autouse=True)
 def file(project: Path) -> None:
-    (project / "a.py").write_text("".join(f"line {number}\n" for number in range(1, 10)))
+    (project / "a.py").write_text(CODE)
 
 
 async def test_a_map_is_the_result_itself(hands: Hands) -> None:
     result = await hands("read", path="a.py", map=True)
-    assert result.text == "outline ␛ of it"
+    assert result.text.startswith("File map: a.py\n9 lines | ")
+    assert "\nclass two [6-9]\n  variable x = 1 [7]\n  method two(self) [9]\n" in result.text
     assert result.details == {"outline": True, "totalLines": 9}
+
+
+async def test_a_map_is_small_for_a_model_with_a_small_window(hands: Hands, project: Path) -> None:
+    (project / "b.py").write_text("".join(f"def function_{n}():\n    pass\n" for n in range(4000)))
+    large = await hands.text("read", path="b.py", map=True)
+    small = await hands.text("read", path="b.py", map=True, within=hands.context(model_window=32_000))
+    assert len(small.encode()) <= budget_for_window(32_000) < len(large.encode())
+
+
+async def test_maps_are_kept_where_the_workspace_says(hands: Hands, project: Path, tmp_path: Path) -> None:
+    hands.workspace.cache_dir = tmp_path / "cache"
+    for arguments in ({"map": True}, {"symbol": "one"}, {"symbol": "two"}):
+        await hands.text("read", path="a.py", **arguments)
+    assert len(list((tmp_path / "cache" / "maps").iterdir())) == 1
 
 
 async def test_a_symbol_is_read_by_its_lines(hands: Hands) -> None:
     text = await hands.text("read", path="a.py", symbol="one")
-    assert text == "line 2\nline 3\n\n[6 more lines in file. Use offset=4 to continue.]"
+    assert text == ("@wraps\ndef one(): pass\n\n[5 more lines in file. Use offset=5 to continue.]")
 
 
 async def test_several_symbols_are_listed(hands: Hands) -> None:
     text = await hands.text("read", path="a.py", symbol="two")
     assert text == (
-        "2 symbols match 'two' in a.py. Read one by its lines:\ntwo (class) lines 5-6\ntwo (function) lines 8-8"
+        "2 symbols match 'two' in a.py. Read one by its lines:\ntwo (class) lines 6-9\ntwo (method) lines 9-9"
     )
 
 

@@ -179,9 +179,9 @@ def _file(
             raise _refusal(head, target)
         request = target.request
         if arguments.map:
-            return outline_result(target.path, target.shown, stop)
+            return outline_result(target.path, workspace, context.model_window, stop)
         if arguments.symbol:
-            found = symbol_range(target.path, target.shown, arguments.symbol, stop)
+            found = symbol_range(target.path, target.shown, arguments.symbol, workspace, stop)
             if isinstance(found, ToolResult):
                 return found
             request = Request(offset=found[0], limit=found[1] - found[0] + 1)

@@ -5,6 +5,7 @@ import os
 import threading
 import zlib
 from collections import OrderedDict
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -115,6 +116,12 @@ class MapCache:
             _, taken, path = found.pop(0)
             _remove(Path(path))
             size -= taken
+
+
+@lru_cache(maxsize=4)
+def shared_cache(folder: Path) -> MapCache:
+    """The one cache of this process for that folder."""
+    return MapCache(folder)
 
 
 def _key(path: Path, text: Text) -> str:

@@ -41,9 +41,11 @@ class _Tree(NamedTuple):
     """Bytes of each symbol's line without detail."""
 
 
-def budget_for_window(context_window_tokens: int) -> int:
-    """Bytes that a map may take of a model's window."""
-    return max(_SMALLEST, min(MAX_MAP_BYTES, int(context_window_tokens * _WINDOW_BYTES_A_TOKEN)))
+def budget_for_window(tokens: int | None) -> int:
+    """Bytes that a map may take of a model's window; None: the window is not known."""
+    if tokens is None:
+        return MAX_MAP_BYTES
+    return max(_SMALLEST, min(MAX_MAP_BYTES, int(tokens * _WINDOW_BYTES_A_TOKEN)))
 
 
 def render_map(

@@ -96,6 +96,10 @@ class SessionHost:
         return self._session.cwd
 
     @property
+    def cache_dir(self) -> Path | None:
+        return self._session.toolbox.workspace.cache_dir
+
+    @property
     def jobs(self) -> JobTable:
         return self._session.jobs
 

@@ -26,9 +26,6 @@ from app.extensions.public import (
 )
 
 MESSAGE = "file-map"
-WINDOW_SHARE = 0.02
-"""Of a small model's window an outline takes at most this much; a token is taken for four bytes."""
-_SMALLEST = 2_000
 
 
 class FileMap(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,8 +35,19 @@ class FileMap(msgspec.Struct, frozen=True, kw_only=True):
     details: dict[str, Any]
 
 
-MakeMap = Callable[[Path, float, int, Callable[[], bool]], FileMap]
-"""(file, seconds, bytes, whether to stop) → map. Called in a thread."""
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """Which map is wanted, and what it may cost."""
+
+    path: Path
+    seconds: float
+    max_bytes: int
+    window: int | None = None
+    """The model's, in tokens: a small one gets smaller maps."""
+    cache_dir: Path | None = None
+
+
+MakeMap = Callable[[Wish, Callable[[], bool]], FileMap]
+"""(what is wanted, whether to stop) → map. Called in a thread."""
 
 
 def extension(api: ExtensionApi) -> None:
@@ -95,10 +103,10 @@ async def _made(make: MakeMap, path: Path, api: ExtensionApi, context: Context) 
     """In a thread, and stopped when nobody waits any longer. Raises `OSError`."""
     stop = threading.Event()
     seconds, limit = _limits(api.settings())
-    if context.model is not None:
-        limit = min(limit, max(_SMALLEST, int(context.model.context_window * WINDOW_SHARE * 4)))
+    window = context.model.context_window if context.model is not None else None
     try:
-        return await asyncio.to_thread(make, path, seconds, limit, stop.is_set)
+        wish = Wish(path=path, seconds=seconds, max_bytes=limit, window=window, cache_dir=context.cache_dir)
+        return await asyncio.to_thread(make, wish, stop.is_set)
     finally:
         stop.set()
 
@@ -117,17 +125,19 @@ def _group(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     return group if isinstance(group, Mapping) else {}
 
 
-def make_map(path: Path, seconds: float, limit: int, is_stopped: Callable[[], bool]) -> FileMap:
+def make_map(wish: Wish, is_stopped: Callable[[], bool]) -> FileMap:
     """With bayou's own mapper, which is loaded when the first file needs it."""
-    from tools.filemap.map import map_file  # noqa: PLC0415  (parsers; most sessions start without)
-    from tools.filemap.render import render_map  # noqa: PLC0415  (as above)
+    from tools.filemap.cache import shared_cache  # noqa: PLC0415  (parsers; most sessions start without)
+    from tools.filemap.map import map_file  # noqa: PLC0415  (as above)
+    from tools.filemap.render import budget_for_window, render_map  # noqa: PLC0415  (as above)
 
-    outline = map_file(path, deadline_seconds=seconds, cancel=is_stopped)
-    rendered = render_map(outline, budget_bytes=limit)
+    cache = shared_cache(wish.cache_dir / "maps") if wish.cache_dir is not None else None
+    outline = map_file(wish.path, deadline_seconds=wish.seconds, cancel=is_stopped, cache=cache)
+    rendered = render_map(outline, budget_bytes=min(wish.max_bytes, budget_for_window(wish.window)))
     return FileMap(
         text=rendered.text,
         details={
-            "filePath": str(path),
+            "filePath": str(wish.path),
             "totalLines": outline.total_lines,
             "totalBytes": outline.total_bytes,
             "symbolCount": len(outline.symbols),

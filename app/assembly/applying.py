@@ -8,11 +8,12 @@ from app.engine.retry import RetryPolicy
 from app.engine.session import Session
 from app.engine.turns import SessionOptions
 from app.providers.contract import StreamOptions
+from app.providers.merge import INTERVAL
 from app.resources.settings import Settings
 from tools.shell import ShellSettings
 
 
-def session_options(settings: Settings) -> SessionOptions:
+def session_options(settings: Settings, *, merges_deltas: bool = True) -> SessionOptions:
     network, retry = settings.network, settings.retry
     return SessionOptions(
         interrupt_mode=settings.interaction.interrupt_mode,
@@ -30,6 +31,7 @@ def session_options(settings: Settings) -> SessionOptions:
             idle_seconds=network.http_idle_timeout_ms / 1000,
             is_long_cache=settings.model.cache_retention == "long",
             thinking_budgets=msgspec.to_builtins(settings.model.thinking_budgets),
+            merge_seconds=INTERVAL if merges_deltas else 0,
         ),
     )
 
@@ -63,7 +65,7 @@ def shell_settings(settings: Settings) -> ShellSettings:
 
 def put_in_force(session: Session, settings: Settings) -> None:
     """Changed settings count from the next moment they matter."""
-    fresh = session_options(settings)
+    fresh = session_options(settings, merges_deltas=session.options.stream.merge_seconds > 0)
     for field in msgspec.structs.fields(SessionOptions):
         if field.name != "keep_setting":  # the face's, and no setting
             setattr(session.options, field.name, getattr(fresh, field.name))

@@ -21,7 +21,7 @@ from app.providers.classify import classify
 from app.providers.credentials import Credentials
 from app.providers.offline.guide import offline_model
 from app.providers.registry import Registry
-from app.providers.select import ModelNotFound, select_model, select_scope
+from app.providers.select import ModelNotFound, Selection, select_model, select_scope
 from app.resources.paths import Paths
 from app.resources.settings import LoadedSettings, Settings, load_settings
 from app.resources.themes import Themes, find_themes
@@ -72,7 +72,7 @@ def assemble(
     registry = Registry()
     log = log or _opened(options, places, paths.cwd, can_ask)
     chosen = choose(paths, settings, asked_of(options), is_trusted=trust.is_trusted)
-    choice = _choice(options, settings, catalogue, credentials, log)
+    choice, told = _choice(options, settings, catalogue, credentials, log)
     workspace = _workspace(paths, settings, log)
     toolbox = Toolbox(() if options.no_builtin_tools else builtin_tools(), workspace, paths.cwd)
     workspace.active_tools = toolbox.active
@@ -86,7 +86,7 @@ def assemble(
             toolbox=toolbox,
             sections=prompt,
             classify=classify,
-            options=session_options(settings),
+            options=session_options(settings, merges_deltas=not options.no_merge_deltas),
         )
     )
     session.compactor.options = compaction_options(settings)
@@ -102,6 +102,7 @@ def assemble(
         *(str(problem) for problem in loaded.problems),
         *(str(problem) for problem in catalogue.problems),
         *credentials.problems,
+        *told,
         *prompt.problems,
         *log.problems,
         *themes.problems,
@@ -201,28 +202,40 @@ def _choice(
     catalogue: Catalogue,
     credentials: Credentials,
     log: SessionLog,
-) -> ModelChoice:
+) -> tuple[ModelChoice, list[str]]:
+    """The choice, and what is to be told of it. What the command line names must be there; what the settings name
+    may have gone since.
+    """
+    told: list[str] = []
     level = thinking_level(options.thinking) or settings.model.default_thinking_level
-    model: Model | None = None
+    selection: Selection | None = None
     try:
-        patterns = options.models.split(",") if options.models else settings.model.enabled_models or ()
-        scope = select_scope(patterns, catalogue, credentials)
+        scope = select_scope(options.models.split(","), catalogue, credentials) if options.models else ()
         if options.model is not None:
             selection = select_model(options.model, catalogue, credentials, options.provider)
-            model, level = selection.model, _level(options, selection.thinking, level)
-        elif settings.model.default_model is not None and not options.models:
-            selection = select_model(
-                settings.model.default_model, catalogue, credentials, settings.model.default_provider
-            )
-            model, level = selection.model, _level(options, selection.thinking, level)
     except ModelNotFound as problem:
         raise UsageError(str(problem)) from None
+    try:
+        if not options.models:
+            scope = select_scope(settings.model.enabled_models or (), catalogue, credentials)
+    except ModelNotFound as problem:
+        told.append(f"The setting enabledModels: {problem} All models are offered.")
+    wanted = settings.model.default_model
+    try:
+        if selection is None and wanted is not None and not options.models:
+            selection = select_model(wanted, catalogue, credentials, settings.model.default_provider)
+    except ModelNotFound as problem:
+        told.append(f"The setting defaultModel: {problem}")
+    model: Model | None = None
+    if selection is not None:
+        model, level = selection.model, _level(options, selection.thinking, level)
+        told += [selection.warning] if selection.warning else []
     if options.api_key is not None and model is not None:
         credentials.use_for_this_run(model.provider, options.api_key)
     choice = ModelChoice(catalogue, credentials, model=model, thinking=level, scope=scope)
     if choice.model is None:
         choice.set(scope[0] if scope else _default_model(choice))
-    return choice
+    return choice, told
 
 
 def _level(options: Options, of_pattern: ThinkingLevel | None, otherwise: ThinkingLevel) -> ThinkingLevel:

@@ -21,3 +21,4 @@ async def _end(session: Session) -> None:
     except TimeoutError:
         sys.stderr.write("bayou: an extension did not end in time\n")
     await session.close()
+    await session.requests.registry.close()

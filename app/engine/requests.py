@@ -10,6 +10,7 @@ from app.engine.delivery import Deliveries
 from app.providers.contract import (
     AssistantStream,
     Context,
+    OnEvent,
     RequestHooks,
     StreamOptions,
 )
@@ -35,13 +36,19 @@ async def _as_they_are(messages: list[Message]) -> list[Message]:
     return messages
 
 
+def _nobody(model: Model) -> OnEvent | None:
+    return None
+
+
 class ContextHooks(msgspec.Struct, kw_only=True):
     """What extensions may change in a request; the defaults change nothing."""
 
     transform: Callable[[list[Message]], Awaitable[list[Message]]] = _as_they_are
-    on_payload: Callable[[dict[str, Any]], Awaitable[dict[str, Any] | None]] | None = None
+    on_payload: Callable[[dict[str, Any], Model], Awaitable[dict[str, Any] | None]] | None = None
     on_headers: Callable[[dict[str, str | None]], Awaitable[None]] | None = None
     on_response: Callable[[int, Mapping[str, str]], Awaitable[None]] | None = None
+    event_listener: Callable[[Model], OnEvent | None] = _nobody
+    """Asked before each request; None, and the response is read without telling anybody."""
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +97,7 @@ class Requests:
         return self.registry.stream(
             ask.model,
             msgspec.structs.replace(ask.context, messages=tuple(messages)),
-            msgspec.structs.replace(ask.options, hooks=self._request_hooks(request_id)),
+            msgspec.structs.replace(ask.options, hooks=self._request_hooks(request_id, ask.model)),
             message_id=reply_id,
         )
 
@@ -117,7 +124,10 @@ class Requests:
                 else:
                     await self._delivered(request_id, 200, {})
 
-    def _request_hooks(self, request_id: str) -> RequestHooks:
+    def _request_hooks(self, request_id: str, model: Model) -> RequestHooks:
+        async def on_payload(payload: dict[str, Any]) -> dict[str, Any] | None:
+            return await self.hooks.on_payload(payload, model) if self.hooks.on_payload is not None else None
+
         async def on_response(status: int, headers: Mapping[str, str]) -> None:
             if status < 400:
                 await self._delivered(request_id, status, headers)
@@ -125,9 +135,10 @@ class Requests:
                 await self.hooks.on_response(status, headers)
 
         return RequestHooks(
-            on_payload=self.hooks.on_payload,
+            on_payload=on_payload,
             on_headers=self.hooks.on_headers,
             on_response=on_response,
+            on_event=self.hooks.event_listener(model),
             on_state=self._on_state,
         )
 

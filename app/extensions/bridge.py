@@ -12,6 +12,7 @@ from app.agent.ports import TurnOutcome, Verdict
 from app.extensions import payloads as p
 from app.extensions.answers import AgentStartAnswers
 from app.extensions.runner import Extensions
+from app.providers.contract import OnEvent
 from app.values.content import Image, Text, ToolCall
 from app.values.messages import AssistantMessage, CustomMessage, Message, SystemMessage
 from app.values.models import Model
@@ -145,7 +146,7 @@ class Bridge:
             messages = list(payload.messages)
         return messages
 
-    async def on_payload(self, payload: dict[str, Any], model: Model | None = None) -> dict[str, Any] | None:
+    async def on_payload(self, payload: dict[str, Any], model: Model) -> dict[str, Any] | None:
         if not self._extensions.listens("before_provider_request"):
             return None
         told = p.BeforeProviderRequest(model=model, payload=payload)
@@ -160,6 +161,25 @@ class Bridge:
         if self._extensions.listens("after_provider_response"):
             told = p.AfterProviderResponse(status=status, headers=dict(headers))
             await self._extensions.emit("after_provider_response", told)
+
+    def event_listener(self, model: Model) -> OnEvent | None:
+        if not self._extensions.listens("provider_stream_event"):
+            return None
+
+        async def tell(event: str, data: bytes) -> None:
+            told = p.ProviderStreamEvent(
+                provider=model.provider, api=model.api, model=model.id, event=event, data=_decoded(data)
+            )
+            await self._extensions.emit("provider_stream_event", told)
+
+        return tell
+
+
+def _decoded(data: bytes) -> Any:
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return data.decode("utf-8", "replace")
 
 
 def _copy(arguments: dict[str, Any]) -> dict[str, Any]:

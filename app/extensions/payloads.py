@@ -206,7 +206,10 @@ class ProviderStreamEvent(Payload, kw_only=True):
     provider: str
     api: str
     model: str
+    event: str
+    """Its name, where the format has names."""
     data: Any
+    """Its JSON as plain data, or its text."""
 
 
 # Turns, messages, tools

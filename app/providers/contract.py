@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from app.providers.errors import ProviderError
-from app.providers.merge import DeltaKind, EventQueue
+from app.providers.merge import INTERVAL, DeltaKind, EventQueue
 from app.providers.watchdog import Watchdog
 from app.values.content import AssistantContent
 from app.values.messages import AssistantMessage, Message, StopReason, ToolDeclaration
@@ -41,6 +41,10 @@ class Credential(msgspec.Struct, frozen=True, kw_only=True):
         return "Credential(…)"
 
 
+OnEvent = Callable[[str, bytes], Awaitable[None]]
+"""One event of the response as it came: its name, if the format has names, and its data."""
+
+
 class RequestHooks(msgspec.Struct, frozen=True, kw_only=True):
     """Told, and asked, around one HTTP request."""
 
@@ -50,6 +54,7 @@ class RequestHooks(msgspec.Struct, frozen=True, kw_only=True):
     """May change the request headers in place; None suppresses one."""
     on_response: Callable[[int, Mapping[str, str]], Awaitable[None]] | None = None
     """Status and headers of the response, before its body is read."""
+    on_event: OnEvent | None = None
     on_state: Callable[[str, float], None] | None = None
     """`waiting` (nothing yet) or `stalled` (nothing more) with the seconds until the request is given up, then
     `flowing` when it goes on; for display."""
@@ -74,6 +79,8 @@ class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
     tool_choice: Literal["auto", "any", "none"] | None = None
     first_event_seconds: float = 300.0
     idle_seconds: float = 300.0
+    merge_seconds: float = INTERVAL
+    """Deltas of one block that come within this time are one event; 0: each as it came."""
     hooks: RequestHooks = RequestHooks()
 
 
@@ -101,7 +108,15 @@ class AssistantStream:
     grow, and put them into the draft when somebody looks.
     """
 
-    def __init__(self, model: Model, *, message_id: str, timestamp: int, thinking: str | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        *,
+        message_id: str,
+        timestamp: int,
+        thinking: str | None = None,
+        merge_seconds: float = INTERVAL,
+    ) -> None:
         self.draft = Draft()
         self.before_snapshot: Callable[[bool], None] | None = None
         """Told whether it is the last look."""
@@ -109,7 +124,7 @@ class AssistantStream:
         self._message_id = message_id
         self._timestamp = timestamp
         self._thinking = thinking
-        self._events = EventQueue()
+        self._events = EventQueue(merge_seconds)
         self._final: asyncio.Future[AssistantMessage] = asyncio.get_running_loop().create_future()
         self._task: asyncio.Task[None] | None = None
         self._watchdog: Watchdog | None = None

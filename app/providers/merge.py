@@ -58,6 +58,8 @@ class EventQueue:
             self._items.append(tail)
             self._wake()
         tail.write(text)
+        if self._interval <= 0:
+            self._tail = None
 
     def close(self) -> None:
         """Nothing more will come."""

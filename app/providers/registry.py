@@ -68,7 +68,11 @@ class Registry:
     ) -> AssistantStream:
         """Asks `model`. Returns at once; whatever goes wrong is the stream's terminal event."""
         stream = AssistantStream(
-            model, message_id=message_id or new_id(), timestamp=now_ms(), thinking=options.thinking
+            model,
+            message_id=message_id or new_id(),
+            timestamp=now_ms(),
+            thinking=options.thinking,
+            merge_seconds=options.merge_seconds,
         ).watched(
             first_event_seconds=options.first_event_seconds,
             idle_seconds=options.idle_seconds,
@@ -91,6 +95,13 @@ class Registry:
             return
         module = import_module(registrations[-1].module)
         getattr(module, "warm", _nothing)()
+
+    async def close(self) -> None:
+        """Closes the connections that were kept for the next request."""
+        if "app.providers.senders.connections" in sys.modules:  # else there was no request
+            from app.providers.senders.connections import close_connections  # noqa: PLC0415  (loaded by now)
+
+            await close_connections()
 
     async def _adapter(self, api: str) -> Adapter:
         registrations = self._by_api.get(api)

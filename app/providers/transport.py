@@ -117,6 +117,7 @@ async def converse(
 ) -> None:
     """Sends the request and lets `reader` read the event stream that answers it."""
     decoder = decoder or SseDecoder()
+    on_event = options.hooks.on_event
     async with send(request, options) as answer:
         seen = 0
         head = bytearray()
@@ -127,6 +128,8 @@ async def converse(
                 raise _no_event_stream(bytes(head))
             for event, data in decoder.feed(chunk):
                 seen += 1
+                if on_event is not None:
+                    await on_event(event, data)
                 reader.take(event, data)
                 if reader.is_over:
                     break
@@ -135,6 +138,8 @@ async def converse(
         else:
             for event, data in decoder.finish():
                 seen += 1
+                if on_event is not None:
+                    await on_event(event, data)
                 _take_last(reader, event, data)
         if not seen:
             raise _no_event_stream(bytes(head))

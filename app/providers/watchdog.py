@@ -38,6 +38,8 @@ class Watchdog:
         """Something meaningful has arrived. Keep-alives are not."""
         self._has_begun = True
         self._last = self._loop.time()
+        if self._has_told:
+            self._tell(0.0, self._limit)
 
     def stop(self) -> None:
         if self._timer is not None:

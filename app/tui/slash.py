@@ -70,6 +70,8 @@ async def _model(app: "BayouApp", argument: str) -> None:
     if selection.thinking is not None:
         await app.session.set_thinking(selection.thinking)
     app.presenter.note(f"Model: {selection.model.key}")
+    if selection.warning:
+        app.presenter.note(selection.warning, NoteKind.WARNING)
 
 
 async def _thinking(app: "BayouApp", argument: str) -> None:

@@ -39,8 +39,10 @@ class Status:
                 self.say(f"Retrying ({event.attempt}/{event.max_attempts}) · Esc stops")
             case CompactionStart():
                 self.say("Compacting · Esc stops")
+            case ProviderWaiting(state="flowing"):
+                self.say("Working")
             case ProviderWaiting():
-                self.say(f"Waiting for the model ({event.seconds:.0f}s) · Esc stops")
+                self.say(_silence(event))
             case AgentSettled():
                 self.say("")
             case ToolExecutionStart():
@@ -95,3 +97,9 @@ class Status:
                 self.is_ticking = False
 
         self._app.set_timer(1.0, tick)
+
+
+def _silence(event: ProviderWaiting) -> str:
+    what = "Waiting for the model" if event.state == "waiting" else "The model has gone silent"
+    end = f" · gives up in {event.seconds:.0f} s" if event.seconds else ""
+    return f"{what}{end} · Esc stops"

@@ -241,7 +241,9 @@ class ProviderRequestFailed(Wire, frozen=True, kw_only=True, tag_field="type", t
 
 
 class ProviderWaiting(Wire, frozen=True, kw_only=True, tag_field="type", tag="provider_waiting"):
-    """Nothing has come for a while; `seconds` until the request is given up."""
+    """Nothing has come for a while: not yet (`waiting`) or no more (`stalled`), with the seconds until the request
+    is given up (0: never). `flowing` when it goes on.
+    """
 
     state: str
     seconds: float

@@ -90,7 +90,7 @@ class Stage:
 
 
 NOT_WITH_A_SCRIPT = {"before_provider_request", "before_provider_headers", "provider_stream_event"}
-"""These come with a request over the network: `tests/providers` has them."""
+"""These come with a request over the network: `test_provider_hooks` has them."""
 SELDOM = {
     "auto_retry_start", "auto_retry_end", "summarization_retry_scheduled", "summarization_retry_attempt_start",
     "summarization_retry_finished", "provider_waiting", "provider_request_failed", "session_compact_failed",

@@ -19,6 +19,7 @@ from app.extensions.payloads import (
     TrustAnswer,
 )
 from app.extensions.public import ExtensionApi
+from app.providers.offline.guide import offline_model
 from app.values.content import Text, ToolCall
 from app.values.messages import AssistantMessage, CustomMessage, SystemMessage, user_message
 from tests.extensions.fake_host import FakeHost
@@ -107,7 +108,7 @@ async def test_payload_and_headers_of_a_request(load):
             event.headers["x-mine"] = "1"
 
     bridge = Bridge(await load(mine))
-    assert await bridge.on_payload({"a": 1}) == {"a": 1, "b": 2, "c": 3}
+    assert await bridge.on_payload({"a": 1}, offline_model()) == {"a": 1, "b": 2, "c": 3}
     headers: dict[str, str | None] = {}
     await bridge.on_headers(headers)
     assert headers == {"x-mine": "1"}

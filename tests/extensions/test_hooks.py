@@ -14,6 +14,7 @@ from app.extensions.payloads import (
     UserBash,
 )
 from app.extensions.public import ExtensionApi
+from app.providers.offline.guide import offline_model
 from app.values.content import Text, ToolCall
 from app.values.events import AgentStart, TurnStart
 from app.values.messages import AssistantMessage, user_message
@@ -198,7 +199,7 @@ async def test_raising_in_every_hook_leaves_everything_as_it_was(load):
     assert await bridge.transform([user_message("x")]) != []
     assert await bridge.after_turn(TurnOutcome(message=message, results=())) is False
     assert await bridge.before_settle(message) is True
-    assert await bridge.on_payload({"a": 1}) == {"a": 1}
+    assert await bridge.on_payload({"a": 1}, offline_model()) == {"a": 1}
     assert (await bridge.input(Input(text="x"))).action == "continue"
     for name, event in SESSION_EVENTS.items():
         await extensions.emit(name, event)

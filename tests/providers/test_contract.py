@@ -63,6 +63,19 @@ async def test_deltas_of_one_block_are_joined_and_nothing_overtakes_them():
     assert shape(events) == ["start", "thinking_delta", "text_delta", "text_end", "done"]
 
 
+async def test_deltas_come_one_by_one_where_that_is_wanted():
+    async def adapter(
+        model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+    ) -> None:
+        for letter in "abc":
+            stream.emit_delta(TextDelta, 0, letter)
+
+    events = await listen(
+        registry_with(adapter).stream(model_for("mine"), context(), options(merge_seconds=0))
+    )
+    assert [event.delta for event in events if isinstance(event, TextDelta)] == ["a", "b", "c"]
+
+
 async def test_a_slow_listener_gets_longer_deltas_not_more():
     go_on = asyncio.Event()
 
@@ -154,6 +167,28 @@ async def test_silence_is_told_and_then_ended_with_a_retryable_error(has_begun: 
     assert message.diagnostics[0]["details"]["kind"] == "timeout"
     assert {state for state, _ in told} == {"stalled" if has_begun else "waiting"}
     assert all(0 <= seconds <= 0.4 for _, seconds in told)
+
+
+async def test_what_ends_a_silence_is_told_at_once():
+    told: list[str] = []
+    has_told, goes_on = asyncio.Event(), asyncio.Event()
+
+    def on_state(state: str, seconds: float) -> None:
+        told.append(state)
+        has_told.set()
+
+    async def adapter(
+        model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+    ) -> None:
+        await goes_on.wait()
+        stream.emit(TextDelta(content_index=0, delta="x"))
+        assert told[-1] == "flowing"
+
+    limits = options(first_event_seconds=1, idle_seconds=1, hooks=RequestHooks(on_state=on_state))
+    stream = registry_with(adapter).stream(model_for("mine"), context(), limits)
+    await has_told.wait()
+    goes_on.set()
+    assert (await stream.result()).stop_reason == "stop" and told[0] == "waiting"
 
 
 async def test_the_last_registration_wins_and_an_owner_takes_all_of_his_back():

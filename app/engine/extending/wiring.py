@@ -81,6 +81,7 @@ class Wiring:
         requests.on_payload = bridge.on_payload
         requests.on_headers = bridge.on_headers
         requests.on_response = bridge.on_response
+        requests.event_listener = bridge.event_listener
         session.steps.before_settle = self._before_settle
         session.shell.consult = self._before_shell
         session.compactor.consult = self._before_compact

@@ -35,7 +35,7 @@ class Choosing:
         try:
             return await answer
         finally:
-            if screen is self._app.screen:  # whoever asked waits no longer
+            if self._app.screen_stack[-1:] == [screen]:  # whoever asked waits no longer
                 self._app.pop_screen()
 
     async def pick(

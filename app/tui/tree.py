@@ -1,7 +1,7 @@
 """The session tree on the full screen: entries as the tree's values, and what choosing one does."""
 
-from collections.abc import Awaitable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Literal
 
 from app.engine.commands.base import CommandError, NoParams
 from app.engine.commands.places import EntryParams
@@ -10,6 +10,7 @@ from app.engine.commands.places import fork as fork_session
 from app.engine.summariser import SummaryFailed
 from app.sessions.log import SessionLog
 from app.tui import pickers
+from app.tui.bars import amount
 from app.tui.dialogs import ask_text
 from app.values.entries import (
     BranchSummaryEntry,
@@ -32,30 +33,67 @@ from app.values.messages import (
     ToolResultMessage,
     UserMessage,
 )
+from widgets.lists.rows import Badge, ListRow
 from widgets.lists.tree import EntryKind, TreeEntry
+from widgets.screens.dialogs import GRACE, QuestionScreen
 from widgets.screens.pages import compare_screen
-from widgets.screens.preview import PreviewText, preview_of
-from widgets.screens.tree import TreeChoice, TreeScreen
+from widgets.screens.preview import PreviewPart, PreviewText, preview_of
+from widgets.screens.tree import TreeScreen
 
 if TYPE_CHECKING:
     from app.tui.app import BayouApp
 
+_MEANS = {
+    "fork": (
+        "Fork from here",
+        "A new session ends before this prompt, whose text comes back into the editor:",
+    ),
+    "clone": ("Clone this branch", "A new session is a copy of everything down to this entry:"),
+    "merge": ("Merge this branch", "A summary of the branch down to this entry goes into the present one:"),
+}
 WITHOUT, WITH, WITH_WORDS = "without a summary", "with a summary", "with a summary, as I say"
 
 
 def tree_entries(log: SessionLog) -> list[TreeEntry]:
+    labels = log.labels
+    models: dict[str, str] = {}
+    """The model that had answered last, by entry."""
     return [
         TreeEntry(
             id=entry.id,
             parent=entry.parent_id,
             kind=_kind(entry),
             text=_text(entry),
-            label=log.label(entry.id) or "",
+            label=labels.get(entry.id) or "",
             time=entry.timestamp[11:16],
+            badges=_badges(entry, models),
             is_minor=_is_minor(entry),
         )
         for entry in log.entries
     ]
+
+
+def _badges(entry: Entry, models: dict[str, str]) -> tuple[Badge, ...]:
+    """What a branch has done: another model, files changed, what it cost, where it was compacted."""
+    before = models.get(entry.parent_id or "", "")
+    models[entry.id] = before
+    match entry:
+        case CompactionEntry():
+            return (Badge(text=f"compacted {amount(entry.tokens_before)} tokens", tone="warning"),)
+        case BranchSummaryEntry():
+            return (Badge(text="summary of a branch", tone="warning"),)
+        case MessageEntry(message=AssistantMessage() as message):
+            models[entry.id] = message.model or before
+            found: list[Badge] = []
+            if before and message.model and message.model != before:
+                found.append(Badge(text=message.model, tone="accent"))
+            if files := files_changed([entry]):
+                names = files[0].rpartition("/")[2] if len(files) == 1 else f"{len(files)} files"
+                found.append(Badge(text=f"± {names}", tone="success"))
+            if message.usage.cost.total:
+                found.append(Badge(text=f"${message.usage.cost.total:.2f}", tone="dim"))
+            return tuple(found)
+    return ()
 
 
 class SessionTree:
@@ -69,49 +107,67 @@ class SessionTree:
         if not log.entries:
             self._app.presenter.note("There is nothing in this session yet.")
             return
-        screen = TreeScreen(tree_entries(log), leaf=log.leaf_id, preview=self._preview)
-        choice: TreeChoice | None = await self._app.choosing.ask(screen)
-        if choice is not None:
-            await self._take(choice)
+        chosen = self._app.assembled.settings.interaction.tree_filter_mode
+        screen = TreeScreen(tree_entries(log), leaf=log.leaf_id, preview=self._preview, filter=chosen)
+        await self._app.choosing.ask(screen)
 
     async def act(self, message: TreeScreen.ActionRequested) -> None:
-        """What is done while the tree stays open."""
+        """What is asked for in the open tree. It is left only when one really goes elsewhere."""
+        screen, entry_id = message.screen, message.entry_id
         log = self._app.session.log
         match message.action:
             case "label":
-                label = await ask_text(self._app, "Label", prefill=log.label(message.entry_id) or "")
+                label = await ask_text(self._app, "Label", prefill=log.label(entry_id) or "")
                 if label is not None:
-                    log.set_label(message.entry_id, label.strip() or None)
-                    message.screen.show_entries(tree_entries(log))
+                    log.set_label(entry_id, label.strip() or None)
+                    screen.show_entries(tree_entries(log))
             case "copy":
-                self._app.copy(pickers.entry_text(log.entry(message.entry_id)), "entry")
+                self._app.copy(pickers.entry_text(log.entry(entry_id)), "entry")
             case "compare":
-                await self._compare(message.entry_id, message.other_id)
-
-    async def _take(self, choice: TreeChoice) -> None:
-        session, entry_id = self._app.session, choice.entry_id
-        match choice.action:
+                await self._compare(entry_id, message.other_id)
             case "go":
-                await self.go_to(entry_id)
+                await self.go_to(entry_id, leave=screen.dismiss)
+            case "fork" | "clone" | "merge" as action:
+                answer = await self._asked(action, entry_id)
+                if answer is not None and answer.id == "yes":
+                    screen.dismiss(None)
+                    await self._leave(action, entry_id)
+                elif answer is not None and not answer.id:  # one went on typing: it was a word to be searched
+                    screen.action_search(action[0] + answer.title)
+
+    async def _asked(self, action: Literal["fork", "clone", "merge"], entry_id: str) -> ListRow | None:
+        title, means = _MEANS[action]
+        rows = (ListRow(id="yes", title=title), ListRow(id="no", title="Stay in the tree"))
+        entry = self._app.session.log.entry(entry_id)
+        question = QuestionScreen(title, f"{means}\n\n{_text(entry)}", rows, grace=GRACE, hands_on=True)
+        return await self._app.choosing.ask(question)
+
+    async def _leave(self, action: Literal["fork", "clone", "merge"], entry_id: str) -> None:
+        session = self._app.session
+        match action:
             case "fork":
                 data = await fork_session(session, EntryParams(entry_id=entry_id))
                 self._app.editor.set_text(data.get("text") or "")
             case "clone":
                 session.log.move_leaf(entry_id)
                 await clone_session(session, NoParams())
+                self._app.presenter.note(f"This is a copy now: {session.log.path}")
             case "merge":
                 await self._summarised(session.merge(entry_id))
 
-    async def go_to(self, entry_id: str) -> None:
+    async def go_to(self, entry_id: str, *, leave: Callable[[None], object] = lambda _: None) -> None:
         session = self._app.session
         how: str | None = WITHOUT
         if entry_id != session.log.leaf_id and not self._app.assembled.settings.branch_summary.skip_prompt:
             how = await self._app.choosing.select("Leave this branch", (WITHOUT, WITH, WITH_WORDS))
         if how is None:
             return
-        instructions = (
-            await ask_text(self._app, "What should the summary say?") if how == WITH_WORDS else None
-        )
+        instructions = None
+        if how == WITH_WORDS:
+            instructions = await ask_text(self._app, "What should the summary say?")
+            if instructions is None:
+                return
+        leave(None)
         going = session.go_to(entry_id, summarise=how != WITHOUT, instructions=instructions)
         text = await self._summarised(going)
         if text:
@@ -132,10 +188,12 @@ class SessionTree:
         log = self._app.session.log
         ancestor = log.common_ancestor(one, other)
         sides = [
-            preview_of(name, _story(_after(log.path_to(leaf), ancestor)))
-            for name, leaf in (("this branch", one), ("that branch", other))
+            _told(name, _after(log.path_to(leaf), ancestor))
+            for name, leaf in (("One branch", one), ("The other", other))
         ]
-        await self._app.choosing.ask(compare_screen("Two branches", sides[0], sides[1]))
+        parted = _text(log.entry(ancestor)) if ancestor else "at the beginning"
+        note = f"they part at: {pickers.one_line(parted, 40)}"
+        await self._app.choosing.ask(compare_screen("Two branches", sides[0], sides[1], note=note))
 
 
 def _after(path: list[Entry], ancestor_id: str | None) -> list[Entry]:
@@ -143,19 +201,41 @@ def _after(path: list[Entry], ancestor_id: str | None) -> list[Entry]:
     return path[ids.index(ancestor_id) + 1 :] if ancestor_id in ids else path
 
 
-def _story(entries: Iterable[Entry]) -> str:
-    told = list(entries)
-    lines = [f"  {title}" for entry in told if (title := pickers.entry_title(entry)) is not None]
-    files = sorted(
+def _told(name: str, entries: list[Entry]) -> PreviewText:
+    """A branch from where it parts: the files it changed, then what was said."""
+    files = files_changed(entries)
+    messages = [title for entry in entries if (title := pickers.entry_title(entry)) is not None]
+    cost = sum(
+        entry.message.usage.cost.total
+        for entry in entries
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage)
+    )
+    return PreviewText(
+        title=name,
+        parts=(
+            PreviewPart(text="Files changed", is_heading=True),
+            *(PreviewPart(text=f"± {path}", tone="success") for path in files),
+            *(() if files else (PreviewPart(text="none", tone="muted"),)),
+            PreviewPart(text=""),
+            PreviewPart(
+                text=f"{len(messages)} messages" + (f", ${cost:.2f}" if cost else ""), is_heading=True
+            ),
+            *(PreviewPart(text=title) for title in messages),
+        ),
+    )
+
+
+def files_changed(entries: Iterable[Entry]) -> list[str]:
+    """What `write` and `edit` were called for."""
+    return sorted(
         {
             str(call.arguments["path"])
-            for entry in told
+            for entry in entries
             if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage)
             for call in entry.message.tool_calls
             if call.name in ("write", "edit") and "path" in call.arguments
         }
     )
-    return "\n".join([*lines, f"  files changed: {', '.join(files) or 'none'}"])
 
 
 def _text(entry: Entry) -> str:

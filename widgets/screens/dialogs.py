@@ -85,11 +85,16 @@ class QuestionScreen(DialogScreen[ListRow | None]):
         answers: Sequence[ListRow] = (),
         *,
         grace: float = 0.0,
+        hands_on: bool = False,
         clock: Callable[[], float] = time.monotonic,
         id: str | None = None,
     ) -> None:
+        """`hands_on`: a letter that comes before the question listens is its answer, a row without an id: it was
+        typed by somebody who does not mean the question.
+        """
         super().__init__(title, text, id=id)
         self.answers = tuple(answers)
+        self._hands_on = hands_on
         self._grace = grace
         self._clock = clock
         self._armed_at = 0.0
@@ -121,6 +126,8 @@ class QuestionScreen(DialogScreen[ListRow | None]):
             self._armed_at = self._clock() + self._grace
             event.stop()
             event.prevent_default()
+            if self._hands_on and event.character is not None and event.character.isalpha():
+                self.dismiss(ListRow(id="", title=event.character))
         elif event.key.isdigit() and 1 <= int(event.key) <= len(self.answers) < 10:
             event.stop()
             event.prevent_default()

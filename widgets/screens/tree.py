@@ -1,13 +1,13 @@
 """The session tree: every branch of a conversation, beside a preview of the entry under the cursor.
 
-What going somewhere, forking or merging means is the application's business; here it is only chosen. Letters are
-keys, so `/` begins a search.
+What going somewhere, forking or merging means is the application's business; here it is only asked for. A few letters
+are keys; any other begins a search, and `/` begins one for words with those letters in front.
 """
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-import msgspec
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
@@ -23,18 +23,18 @@ from widgets.screens.picker import WIDE, SheetScreen
 from widgets.screens.preview import Preview, PreviewText
 
 HINTS = (
-    KeyHint("enter", "go there", 10),
-    KeyHint("f", "fork", 8),
-    KeyHint("c", "clone", 5),
-    KeyHint("m", "merge", 5),
-    KeyHint("d", "compare", 5),
-    KeyHint("L", "label", 6),
-    KeyHint("y", "copy", 3),
-    KeyHint("/", "search", 8),
-    KeyHint("h/l", "fold", 4),
-    KeyHint("[/]", "branches", 4),
-    KeyHint("o", "filter", 6),
-    KeyHint("escape", "close", 9),
+    KeyHint("enter", "go there", 10, "tui.select.confirm"),
+    KeyHint("f", "fork", 7, "app.tree.fork"),
+    KeyHint("c", "clone", 5, "app.tree.clone"),
+    KeyHint("m", "merge", 5, "app.tree.merge"),
+    KeyHint("d", "compare", 5, "app.tree.compare"),
+    KeyHint("L", "label", 6, "app.tree.editLabel"),
+    KeyHint("y", "copy", 3, "app.tree.copy"),
+    KeyHint("/", "search", 8, "app.tree.search"),
+    KeyHint("left/right", "fold", 4, "app.tree.foldOrUp/app.tree.unfoldOrDown"),
+    KeyHint("[/]", "branches", 4, "app.tree.previousBranch/app.tree.nextBranch"),
+    KeyHint("tab", "filter", 6, "app.tree.filter.cycleForward"),
+    KeyHint("escape", "close", 9, "tui.select.cancel"),
 )
 SEARCHING = (
     KeyHint("enter", "to the list", 9),
@@ -43,18 +43,11 @@ SEARCHING = (
 )
 
 
-class TreeChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """How the tree was left."""
-
-    action: Literal["go", "fork", "clone", "merge"]
-    entry_id: str
-
-
 def _key(id_: str, keys: str, action: str, description: str) -> Binding:
     return Binding(keys, action, description, show=False, id=id_)
 
 
-class TreeScreen(SheetScreen[TreeChoice | None]):
+class TreeScreen(SheetScreen[None]):
     AUTO_FOCUS: ClassVar[str | None] = ""  # keys are letters until a search is begun
     BINDINGS: ClassVar[list[BindingType]] = [
         _key("tui.select.confirm", "enter", "enter", "Go there"),
@@ -64,35 +57,35 @@ class TreeScreen(SheetScreen[TreeChoice | None]):
         _key("app.tree.down", "j", "move(1)", "Down"),
         _key("tui.select.pageUp", "pageup", "page(-1)", "Page up"),
         _key("tui.select.pageDown", "pagedown", "page(1)", "Page down"),
-        _key("tui.select.first", "home,g", "edge(False)", "First"),
-        _key("tui.select.last", "end,G", "edge(True)", "Last"),
-        _key("app.tree.foldOrUp", "ctrl+left,alt+left,left,h", "fold", "Fold, or to the parent"),
-        _key("app.tree.unfoldOrDown", "ctrl+right,alt+right,right,l", "unfold", "Unfold, or down"),
-        _key("app.tree.nextBranch", "right_square_bracket,n", "branch(1)", "Next branch"),
-        _key("app.tree.previousBranch", "left_square_bracket,N", "branch(-1)", "Previous branch"),
-        _key("app.tree.nextSibling", "J,shift+down", "sibling(1)", "Next sibling"),
-        _key("app.tree.previousSibling", "K,shift+up", "sibling(-1)", "Previous sibling"),
-        _key("app.tree.parent", "p", "parent", "Parent"),
+        _key("tui.select.first", "home", "edge(False)", "First"),
+        _key("tui.select.last", "end", "edge(True)", "Last"),
+        _key("app.tree.foldOrUp", "left,ctrl+left,alt+left", "fold", "Fold, or to where the branch begins"),
+        _key("app.tree.unfoldOrDown", "right,ctrl+right,alt+right", "unfold", "Unfold, or down"),
+        _key("app.tree.nextBranch", "right_square_bracket", "branch(1)", "Next branch"),
+        _key("app.tree.previousBranch", "left_square_bracket", "branch(-1)", "Previous branch"),
+        _key("app.tree.nextSibling", "shift+down,alt+down", "sibling(1)", "Next sibling"),
+        _key("app.tree.previousSibling", "shift+up,alt+up", "sibling(-1)", "Previous sibling"),
+        _key("app.tree.parent", "backspace", "parent", "Parent"),
         _key("app.tree.here", "full_stop", "here", "Where the session stands"),
         _key("app.tree.search", "slash", "search", "Search"),
-        _key("app.tree.fork", "f", "leave('fork')", "Fork into a new session"),
-        _key("app.tree.clone", "c", "leave('clone')", "Clone this branch"),
-        _key("app.tree.merge", "m", "leave('merge')", "Merge a summary of this branch into the current one"),
+        _key("app.tree.fork", "f", "ask('fork')", "Fork into a new session"),
+        _key("app.tree.clone", "c", "ask('clone')", "Clone this branch"),
+        _key("app.tree.merge", "m", "ask('merge')", "Merge a summary of this branch into the current one"),
         _key("app.tree.compare", "d", "compare", "Compare with another branch"),
         _key("app.tree.editLabel", "L", "ask('label')", "Label"),
-        _key("app.message.copy", "y,ctrl+x", "ask('copy')", "Copy"),
+        _key("app.tree.copy", "y,ctrl+x", "ask('copy')", "Copy"),
         _key("app.tree.toggleLabelTimestamp", "T", "times", "Show times"),
-        _key("app.tree.filter.cycleForward", "ctrl+o,o", "cycle(1)", "Next filter"),
-        _key("app.tree.filter.cycleBackward", "ctrl+shift+o,O", "cycle(-1)", "Previous filter"),
-        _key("app.tree.filter.default", "ctrl+d,1", "filter('default')", "Default filter"),
-        _key("app.tree.filter.noTools", "ctrl+t,2", "filter('no-tools')", "No tools"),
-        _key("app.tree.filter.userOnly", "ctrl+u,3", "filter('user-only')", "Prompts only"),
-        _key("app.tree.filter.labeledOnly", "ctrl+l,4", "filter('labeled-only')", "Labelled only"),
-        _key("app.tree.filter.all", "ctrl+a,5", "filter('all')", "Everything"),
+        _key("app.tree.filter.cycleForward", "tab,ctrl+o", "cycle(1)", "Next filter"),
+        _key("app.tree.filter.cycleBackward", "shift+tab,ctrl+shift+o", "cycle(-1)", "Previous filter"),
+        _key("app.tree.filter.default", "ctrl+d", "filter('default')", "Default filter"),
+        _key("app.tree.filter.noTools", "ctrl+t", "filter('no-tools')", "No tools"),
+        _key("app.tree.filter.userOnly", "ctrl+u", "filter('user-only')", "Prompts only"),
+        _key("app.tree.filter.labeledOnly", "ctrl+l", "filter('labeled-only')", "Labelled only"),
+        _key("app.tree.filter.all", "ctrl+a", "filter('all')", "Everything"),
     ]
 
     class ActionRequested(Message):
-        """Label, copy or compare; the tree stays. Answer a label with `show_entries`."""
+        """Go, fork, clone, merge, label, copy or compare. The tree stays until whoever is asked takes it away."""
 
         def __init__(self, screen: "TreeScreen", action: str, entry_id: str, other_id: str = "") -> None:
             super().__init__()
@@ -144,7 +137,7 @@ class TreeScreen(SheetScreen[TreeChoice | None]):
             yield RuleTitle("Session tree", id="title")
             yield LineInput(placeholder="all words, or re:expression", mark="/ ", id="filter")
             with Container(id="body"):
-                yield RowList(empty="no entries here; o shows others", id="rows")
+                yield RowList(empty="no entries here; tab shows others", id="rows")
                 yield Preview(id="preview")
             yield KeyHints(HINTS, id="keys")
 
@@ -197,7 +190,15 @@ class TreeScreen(SheetScreen[TreeChoice | None]):
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         event.stop()
-        self.action_leave("go")
+        self.action_ask("go")
+
+    async def _on_key(self, event: events.Key) -> None:
+        """A letter that is no key of the tree begins a search with it."""
+        is_text = self.focused is None and event.is_printable and event.character is not None
+        if is_text and event.character and event.key not in self.active_bindings:
+            event.stop()
+            event.prevent_default()
+            self.action_search(event.character)
 
     # -- actions -------------------------------------------------------------------------------------------
 
@@ -219,11 +220,7 @@ class TreeScreen(SheetScreen[TreeChoice | None]):
             self.set_focus(None)
             self.query_one(KeyHints).show(HINTS)
         else:
-            self.action_leave("go")
-
-    def action_leave(self, action: Literal["go", "fork", "clone", "merge"]) -> None:
-        if self.entry_id:
-            self.dismiss(TreeChoice(action=action, entry_id=self.entry_id))
+            self.action_ask("go")
 
     def action_ask(self, action: str) -> None:
         if self.entry_id:
@@ -239,11 +236,14 @@ class TreeScreen(SheetScreen[TreeChoice | None]):
             self._compared = "" if self._compared else self.entry_id
         self._tell()
 
-    def action_search(self) -> None:
+    def action_search(self, begin: str = "") -> None:
         line = self.query_one("#filter", LineInput)
         line.display = True
         line.focus()
         self.query_one(KeyHints).show(SEARCHING)
+        if begin:
+            line.set_text(line.text + begin)
+            self._apply()
 
     def action_cancel(self) -> None:
         line = self.query_one("#filter", LineInput)

@@ -17,7 +17,7 @@ from widgets.screens.jobs import JobRow
 from widgets.screens.parts import KeyHint, KeyHints, key_name
 from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
 from widgets.screens.settings import SettingsScreen
-from widgets.screens.tree import TreeChoice, TreeScreen
+from widgets.screens.tree import TreeScreen
 
 NOTHING = object()
 
@@ -142,28 +142,39 @@ async def test_the_filter_is_edited_with_the_editors_keys() -> None:
 @pytest.mark.parametrize(
     ("keys", "choice"),
     [
-        (("enter",), TreeChoice(action="go", entry_id="e11")),
-        (("k", "enter"), TreeChoice(action="go", entry_id="e10")),
-        (("g", "f"), TreeChoice(action="fork", entry_id="e0")),
-        (("p", "c"), TreeChoice(action="clone", entry_id="e10")),
-        (("left_square_bracket", "m"), TreeChoice(action="merge", entry_id="e9")),
-        (("K", "enter"), TreeChoice(action="go", entry_id="e6")),
-        (("K", "J", "enter"), TreeChoice(action="go", entry_id="e9")),
-        (("h", "enter"), TreeChoice(action="go", entry_id="e9")),
-        (("h", "h", "g", "G", "enter"), TreeChoice(action="go", entry_id="e9")),
-        (("h", "h", "l", "G", "enter"), TreeChoice(action="go", entry_id="e11")),
-        (("g", "full_stop", "enter"), TreeChoice(action="go", entry_id="e11")),
-        (("3", "g", "j", "enter"), TreeChoice(action="go", entry_id="e3")),
-        (("4", "enter"), TreeChoice(action="go", entry_id="e4")),
-        (("escape",), None),
+        (("enter",), ("go", "e11")),
+        (("k", "enter"), ("go", "e10")),
+        (("home", "f"), ("fork", "e0")),
+        (("backspace", "c"), ("clone", "e10")),
+        (("left_square_bracket", "m"), ("merge", "e9")),
+        (("shift+up", "enter"), ("go", "e6")),
+        (("shift+up", "shift+down", "enter"), ("go", "e9")),
+        (("left", "enter"), ("go", "e9")),
+        (("left", "left", "home", "end", "enter"), ("go", "e9")),
+        (("left", "left", "right", "end", "enter"), ("go", "e11")),
+        (("home", "full_stop", "enter"), ("go", "e11")),
+        (("ctrl+u", "home", "j", "enter"), ("go", "e3")),
+        (("ctrl+l", "enter"), ("go", "e4")),
     ],
 )
-async def test_keys_of_the_tree(keys: tuple[str, ...], choice: TreeChoice | None) -> None:
+async def test_keys_of_the_tree(keys: tuple[str, ...], choice: tuple[str, str]) -> None:
     app = ScreenHost(tree())
     async with app.run_test() as pilot:
         await pilot.pause()
         await press(pilot, *keys)
-        assert app.result == choice
+        assert app.asked == [(*choice, "")]
+        await press(pilot, "escape")
+        assert app.result is None
+
+
+async def test_a_letter_that_is_no_key_begins_a_search() -> None:
+    app = ScreenHost(tree())
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        await press(pilot, *"good")
+        assert "1 of 12" in screen_text(app)
+        await press(pilot, "enter", "enter")
+        assert app.asked == [("go", "e4", "")]
 
 
 async def test_a_search_in_the_tree_is_typed_and_left() -> None:
@@ -173,7 +184,7 @@ async def test_a_search_in_the_tree_is_typed_and_left() -> None:
         await type_text(pilot, "good")
         assert "1 of 12" in screen_text(app)
         await press(pilot, "enter", "enter")
-        assert app.result == TreeChoice(action="go", entry_id="e4")
+        assert app.asked == [("go", "e4", "")]
 
 
 async def test_escape_ends_the_search_first() -> None:
@@ -190,7 +201,7 @@ async def test_label_copy_and_compare_ask_and_stay() -> None:
     screen = tree()
     app = ScreenHost(screen)
     async with app.run_test() as pilot:
-        await press(pilot, "L", "y", "d", "g", "d")
+        await press(pilot, "L", "y", "d", "home", "d")
         assert app.asked == [("label", "e11", ""), ("copy", "e11", ""), ("compare", "e11", "e0")]
         labelled = [entry if entry.id != "e0" else models_label(entry) for entry in entries()]
         screen.show_entries(labelled)
@@ -207,7 +218,7 @@ def models_label(entry: Any) -> Any:
 async def test_an_empty_tree_can_be_left() -> None:
     app = ScreenHost(TreeScreen([]))
     async with app.run_test() as pilot:
-        await press(pilot, "enter", "f", "h", "l", "J", "p", "d", "escape")
+        await press(pilot, "enter", "f", "left", "right", "shift+down", "backspace", "d", "escape")
         assert app.result is None
 
 

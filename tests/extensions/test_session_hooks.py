@@ -68,6 +68,29 @@ async def test_a_fork_is_asked_about_before_a_file_is_made(tmp_path: Path) -> No
     assert len(list(tmp_path.rglob("*.jsonl"))) == count
 
 
+async def test_resuming_and_forking_say_goodbye_with_where_one_goes(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, say("a"), say("b"))
+    told: list[Any] = []
+
+    def listens(api: ExtensionApi) -> None:
+        api.on(
+            "session_shutdown", lambda event, context: told.append((event.reason, event.target_session_file))
+        )
+        api.on("session_start", lambda event, context: told.append((event.reason, None)))
+
+    await theatre.load(listens)
+    await theatre.prompt("go")
+    session = theatre.play.session
+    first = session.log.path
+    assert await fork(session, EntryParams(entry_id=_prompt_of(session)))
+    forked = session.log.path
+    await session.drain()
+    assert first is not None
+    await session.open(session.places.open(first), "resume")
+    await session.drain()
+    assert told == [("fork", forked), ("fork", None), ("resume", first), ("resume", None)]
+
+
 async def test_the_system_prompt_of_one_run(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, say("a"), say("b"))
     answers: list[Any] = [{"system_prompt": "You are a boat."}, None]
@@ -104,9 +127,13 @@ async def test_a_persons_command_is_answered_changed_or_blocked(tmp_path: Path) 
         def decide(event: Any, context: Any) -> Any:
             if event.command == "no":
                 return {"block": True, "reason": "not here"}
+            if event.command == "known":
+                return {"result": {"output": "as it always is", "exit_code": 3}}
             return {"command": "echo changed"}
 
     await theatre.load(gate)
+    known = await theatre.play.session.run_shell("known")
+    assert (known.output, known.exit_code) == ("as it always is", 3)
     message = await theatre.play.session.run_shell("echo as it was")
     assert message.output.strip() == "changed"
     with pytest.raises(CommandBlocked, match="not here"):

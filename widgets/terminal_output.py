@@ -10,7 +10,6 @@ repaint (a resize, a new screen) is always sent whole.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -153,12 +152,10 @@ class OutputDiff:
             rows[y] = dict(before[source]) if move.top <= source < move.bottom else {}
             covered = wanted.setdefault(y, [])
             ends = {run.x: run.end for run in covered}
-            covered.extend(
-                run
-                for run in before[y].values()
-                if ends.get(run.x) != run.end
-                and not any(new.x < run.end and new.end > run.x for new in covered)
-            )
+            for run in before[y].values():
+                is_covered = ends.get(run.x) == run.end
+                if not is_covered and not any(new.x < run.end and new.end > run.x for new in covered):
+                    covered.append(run)
 
 
 class Move(NamedTuple):
@@ -172,25 +169,25 @@ def find_move(rows: dict[int, Row], wanted: dict[int, list[Run]]) -> Move | None
     """Whether most of what is wanted is on the screen already, some rows further up or down."""
     if len(wanted) < 2 * _FEWEST_MOVED:
         return None
-    shown: dict[int, int] = {}
-    seen: Counter[int] = Counter()
+    shown: dict[int, int | None] = {}
     for y in wanted:
         for run in rows.get(y, {}).values():
-            seen[id(run.strip)] += 1
-            shown[id(run.strip)] = y
-    steps: Counter[int] = Counter()
+            key = id(run.strip)
+            shown[key] = None if key in shown else y  # what stands in two places does not tell of a move
+    steps: dict[int, int] = {}
     width = 0
     for y, runs in wanted.items():
         for run in runs:
-            width = max(width, run.end - run.x)
+            size = run.end - run.x
+            width = max(size, width)
             source = shown.get(id(run.strip))
-            if source is not None and seen[id(run.strip)] == 1:
-                steps[source - y] += run.end - run.x
+            if source is not None:
+                steps[source - y] = steps.get(source - y, 0) + size
     if not steps:
         return None
-    (up, cells), staying = steps.most_common(1)[0], steps[0]
+    up = max(steps, key=steps.__getitem__)
     fewest = max(_FEWEST_MOVED, _SHARE_MOVED * len(wanted) - abs(up)) * width
-    if up == 0 or cells <= staying or cells < fewest:
+    if up == 0 or steps[up] <= steps.get(0, 0) or steps[up] < fewest:
         return None
     top, bottom = min(wanted), max(wanted) + 1
     if bottom - top != len(wanted) or abs(up) >= bottom - top or not _is_known(rows, top, bottom, wanted):
@@ -203,17 +200,16 @@ def _is_known(rows: dict[int, Row], top: int, bottom: int, wanted: dict[int, lis
     width = max((run.end for y in range(top, bottom) for run in rows.get(y, {}).values()), default=0)
     for y in range(top, bottom):
         row = rows.get(y, {})
-        runs = wanted.get(y, ())
-        is_same = len(row) == len(runs) and all(run.x in row and row[run.x].end == run.end for run in runs)
-        if row and is_same:
+        runs = wanted.get(y, [])
+        if row and {run.x: run.end for run in runs} == {x: run.end for x, run in row.items()}:
             continue  # each run takes the place of one
-        cells = sorted([(run.x, run.end) for run in (*rows.get(y, {}).values(), *wanted.get(y, ()))])
+        cells = sorted([(run.x, run.end) for run in (*row.values(), *runs)])
         reached = 0
         for start, end in cells:
             if start > reached:
                 return False
             reached = max(reached, end)
-        if reached < width or _is_cut(rows.get(y, {}), wanted.get(y, ())):
+        if reached < width or _is_cut(row, runs):
             return False
     return True
 

@@ -22,6 +22,7 @@ from textual.widgets import Input
 from bench.table import Row
 from bench.transcript_corpus import conversation, markdown
 from widgets.terminal_output import OutputDiff
+from widgets.themes import variable_defaults
 from widgets.transcript.view import Transcript
 
 ROOT = Path(__file__).parent.parent
@@ -39,6 +40,9 @@ class Streaming(App[None]):
         super().__init__()
         self.is_on = is_on
         self.done = done
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variable_defaults()
 
     def compose(self) -> ComposeResult:
         yield Transcript()

@@ -16,6 +16,7 @@ from textual.widgets import Input
 
 from bench.transcript_corpus import conversation
 from widgets.terminal_output import OutputDiff
+from widgets.themes import variable_defaults
 from widgets.transcript.view import Transcript
 
 STYLES = Path(__file__).parent.parent / "styles" / "transcript.tcss"
@@ -35,6 +36,9 @@ class Stage(App[None]):
         super().__init__()
         self.output = OutputDiff(self)
         self.painted: Callable[[], None] | None = None
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variable_defaults()
 
     def compose(self) -> ComposeResult:
         yield Transcript()

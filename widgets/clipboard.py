@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -18,8 +17,8 @@ from widgets.editor.chips import Attachment
 from widgets.editor.images import image_bytes
 from widgets.terminal_manners import wrapped
 
-MOST_OSC52 = 100_000
-"""Bytes of base64 that terminals are known to take."""
+MOST_OSC52 = 74_000
+"""Characters of base64 that common terminals take; more is cut off or dropped by them."""
 SECONDS = 3.0
 
 
@@ -35,12 +34,12 @@ class Copied(msgspec.Struct, frozen=True, kw_only=True):
     def text(self) -> str:
         """For people."""
         if self.by:
-            return f"copied with {self.by}"
+            return f"Copied to the clipboard ({self.by})"
         if self.sent:
-            return "sent to the terminal's clipboard"
+            return "Sent to the terminal's clipboard; not every terminal takes it"
         if self.path is not None:
-            return f"no clipboard took it; written to {self.path}"
-        return "nothing took it"
+            return f"No clipboard was found; the text is in {self.path}"
+        return "Nothing could be copied: there is no clipboard here and no file could be written"
 
 
 def osc52(text: str, env: Mapping[str, str] = os.environ, *, target: str = "c") -> str:
@@ -51,27 +50,32 @@ def osc52(text: str, env: Mapping[str, str] = os.environ, *, target: str = "c") 
 
 def copy(
     text: str,
-    write: Callable[[str], None],
+    write: Callable[[str], None] | None,
     *,
+    fallback: Path,
     env: Mapping[str, str] = os.environ,
     find: Callable[[str], str | None] = shutil.which,
-    has_terminal: bool = True,
 ) -> Copied:
-    """Copy by every way there is. Runs programs: call it in a thread."""
+    """Copy by every way there is; `write` sends to the terminal, `fallback` is the file to use without a clipboard.
+
+    Runs programs: call it in a thread.
+    """
     by = ""
     for command in _writers(env):
         if find(command[0]) and _feed(command, text):
             by = command[0]
             break
-    sequence = osc52(text, env) if has_terminal else ""
-    if sequence:
+    sequence = osc52(text, env) if write is not None else ""
+    if write is not None and sequence:
         write(sequence)
     if by or sequence:
         return Copied(by=by, sent=bool(sequence))
-    handle, name = tempfile.mkstemp(prefix="bayou-copy-", suffix=".txt")
-    with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
-        file.write(text)
-    return Copied(path=Path(name))
+    try:
+        fallback.parent.mkdir(parents=True, exist_ok=True)
+        fallback.write_text(text, encoding="utf-8", errors="replace")
+    except OSError:
+        return Copied()
+    return Copied(path=fallback)
 
 
 def paste(

@@ -22,6 +22,8 @@ Method = Literal["auto", "bell", "off", "osc9", "osc99", "osc777"]
 Progress = Literal["none", "busy", "error"]
 BELL = "\x07"
 END = "\x1b\\"
+_SCREEN_TAKES = 250
+"""Characters that GNU screen hands on at a time."""
 RESTORE = (
     "\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l"  # picture, mouse
     "\x1b[?2004l\x1b[?1004l\x1b[?2048l\x1b[<u\x1b[?1049l"  # paste, focus, resize, keys, screen
@@ -34,8 +36,9 @@ def wrapped(sequence: str, env: Mapping[str, str] = os.environ) -> str:
     """For tmux and screen, which hand on only what is wrapped."""
     if env.get("TMUX"):
         return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + END
-    if env.get("TERM", "").startswith("screen") and not env.get("TMUX"):
-        return "\x1bP" + sequence + END
+    if env.get("STY") or env.get("TERM", "").startswith("screen"):
+        parts = (sequence[at : at + _SCREEN_TAKES] for at in range(0, len(sequence), _SCREEN_TAKES))
+        return "".join(f"\x1bP{part}{END}" for part in parts)
     return sequence
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import msgspec
 from textual.binding import Binding, BindingType
 
-from app.tui import looking
 from app.tui.keymap import NO_KEY
 
 if TYPE_CHECKING:
@@ -146,9 +145,16 @@ ACTS: tuple[Act, ...] = (
     ),
     Act(
         id="tui.altScreen.search",
-        keys="ctrl+shift+f,f3",
+        keys="ctrl+f,f3,ctrl+shift+f",
         help="Search the transcript",
-        do=lambda app: app.spawn(looking.search_transcript(app)),
+        do=lambda app: app.search_bar.open(),
+        is_first=True,
+    ),
+    Act(
+        id="app.retry",
+        keys="alt+r,f5",
+        help="Try again after an error or a stop",
+        do=lambda app: app.action_retry(),
     ),
     Act(
         id="tui.altScreen.previousPrompt",

@@ -22,7 +22,7 @@ from app.tui import acts, looking, page
 from app.tui.choosing import Choosing
 from app.tui.completing import popup_for
 from app.tui.drafts import Drafts
-from app.tui.keymap import KeyMap
+from app.tui.keymap import NO_KEY, KeyMap
 from app.tui.keys_page import KeysPage
 from app.tui.leaving import Leaving
 from app.tui.look import Looks
@@ -53,6 +53,7 @@ from widgets.status.queue import QueueView
 from widgets.terminal.view import TerminalScreen
 from widgets.themes import variable_defaults
 from widgets.transcript.blocks import NoteKind
+from widgets.transcript.searchbar import SearchBar
 from widgets.transcript.view import Transcript
 
 
@@ -87,6 +88,7 @@ class BayouApp(App[int]):
         self.header = StatusHeader(id="header")
         self.footer = StatusFooter(id="footer")
         self.queue_view = QueueView(id="queue")
+        self.search_bar = SearchBar(self.transcript, id="search")
         self.presenter = Presenter(self.session, self.transcript, self._note_event, clock)
         self.drafts = Drafts(self.session, lambda: (self.editor.text, self.editor.attachments))
         self.remembered = Remembered(
@@ -112,6 +114,7 @@ class BayouApp(App[int]):
     def compose(self) -> ComposeResult:
         yield self.header
         yield self.transcript
+        yield self.search_bar
         yield self.queue_view
         yield popup_for(self)
         yield self.editor
@@ -292,10 +295,24 @@ class BayouApp(App[int]):
     def _leave_queue(self) -> None:
         self.editor.focus()
 
+    @on(Transcript.LinkChosen)
+    def _link_chosen(self, message: Transcript.LinkChosen) -> None:
+        looking.open_link(self, message.href)
+
     @on(Transcript.SearchChanged)
     def _search_changed(self, message: Transcript.SearchChanged) -> None:
-        found = message.problem or f"{message.current} of {message.count} · n next · N previous · Esc ends"
-        self.status.say(found if message.count or message.problem else "not found")
+        self.search_bar.show(message)
+
+    @on(SearchBar.Left)
+    def _search_left(self, message: SearchBar.Left) -> None:
+        """With a hit, `n` and `N` go on from there; else back to what was being written."""
+        (self.transcript if message.is_accepted else self.editor).focus()
+
+    def tell_retry_key(self) -> None:
+        """Failures name the key that is in force."""
+        key = self.keymap.keys.get("app.retry", acts.BY_ID["app.retry"].keys).split(",")[0]
+        words = "" if key == NO_KEY else "+".join(part.title() for part in key.split("+"))
+        self.presenter.drawing.retry_key = words
 
     def action_extension_key(self, key: str) -> None:
         if self.extended is not None:

@@ -23,6 +23,8 @@ class Drawing:
 
     def __init__(self, toolbox: Toolbox) -> None:
         self._toolbox = toolbox
+        self.retry_key = ""
+        """The key that asks again, as it is in force."""
         self.catalogue: Catalogue | None = None
 
     def call(self, call: ToolCall, result: ToolResult | None = None) -> Card:

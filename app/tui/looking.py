@@ -3,11 +3,10 @@
 import asyncio
 from typing import TYPE_CHECKING
 
-from app.tui.dialogs import ask_text
 from app.tui.extended import show_widget_of
 from app.tui.pickers import age
 from app.values.messages import now_ms
-from widgets import clipboard as system_clipboard
+from widgets import clipboard
 from widgets.editor.chips import Draft
 from widgets.screens.catalogue import history_screen
 from widgets.screens.jobs import JobRow, JobsScreen
@@ -15,7 +14,6 @@ from widgets.screens.pages import PageScreen
 from widgets.screens.picker import Picked
 from widgets.screens.preview import preview_of
 from widgets.terminal_manners import edit_externally, editor_command
-from widgets.transcript import clipboard
 
 if TYPE_CHECKING:
     from app.tui.app import BayouApp
@@ -25,13 +23,13 @@ async def copy(app: "BayouApp", text: str, what: str) -> None:
     """A native tool may take its time, so it runs beside the event loop."""
     write = app._driver.write if app._driver is not None else None
     fallback = app.assembled.prompt.paths.cache_dir / "clipboard.txt"
-    copied = await asyncio.to_thread(clipboard.copy, text, write, fallback=fallback)
-    app.notify(f"{copied.words}: {what}", markup=False)
+    copied = await asyncio.to_thread(clipboard.copy, text, write, fallback=fallback, env=app.env)
+    app.notify(f"{copied.text}: {what}", markup=False)
 
 
 async def paste(app: "BayouApp") -> None:
     """What the system's clipboard holds: an image as a chip, or text."""
-    found = await asyncio.to_thread(system_clipboard.paste, env=app.env)
+    found = await asyncio.to_thread(clipboard.paste, env=app.env)
     if found is None:
         app.presenter.note("The clipboard is empty, or cannot be read here.")
     elif isinstance(found, str):
@@ -47,15 +45,13 @@ async def show_block(app: "BayouApp", text: str, block_id: str = "") -> None:
     await app.choosing.ask(PageScreen("In full", preview_of("", text)))
 
 
-async def search_transcript(app: "BayouApp") -> None:
-    """Asks for words (`re:` before a pattern) and goes to the blocks, where `n` and `N` go from hit to hit."""
-    query = await ask_text(app, "Find in the transcript", placeholder="words, or re:pattern")
-    if query:
-        app.transcript.focus()
-        app.transcript.search(query)
+def open_link(app: "BayouApp", address: str) -> None:
+    """In the person's browser; where that would be on another machine, or not a page, the address is copied."""
+    is_remote = app.env.get("SSH_CONNECTION") or app.env.get("SSH_TTY")
+    if is_remote or not address.startswith(("http://", "https://")):
+        app.copy(address, "address")
     else:
-        app.transcript.end_search()
-        app.status.say("")
+        app.open_url(address)
 
 
 async def show_jobs(app: "BayouApp") -> None:

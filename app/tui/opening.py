@@ -43,11 +43,13 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         page.put_in_force(app, app.assembled.settings)
         if app.theme_problem:
             app.presenter.note(app.theme_problem, NoteKind.WARNING)
+        key_problems = app.keys_page.read()
+        app.tell_retry_key()
         app.session.subscribe(app.presenter.show)
         app.presenter.show_all()
         if bars.is_offline_session(app.session):
             app.presenter.note(WELCOME)
-        for text in (*app.assembled.problems, *app.keys_page.read()):
+        for text in (*app.assembled.problems, *key_problems):
             app.presenter.note(text, NoteKind.WARNING)
         app.editor.focus()
         if (draft := app.drafts.restore()) is not None:

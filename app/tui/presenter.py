@@ -62,7 +62,7 @@ from app.values.messages import (
     UserMessage,
 )
 from app.values.stream import BlockEvent, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
-from widgets.transcript.blocks import CardState, CustomKind, NoteKind, ReplyState
+from widgets.transcript.blocks import CardState, CustomBlock, CustomKind, NoteKind, ReplyState
 from widgets.transcript.view import Transcript
 
 _ARGUMENT_SECONDS = 0.15
@@ -99,6 +99,8 @@ class Presenter:
         self._reply_id = ""
         self._calls: dict[str, _Call] = {}
         self._by_index: dict[int, _Call] = {}
+        self._untold: dict[str, CustomBlock] = {}
+        """Results of jobs that the model has not been told of, by job."""
         self._notes = 0
         self._retry_note: str | None = None
         self.drawing = Drawing(session.toolbox)
@@ -106,6 +108,7 @@ class Presenter:
     def show_all(self) -> None:
         """The whole branch, from the log."""
         self._calls.clear()
+        self._untold.clear()
         self._transcript.replace_all(replay.blocks_of(self._session.log.path_to(), self.drawing))
 
     def show_renderers(self, catalogue: Catalogue) -> None:
@@ -135,10 +138,8 @@ class Presenter:
                 self.show_all()
             case AgentSettled():
                 self._close_open_calls()
-            case Notice():
-                self.note(event.text, _NOTE_KINDS[event.level])
-            case ExtensionError():
-                self.note(f"{event.extension_path} ({event.event}): {event.error}", NoteKind.ERROR)
+            case Notice() | ExtensionError():
+                self._show_notice(event)
             case AutoRetryStart():
                 self._show_retry(event)
             case AutoRetryEnd():
@@ -147,6 +148,8 @@ class Presenter:
                 self._end_compaction(event)
             case EntryAppended():
                 self._show_entry(event.entry)
+            case JobChanged(state="delivered") if told := self._untold.pop(event.job_id, None):
+                self._transcript.add(replay.told(told))
             case (
                 AgentStart()
                 | AgentEnd()
@@ -174,6 +177,12 @@ class Presenter:
             case _:
                 assert_never(event)
         self._on_other(event)
+
+    def _show_notice(self, event: Notice | ExtensionError) -> None:
+        if isinstance(event, Notice):
+            self.note(event.text, _NOTE_KINDS[event.level])
+        else:
+            self.note(f"{event.extension_path} ({event.event}): {event.error}", NoteKind.ERROR)
 
     def note(self, text: str, kind: NoteKind = NoteKind.INFO) -> str:
         """A line of bayou's own; returns its block id."""
@@ -248,14 +257,17 @@ class Presenter:
             case BashExecutionMessage():
                 self._transcript.add(replay.command_block(message.id, message))
             case CustomMessage(display=True):
-                self._transcript.add(replay.custom_block(message.id, message, self.drawing))
+                block = replay.custom_block(message.id, message, self.drawing)
+                self._transcript.add(block)
+                if block.label == replay.PENDING and isinstance(message.details, dict):
+                    self._untold[str(message.details.get("jobId"))] = block
 
     def _show_entry(self, entry: Entry) -> None:
         if isinstance(entry, CustomEntry) and (block := self.drawing.entry(entry)) is not None:
             self._transcript.add(block)
 
     def _end_reply(self, message: AssistantMessage) -> None:
-        state, failure = replay.reply_state(message)
+        state, failure = replay.reply_state(message, self.drawing.retry_key)
         self._transcript.finish_reply(message.id, state, failure=failure)
         block = replay.reply_block(message.id, message, self.drawing)
         if block is None:

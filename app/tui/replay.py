@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from app.agent.outcomes import ABORTED, SKIPPED, from_message
 from app.tui.drawing import Drawing
 from app.values.content import Content, Image, Text, ToolCall, UserContent, text_of
@@ -36,6 +38,8 @@ from widgets.transcript.blocks import (
     UserBlock,
 )
 
+PENDING, DELIVERED = "pending", "delivered"
+"""Whether the model was told of a background job's end."""
 _KINDS = {
     "file-map": CustomKind.FILE_MAP,
     "read-recovery": CustomKind.READ_RECOVERY,
@@ -48,6 +52,7 @@ def blocks_of(entries: Iterable[Entry], drawing: Drawing) -> list[Block]:
     places: dict[str, int] = {}
     calls: dict[str, tuple[str, ToolCall]] = {}
     blocks: list[Block] = []
+    untold: list[int] = []
     for entry in entries:
         if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage):
             known = calls.get(entry.message.tool_call_id)
@@ -56,12 +61,22 @@ def blocks_of(entries: Iterable[Entry], drawing: Drawing) -> list[Block]:
                 blocks[places[block_id]] = result_block(block_id, call, entry.message, drawing)
             continue
         for block in _blocks_of_entry(entry, drawing):
+            if isinstance(block, CustomBlock) and block.label == PENDING:
+                untold.append(len(blocks))
             places[block.id] = len(blocks)
             blocks.append(block)
         if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
             for call in entry.message.tool_calls:
                 calls[call.id] = (card_id(entry.id, call.id), call)
+            while untold:  # it was asked after these, so it was told of them
+                place = untold.pop()
+                blocks[place] = told(blocks[place])
     return blocks
+
+
+def told(block: Block) -> Block:
+    """A job's result that the model has been told of."""
+    return msgspec.structs.replace(block, label=DELIVERED)
 
 
 def _blocks_of_entry(entry: Entry, drawing: Drawing) -> Iterator[Block]:
@@ -128,7 +143,7 @@ def _assistant_blocks(block_id: str, message: AssistantMessage, drawing: Drawing
 def reply_block(block_id: str, message: AssistantMessage, drawing: Drawing) -> ReplyBlock | None:
     """None for an answer that only calls tools."""
     parts = tuple(part for block in message.content if (part := _part(block, drawing)) is not None)
-    state, failure = reply_state(message)
+    state, failure = reply_state(message, drawing.retry_key)
     if not parts and state is ReplyState.DONE:
         return None
     return ReplyBlock(id=block_id, parts=parts, state=state, failure=failure)
@@ -143,11 +158,11 @@ def _part(block: Content, drawing: Drawing) -> Thinking | Prose | None:
     return None
 
 
-def reply_state(message: AssistantMessage) -> tuple[ReplyState, Failure | None]:
+def reply_state(message: AssistantMessage, retry_key: str) -> tuple[ReplyState, Failure | None]:
     match message.stop_reason:
         case "error":
             text = message.error_message or "The request failed."
-            return ReplyState.ERROR, Failure(message=text, next_step="Retry, or go on.", can_retry=True)
+            return ReplyState.ERROR, Failure(message=text, retry_key=retry_key)
         case "aborted":
             return ReplyState.ABORTED, None
         case "length":
@@ -222,12 +237,7 @@ def custom_block(block_id: str, message: CustomMessage, drawing: Drawing) -> Cus
     if kind is CustomKind.FILE_MAP:
         card = _map_card(text, details)
     elif kind is CustomKind.JOB:
-        card = Card(
-            title=str(details.get("jobId", "job")),
-            subject=str(details.get("title", "")),
-            summary=str(details.get("state", "")),
-            blocks=(TextBlock(text=text, tail=True),),
-        )
+        return _job_block(block_id, text, details)
     else:
         card = Card(
             title=message.custom_type,
@@ -235,6 +245,23 @@ def custom_block(block_id: str, message: CustomMessage, drawing: Drawing) -> Cus
             blocks=(MarkdownBlock(text=drawing.text(text, "custom")),),
         )
     return CustomBlock(id=block_id, kind=kind, card=card)
+
+
+def _job_block(block_id: str, text: str, details: dict[str, object]) -> CustomBlock:
+    """The end of a background job. It waits for the next request, in which the model is told of it."""
+    state = str(details.get("state", ""))
+    return CustomBlock(
+        id=block_id,
+        kind=CustomKind.JOB,
+        card=Card(
+            title=str(details.get("jobId", "job")),
+            subject=str(details.get("title", "")),
+            summary="" if state == "done" else state,
+            blocks=(TextBlock(text=text, tail=True),),
+        ),
+        state={"failed": CardState.FAILED, "killed": CardState.ABORTED}.get(state, CardState.DONE),
+        label=PENDING,
+    )
 
 
 def _map_card(text: str, details: dict[str, object]) -> Card:

@@ -137,21 +137,43 @@ def test_which_editor() -> None:
 # -- clipboard -----------------------------------------------------------------------------------------------
 
 
-def test_a_copy_goes_to_the_terminal_and_says_so() -> None:
+def test_a_copy_goes_to_the_terminal_and_says_so(tmp_path: Path) -> None:
     written: list[str] = []
-    done = clipboard.copy("grüße", written.append, env={}, find=lambda name: None)
+    done = clipboard.copy("grüße", written.append, fallback=tmp_path / "f", env={}, find=lambda name: None)
     assert base64.b64decode(written[0][len("\x1b]52;c;") : -2]).decode() == "grüße"
-    assert done.text == "sent to the terminal's clipboard"
+    assert done.text == "Sent to the terminal's clipboard; not every terminal takes it"
 
 
-def test_what_is_too_long_for_a_terminal_goes_into_a_file() -> None:
+def test_multiplexers_hand_a_copy_on() -> None:
+    assert clipboard.osc52("x", {"TMUX": "/tmp/socket"}) == "\x1bPtmux;\x1b\x1b]52;c;eA==\x1b\x1b\\\x1b\\"
+    in_screen = clipboard.osc52("x" * 400, {"TERM": "screen"})
+    assert in_screen.count("\x1bP") == 3
+    assert max(len(part) for part in in_screen.split("\x1bP")) < 256
+
+
+def test_what_is_too_long_for_a_terminal_goes_into_a_file(tmp_path: Path) -> None:
     written: list[str] = []
-    done = clipboard.copy("x" * 200_000, written.append, env={}, find=lambda name: None)
+    place = tmp_path / "sub" / "copy.txt"
+    done = clipboard.copy("x" * 200_000, written.append, fallback=place, env={}, find=lambda name: None)
     assert written == []
-    assert done.path is not None
-    assert done.path.read_text() == "x" * 200_000
-    assert str(done.path) in done.text
-    done.path.unlink()
+    assert place.read_text() == "x" * 200_000
+    assert str(place) in done.text
+
+
+def test_where_nothing_takes_a_copy_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = clipboard.copy("x", None, fallback=tmp_path / "file" / "copy.txt", env={}, find=lambda name: None)
+    assert done.text.startswith("Nothing could be copied")
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="the programs of another system")
+def test_a_program_that_fails_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "xclip").write_text("#!/bin/sh\ncat > /dev/null\nexit 1\n")
+    (tmp_path / "xclip").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    done = clipboard.copy("text", [].append, fallback=tmp_path / "f", env={"DISPLAY": ":0"})
+    assert done.by == ""
+    assert done.sent
 
 
 @pytest.fixture
@@ -173,15 +195,16 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.skipif(sys.platform == "darwin", reason="the programs of another system")
 def test_the_systems_program_takes_it_and_gives_it_back(programs: Path) -> None:
     env = {"DISPLAY": ":0"}
-    done = clipboard.copy("a\nb", lambda sequence: None, env=env)
-    assert done.text == "copied with xclip"
+    done = clipboard.copy("a\nb", lambda sequence: None, fallback=programs, env=env)
+    assert done.text == "Copied to the clipboard (xclip)"
     assert programs.read_text() == "a\nb"
     assert clipboard.paste(env=env) == "a\nb"
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="the programs of another system")
 def test_over_ssh_only_the_terminal_is_asked(programs: Path) -> None:
-    done = clipboard.copy("a", lambda sequence: None, env={"DISPLAY": ":0", "SSH_TTY": "/dev/pts/1"})
+    env = {"DISPLAY": ":0", "SSH_TTY": "/dev/pts/1"}
+    done = clipboard.copy("a", lambda sequence: None, fallback=programs, env=env)
     assert done.by == ""
     assert done.sent
     assert not programs.exists()

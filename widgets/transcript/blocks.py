@@ -51,7 +51,8 @@ class Failure(_Value, frozen=True, kw_only=True):
 
     message: str
     next_step: str = ""
-    can_retry: bool = False
+    retry_key: str = ""
+    """What to press to have it tried again, if that can be done."""
 
 
 class Thinking(_Value, frozen=True, kw_only=True):
@@ -69,8 +70,6 @@ class UserBlock(_Value, frozen=True, kw_only=True):
     id: str
     text: str
     images: tuple[ImageBlock, ...] = ()
-    note: str = ""
-    """A word about how it was sent: `steering`, `follow-up`."""
 
 
 class ReplyBlock(_Value, frozen=True, kw_only=True):
@@ -88,9 +87,6 @@ class CardBlock(_Value, frozen=True, kw_only=True):
     state: CardState = CardState.DONE
     timing: str = ""
     """How long it took or has been running, in words."""
-    arguments: str = ""
-    """As far as they have arrived, while they do."""
-    failure: Failure | None = None
 
 
 class CustomBlock(_Value, frozen=True, kw_only=True):
@@ -111,8 +107,6 @@ class NoteBlock(_Value, frozen=True, kw_only=True):
     id: str
     text: str
     kind: NoteKind = NoteKind.INFO
-    next_step: str = ""
-    can_retry: bool = False
 
 
 Block = UserBlock | ReplyBlock | CardBlock | CustomBlock | NoteBlock

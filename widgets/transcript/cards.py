@@ -22,9 +22,10 @@ from widgets.transcript.code import CodeLeaf
 from widgets.transcript.diff import DiffLeaf
 from widgets.transcript.highlight import language_of
 from widgets.transcript.leaf import Leaf, OneLine, Piece, Run
+from widgets.transcript.picture import PictureLeaf
 from widgets.transcript.stream import parse_bounded
 from widgets.transcript.table import Cell, TableLeaf
-from widgets.transcript.text import cells, clean
+from widgets.transcript.text import clean
 
 LIVE_ROWS = 12
 """Lines of a running command's output that are shown."""
@@ -99,7 +100,7 @@ def draw(block: Block, *, is_running: bool = False) -> list[Leaf]:
         case MapBlock():
             return _map(block)
         case ImageBlock():
-            return [Leaf(image_label(block), key="hint")]
+            return [PictureLeaf(block)]
         case TableBlock():
             rows = [[Cell(clean(cell)) for cell in row] for row in (block.header, *block.rows)]
             return [TableLeaf(rows, [])]
@@ -200,21 +201,8 @@ def _map(block: MapBlock) -> list[Leaf]:
         parts = [
             (f"{span:>{digits}}  ", "dim"),
             (indent, "output"),
-            (f"{clean(symbol.kind)} " if symbol.kind else "", "syntax-keyword"),
+            (f"{clean(symbol.kind)} " if symbol.kind else "", "syntax-keyword|page"),
             (clean(symbol.label.replace("\n", " ")), "output"),
         ]
         leaves.append(OneLine(parts, flexible=3, link=f"symbol {index}"))
     return leaves
-
-
-def image_label(image: ImageBlock) -> str:
-    size = f" {image.width}×{image.height}" if image.width and image.height else ""
-    return f"[image {clean(image.mime_type)}{size}, {_bytes(image.byte_count)}]"
-
-
-def _bytes(count: int) -> str:
-    return f"{count:,} bytes" if count < 10_000 else f"{count / 1000:,.0f} KB"
-
-
-def width_of(text: str) -> int:
-    return cells(text)

@@ -4,8 +4,10 @@ import re
 from bisect import bisect_right
 
 from widgets.transcript.highlight import Checkpoint, highlight, resume
-from widgets.transcript.leaf import Leaf, Run
+from widgets.transcript.leaf import Leaf, Piece, Run
 
+GOES_ON = "↳ "
+"""In front of a row that goes on with the line above: code is wrapped, and copied as it was written."""
 WINDOW_LINES = 200
 WINDOW_FROM = 12_000
 """Characters from which a closed block is coloured window by window."""
@@ -65,6 +67,13 @@ class CodeLeaf(Leaf):
         if self._coloured != len(self.plain):
             self._colour()
         return self.runs
+
+    def pieces(self, row: int) -> list[Piece]:
+        out = super().pieces(row)
+        start = self._rows[row][0]
+        if start and self.plain[start - 1] != "\n" and out[0].start < 0 and len(out[0].text) > 1:
+            out[0] = Piece(out[0].text[:-2] + GOES_ON, out[0].key)
+        return out
 
     def _colour(self) -> None:
         self._coloured = len(self.plain)

@@ -5,6 +5,8 @@ Also the two cheap questions that a block must answer without being drawn: how h
 
 from typing import NamedTuple, assert_never
 
+import msgspec
+
 from tools.results import (
     Block as CardPart,
 )
@@ -13,6 +15,7 @@ from tools.results import (
     CommandBlock,
     DiffBlock,
     FileBlock,
+    ImageBlock,
     ListBlock,
     MapBlock,
     MarkdownBlock,
@@ -37,10 +40,13 @@ from widgets.transcript.blocks import (
     UserBlock,
 )
 from widgets.transcript.leaf import Leaf, OneLine
+from widgets.transcript.picture import MOST_ROWS, PictureLeaf
 from widgets.transcript.stream import parse_bounded
 from widgets.transcript.text import clean
 
 GUTTER = "  "
+BAR = "│ "
+"""In front of what an opened card holds."""
 STATE_GLYPHS = {
     CardState.PENDING: "○",
     CardState.RUNNING: "●",
@@ -77,9 +83,7 @@ def can_expand(block: Block) -> bool:
     match block:
         case ReplyBlock():
             return any(isinstance(part, Thinking) for part in block.parts)
-        case CardBlock():
-            return bool(block.card.blocks or block.arguments or block.failure)
-        case CustomBlock():
+        case CardBlock() | CustomBlock():
             return bool(block.card.blocks)
         case _:
             return False
@@ -101,31 +105,27 @@ def draw(block: Block, *, is_open: bool) -> list[Leaf]:
             assert_never(block)
 
 
-def indent(leaves: list[Leaf], prefix: str = GUTTER) -> list[Leaf]:
+def barred(leaves: list[Leaf]) -> list[Leaf]:
+    """The body of a card with a line down its side, blank rows included."""
+    out: list[Leaf] = []
     for leaf in leaves:
-        leaf.first = prefix + leaf.first
-        leaf.rest = prefix + leaf.rest
-    return leaves
+        if leaf.blank:
+            out.append(Leaf("", first=BAR, rest=BAR, prefix_key="rule"))
+            leaf.blank = 0
+        leaf.first = BAR + leaf.first
+        leaf.rest = BAR + leaf.rest
+        leaf.prefix_key = "rule" if leaf.prefix_key == "dim" else leaf.prefix_key
+        out.append(leaf)
+    return out
 
 
 def draw_user(block: UserBlock) -> list[Leaf]:
     text = clean(block.text).rstrip("\n")
-    leaves: list[Leaf] = []
-    for part in _pieces_of(text):
-        leaves.append(Leaf(part, key="user", first=GUTTER, rest=GUTTER, prefix_key="user-mark", fill="user"))
-    for image in block.images:
-        leaves.append(
-            Leaf(
-                cards.image_label(image),
-                key="user",
-                first=GUTTER,
-                rest=GUTTER,
-                prefix_key="user-mark",
-                fill="user",
-            )
-        )
-    if block.note:
-        leaves.append(Leaf(clean(block.note), key="hint", first=GUTTER, rest=GUTTER))
+    leaves: list[Leaf] = [Leaf(part, key="user", fill="user") for part in _pieces_of(text)]
+    leaves += [PictureLeaf(image, key="user-note", fill="user") for image in block.images]
+    for leaf in leaves:
+        leaf.first = leaf.rest = GUTTER
+        leaf.prefix_key = "user-mark"
     leaves[0].first = "› "
     return leaves
 
@@ -144,9 +144,7 @@ def _pieces_of(text: str, size: int = 20_000) -> list[str]:
 def thinking_label(seconds: float | None, *, is_live: bool, is_open: bool) -> Leaf:
     if is_live:
         words = "Thinking…"
-    elif seconds is None:
-        words = "Thinking"
-    elif seconds < 0.5:
+    elif seconds is None or seconds < 0.5:
         words = "Thought"
     else:
         words = f"Thought for {duration(seconds)}"
@@ -201,13 +199,10 @@ def _failure(failure: Failure | None, key: str = "note-error") -> list[Leaf]:
     leaves = [Leaf(clean(failure.message), key=key, first="✗ ", rest=GUTTER, prefix_key=key)]
     if failure.next_step:
         leaves.append(Leaf(clean(failure.next_step), key="hint", first="  → ", rest="    "))
-    if failure.can_retry:
-        leaves.append(_retry())
+    if failure.retry_key:
+        words = f"↻ {failure.retry_key} tries again"
+        leaves.append(Leaf(words, key="accent", first=GUTTER, rest=GUTTER, link="retry"))
     return leaves
-
-
-def _retry() -> Leaf:
-    return Leaf("↻ Shift+R tries again", key="hint", first=GUTTER, rest=GUTTER, link="retry")
 
 
 def header(
@@ -232,13 +227,23 @@ def draw_card(block: CardBlock, *, is_open: bool) -> list[Leaf]:
     state = block.state
     key = f"state-{state}"
     word = "" if state is CardState.DONE else str(state)
-    leaves = [header(STATE_GLYPHS[state], key, block.card, word=word, timing=block.timing, word_key=key)]
+    card = block.card
+    if state is CardState.FAILED and not is_open:
+        card = msgspec.structs.replace(card, summary=_reason(card))
+    elif card.summary == word:
+        card = msgspec.structs.replace(card, summary="")
+    leaves = [header(STATE_GLYPHS[state], key, card, word=word, timing=block.timing, word_key=key)]
     if not is_open:
         return leaves
-    if block.arguments:
-        leaves += indent(cards.output(block.arguments, tail=True, most=cards.LIVE_ROWS))
-    leaves += indent(cards.body(block.card, is_running=state is CardState.RUNNING))
-    return leaves + _failure(block.failure)
+    return leaves + barred(cards.body(block.card, is_running=state is CardState.RUNNING))
+
+
+def _reason(card: Card) -> str:
+    """Why a call failed, in a line: what the tool says of it, else the beginning of the message."""
+    if card.summary not in ("", CardState.FAILED):
+        return card.summary
+    text = next((block.text for block in card.blocks if isinstance(block, TextBlock)), "")
+    return text.strip().split("\n", 1)[0][:300]
 
 
 def draw_custom(block: CustomBlock, *, is_open: bool) -> list[Leaf]:
@@ -247,7 +252,7 @@ def draw_custom(block: CustomBlock, *, is_open: bool) -> list[Leaf]:
     top = header(CUSTOM_GLYPHS[block.kind], key, block.card, word=word, timing=block.timing, word_key=key)
     if not is_open:
         return [top, *_peek(block)]
-    return [top, *indent(cards.body(block.card, is_running=block.state is CardState.RUNNING))]
+    return [top, *barred(cards.body(block.card, is_running=block.state is CardState.RUNNING))]
 
 
 def _peek(block: CustomBlock) -> list[Leaf]:
@@ -255,7 +260,7 @@ def _peek(block: CustomBlock) -> list[Leaf]:
     if not block.peek:
         return []
     lines = raw_text(block).rstrip("\n").split("\n")
-    shown = indent(cards.output("\n".join(lines[: block.peek])))
+    shown = barred(cards.output("\n".join(lines[: block.peek])))
     left_out = len(lines) - block.peek
     if left_out > 0:
         words = f"… {left_out:,} more {'line' if left_out == 1 else 'lines'}"
@@ -265,14 +270,9 @@ def _peek(block: CustomBlock) -> list[Leaf]:
 
 def draw_note(block: NoteBlock) -> list[Leaf]:
     key = f"note-{block.kind}"
-    leaves = [
+    return [
         Leaf(clean(block.text), key=key, first=f"{NOTE_GLYPHS[block.kind]} ", rest=GUTTER, prefix_key=key)
     ]
-    if block.next_step:
-        leaves.append(Leaf(clean(block.next_step), key="hint", first="  → ", rest="    "))
-    if block.can_retry:
-        leaves.append(_retry())
-    return leaves
 
 
 def raw_text(block: Block) -> str:
@@ -335,7 +335,7 @@ def size(block: Block, *, is_open: bool) -> Size:
     """About how much a block draws, found without drawing it."""
     match block:
         case UserBlock():
-            return _sum(len(block.images), [block.text])
+            return _sum(sum(map(_image_rows, block.images)), [block.text])
         case NoteBlock():
             return _sum(0, [block.text])
         case ReplyBlock():
@@ -344,9 +344,15 @@ def size(block: Block, *, is_open: bool) -> Size:
         case CustomBlock(peek=peek) if peek and not is_open:
             return _sum(2, raw_text(block).split("\n", peek)[:peek])
         case CardBlock() | CustomBlock():
-            return _sum(1, [_sized_part(part) for part in block.card.blocks] if is_open else [])
+            parts = block.card.blocks if is_open else ()
+            images = sum(_image_rows(part) for part in parts if isinstance(part, ImageBlock))
+            return _sum(1 + images, [_sized_part(part) for part in parts])
         case _:
             assert_never(block)
+
+
+def _image_rows(image: ImageBlock) -> int:
+    return 1 + (MOST_ROWS if image.data else 0)
 
 
 def _sized_part(part: CardPart) -> str:

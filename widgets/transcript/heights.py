@@ -26,10 +26,6 @@ class Heights:
     def append(self, height: int) -> None:
         self._heights.append(height)
 
-    def insert(self, index: int, height: int) -> None:
-        self._heights.insert(index, height)
-        self._valid = min(self._valid, index)
-
     def remove(self, index: int) -> None:
         del self._heights[index]
         self._valid = min(self._valid, index)

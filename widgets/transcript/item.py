@@ -141,10 +141,6 @@ class Item:
         self.width = width
         return self.height
 
-    def stable_height(self) -> int:
-        """Rows at the top of a live reply that the last measuring left alone."""
-        return self._tops[-2] if len(self._tops) > 1 else 0
-
     def finish(self, state: ReplyState, failure: Failure | None, now: float, expansion: Expansion) -> None:
         """The reply is complete; what was frozen stays as it was drawn."""
         assert self.live is not None

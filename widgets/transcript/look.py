@@ -1,7 +1,8 @@
 """From style keys to terminal styles, by way of the widget's component classes.
 
 A key is `name`, with flags behind `+` (`b`old, `i`talic, `s`truck, `l`ink) and the name of a background behind `|`;
-`@address`, a zero byte and a key make a link. A new look is made whenever the theme changes.
+`@address`, a zero byte and a key make a link; `#rrggbb`, once or twice, is a pixel and the one below it.
+A new look is made whenever the theme changes.
 """
 
 from typing import TYPE_CHECKING
@@ -24,9 +25,11 @@ _PLAIN = (
     "accent",
     "user",
     "user-mark",
+    "user-note",
     "thinking",
     "thinking-label",
     "quote",
+    "quote-mark",
     "code",
     "code-inline",
     "math",
@@ -63,6 +66,7 @@ _PLAIN = (
     "focus",
     "new-below",
     "hint",
+    "hover",
 )
 _SYNTAX = (
     "preprocessor",
@@ -135,6 +139,8 @@ class Look:
         if key.startswith("@"):
             href, _, inner = key[1:].partition("\0")
             return self.style(inner) + RichStyle(link=href)
+        if key.startswith("#"):
+            return self.style("text") + RichStyle(color=key[:7], bgcolor=key[7:] or None)
         key, _, background = key.partition("|")
         name, _, flags = key.partition("+")
         style = self._component(name)
@@ -147,9 +153,18 @@ class Look:
                 strike=True if "s" in flags else None,
             )
         for part in filter(None, background.split("|")):
-            own = self._partial(part) if part.startswith("ansi-") else self._component(part)
-            style += Style(background=own.background)
+            style += self._ground(part)
         return style.rich_style
+
+    def _ground(self, name: str) -> Style:
+        """What a background adds: where a terminal's palette has no fitting ground, a colour or a text style."""
+        if name.startswith("ansi-"):
+            return Style(background=self._partial(name).background)
+        background = Style(background=self._component(name).background)
+        if not name.startswith(("add", "remove")):
+            return background
+        own = self._partial(name)
+        return background + Style(foreground=own.foreground, bold=own.bold, underline=own.underline)
 
     def _component(self, name: str) -> Style:
         if name.startswith("syntax-"):
@@ -170,6 +185,7 @@ class Look:
             bold=text.bold,
             italic=text.italic,
             underline=text.underline,
+            reverse=text.reverse,
         )
 
 

@@ -324,12 +324,14 @@ class Builder:
                 level.marker = ""
         if self.blank and self._is_in_same_quote():
             bar = self.gutter + rest
-            self.leaves.append(Leaf("", first=bar, rest=bar))
+            self.leaves.append(Leaf("", first=bar, rest=bar, prefix_key="quote-mark"))
             self.blank = 0
         self.above = tuple(self.levels)
         leaf.first = self.gutter + first
         leaf.rest = self.gutter + rest
         leaf.blank = self.blank
+        if any(level.is_quote for level in self.levels):
+            leaf.prefix_key = "quote-mark"
         self.blank = 0
         self.leaves.append(leaf)
 

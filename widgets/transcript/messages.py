@@ -59,12 +59,6 @@ class FocusModeChanged(Message, namespace="transcript"):
         self.is_on = is_on
 
 
-class FollowChanged(Message, namespace="transcript"):
-    def __init__(self, *, is_following: bool) -> None:
-        super().__init__()
-        self.is_following = is_following
-
-
 class SearchChanged(Message, namespace="transcript"):
     """How many matches there are and which one is shown, counted from one; `problem` for a bad pattern."""
 

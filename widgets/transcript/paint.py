@@ -94,6 +94,11 @@ def with_edge(strip: Strip, sign: str, style: Style, width: int) -> Strip:
     return Strip([Segment(sign, style), *strip.crop(1, width)], width)
 
 
+def with_start(strip: Strip, text: str, style: Style, width: int) -> Strip:
+    """The strip with a label over its left end."""
+    return Strip([Segment(text, style), *strip.crop(cells(text), width)], width)
+
+
 def with_end(strip: Strip, text: str, style: Style, width: int) -> Strip:
     """The strip with a label over its right end."""
     size = cells(text)

@@ -62,6 +62,27 @@ def piece_at(leaf: Leaf, row: int, x: int) -> Piece | None:
     return None
 
 
+class Link(NamedTuple):
+    """A link in a leaf: where its words stand, and where it leads."""
+
+    leaf: Leaf
+    start: int
+    end: int
+    address: str
+
+
+def link_at(leaf: Leaf, row: int, x: int) -> Link | None:
+    """The link at a cell of a row."""
+    piece = piece_at(leaf, row, x)
+    if piece is None or not piece.key.startswith("@"):
+        return None
+    start, end = piece.start, piece.end
+    for first, last, key in leaf.runs:
+        if first <= start < last and key == piece.key:
+            start, end = first, last
+    return Link(leaf, start, end, piece.key[1:].partition("\0")[0])
+
+
 def place_at(column: Column, rows: list[Row], x: int, y: int) -> Place:
     """The character under a cell of the viewport; blank rows count for what is below them."""
     y = max(0, y)
@@ -114,6 +135,12 @@ def selected_text(column: Column, selection: Selection) -> str:
             parts.append("\n\n" if column.items[index].gap else "\n")
         parts.append(text[start:end])
     return "".join(parts)
+
+
+def between(one: Place, other: Place) -> Selection:
+    """From one character to another, whichever comes first, both of them included."""
+    first, last = sorted((one, other))
+    return Selection(Offset(first.offset, first.block), Offset(last.offset + 1, last.block))
 
 
 def span(index: int, start: int, end: int) -> Selection:

@@ -1,22 +1,17 @@
-"""Reading with the keyboard and the mouse: moving, focusing blocks, copying, searching, clicking."""
+"""Reading with the keyboard: moving, focusing blocks, copying, searching. The mouse is in `mouse`."""
 
 from typing import ClassVar
 
-from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Offset
 
-from tools.results import MapBlock
 from widgets.transcript import drawing, messages
-from widgets.transcript.blocks import CardBlock, CustomBlock, ReplyBlock, UserBlock
+from widgets.transcript.blocks import ReplyBlock, UserBlock
 from widgets.transcript.code import CodeLeaf
-from widgets.transcript.column import Row
+from widgets.transcript.column import Anchor
 from widgets.transcript.item import Item
-from widgets.transcript.pointing import piece_at, place_at, span, word_at
 from widgets.transcript.search import BadPattern, Hit
 from widgets.transcript.viewport import Viewport
 
-WHEEL_ROWS = 3
 SIDEWAYS = 8
 
 
@@ -44,8 +39,10 @@ class Reading(Viewport):
         Binding("escape", "leave", "Back", id="transcript.leave"),
     ]
 
-    _pressed_at = Offset(-1, -1)
     _code_number = 0
+    _search_began = False
+    _search_from: Anchor | None = None
+    """None: it began at the end, which was followed."""
 
     def toggle(self, block_id: str) -> None:
         raise NotImplementedError
@@ -221,8 +218,23 @@ class Reading(Viewport):
 
     # -- searching -----------------------------------------------------------------------------------------
 
+    def begin_search(self) -> None:
+        """Remember the place: each further key of a query searches from there, and giving up returns to it."""
+        self._search_began = True
+        self._search_from = self.remember_place()
+
+    def cancel_search(self) -> None:
+        self._go_back()
+        self.end_search()
+
+    def _go_back(self) -> None:
+        if self._search_began:
+            self.set_following(self._search_from is None)
+            self.restore(self._search_from)
+
     def search(self, query: str) -> None:
-        """Look for a query in the whole conversation and show the first hit from here on."""
+        """Look for a query in the whole conversation and show the first hit from here on, else the last one."""
+        self._go_back()
         problem = ""
         try:
             self.search_state.start(query, self.column.items)
@@ -235,6 +247,8 @@ class Reading(Viewport):
             self._tell_search(problem)
 
     def end_search(self) -> None:
+        """Stay where the search has led."""
+        self._search_began = False
         self.search_state.clear()
         self.sync_scrollbar()
         self.repaint()
@@ -287,83 +301,3 @@ class Reading(Viewport):
         found = max((i for i, base in enumerate(item.bases) if base <= start), default=0)
         leaf = item.leaves[found]
         return item.top_of(leaf) + leaf.row_at(start - item.bases[found])
-
-    # -- mouse ---------------------------------------------------------------------------------------------
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        self._wheel(event, -1)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        self._wheel(event, 1)
-
-    def _wheel(self, event: events.MouseEvent, direction: int) -> None:
-        event.stop()
-        event.prevent_default()
-        row = self._row_at(event.y)
-        if event.shift and row is not None:
-            self._scroll_sideways(row.item, direction)
-        else:
-            self.scroll_by(direction * WHEEL_ROWS)
-
-    def on_mouse_down(self, event: events.MouseDown) -> None:
-        self._pressed_at = Offset(event.x, event.y)
-
-    def on_click(self, event: events.Click) -> None:
-        event.prevent_default()
-        event.stop()
-        if event.chain > 1:
-            self._select(event)
-            return
-        row = self._row_at(event.y)
-        was_dragged = Offset(event.x, event.y) != self._pressed_at
-        if was_dragged or event.button != 1 or row is None:
-            return
-        if self.new_below and event.y == self.size.height - 1 and event.x >= self.text_width - 16:
-            self.action_go_end()
-        elif row.leaf is not None:
-            self._click(row, event.x)
-
-    def _row_at(self, y: int) -> Row | None:
-        rows = self.visible_rows()
-        return rows[y] if 0 <= y < len(rows) else None
-
-    def _click(self, row: Row, x: int) -> None:
-        leaf, item = row.leaf, row.item
-        assert leaf is not None
-        piece = piece_at(leaf, row.row, x)
-        if piece is not None and piece.key.startswith("@"):
-            self.post_message(messages.LinkChosen(piece.key[1:].partition("\0")[0]))
-            return
-        action, _, argument = leaf.link.partition(" ")
-        match action:
-            case "toggle":
-                self.toggle(item.block.id)
-            case "retry":
-                self.post_message(messages.RetryRequested(item.block.id))
-            case "full":
-                self._full_screen(item)
-            case "symbol":
-                self._choose_symbol(item, int(argument))
-
-    def _choose_symbol(self, item: Item, number: int) -> None:
-        if not isinstance(item.block, CardBlock | CustomBlock):
-            return
-        for block in item.block.card.blocks:
-            if isinstance(block, MapBlock) and number < len(block.symbols):
-                symbol = block.symbols[number]
-                self.post_message(messages.SymbolChosen(block.path, symbol.first_line, symbol.last_line))
-                return
-
-    def _select(self, event: events.Click) -> None:
-        """Two clicks select a word, three the paragraph or line of code."""
-        place = place_at(self.column, self.visible_rows(), event.x, event.y)
-        if place.block >= len(self.column):
-            return
-        text = self.column.items[place.block].text(self.column.expansion)
-        if event.chain == 2:
-            start, end = word_at(text, min(place.offset, len(text)))
-        else:
-            start = text.rfind("\n", 0, place.offset) + 1
-            end = text.find("\n", place.offset)
-            end = end if end >= 0 else len(text)
-        self.screen.selections = {self: span(place.block, start, end)}

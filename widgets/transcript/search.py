@@ -159,6 +159,6 @@ class Search:
         order = {item.block.id: index for index, item in enumerate(items)}
         places = [order.get(block_id, 0) for block_id, _ in self.found]
         if direction > 0:
-            return next((i for i, place in enumerate(places) if place >= at), 0)
+            return next((i for i, place in enumerate(places) if place >= at), len(places) - 1)
         last = len(places) - 1
         return next((i for i in range(last, -1, -1) if places[i] <= at), last)

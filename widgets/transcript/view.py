@@ -1,39 +1,37 @@
 """The transcript: one widget that draws every message with the line API, however long the session is.
 
 An application drives it by verbs and listens to its messages; this module has the verbs. Painting and scrolling are
-in `viewport`, keys and mouse in `reading`, what a block looks like in `drawing`.
+in `viewport`, keys in `reading`, the mouse in `mouse`, what a block looks like in `drawing`.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
-from tools.results import Card, ImageBlock
+from tools.results import Card
 from widgets.transcript import highlight, messages
 from widgets.transcript.blocks import (
     Block,
     CardBlock,
     CardState,
     CustomBlock,
-    CustomKind,
     Failure,
     NoteBlock,
     NoteKind,
     ReplyBlock,
     ReplyState,
-    UserBlock,
 )
 from widgets.transcript.item import Item, reply_placeholder
 from widgets.transcript.live import Sort
-from widgets.transcript.reading import Reading
+from widgets.transcript.mouse import Pointing
 
 FRAME = 1 / 30
 SHARE = 5
 """A frame that cost t is followed by the next after at least this many t: streaming takes a fifth of a core."""
 
 
-class Transcript(Reading, can_focus=True):
+class Transcript(Pointing, can_focus=True):
     DEFAULT_CSS = "Transcript { overflow-x: hidden; overflow-y: scroll; }"
     FOCUS_ON_CLICK: ClassVar[bool] = False
 
@@ -44,7 +42,6 @@ class Transcript(Reading, can_focus=True):
     RetryRequested = messages.RetryRequested
     LinkChosen = messages.LinkChosen
     FocusModeChanged = messages.FocusModeChanged
-    FollowChanged = messages.FollowChanged
     SearchChanged = messages.SearchChanged
 
     def __init__(
@@ -87,11 +84,6 @@ class Transcript(Reading, can_focus=True):
             self._progress.pop(block.id, None)
             self._change(item, lambda: item.show(block))
 
-    def add_user(
-        self, block_id: str, text: str, images: Sequence[ImageBlock] = (), *, note: str = ""
-    ) -> None:
-        self.add(UserBlock(id=block_id, text=text, images=tuple(images), note=note))
-
     def begin_reply(self, block_id: str) -> None:
         if self.column.find(block_id) is None:
             item = Item(reply_placeholder(block_id), live=True)
@@ -126,37 +118,17 @@ class Transcript(Reading, can_focus=True):
         state: CardState,
         *,
         timing: str = "",
-        arguments: str = "",
-        failure: Failure | None = None,
     ) -> None:
         """Show a tool call as it stands now."""
-        self.add(
-            CardBlock(id=call_id, card=card, state=state, timing=timing, arguments=arguments, failure=failure)
-        )
+        self.add(CardBlock(id=call_id, card=card, state=state, timing=timing))
 
     def add_note(
         self,
         block_id: str,
         text: str,
         kind: NoteKind = NoteKind.INFO,
-        *,
-        next_step: str = "",
-        can_retry: bool = False,
     ) -> None:
-        self.add(NoteBlock(id=block_id, text=text, kind=kind, next_step=next_step, can_retry=can_retry))
-
-    def add_custom(
-        self,
-        block_id: str,
-        kind: CustomKind,
-        card: Card,
-        *,
-        state: CardState | None = None,
-        timing: str = "",
-        label: str = "",
-    ) -> None:
-        """A file map, a background job, a compaction: everything that is a card without being a tool call."""
-        self.add(CustomBlock(id=block_id, kind=kind, card=card, state=state, timing=timing, label=label))
+        self.add(NoteBlock(id=block_id, text=text, kind=kind))
 
     def replace_all(self, blocks: Iterable[Block]) -> None:
         """Show another conversation, at its end. Blocks that were opened by hand stay open."""
@@ -173,9 +145,6 @@ class Transcript(Reading, can_focus=True):
         self.set_following(True)
         self.go_to_end()
 
-    def clear(self) -> None:
-        self.replace_all(())
-
     def remove_block(self, block_id: str) -> None:
         index = self.column.index_of(block_id)
         if index is not None:
@@ -185,9 +154,6 @@ class Transcript(Reading, can_focus=True):
             self._forget_places()
             self.column.remove(index)
             self.restore(anchor)
-
-    def has_block(self, block_id: str) -> bool:
-        return self.column.find(block_id) is not None
 
     def follow(self) -> None:
         """Go to the end and stay there: for instance because something was sent."""
@@ -345,5 +311,5 @@ def _is_progress(old: Block, new: Block) -> bool:
         and old.state is new.state
         and new.state in (CardState.PENDING, CardState.RUNNING)
         and len(new.card.blocks) == len(old.card.blocks)
-        and bool(new.card.blocks or (isinstance(new, CardBlock) and new.arguments))
+        and bool(new.card.blocks)
     )

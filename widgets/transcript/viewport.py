@@ -3,6 +3,7 @@
 The verbs that fill the column, the keys and the mouse are in `view`.
 """
 
+import asyncio
 import time
 from typing import ClassVar
 
@@ -15,12 +16,14 @@ from textual.widget import Widget
 
 from widgets.transcript.blocks import UserBlock
 from widgets.transcript.column import Anchor, Column, Row
+from widgets.transcript.item import Item
 from widgets.transcript.look import COMPONENTS, Look
-from widgets.transcript.messages import FollowChanged
-from widgets.transcript.paint import Mark, paint, paint_marked, with_edge, with_end, with_places
-from widgets.transcript.pointing import offset_in, range_in, selected_text
+from widgets.transcript.paint import Mark, paint, paint_marked, with_edge, with_end, with_places, with_start
+from widgets.transcript.picture import PictureLeaf
+from widgets.transcript.pointing import Link, offset_in, range_in, selected_text
 from widgets.transcript.scrollbar import MarkedScrollBar
 from widgets.transcript.search import Search
+from widgets.transcript.text import crop
 
 
 class Viewport(ScrollView):
@@ -44,6 +47,10 @@ class Viewport(ScrollView):
         self._is_setting = False
         self._thumb: tuple[object, ...] = ()
         self._shown: list[Strip] = []
+        self.hovered: Link | None = None
+        """The link under the pointer."""
+        self.pictures: dict[PictureLeaf, asyncio.Task[None]] = {}
+        """Thumbnails that are being made."""
 
     # -- place ---------------------------------------------------------------------------------------------
 
@@ -85,13 +92,12 @@ class Viewport(ScrollView):
     def set_following(self, is_following: bool) -> None:
         if is_following:
             self.new_below = 0
-        if self.is_following != is_following:
-            self.is_following = is_following
-            self.post_message(FollowChanged(is_following=is_following))
+        self.is_following = is_following
 
     def commit(self, y: int) -> None:
         """Set size and place without a layout of the screen."""
         y = max(0, min(y, self.column.total - self.size.height))
+        self.hovered = None
         self._is_setting = True
         self.set_total()
         if self.scroll_y != y or self.scroll_target_y != y:
@@ -201,7 +207,29 @@ class Viewport(ScrollView):
         if key != self._rows_key:
             self._rows = self.column.rows(self.scroll_offset.y, self.size.height)
             self._rows_key = key
+            self._start_pictures()
         return self._rows
+
+    def _start_pictures(self) -> None:
+        """Have the thumbnails made that are to be seen and are not there yet."""
+        for row in self._rows:
+            leaf = row.leaf
+            if isinstance(leaf, PictureLeaf) and leaf.is_waiting and leaf not in self.pictures:
+                self.pictures[leaf] = asyncio.get_running_loop().create_task(
+                    self._make_picture(row.item, leaf)
+                )
+
+    async def _make_picture(self, item: Item, leaf: PictureLeaf) -> None:
+        pixels = await asyncio.to_thread(leaf.make)
+        del self.pictures[leaf]
+        leaf.take(pixels)
+        index = self.column.index_of(item.block.id)
+        if pixels is None and index is not None:
+            anchor = self.remember_place()
+            item.is_exact = False
+            self.column.measure(index)
+            self.restore(anchor)
+        self.repaint()
 
     def render_lines(self, crop: Region) -> list[Strip]:
         # The compositor asks for the whole visible region on every partial update: mostly kept strips.
@@ -249,16 +277,25 @@ class Viewport(ScrollView):
         blank = look.blank(width)
         rows = self.visible_rows()[first : first + count]
         selection = self.text_selection
-        if selection is None and not self.search_state.is_on and not self.cursor:
+        if selection is None and not self.search_state.is_on and not self.cursor and self.hovered is None:
             strips = [blank if leaf is None else paint(leaf, row, width, look) for _, leaf, row in rows]
         else:
             strips = [self._overlaid(row, selection, width, look) for row in rows]
         if len(strips) < count:
             strips += [blank] * (count - len(strips))
-        if self.new_below and not self.is_following and first + count == self.size.height and strips:
-            label = f" ↓ {self.new_below} new · End "
-            strips[-1] = look.finish(with_end(strips[-1], label, look.style("new-below"), width))
+        if strips and first + count == self.size.height:
+            strips[-1] = self._labelled(strips[-1], look, width)
         return strips
+
+    def _labelled(self, strip: Strip, look: Look, width: int) -> Strip:
+        """The last row: where the link under the pointer leads, and what came below."""
+        if self.hovered is not None:
+            address = crop(f" {self.hovered.address}", max(8, width - 20)) + " "
+            strip = look.finish(with_start(strip, address, look.style("hover"), width))
+        if self.new_below and not self.is_following:
+            label = f" ↓ {self.new_below} new · End "
+            strip = look.finish(with_end(strip, label, look.style("new-below"), width))
+        return strip
 
     def _overlaid(self, row: Row, selection: Selection | None, width: int, look: Look) -> Strip:
         """A row with what lies over it: the selection, search hits, the mark of the focused block."""
@@ -283,6 +320,8 @@ class Viewport(ScrollView):
         start, end = leaf.layout(self.column.width)[row.row]
         first, last = base + start, base + max(end, start)
         marks: list[Mark] = []
+        if self.hovered is not None and self.hovered.leaf is leaf:
+            marks.append(Mark(self.hovered.start, self.hovered.end, look.style("hover")))
         if self.search_state.is_on:
             shown = self.search_state.shown
             for number, (a, b) in enumerate(self.search_state.spans(item, self.column.expansion)):

@@ -1,9 +1,12 @@
 """The smallest application around a transcript, and one block of every kind in every state."""
 
+import base64
+import io
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from PIL import Image
 from textual import on
 from textual.app import App, ComposeResult
 from textual.message import Message
@@ -24,6 +27,7 @@ from tools.results import (
     TreeBlock,
     TreeNode,
 )
+from widgets.themes import read_theme, textual_theme, variable_defaults
 from widgets.transcript.blocks import (
     Block,
     CardBlock,
@@ -42,14 +46,27 @@ from widgets.transcript.blocks import (
 from widgets.transcript.view import Transcript
 
 M = TypeVar("M", bound=Message)
-STYLES = Path(__file__).parents[3] / "styles" / "transcript.tcss"
+STYLES = Path(__file__).parents[3] / "styles"
+
+
+def sunset() -> str:
+    """A small image that is made here."""
+    image = Image.new("RGB", (96, 48))
+    for y in range(48):
+        for x in range(96):
+            is_sun = (x - 48) ** 2 + (y - 26) ** 2 < 120
+            sky = (40 + 4 * y, 60 + 2 * y, 140 - y)
+            image.putpixel((x, y), (30, 50, 70) if y > 30 else (250, 200, 90) if is_sun else sky)
+    out = io.BytesIO()
+    image.save(out, "PNG")
+    return base64.b64encode(out.getvalue()).decode()
 
 
 class Page(App[None]):
-    CSS_PATH = STYLES
+    CSS_PATH = STYLES / "transcript.tcss"
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(self, fill: Callable[[Transcript], None] | None = None, theme: str = "textual-dark") -> None:
+    def __init__(self, fill: Callable[[Transcript], None] | None = None, theme: str = "bayou-dark") -> None:
         super().__init__()
         self.animation_level = "none"
         self.now = 100.0
@@ -60,7 +77,12 @@ class Page(App[None]):
     def compose(self) -> ComposeResult:
         yield Transcript(clock=lambda: self.now)
 
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variable_defaults()
+
     def on_mount(self) -> None:
+        for path in (STYLES / "themes").glob("*.json"):
+            self.register_theme(textual_theme(read_theme(path.read_bytes(), path.name)))
         self.theme = self._wanted
         if self._fill is not None:
             self._fill(self.transcript)
@@ -99,6 +121,7 @@ class PageWithLine(Page):
         super().on_mount()
 
 
+SUNSET: dict[str, Any] = {"mime_type": "image/png", "byte_count": 52_000, "data": sunset()}
 MARKDOWN = """# Plan
 
 Some *soft*, **strong** and ~~wrong~~ words, `code`, a [link](https://example.org) and $x_i^2$.
@@ -187,6 +210,44 @@ PROSE: list[Block] = [
         id="reply", parts=(Thinking(text="I should *look* first.", seconds=12.0), Prose(text=MARKDOWN))
     ),
 ]
+WIDE = (
+    """A table that has to be shared out, one that has to be scrolled, code that is wrapped:
+
+| option | what it does | default |
+|---|---|---|
+| `follow` | keeps the end of the conversation in view until somebody scrolls up, and again from the end on | on |
+
+| """
+    + " | ".join(f"a heading {number}" for number in range(16))
+    + """ |
+|"""
+    + "---|" * 16
+    + """
+| """
+    + " | ".join(f"a value {number}" for number in range(16))
+    + """ |
+
+```python
+    total = sum(item.price * item.count for item in basket if item.is_in_stock and not item.is_gift) + shipping
+```
+
+- [x] done
+- [ ] to do
+
+$$\\int_0^1 x^2\\,dx = \\frac{1}{3}$$
+
+```mermaid
+graph LR
+  A[Prompt] --> B[Model]
+  B --> C[Tools]
+  C --> B
+```
+"""
+)
+MEDIA: list[Block] = [
+    UserBlock(id="picture", text="What is this?", images=(ImageBlock(**SUNSET),)),
+    ReplyBlock(id="wide", parts=(Prose(text=WIDE),)),
+]
 ENDINGS: list[Block] = [
     ReplyBlock(id="aborted", parts=(Prose(text="It begins"),), state=ReplyState.ABORTED),
     ReplyBlock(id="cut", parts=(Prose(text="It was going to"),), state=ReplyState.TRUNCATED),
@@ -196,26 +257,42 @@ ENDINGS: list[Block] = [
         failure=Failure(
             message="The server is overloaded (529).",
             next_step="Wait a minute, or choose another model.",
-            can_retry=True,
+            retry_key="Alt+R",
         ),
     ),
-    UserBlock(id="steer", text="Stop that", note="steering"),
     *(NoteBlock(id=f"note-{kind}", text=f"A note: {kind}", kind=kind) for kind in NoteKind),
-    NoteBlock(
-        id="note-next",
-        text="The key was refused.",
-        kind=NoteKind.ERROR,
-        next_step="Run /login.",
-        can_retry=True,
-    ),
 ]
 STATES: list[Block] = [
     *(CardBlock(id=f"card-{state}", card=READ, state=state, timing="0.3 s") for state in CardState),
     CardBlock(
+        id="tail",
+        card=Card(
+            title="bash",
+            subject="make",
+            blocks=(CommandBlock(command="make", output="\n".join(f"compiling {n}.c" for n in range(40))),),
+        ),
+        state=CardState.RUNNING,
+        timing="7 s",
+    ),
+    CardBlock(
+        id="missing",
+        card=Card(
+            title="read",
+            subject="src/nowhere.py",
+            summary="failed",
+            blocks=(TextBlock(text="src/nowhere.py does not exist.\nThe nearest name is src/now.py."),),
+        ),
+        state=CardState.FAILED,
+    ),
+    CardBlock(
         id="arguments",
-        card=Card(title="write", subject="notes.md"),
+        card=Card(
+            title="write",
+            subject="notes.md",
+            summary="1 line",
+            blocks=(FileBlock(path="notes.md", text="# No"),),
+        ),
         state=CardState.PENDING,
-        arguments='{"path": "notes.md", "content": "# No',
     ),
 ]
 CARDS: list[Block] = [
@@ -226,7 +303,6 @@ CARDS: list[Block] = [
         card=BASH,
         state=CardState.FAILED,
         timing="3 s",
-        failure=Failure(message="The command failed."),
     ),
     CardBlock(
         id="find",
@@ -290,9 +366,16 @@ CUSTOM: list[Block] = [
     CustomBlock(
         id="delivered",
         kind=CustomKind.JOB,
-        card=Card(title="job", subject="npm test"),
+        card=Card(title="job2", subject="npm test"),
         state=CardState.DONE,
         label="delivered",
+    ),
+    CustomBlock(
+        id="pending",
+        kind=CustomKind.JOB,
+        card=Card(title="job3", subject="npm run lint", summary="failed"),
+        state=CardState.FAILED,
+        label="pending",
     ),
     CustomBlock(
         id="command",
@@ -319,4 +402,11 @@ CUSTOM: list[Block] = [
     ),
     CustomBlock(id="extension", kind=CustomKind.EXTENSION, card=Card(title="weather", summary="sunny")),
 ]
-EVERYTHING = {"prose": PROSE, "endings": ENDINGS, "states": STATES, "cards": CARDS, "custom": CUSTOM}
+EVERYTHING = {
+    "prose": PROSE,
+    "media": MEDIA,
+    "endings": ENDINGS,
+    "states": STATES,
+    "cards": CARDS,
+    "custom": CUSTOM,
+}

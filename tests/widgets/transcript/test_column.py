@@ -54,16 +54,13 @@ def test_heights_are_sums_whatever_is_changed(values: list[int], data: st.DataOb
     for _ in range(data.draw(st.integers(0, 12))):
         index = data.draw(st.integers(0, len(model) - 1))
         height = data.draw(st.integers(1, 9))
-        match data.draw(st.sampled_from(["set", "append", "insert", "remove"])):
+        match data.draw(st.sampled_from(["set", "append", "remove"])):
             case "set":
                 model[index] = height
                 heights.set(index, height)
             case "append":
                 model.append(height)
                 heights.append(height)
-            case "insert":
-                model.insert(index, height)
-                heights.insert(index, height)
             case _ if len(model) > 1:
                 del model[index]
                 heights.remove(index)

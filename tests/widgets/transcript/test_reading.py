@@ -93,7 +93,7 @@ async def test_capital_keys_retry_and_go_through_hits() -> None:
         transcript.focus()
         await pilot.pause()
         await pilot.press("R")
-        assert page.last(Transcript.RetryRequested).block_id == "note-next"
+        assert page.last(Transcript.RetryRequested).block_id == "note-error"
         await pilot.press("g")
         assert lines(transcript)[0].endswith("Question 0")
         transcript.search("Question")
@@ -243,3 +243,59 @@ async def test_the_wheel_scrolls_and_releases_the_end() -> None:
         )
         assert transcript.scroll_offset.y == y - 3
         assert not transcript.is_following
+
+
+async def test_a_link_under_the_pointer_stands_out_and_tells_where_it_leads() -> None:
+    text = "see [this place](http://a.b/some/where) for more"
+    page = Page(lambda transcript: transcript.replace_all([reply("r", text)]))
+    async with page.run_test(size=(60, 6)) as pilot:
+        transcript = page.transcript
+        await pilot.hover(Transcript, offset=(8, 0))
+        assert lines(transcript)[-1].strip() == "http://a.b/some/where"
+        assert transcript.hovered is not None
+        assert (transcript.hovered.start, transcript.hovered.end) == (4, 14)
+        await pilot.hover(Transcript, offset=(2, 0))
+        assert len(lines(transcript)) == 1
+
+
+async def test_a_click_with_shift_selects_up_to_there() -> None:
+    blocks = [NoteBlock(id="n", text="one two three four"), NoteBlock(id="m", text="five six")]
+    page = Page(lambda transcript: transcript.replace_all(blocks))
+    async with page.run_test(size=(40, 6)) as pilot:
+        transcript = page.transcript
+        await pilot.click(Transcript, offset=(6, 0))
+        assert transcript.selected_text() == ""
+        await pilot.click(Transcript, offset=(8, 0), shift=True)
+        assert transcript.selected_text() == "two"
+        await pilot.click(Transcript, offset=(5, 2), shift=True)
+        assert transcript.selected_text() == "two three four\n\nfive"
+        await pilot.click(Transcript, offset=(2, 0), shift=True)
+        assert transcript.selected_text() == "one two three four\n\nfive"
+
+
+async def test_a_search_begins_where_one_is_and_gives_the_place_back() -> None:
+    page = Page(lambda transcript: transcript.replace_all(many(60)))
+    async with page.run_test(size=(60, 12)):
+        transcript = page.transcript
+        end = transcript.dump_viewport()
+        transcript.begin_search()
+        for query in ("Q", "Qu", "Question 2"):
+            transcript.search(query)
+        assert "Question 25" in transcript.dump_viewport()
+        assert not transcript.is_following
+        transcript.cancel_search()
+        assert transcript.is_following
+        assert transcript.dump_viewport() == end
+
+
+async def test_wrapped_code_is_marked_and_copied_as_it_was_written() -> None:
+    code = "value = some_function(with_an_argument, and_another_one, and_a_third)"
+    page = PageWithLine(lambda transcript: transcript.replace_all([reply("r", f"```py\n{code}\ny = 1\n```")]))
+    async with page.run_test(size=(40, 12)) as pilot:
+        transcript = page.transcript
+        shown = lines(transcript)
+        assert [line[:2] for line in shown[:4]] == ["  ", "↳ ", "↳ ", "  "]
+        transcript.focus()
+        await pilot.pause()
+        await pilot.press("c")
+        assert page.last(Transcript.CopyRequested).text == f"{code}\ny = 1"

@@ -1,16 +1,17 @@
 """Pictures of every kind of block in each of its states, and of one long conversation."""
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
 from textual.pilot import Pilot
 
 from tests.widgets.transcript.page import EVERYTHING, Page, PageWithLine
-from widgets.transcript.blocks import CardState
+from widgets.transcript.blocks import CardState, UserBlock
 from widgets.transcript.view import Transcript
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
-THEMES = {"dark": "textual-dark", "light": "textual-light"}
+THEMES = {"dark": "bayou-dark", "light": "bayou-light"}
 
 
 def show(group: str, *, is_open: bool) -> Callable[[Transcript], None]:
@@ -22,13 +23,21 @@ def show(group: str, *, is_open: bool) -> Callable[[Transcript], None]:
     return fill
 
 
+async def _see_pictures(pilot: Pilot[None]) -> None:
+    transcript = pilot.app.query_one(Transcript)
+    transcript.action_go_home()
+    transcript.dump_viewport()
+    await asyncio.gather(*transcript.pictures.values())
+    await pilot.pause()
+
+
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("group", EVERYTHING)
 @pytest.mark.parametrize("state", ["closed", "open"])
 def test_blocks(snap_compare: Callable[..., bool], group: str, size: str, theme: str, state: str) -> None:
     page = Page(show(group, is_open=state == "open"), THEMES[theme])
-    assert snap_compare(page, terminal_size=SIZES[size])
+    assert snap_compare(page, terminal_size=SIZES[size], run_before=_see_pictures)
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -46,7 +55,7 @@ def test_a_long_conversation(snap_compare: Callable[..., bool], size: str, theme
 @pytest.mark.parametrize("theme", THEMES)
 def test_streaming(snap_compare: Callable[..., bool], theme: str) -> None:
     def fill(transcript: Transcript) -> None:
-        transcript.add_user("u", "Go on")
+        transcript.add(UserBlock(id="u", text="Go on"))
         transcript.begin_reply("r")
         transcript.append_thinking("r", "First this, then that")
         transcript.append_text("r", "It begins with a list:\n\n- one\n- two\n\n```py\nx = [1, 2")

@@ -2,7 +2,16 @@
 
 from tests.widgets.transcript.page import BASH, CARDS, EVERYTHING, PROSE, READ, Page
 from tools.results import Card, CommandBlock
-from widgets.transcript.blocks import Block, CardState, CustomKind, Failure, NoteBlock, ReplyState, UserBlock
+from widgets.transcript.blocks import (
+    Block,
+    CardState,
+    CustomBlock,
+    CustomKind,
+    Failure,
+    NoteBlock,
+    ReplyState,
+    UserBlock,
+)
 from widgets.transcript.view import Transcript
 
 SIZE = (60, 12)
@@ -31,7 +40,7 @@ async def test_a_conversation_reads_like_this() -> None:
     page = Page()
     async with page.run_test(size=(60, 20)):
         transcript = page.transcript
-        transcript.add_user("u1", "Fix the tests")
+        transcript.add(UserBlock(id="u1", text="Fix the tests"))
         transcript.begin_reply("r1")
         transcript.append_thinking("r1", "Where are they?")
         page.now += 7
@@ -40,7 +49,8 @@ async def test_a_conversation_reads_like_this() -> None:
         transcript.finish_reply("r1")
         transcript.set_card("c1", READ, CardState.RUNNING)
         transcript.set_card("c1", READ, CardState.DONE, timing="0.1 s")
-        transcript.add_custom("m1", CustomKind.FILE_MAP, Card(title="map", subject="app.py"))
+        file_map = Card(title="map", subject="app.py")
+        transcript.add(CustomBlock(id="m1", kind=CustomKind.FILE_MAP, card=file_map))
         transcript.add_note("n1", "Model changed")
         assert transcript.dump_viewport() == (
             "› Fix the tests\n"
@@ -209,14 +219,14 @@ async def test_a_reply_that_fails_says_what_why_and_what_next() -> None:
         transcript = page.transcript
         transcript.begin_reply("r")
         transcript.append_text("r", "It beg")
-        failure = Failure(message="Connection lost", next_step="Check the network", can_retry=True)
+        failure = Failure(message="Connection lost", next_step="Check the network", retry_key="Alt+R")
         transcript.finish_reply("r", ReplyState.ERROR, failure=failure)
         assert lines(transcript) == [
             "  It beg",
             "",
             "✗ Connection lost",
             "  → Check the network",
-            "  ↻ Shift+R tries again",
+            "  ↻ Alt+R tries again",
         ]
 
 
@@ -277,7 +287,7 @@ async def test_a_theme_change_paints_everything_anew() -> None:
     async with page.run_test(size=SIZE) as pilot:
         transcript = page.transcript
         before = transcript._paint_rows(0, 12)
-        page.theme = "textual-light"
+        page.theme = "bayou-light"
         await pilot.pause()
         after = transcript._paint_rows(0, 12)
         assert [strip.text for strip in before] == [strip.text for strip in after]

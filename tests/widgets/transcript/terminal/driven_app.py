@@ -18,7 +18,8 @@ from textual.widgets import Input, Static
 from tests.widgets.transcript.terminal.planted import PLANTED
 from tools.results import Card, CommandBlock, TextBlock
 from widgets.terminal_output import OutputDiff
-from widgets.transcript.blocks import CardState, NoteKind
+from widgets.themes import variable_defaults
+from widgets.transcript.blocks import CardState, NoteKind, UserBlock
 from widgets.transcript.view import Transcript
 
 ROOT = Path(__file__).parents[4]
@@ -40,6 +41,9 @@ class Question(ModalScreen[None]):
     DEFAULT_CSS = (
         "Question { align: center middle; } Question Static { width: 40; height: 5; border: solid red; }"
     )
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variable_defaults()
 
     def compose(self) -> ComposeResult:
         yield Static("A question in front of everything", markup=False)
@@ -67,7 +71,7 @@ class Driven(App[None]):
         self.transcript = self.query_one(Transcript)
         self.output.install()
         for number in range(8):
-            self.transcript.add_user(f"u{number}", f"Question {number} " + "word " * number)
+            self.transcript.add(UserBlock(id=f"u{number}", text=f"Question {number} " + "word " * number))
             self.transcript.add_note(f"n{number}", "A note\nof two lines", NoteKind.WARNING)
         self.server = await asyncio.start_unix_server(self.serve, self.socket)
 

@@ -1,0 +1,110 @@
+"""The transcript in the application: searching it, following links, trying again, jobs that end."""
+
+from pathlib import Path
+
+import pytest
+
+from app.providers.scripted import fail, say
+from app.tui import looking, replay
+from app.values.events import JobChanged, MessageEnd
+from app.values.messages import CustomMessage
+from tests.tui.stage import make_app
+from tests.tui.test_app import settled, submit
+from widgets.transcript.blocks import CustomBlock
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+async def test_ctrl_f_searches_with_every_key_and_n_goes_on(home: Path) -> None:
+    app = make_app(home, say("\n\n".join(f"Paragraph {number} of words" for number in range(60))))
+    async with app.run_test(size=(90, 24)) as pilot:
+        app.editor.set_text("a draft")
+        await submit(app, pilot, "go")
+        await settled(app, pilot)
+        app.editor.set_text("a draft")
+        await pilot.press("ctrl+f", *"Paragraph 1")
+        assert "1 of 11" in app.screen_text
+        assert "Paragraph 1 of words" in app.screen_text
+        await pilot.press("down")
+        assert "2 of 11" in app.screen_text
+        await pilot.press("up", "enter", "n", "n")
+        assert "3 of 11" in app.screen_text
+        assert "Paragraph 11 of words" in app.screen_text
+        await pilot.press("N")
+        assert "2 of 11" in app.screen_text
+        await pilot.press("escape")
+        assert " find " not in app.screen_text
+        await pilot.press("escape")
+        assert app.editor.has_focus
+        assert app.editor.text == "a draft"
+
+
+async def test_escape_in_the_search_gives_the_place_and_the_draft_back(home: Path) -> None:
+    app = make_app(home, say("\n\n".join(f"Paragraph {number}" for number in range(60))))
+    async with app.run_test(size=(90, 24)) as pilot:
+        await submit(app, pilot, "go")
+        await settled(app, pilot)
+        await pilot.press("ctrl+f", *"graph 7")
+        assert not app.transcript.is_following
+        await pilot.press("x")
+        assert "nothing found" in app.screen_text
+        await pilot.press("backspace", "escape")
+        assert app.transcript.is_following
+        assert app.editor.has_focus
+        assert " find " not in app.screen_text
+
+
+async def test_a_failure_names_the_key_that_tries_again(home: Path) -> None:
+    app = make_app(home, fail("no such model", status=404), say("better"))
+    async with app.run_test(size=(90, 24)) as pilot:
+        await submit(app, pilot, "go")
+        await settled(app, pilot)
+        assert "✗" in app.screen_text
+        assert "↻ Alt+R tries again" in app.screen_text
+        await pilot.press("alt+r")
+        await settled(app, pilot, 2)
+        assert "better" in app.screen_text
+
+
+async def test_a_link_is_opened_here_and_copied_over_ssh(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = make_app(home)
+    opened: list[str] = []
+    copied: list[str] = []
+    monkeypatch.setattr(app, "open_url", opened.append)
+    monkeypatch.setattr(app, "copy", lambda text, what: copied.append(text))
+    app.env = {}
+    looking.open_link(app, "https://a.b")
+    looking.open_link(app, "file:///etc/passwd")
+    app.env = {"SSH_CONNECTION": "1.2.3.4"}
+    looking.open_link(app, "https://c.d")
+    assert opened == ["https://a.b"]
+    assert copied == ["file:///etc/passwd", "https://c.d"]
+
+
+async def test_a_job_that_ended_is_pending_until_the_model_was_told(home: Path) -> None:
+    app = make_app(home)
+    async with app.run_test(size=(90, 24)) as pilot:
+        message = CustomMessage(
+            custom_type="background-result",
+            content="Background job1 (make) has ended: done.",
+            details={"jobId": "job1", "title": "make", "state": "done"},
+        )
+        app.presenter.show(MessageEnd(message=message))
+        await pilot.pause()
+        assert "◆ job1 make · pending" in app.screen_text
+        app.presenter.show(JobChanged(job_id="job1", title="make", state="delivered"))
+        await pilot.pause()
+        assert "◆ job1 make · delivered" in app.screen_text
+
+
+def test_a_stored_job_was_told_of_if_an_answer_came_after_it(home: Path) -> None:
+    app = make_app(home)
+    message = CustomMessage(custom_type="background-result", content="x", details={"jobId": "job1"})
+    block = replay.custom_block("b", message, app.presenter.drawing)
+    assert block.label == replay.PENDING
+    told = replay.told(block)
+    assert isinstance(told, CustomBlock)
+    assert told.label == replay.DELIVERED

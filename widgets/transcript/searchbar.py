@@ -1,0 +1,90 @@
+"""The line that is typed into to find something in the transcript: it searches with every key."""
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from widgets.editor.line_input import LineInput
+from widgets.transcript.messages import SearchChanged
+from widgets.transcript.search import REGEX
+from widgets.transcript.view import Transcript
+
+
+class SearchBar(Horizontal):
+    """Belongs to one transcript and is hidden while nothing is looked for."""
+
+    DEFAULT_CSS = "SearchBar { height: 1; display: none; } SearchBar.is-open { display: block; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,ctrl+n", "step(1)", "Next hit", id="search.next"),
+        Binding("up,ctrl+p", "step(-1)", "Previous hit", id="search.previous"),
+        Binding("enter", "accept", "Go there", id="search.accept"),
+        Binding("escape", "cancel", "Back", id="search.cancel"),
+    ]
+
+    class Left(Message):
+        """The keys are wanted elsewhere: on the blocks, or where they were before."""
+
+        def __init__(self, *, is_accepted: bool) -> None:
+            super().__init__()
+            self.is_accepted = is_accepted
+
+    def __init__(self, transcript: Transcript, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._transcript = transcript
+        self._line = LineInput(mark=" find ", placeholder=f"words, or {REGEX}pattern")
+        self._count = Static(id="search-count", markup=False)
+
+    def compose(self) -> ComposeResult:
+        yield self._line
+        yield self._count
+
+    def open(self) -> None:
+        """Begin to search; while it is open already, go to the next hit."""
+        if self._line.has_focus and self._line.text:
+            self.action_step(1)
+            return
+        if not self.has_class("is-open"):
+            self._line.clear()
+        self.add_class("is-open")
+        self._transcript.begin_search()
+        self._line.focus()
+
+    @on(LineInput.Changed)
+    def _typed(self, message: LineInput.Changed) -> None:
+        message.stop()
+        if self.has_class("is-open"):
+            self._transcript.search(message.text)
+
+    def show(self, found: SearchChanged) -> None:
+        """How the search stands; the line goes with its end, unless there is typing in it."""
+        is_typing = self._line.has_focus
+        if not is_typing and not self._transcript.search_state.is_on:
+            self.remove_class("is-open")
+        if found.problem:
+            words = found.problem
+        elif found.count:
+            keys = "↑↓ other hits · Enter goes there" if is_typing else "n next · N previous · Esc ends"
+            words = f"{found.current} of {found.count:,} · {keys}"
+        else:
+            words = "nothing found" if self._line.text else ""
+        self._count.update(Content(f" {words} "))
+
+    def action_step(self, direction: int) -> None:
+        self._transcript.action_next_hit(direction)
+
+    def action_accept(self) -> None:
+        if self._transcript.search_state.count:
+            self.post_message(self.Left(is_accepted=True))
+        else:
+            self.action_cancel()
+
+    def action_cancel(self) -> None:
+        self.remove_class("is-open")
+        self._transcript.cancel_search()
+        self.post_message(self.Left(is_accepted=False))

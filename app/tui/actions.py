@@ -18,6 +18,7 @@ from widgets.screens.settings import SettingsScreen
 from widgets.screens.tree import TreeScreen
 from widgets.status.queue import QueueView
 from widgets.terminal.view import TerminalScreen
+from widgets.transcript.searchbar import SearchBar
 from widgets.transcript.view import Transcript
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ PLACES: tuple[Place, ...] = (
     place("the page", acts.BINDINGS),
     place("the editor", PromptEditor.BINDINGS),
     place("the transcript's blocks", Transcript.BINDINGS),
+    place("the search in the transcript", SearchBar.BINDINGS),
     place("waiting messages", QueueView.BINDINGS),
     place("lists", *_LISTS),
     place("the session tree", TreeScreen.BINDINGS),

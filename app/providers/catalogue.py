@@ -61,6 +61,20 @@ class Catalogue:
         chosen = models.get(known.default_model) if known else None
         return chosen or next(iter(models.values()), None)
 
+    @property
+    def untold(self) -> tuple[str, ...]:
+        """Providers of one's own whose models nobody has written down: their servers can be asked."""
+        return tuple(
+            provider
+            for provider, entry in self._own.providers.items()
+            if provider not in PROVIDERS and not entry.get("models")
+        )
+
+    def unlisted(self, provider: str, model_id: str) -> Model | None:
+        """A model of a known place that no list names, with the usual limits and no prices."""
+        template = self._template(provider)
+        return self._made(provider, {model_id: template}).get(model_id) if template.get("api") else None
+
     def place_of(self, provider: str) -> tuple[str, str]:
         """The api and address of models that nothing more is known of."""
         base = self._template(provider)
@@ -134,7 +148,7 @@ class Catalogue:
         out: dict[str, Model] = {}
         for model_id, entry in entries.items():
             try:
-                model = from_wire({"name": model_id, **entry, "provider": provider}, Model)
+                model = from_wire({"id": model_id, "name": model_id, **entry, "provider": provider}, Model)
             except msgspec.ValidationError as problem:
                 self._problems.append(f"The model {provider}/{model_id} is left out: {problem}")
                 continue

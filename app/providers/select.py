@@ -170,11 +170,13 @@ def _custom(pattern: str, catalogue: Catalogue, provider: str | None) -> Selecti
             return None
     elif name.lower().startswith(f"{provider.lower()}/"):
         name = name[len(provider) + 1 :]
-    known = catalogue.models_of(provider)
-    if not name or not known or provider not in PROVIDERS:
+    like = catalogue.default_of(provider) if provider in PROVIDERS else None
+    if like is not None:
+        model = msgspec.structs.replace(like, id=name, name=name, cost=Prices())
+    else:
+        model = catalogue.unlisted(provider, name)
+    if not name or model is None:
         return None
-    default = catalogue.find(provider, PROVIDERS[provider].default_model) or known[0]
-    model = msgspec.structs.replace(default, id=name, name=name, cost=Prices())
     warning = f"'{provider}/{name}' is not in the list of models; it is asked for as it is, without prices."
     return Selection(model=model, thinking=level, warning=warning)
 

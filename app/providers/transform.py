@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from app.providers.contract import Context
+from app.providers.image_limits import within_limits
 from app.providers.projection import Sent, to_provider_messages
 from app.values.content import AssistantContent, Image, Text, Thinking, ToolCall, UserContent
 from app.values.messages import AssistantMessage, ToolDeclaration, ToolResultMessage, UserMessage
@@ -45,6 +46,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 def prepare(context: Context, model: Model, ids: IdRule | None = None) -> Prepared:
     """The context for `model`: see the issue's list in docs/providers.md."""
     usable = [message for message in to_provider_messages(context.messages) if not _is_broken(message)]
+    usable = within_limits(usable, model)
     names = _Ids(ids or (lambda call_id: call_id))
     messages: list[Sent] = []
     for message in _with_results_in_place(usable):

@@ -43,6 +43,11 @@ class ModelPage:
         if picked is None:
             return
         provider, _, model_id = picked.row.id.partition("/")
+        if not model_id:
+            note = await self._ask(provider)
+            self._app.presenter.note(f"{provider}: {note}")
+            await self.choose(provider)
+            return
         if picked.action == "app.models.login" or not self._is_usable(provider, model_id):
             await login(self._app, provider)
             if not choice.credentials.has(provider):
@@ -61,18 +66,20 @@ class ModelPage:
         """Asks the provider of the row which models it has."""
         provider = row.id.partition("/")[0]
         screen.show_note(f"asking {provider} …")
-        network = self._app.assembled.settings.network
+        note = await self._ask(provider)
+        if screen.is_attached:
+            screen.show_models(model_rows(self._choice), note)
+
+    async def _ask(self, provider: str) -> str:
+        """What came of it, in words."""
         found = await discover(
             provider,
             self._choice.catalogue,
             self._choice.credentials,
             self._app.assembled.prompt.paths.agent_dir,
-            proxy=network.http_proxy,
+            proxy=self._app.assembled.settings.network.http_proxy,
         )
-        if screen.is_attached:
-            screen.show_models(
-                model_rows(self._choice), hint(found) or f"{provider} has {found.count} models"
-            )
+        return hint(found) or f"{provider} has {found.count} models"
 
     async def level(self) -> None:
         """Enter changes this session, Ctrl+S also what new sessions begin with."""
@@ -93,7 +100,7 @@ class ModelPage:
     async def scope(self) -> None:
         """Which models Ctrl+P goes through; kept in the settings."""
         choice = self._choice
-        rows = [row for row in model_rows(choice) if row.tone != "dim"]
+        rows = [row for row in model_rows(choice) if row.tone != "dim" and not row.id.endswith("/")]
         screen = ScopeScreen(rows, [model.key for model in choice.scope], lambda key: key.partition("/")[0])
         picked: Picked | None = await self._app.choosing.ask(screen)
         if picked is None:
@@ -161,7 +168,11 @@ def model_rows(choice: ModelChoice) -> list[ListRow]:
         choice.catalogue.models(),
         key=lambda model: not (usable.get(model.provider) or choice.is_available(model)),
     )
-    return [
+    untold = [name for name in choice.catalogue.untold if not choice.catalogue.models_of(name)]
+    asking = [
+        ListRow(id=f"{name}/", title=name, detail="ask the server which models it has") for name in untold
+    ]
+    return asking + [
         _row(model, current, is_usable=usable.get(model.provider, False) or choice.is_available(model))
         for model in models
     ]

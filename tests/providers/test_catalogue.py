@@ -106,6 +106,21 @@ def test_a_provider_of_ones_own_with_comments(tmp_path: Path):
     assert Credentials(tmp_path, {}).has("mine"), "no key named: none is needed"
 
 
+def test_a_server_of_ones_own_needs_no_list_of_its_models(tmp_path: Path):
+    mine = {"baseUrl": "http://localhost:11434/v1", "api": "openai-completions", "compat": {"a": 1}}
+    write(tmp_path, {"providers": {"mine": mine, "openai": {}}})
+    catalogue = load(tmp_path)
+    assert catalogue.untold == ("mine",)
+    picked = select_model("mine/llama3.2:3b:high", catalogue, Credentials(tmp_path, {}))
+    model = picked.model
+    assert (model.key, model.api, model.base_url) == ("mine/llama3.2:3b", mine["api"], mine["baseUrl"])
+    assert (
+        model.compat == {"a": 1}
+        and picked.thinking == "high"
+        and "asked for as it is" in (picked.warning or "")
+    )
+
+
 def test_bundled_models_can_be_changed_replaced_and_added(tmp_path: Path):
     own = {
         "baseUrl": "https://proxy.example/v1",

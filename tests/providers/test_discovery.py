@@ -1,6 +1,9 @@
 """Asking a server for its models, and what is said when that comes to nothing."""
 
+import asyncio
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,8 @@ from app.providers.catalogue import Catalogue
 from app.providers.credentials import Credentials
 from app.providers.discovery import Discovery, age_text, discover, hint, known_state, models_url, read_models
 from tests.providers.loopback import Loopback, Reply
+
+ROOT = Path(__file__).parents[2]
 
 
 def write_models(folder: Path, url: str) -> None:
@@ -77,6 +82,26 @@ async def test_nothing_is_asked_without_a_key(tmp_path: Path):
     assert found.state == "unauthenticated" == known_state("openai", catalogue, credentials).state
     with_key = known_state("openai", catalogue, Credentials(tmp_path, {"OPENAI_API_KEY": "k"}))
     assert with_key.state == "idle" and "has not been asked" in (hint(with_key) or "")
+
+
+@pytest.mark.parametrize("offline", ["", "--offline", "setting"])
+async def test_the_list_of_models_asks_ones_own_servers(offline: str, server: Loopback, tmp_path: Path):
+    agent_dir = tmp_path / ".bayou" / "agent"
+    agent_dir.mkdir(parents=True)
+    write_models(agent_dir, f"{server.url}/v1")
+    if offline == "setting":
+        (agent_dir / "settings.json").write_text('{"offline": true}')
+    server.reply(answer({"data": [{"id": "llama", "max_model_len": 8192}]}))
+    flags = [flag for flag in ("--list-models", offline) if flag.startswith("--")]
+    listing = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "app", *flags, "mine"),
+        cwd=ROOT,
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    told = (await listing.communicate())[0].decode()
+    assert ("llama" in told and "8k" in told) is (offline == "")
+    assert len(server.requests) == (0 if offline else 1)
 
 
 def test_a_broken_store_is_as_good_as_none(tmp_path: Path):

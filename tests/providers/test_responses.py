@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from app.providers.adapters.azure_openai_responses import deployments, place_for
+from app.providers.adapters.responses_request import payload
 from app.providers.contract import Credential
+from app.providers.transform import prepare
 from app.values.messages import AssistantMessage, user_message
 from tests.providers.loopback import Loopback, Reply, sse
 from tests.providers.wires import ask, context, model_for, options, responses_answer
@@ -116,3 +118,34 @@ async def test_codex_names_the_account_and_itself(server: Loopback):
     assert (request.headers["chatgpt-account-id"], request.headers["originator"]) == ("acc-1", "bayou")
     assert request.json["instructions"] == "You are helpful." and "max_output_tokens" not in request.json
     assert "/login" in ((await ask(model, how=options(key="not-a-token"))).error_message or "")
+
+
+LONG = {"credential": Credential(key="k"), "is_long_cache": True, "session_id": "s"}
+
+
+@pytest.mark.parametrize(
+    ("switches", "sent"),
+    [
+        ({}, {"prompt_cache_retention": "24h"}),
+        ({"supportsExplicitPromptCacheMode": True}, {"prompt_cache_options": {"ttl": "30m"}}),
+        ({"supportsLongCacheRetention": False}, {}),
+    ],
+)
+def test_a_long_cache_is_asked_for_as_the_model_takes_it(switches: dict[str, Any], sent: dict[str, Any]):
+    model = model_for("openai-responses", "https://api.openai.com/v1", compat=switches)
+    body = payload(prepare(context(), model), model, options(**LONG))
+    assert {
+        name: body[name] for name in body if name.startswith("prompt_cache_") and name[-3:] != "key"
+    } == sent
+
+
+def test_an_account_is_not_sent_what_openai_refuses_it():
+    model = model_for("openai-responses", "https://api.openai.com/v1", provider="openai", reasoning=False)
+    more = {**LONG, "temperature": 0.5}
+    by_key = payload(prepare(context(), model), model, options(**more))
+    by_account = payload(
+        prepare(context(), model),
+        model,
+        options(**{**more, "credential": Credential(key="k", is_bearer=True)}),
+    )
+    assert set(by_key) - set(by_account) == {"max_output_tokens", "temperature", "prompt_cache_retention"}

@@ -2,6 +2,7 @@
 
 import re
 
+import msgspec
 import pytest
 
 from app.providers.contract import Context
@@ -26,6 +27,7 @@ from app.values.models import Model
 from tests.providers.wires import model_for
 
 HERE = model_for("anthropic-messages")
+PICTURE = Image(data="aGVsbG8=", mime_type="image/png")
 IMAGE = Image(data="aGk=", mime_type="image/png")
 
 
@@ -81,6 +83,34 @@ def test_images_are_words_for_models_that_only_read():
     assert texts(plain) == ["look", NO_IMAGE, "end"]
     (full,) = sent(message)
     assert full.content[1] == IMAGE
+
+
+def limited(**limits) -> Model:
+    return msgspec.structs.replace(HERE, input=("text", "image"), input_limits=limits)
+
+
+def kept_images(count: int, model: Model) -> list[bool]:
+    """Which of so many prompts with an image still have theirs."""
+    prompts = [UserMessage(content=(Text(text=f"{n}"), PICTURE)) for n in range(count)]
+    return [
+        any(isinstance(block, Image) for block in message.content) for message in sent(*prompts, model=model)
+    ]
+
+
+def test_of_more_images_than_a_model_takes_the_oldest_become_words():
+    four = limited(images={"maxPerRequest": 4})
+    assert kept_images(4, four) == [True] * 4
+    assert kept_images(5, four) == kept_images(6, four)[:-1] == [False] * 2 + [True] * 3, (
+        "in steps: for the cache"
+    )
+    assert kept_images(7, four) == [False] * 4 + [True] * 3
+    one = UserMessage(content=(Text(text="x"), PICTURE, PICTURE, PICTURE))
+    (message,) = sent(one, model=limited(images={"maxPerMessage": 2}))
+    assert [type(block) for block in message.content] == [Text, Text, Image, Image]
+    room = len(PICTURE.data) * 4  # for three, as words need some too
+    assert kept_images(4, limited(maxRequestBytes=room)) == [False, False, True, True]
+    assert kept_images(1, limited(maxRequestBytes=1)) == [True], "the last one is never taken"
+    assert kept_images(9, limited()) == [True] * 9
 
 
 def test_thoughts_and_signatures_go_only_to_the_model_that_had_them():

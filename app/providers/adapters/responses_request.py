@@ -33,9 +33,10 @@ def payload(
     }
     if is_prompt_separate:
         body["instructions"] = prepared.system
-    if switches.get("supportsMaxOutputTokens", True):
+    is_account = _is_account(model, options)
+    if switches.get("supportsMaxOutputTokens", True) and not is_account:
         body["max_output_tokens"] = answer_limit(model, options, prepared)
-    if options.temperature is not None and not model.reasoning:
+    if options.temperature is not None and not model.reasoning and not is_account:
         body["temperature"] = options.temperature
     if prepared.tools:
         body["tools"] = [
@@ -53,6 +54,11 @@ def payload(
     body.update(_cache(model, options))
     body.update(_reasoning(model, options))
     return body
+
+
+def _is_account(model: Model, options: StreamOptions) -> bool:
+    """OpenAI refuses some fields to those who pay with a ChatGPT account instead of a key."""
+    return model.provider == "openai" and options.credential.is_bearer
 
 
 def items(prepared: Prepared, model: Model, *, with_prompt: bool) -> list[dict[str, Any]]:
@@ -149,8 +155,11 @@ def _cache(model: Model, options: StreamOptions) -> dict[str, Any]:
     if key:
         out["prompt_cache_key"] = key
     has_long = compat(model).get("supportsLongCacheRetention", IS_OPENAI_HOST in model.base_url)
-    if options.is_long_cache and has_long:
-        out["prompt_cache_retention"] = "24h"
+    if options.is_long_cache and has_long and not _is_account(model, options):
+        if compat(model).get("supportsExplicitPromptCacheMode"):
+            out["prompt_cache_options"] = {"ttl": "30m"}
+        else:
+            out["prompt_cache_retention"] = "24h"
     return out
 
 

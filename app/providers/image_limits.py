@@ -1,0 +1,75 @@
+"""Images beyond what a model takes in a request: the oldest become words. Pure."""
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+from typing import Any
+
+import msgspec
+
+from app.providers.projection import Sent
+from app.values.content import Image, Text
+from app.values.messages import AssistantMessage
+from app.values.models import Model
+
+TOO_MANY = "(An image was here; the model does not take more of them in one request.)"
+_SHARE = 0.75
+"""Of the bytes of a request, for images; the rest is for words."""
+
+
+def within_limits(messages: Sequence[Sent], model: Model) -> list[Sent]:
+    """The messages with at most as many images as `inputLimits` allows."""
+    images = _limits(model).get("images")
+    per_request, per_message = _number(images, "maxPerRequest"), _number(images, "maxPerMessage")
+    bytes_allowed = _number(model.input_limits, "maxRequestBytes")
+    if not (per_request or per_message or bytes_allowed):
+        return list(messages)
+    sizes = [[len(image.data) for image in _images(message)] for message in messages]
+    surplus = [max(len(own) - per_message, 0) if per_message else 0 for own in sizes]
+    kept = [size for own, extra in zip(sizes, surplus, strict=True) for size in own[extra:]]
+    drop = _oldest_to_drop(kept, per_request, int(bytes_allowed * _SHARE))
+    out: list[Sent] = []
+    for message, own, extra in zip(messages, sizes, surplus, strict=True):
+        more = min(drop, len(own) - extra)
+        drop -= more
+        out.append(_without(message, extra + more))
+    return out
+
+
+def _oldest_to_drop(sizes: Sequence[int], most: int, most_bytes: int) -> int:
+    """In steps, so that the beginning of the conversation, which the cache keeps, does not change at every turn."""
+    drop = 0
+    if most and len(sizes) > most:
+        step = ceil(most / 2)
+        drop = min(ceil((len(sizes) - most) / step) * step, len(sizes) - 1)
+    if most_bytes:
+        while drop < len(sizes) - 1 and sum(sizes[drop:]) > most_bytes:
+            drop += max(1, (len(sizes) - drop) // 2)
+        drop = min(drop, max(len(sizes) - 1, 0))
+    return drop
+
+
+def _images(message: Sent) -> list[Image]:
+    if isinstance(message, AssistantMessage) or isinstance(message.content, str):
+        return []
+    return [block for block in message.content if isinstance(block, Image)]
+
+
+def _without(message: Sent, count: int) -> Sent:
+    """The first `count` images as words."""
+    if not count or isinstance(message, AssistantMessage) or isinstance(message.content, str):
+        return message
+    blocks = list(message.content)
+    for index, block in enumerate(blocks):
+        if count and isinstance(block, Image):
+            blocks[index] = Text(text=TOO_MANY)
+            count -= 1
+    return msgspec.structs.replace(message, content=tuple(blocks))
+
+
+def _limits(model: Model) -> Mapping[str, Any]:
+    return model.input_limits or {}
+
+
+def _number(limits: Any, name: str) -> int:
+    value = limits.get(name) if isinstance(limits, Mapping) else None
+    return value if isinstance(value, int) and value > 0 else 0

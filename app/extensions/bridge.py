@@ -126,6 +126,8 @@ class Bridge:
                     await host.send(message, deliver_as="aside", trigger=False, call_id=None)
                 case "context_edit":
                     await host.edit_context(draft.target_id, draft.replacement)
+                case "compaction":
+                    await host.record_compaction(draft.summary, draft.first_kept_entry_id)
         if answer.continue_ is True:
             await host.keep_going()
         return answer.continue_ is False or (name == "agent_before_settle" and answer.continue_ is None)

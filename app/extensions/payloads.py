@@ -218,7 +218,7 @@ class ProviderStreamEvent(Payload, kw_only=True):
 class Draft(Answer, frozen=True, kw_only=True):
     """An entry that is added at the boundary of a turn."""
 
-    type: Literal["custom", "custom_message", "context_edit"]
+    type: Literal["custom", "custom_message", "context_edit", "compaction"]
     custom_type: str = ""
     data: Any = None
     content: str | tuple[UserContent, ...] = ""
@@ -226,6 +226,10 @@ class Draft(Answer, frozen=True, kw_only=True):
     details: Any = None
     target_id: str = ""
     replacement: dict[str, Any] | None = None
+    summary: str = ""
+    """Of a compaction: what stands for everything before the first kept entry."""
+    first_kept_entry_id: str | None = None
+    """None: where bayou would cut."""
 
 
 class TurnEnded(Payload, kw_only=True):

@@ -188,6 +188,10 @@ class FakeHost:
         self.calls.append(("edit_context", target_id, replacement))
         return "edit"
 
+    async def record_compaction(self, summary: str, first_kept_entry_id: str | None) -> bool:
+        self.calls.append(("record_compaction", summary, first_kept_entry_id))
+        return True
+
     async def set_label(self, entry_id: str, label: str | None) -> None:
         self.session.labels[entry_id] = label or ""
 

@@ -419,3 +419,25 @@ async def test_a_call_within_a_call_is_gated_told_and_changed_like_any_other(tmp
         ("ToolExecutionEnd", "1/3"),
     ]
     assert [call_id for _, call_id, parent in told if parent is None] == ["1", "1"]
+
+
+async def test_an_extension_compacts_by_itself_at_the_end_of_a_turn(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, say("one " * 30_000), say("two"), say("three"))
+    answers: list[Any] = [
+        None,
+        {"entries": [{"type": "compaction", "summary": "All that was."}]},
+        {"entries": [{"type": "compaction", "summary": "x", "first_kept_entry_id": "nowhere"}]},
+    ]
+    notes: list[str] = []
+
+    def compacts(api: ExtensionApi) -> None:
+        api.on("turn_end", lambda event, context: answers.pop(0))
+        api.on("notice", lambda event, context: notes.append(event.text))
+
+    await theatre.load(compacts)
+    await theatre.prompt("begin")
+    await theatre.prompt("go on")
+    await theatre.prompt("and now?")
+    assert theatre.read()[0].startswith("CompactionSummaryMessage")
+    assert "assistant" not in theatre.read()[:1]
+    assert len(notes) == 1 and notes[0].startswith("An extension's compaction was left out: ")

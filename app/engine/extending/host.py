@@ -4,9 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
+
 from app.agent.abort import Abort
 from app.agent.prompt import prompt_text
 from app.compaction.cut import CannotCompact
+from app.compaction.summary import Written
 from app.engine.extending.nested import NestedCalls
 from app.engine.jobs import JobTable
 from app.engine.session import Refused, Session
@@ -18,7 +21,7 @@ from app.sessions.errors import SessionError
 from app.sessions.fork import clone, fork_before
 from app.values.content import Image
 from app.values.entries import ContextEditEntry, Entry
-from app.values.events import EntryAppended, Event
+from app.values.events import CompactionEnd, CompactionStart, EntryAppended, Event
 from app.values.messages import CustomMessage, Message
 from app.values.models import Model, ThinkingLevel
 from app.values.wire import to_wire
@@ -167,6 +170,27 @@ class SessionHost:
         )
         await self._session.publish(EntryAppended(entry=entry))
         return entry.id
+
+    async def record_compaction(self, summary: str, first_kept_entry_id: str | None) -> bool:
+        """A summary that an extension wrote by itself; False, told, when there is nothing that it could stand for."""
+        compactor = self._session.compactor
+        try:
+            preparation = compactor.preparation()
+        except CannotCompact as problem:
+            self._session.notify(f"An extension's compaction was left out: {problem}", "warning")
+            return False
+        if first_kept_entry_id is not None:
+            if first_kept_entry_id not in self._session.log:
+                self._session.notify(
+                    f"An extension's compaction was left out: there is no entry {first_kept_entry_id}.",
+                    "warning",
+                )
+                return False
+            preparation = msgspec.structs.replace(preparation, first_kept_entry_id=first_kept_entry_id)
+        await self._session.publish(CompactionStart(reason="manual"))
+        result = compactor.record(preparation, Written(text=summary), from_hook=True)
+        await self._session.publish(CompactionEnd(reason="manual", result=result))
+        return True
 
     async def set_label(self, entry_id: str, label: str | None) -> None:
         self._session.log.set_label(entry_id, label)

@@ -153,7 +153,7 @@ async def start_command(
     has_own_shell: bool = False,
 ) -> RunningCommand:
     """Starts a command in the session's way, its output being taken in."""
-    command = as_set(workspace, plan)
+    command = await as_set(workspace, plan)
     output = RollingOutput(workspace.artifacts, tool)
     if workspace.shell.is_persistent and not has_own_shell:
         if workspace.shell_session is None:
@@ -174,11 +174,11 @@ async def start_command(
     return running
 
 
-def as_set(workspace: Workspace, plan: SpawnPlan) -> Command:
+async def as_set(workspace: Workspace, plan: SpawnPlan) -> Command:
     """What is run for a plan: spawn hook, shell and prefix applied."""
     settings = workspace.shell
-    if settings.spawn_hook:
-        plan = settings.spawn_hook(plan)
+    if workspace.spawn_hook:
+        plan = await workspace.spawn_hook(plan)
     argv = shell_argv(settings, workspace.processes.find_program)
     return Command(argv=(*argv, prefixed(settings, plan.command)), cwd=plan.cwd, environment=plan.environment)
 

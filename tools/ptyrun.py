@@ -35,7 +35,7 @@ async def run_in_terminal(
 async def _run(
     workspace: Workspace, host: PtyHost, plan: SpawnPlan, title: str, timeout: float | None
 ) -> CommandOutcome:
-    command = as_set(workspace, plan)
+    command = await as_set(workspace, plan)
     command = msgspec.structs.replace(command, environment={**command.environment, "TERM": _TERMINAL_TYPE})
     master, slave = os.openpty()
     hands = _Hands(os.dup(master))

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -91,7 +91,7 @@ class SpawnPlan(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str]
 
 
-SpawnHook = Callable[[SpawnPlan], SpawnPlan]
+SpawnHook = Callable[[SpawnPlan], Awaitable[SpawnPlan]]
 
 
 class ShellSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,7 +115,6 @@ class ShellSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Variables that no command sees, besides what looks like a provider's key."""
     kept_names: frozenset[str] = frozenset()
     """Variables that commands see although they look secret."""
-    spawn_hook: SpawnHook | None = None
 
 
 def is_secret(name: str, settings: ShellSettings) -> bool:

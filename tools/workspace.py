@@ -14,7 +14,7 @@ from tools.operations import FileOperations, LocalFiles, ProcessOperations, Runn
 from tools.process import LocalProcesses
 from tools.ptyhost import PtyHost
 from tools.readcache import ReadCache
-from tools.shell import ShellSettings
+from tools.shell import ShellSettings, SpawnHook
 from tools.shellsession import ShellSession
 
 
@@ -54,6 +54,8 @@ class Workspace:
         """A person types into one terminal at a time."""
         self.active_tools = active_tools
         """Names of the tools that the model has, for hints to better ones."""
+        self.spawn_hook: SpawnHook | None = None
+        """Asked about every command before it is started."""
         self.artifacts = Artifacts(artifacts_folder)
         self.read_cache = ReadCache()
         self.line_indexes = LineIndexes()

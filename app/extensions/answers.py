@@ -125,6 +125,15 @@ def tool_result(payload: p.ToolResultPayload, so_far: Any, answer: p.ToolResultA
     )
 
 
+def spawn(payload: p.Spawn, so_far: p.SpawnAnswer | None, answer: p.SpawnAnswer) -> p.SpawnAnswer:
+    if answer.command is not None:
+        payload.command = answer.command
+    if answer.cwd is not None:
+        payload.cwd = answer.cwd
+    payload.environment |= answer.environment or {}
+    return answer
+
+
 def user_bash(
     payload: p.UserBash, so_far: p.UserBashAnswer | None, answer: p.UserBashAnswer
 ) -> p.UserBashAnswer:

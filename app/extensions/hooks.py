@@ -196,6 +196,13 @@ HOOKS: dict[str, Hook] = {
             closed=lambda reason: p.UserBashAnswer(block=True, reason=reason),
             help="May change, answer or block a command that the person runs with `!`.",
         ),
+        _change(
+            "spawn",
+            p.Spawn,
+            p.SpawnAnswer,
+            fold.spawn,
+            "May change what the shell is about to run, for the model or with `!`: command, folder, environment.",
+        ),
         _notify("model_select", p.ModelSelect, "Another model is chosen."),
         _notify("thinking_level_select", p.ThinkingLevelSelect, "Another thinking level is chosen."),
         _notify("ui_prompt_start", p.UiPromptStart, "A question is shown."),

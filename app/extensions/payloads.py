@@ -311,6 +311,21 @@ class UserBashAnswer(Answer, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class Spawn(Payload, kw_only=True):
+    command: str
+    cwd: Path
+    environment: dict[str, str]
+    """All that the command will see."""
+
+
+class SpawnAnswer(Answer, frozen=True, kw_only=True):
+    command: str | None = None
+    """Runs this instead."""
+    cwd: Path | None = None
+    environment: dict[str, str] | None = None
+    """Added to what the command sees anyway."""
+
+
 # The model and questions
 
 

@@ -140,5 +140,23 @@ async def test_a_persons_command_is_answered_changed_or_blocked(tmp_path: Path) 
         await theatre.play.session.run_shell("no")
 
 
+async def test_what_the_shell_is_to_run_can_be_changed(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, say("a"))
+    (tmp_path / "elsewhere").mkdir()
+
+    def changes(api: ExtensionApi) -> None:
+        api.on(
+            "spawn", lambda event, context: {"command": f"{event.command}; pwd", "environment": {"A": "1"}}
+        )
+        api.on(
+            "spawn",
+            lambda event, context: {"cwd": tmp_path / "elsewhere"} if "A" in event.environment else None,
+        )
+
+    await theatre.load(changes)
+    message = await theatre.play.session.run_shell("echo $A")
+    assert message.output == f"1\n{tmp_path / 'elsewhere'}\n"
+
+
 def _prompt_of(session: Any) -> str:
     return next(message.id for message in session.messages if isinstance(message, UserMessage))

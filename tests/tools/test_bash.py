@@ -119,7 +119,7 @@ async def test_env_names_are_checked(hands: Hands) -> None:
 
 
 async def test_settings_shape_the_command(hands: Hands, workspace: Workspace, project: Path) -> None:
-    def hook(plan: SpawnPlan) -> SpawnPlan:
+    async def hook(plan: SpawnPlan) -> SpawnPlan:
         return SpawnPlan(
             command=plan.command + "; echo hooked", cwd=plan.cwd, environment={**plan.environment, "H": "1"}
         )
@@ -129,8 +129,8 @@ async def test_settings_shape_the_command(hands: Hands, workspace: Workspace, pr
         prefix="P=prefixed;",
         environment={"E": "all"},
         model_environment={"M": "model"},
-        spawn_hook=hook,
     )
+    workspace.spawn_hook = hook
     assert await hands.text("bash", command="echo $P $E $M $H $0") == "prefixed all model 1 /bin/sh\nhooked"
     workspace.shell = ShellSettings(path="/no/such/shell")
     assert "Correct the shellPath setting" in await hands.error("bash", command="true")

@@ -7,7 +7,7 @@ import pytest
 
 from app.providers.scripted import call, fail, say, think
 from app.values.events import ToolExecutionStart
-from app.values.messages import UserMessage
+from app.values.messages import BashExecutionMessage, UserMessage
 from tests.agent.stage import Gate, echo
 from tests.tui.stage import make_app, settled, submit
 
@@ -114,6 +114,18 @@ async def test_shell_commands_stand_in_the_transcript(home: Path) -> None:
         app.transcript.flush()
         await pilot.pause()
         assert "echo from the shell" in app.screen_text
+
+
+async def test_a_command_with_two_marks_is_kept_from_the_model(home: Path) -> None:
+    app = make_app(home, say("x"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "!!echo for my eyes")
+        async with asyncio.timeout(10):
+            while not app.session.messages:
+                await app.something_happened()
+        (message,) = app.session.messages
+        assert isinstance(message, BashExecutionMessage)
+        assert (message.output, message.exclude_from_context) == ("for my eyes\n", True)
 
 
 async def test_a_failure_says_what_and_can_be_tried_again(home: Path) -> None:

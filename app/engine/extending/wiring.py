@@ -27,6 +27,7 @@ from app.values.content import text_of
 from app.values.entries import CustomEntry
 from app.values.events import CompactionEnd, CompactionResult, EntryAppended, Event, MessageEnd
 from app.values.messages import CustomMessage
+from tools.shell import SpawnPlan
 from tools.usershell import UserCommandResult
 
 
@@ -84,6 +85,7 @@ class Wiring:
         requests.event_listener = bridge.event_listener
         session.steps.before_settle = self._before_settle
         session.shell.consult = self._before_shell
+        session.toolbox.workspace.spawn_hook = self._before_spawn
         session.compactor.consult = self._before_compact
         session.brancher.consult = self._before_tree
         session.brancher.told = self._after_tree
@@ -157,6 +159,13 @@ class Wiring:
         if result is None:
             return ShellOpinion(command=answer.command)
         return ShellOpinion(result=UserCommandResult(output=result.output, exit_code=result.exit_code))
+
+    async def _before_spawn(self, plan: SpawnPlan) -> SpawnPlan:
+        if not self._extensions.listens("spawn"):
+            return plan
+        payload = p.Spawn(command=plan.command, cwd=Path(plan.cwd), environment=dict(plan.environment))
+        await self._extensions.emit("spawn", payload)
+        return SpawnPlan(command=payload.command, cwd=str(payload.cwd), environment=payload.environment)
 
     # Turns
 

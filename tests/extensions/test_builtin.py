@@ -12,6 +12,7 @@ from app.extensions.bridge import Bridge
 from app.extensions.builtin import file_maps, read_recovery
 from app.extensions.builtin.file_maps import FileMap, Wish, symbols_in
 from app.extensions.catalogue import Catalogue
+from app.extensions.guard import Limits
 from app.extensions.public import ExtensionApi
 from app.values.content import Text, ToolCall
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage
@@ -253,7 +254,7 @@ async def test_settings_and_small_windows_limit_it(maps, mapper: Mapper, host: F
 
 async def test_a_map_is_made_once_for_as_long_as_its_file_stays(load, host: FakeHost, tmp_path: Path):
     """With the real mapper: the second map is the first one, kept in the cache folder of the host."""
-    maps = await load(file_maps.extension)
+    maps = await load(file_maps.extension, limits=Limits())
     host.cache_dir = tmp_path / "cache"
     path = tmp_path / "a.py"
     path.write_text("def first():\n    pass\n")
@@ -267,7 +268,7 @@ async def test_a_map_is_made_once_for_as_long_as_its_file_stays(load, host: Fake
 
 
 async def test_a_small_window_gets_a_smaller_map(load, host: FakeHost, tmp_path: Path):
-    maps = await load(file_maps.extension)
+    maps = await load(file_maps.extension, limits=Limits())
     path = tmp_path / "a.py"
     path.write_text("".join(f"def function_{n}():\n    pass\n" for n in range(4000)))
     model = host.chosen

@@ -35,15 +35,14 @@ async def run_headless(options: Options, paths: Paths, face: str) -> int:
     stopped = _stop_on_signals()
     work = asyncio.ensure_future(_work(options, paths, assembled, face, given))
     await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
-    if work.done():
-        stopped.cancel()
-        code = work.result()
-    else:
+    if not work.done():
         work.cancel()
-        code = 128 + stopped.result()
     # The face says its last words while the session ends.
     await asyncio.gather(close_quietly(assembled.session), asyncio.wait({work}, timeout=1.5))
-    return code
+    if stopped.done():
+        return 128 + stopped.result()
+    stopped.cancel()
+    return work.result()
 
 
 async def _work(options: Options, paths: Paths, assembled: Assembled, face: str, given: Input) -> int:

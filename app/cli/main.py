@@ -39,12 +39,25 @@ def _run(words: list[str]) -> int:
         return EXIT_USAGE
     except KeyboardInterrupt:
         return 130
+    except Exception as problem:  # noqa: BLE001  (the last boundary: no traceback reaches a person)
+        return _crashed(problem)
 
 
 def _subcommand(words: list[str]):
     from app.cli.subcommands import SUBCOMMANDS  # noqa: PLC0415  (only names; each imports its own needs)
 
     return SUBCOMMANDS.get(words[0]) if words else None
+
+
+def _crashed(problem: Exception) -> int:
+    # Only a fault needs these.
+    import os  # noqa: PLC0415
+    from pathlib import Path  # noqa: PLC0415
+
+    from app.assembly.crash import tell_of_crash, write_crash_report  # noqa: PLC0415
+    from app.resources.paths import Paths  # noqa: PLC0415
+
+    return tell_of_crash(write_crash_report(Paths.from_env(os.environ, Path("/")).crash_dir, problem))
 
 
 def _say(text: str) -> int:

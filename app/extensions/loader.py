@@ -4,6 +4,7 @@ Finding runs nothing. What is found is a list of `Source`s that `runner.Extensio
 """
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
@@ -170,7 +171,9 @@ def builtin_source(name: str) -> Source:
 
 def entry_point_sources(problems: list[str], sites: Sequence[Path] = ()) -> list[Source]:
     """What installed Python distributions offer in the group `bayou.extensions`, those in bayou's own folder too."""
-    # Looking through all distributions takes time that --version and --help must not pay.
+    if not sites and not _is_offered(sys.path):
+        return []
+    # Most people have none, and the module for reading them is a large part of a start.
     from importlib.metadata import distributions, entry_points  # noqa: PLC0415
 
     try:
@@ -191,6 +194,23 @@ def entry_point_sources(problems: list[str], sites: Sequence[Path] = ()) -> list
         )
         for point, site in found
     ]
+
+
+def _is_offered(folders: Iterable[str]) -> bool:
+    """Whether any installed distribution names our group: what is needed to know it in most starts, and no more."""
+    wanted = f"[{GROUP}]".encode()
+    for folder in folders:
+        try:
+            names = [name for name in os.listdir(folder or ".") if name.endswith((".dist-info", ".egg-info"))]  # noqa: PTH208  (a hundred Path objects for nothing)
+        except OSError:
+            continue
+        for name in names:
+            try:
+                if wanted in Path(folder, name, "entry_points.txt").read_bytes():
+                    return True
+            except OSError:
+                continue  # it offers nothing at all
+    return False
 
 
 def _from_site(point: Any, site: str) -> Any:

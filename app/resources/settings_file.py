@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import filelock
 import msgspec
 
 from app.resources.files import FileFault, read_text, write_text
@@ -48,6 +47,8 @@ def edit_settings(file: Path, text: str) -> None:
 
 
 def _change(file: Path, edit: Any) -> None:
+    import filelock  # noqa: PLC0415  (most sessions change no setting)
+
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         # Two processes that change different keys at once must both be heard.

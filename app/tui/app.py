@@ -14,6 +14,7 @@ from textual import events, on
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.events import AppBlur, AppFocus
+from textual.screen import Screen
 
 from app.assembly.build import Assembled
 from app.assembly.extending import Extended
@@ -55,6 +56,13 @@ from widgets.themes import variable_defaults
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.searchbar import SearchBar
 from widgets.transcript.view import Transcript
+
+
+class Page(Screen[None]):
+    """Everything but the screens that open over it."""
+
+    AUTO_FOCUS: ClassVar[str | None] = ""
+    """The editor has the focus from the start; giving it to another first would style both once more."""
 
 
 class BayouApp(App[int]):
@@ -119,6 +127,9 @@ class BayouApp(App[int]):
         yield popup_for(self)
         yield self.editor
         yield self.footer
+
+    def get_default_screen(self) -> Page:
+        return Page(id="_default")
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variable_defaults()

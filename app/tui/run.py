@@ -5,14 +5,14 @@ import os
 import signal
 import sys
 import threading
-import traceback
-from datetime import UTC, datetime
+from collections.abc import Callable
 from pathlib import Path
 
 # Keys are echoed at the next frame; at 60 Hz that alone is 16 ms. Read by Textual when it is imported.
 os.environ.setdefault("TEXTUAL_FPS", "120")
 
 from app.assembly.build import Assembled, assemble
+from app.assembly.crash import EXIT_CRASHED, tell_of_crash, write_crash_report
 from app.assembly.ending import close_quietly
 from app.assembly.extending import Extended, extend
 from app.assembly.inputs import files_input
@@ -26,6 +26,8 @@ from app.tui.extension_ui import ScreenUi
 from app.tui.opening import Opening
 from app.tui.settings_page import follow_settings
 from widgets.appearance import AppearanceQuestion
+from widgets.terminal_input import TerminalDriver
+from widgets.terminal_manners import restore_terminal
 from widgets.terminal_output import OutputDiff
 
 END_SECONDS = 3.0
@@ -73,16 +75,14 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
         home=paths.home,
         css_path=sorted(styles_dir().glob("*.tcss")),
     )
+    app.driver_class = TerminalDriver
     terminal = assembled.settings.terminal
     if terminal.scroll_regions:
         OutputDiff(app).install()
     code = asyncio.run(_run(app, mouse=terminal.mouse))
     _say_goodbye(assembled)
     if app.crash_report is not None:
-        sys.stderr.write(
-            f"bayou: an internal error ended the program; the session is safe. Report: {app.crash_report}\n"
-        )
-        return 70
+        return tell_of_crash(app.crash_report)
     return code
 
 
@@ -99,15 +99,21 @@ async def _run(app: "GuardedApp", *, mouse: bool) -> int:
 
 def _end_on_signal(app: "GuardedApp", number: int) -> None:
     """The session first. When the terminal has gone, giving it back can block for ever, so that has a limit."""
-    last_resort = threading.Timer(END_SECONDS, os._exit, (128 + number,))
-    last_resort.daemon = True
-    last_resort.start()
+    _later(END_SECONDS, restore_terminal)
+    _later(END_SECONDS + 0.5, os._exit, 128 + number)
 
     async def end() -> None:
         await close_quietly(app.session)
         app.exit(128 + number)
 
     app.spawn(end())
+
+
+def _later(seconds: float, act: Callable[..., object], *arguments: object) -> None:
+    """In a thread, since the event loop may be the one that hangs."""
+    timer = threading.Timer(seconds, act, arguments)
+    timer.daemon = True
+    timer.start()
 
 
 class GuardedApp(BayouApp):
@@ -121,18 +127,7 @@ class GuardedApp(BayouApp):
     def _handle_exception(self, error: Exception) -> None:
         if self.crash_report is None:
             self.crash_report = write_crash_report(self._crash_dir, error)
-            self.exit(70)
-
-
-def write_crash_report(folder: Path, error: Exception) -> Path:
-    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    path = folder / f"crash-{stamp}-{os.getpid()}.txt"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
-    except OSError as problem:
-        sys.stderr.write(f"bayou: no crash report could be written to {path}: {problem}\n")
-    return path
+            self.exit(EXIT_CRASHED)
 
 
 def _say_goodbye(assembled: Assembled) -> None:

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from app.assembly.build import assemble
+from app.assembly.crash import write_crash_report
 from app.assembly.options import Options
 from app.resources.paths import Paths
-from app.tui.run import GuardedApp, write_crash_report
+from app.tui.run import GuardedApp
 
 
 async def test_an_internal_error_leaves_a_report_and_ends_the_program(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from app.tui.extension_ui import ScreenUi
 from app.tui.opening import Opening
 from app.tui.settings_page import follow_settings
 from widgets.appearance import AppearanceQuestion
-from widgets.terminal_input import TerminalDriver
+from widgets.terminal_driver import TerminalDriver
 from widgets.terminal_manners import restore_terminal
 from widgets.terminal_output import OutputDiff
 

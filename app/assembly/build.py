@@ -26,7 +26,7 @@ from app.resources.paths import Paths
 from app.resources.settings import LoadedSettings, Settings, load_settings
 from app.resources.themes import Themes, find_themes
 from app.resources.trust import Decision, decide
-from app.sessions.errors import SessionError
+from app.sessions.errors import SessionLocked
 from app.sessions.index import header_of, session_files
 from app.sessions.log import SessionLog
 from app.values.models import Model, ThinkingLevel, thinking_level
@@ -48,6 +48,8 @@ class Assembled(msgspec.Struct, kw_only=True):
     theme: str
     """The name that settings or command line want; may be `system`."""
     unknown_settings: Mapping[str, Any] = {}
+    locked: SessionLocked | None = None
+    """Another process writes the session; it is open read-only here."""
     problems: tuple[str, ...] = ()
     """What a person should be told at the start."""
 
@@ -70,7 +72,7 @@ def assemble(
     catalogue = Catalogue.load(paths.agent_dir, env=env)
     credentials = Credentials(paths.agent_dir, env)
     registry = Registry()
-    log = log or _opened(options, places, paths.cwd, can_ask)
+    log, locked = (log, None) if log else _opened(options, places, paths.cwd, can_ask)
     chosen = choose(paths, settings, asked_of(options), is_trusted=trust.is_trusted)
     choice, told = _choice(options, settings, catalogue, credentials, log)
     workspace = _workspace(paths, settings, log)
@@ -104,7 +106,7 @@ def assemble(
         *credentials.problems,
         *told,
         *prompt.problems,
-        *log.problems,
+        *log.take_problems(),
         *themes.problems,
     )
     return Assembled(
@@ -117,6 +119,7 @@ def assemble(
         themes=themes,
         theme=options.use_theme or settings.display.theme,
         unknown_settings=loaded.extra,
+        locked=locked,
         problems=problems,
     )
 
@@ -161,16 +164,19 @@ def _places(options: Options, settings: Settings, paths: Paths) -> Places:
     return Places(root=root, cwd=paths.cwd, is_custom=bool(chosen), sync=settings.sessions.session_sync)
 
 
-def _opened(options: Options, places: Places, cwd: Path, can_ask: bool) -> SessionLog:
-    log = open_log(options, places, cwd)
-    if log.is_on_disk and log.is_cwd_gone and not can_ask:
-        log.close()
-        raise SessionError(
-            log.path,
-            f"the folder of this session, {log.cwd}, does not exist any more",
-            f"Make that folder again, or go on with a copy here: --fork {log.session_id}.",
-        )
-    return log
+def _opened(
+    options: Options, places: Places, cwd: Path, can_ask: bool
+) -> tuple[SessionLog, SessionLocked | None]:
+    """A session that another process writes is shown read-only while the person is asked what to do."""
+    try:
+        log = open_log(options, places, cwd)
+    except SessionLocked as locked:
+        if not can_ask or locked.path is None:
+            raise
+        return places.open(locked.path, read_only=True), locked
+    if not can_ask:
+        log.require_cwd()
+    return log, None
 
 
 def open_log(options: Options, places: Places, cwd: Path) -> SessionLog:
@@ -299,9 +305,6 @@ def _restore(session: Session, options: Options) -> None:
     """A resumed session keeps its own model, unless the command line names one."""
     if session.log.entries and options.model is None:
         session.restore_choice()
-    if session.conversation.recover_partial() is not None:
-        session.log.problems.append(
-            "bayou ended while an answer was being written; what had arrived of it is kept."
-        )
-    if options.name:
+    session.conversation.recover_partial()
+    if options.name and not session.log.is_read_only:
         session.conversation.rename(" ".join(options.name.split()))

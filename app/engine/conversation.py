@@ -116,6 +116,9 @@ class Conversation:
         if partial is None or partial.leaf_id != self.log.leaf_id or self.log.is_read_only:
             return None
         recovered = self.record(partial.recovered())
+        self.log.problems.append(
+            "bayou ended while an answer was being written; what had arrived of it is kept."
+        )
         self.discard_partial()
         return recovered if isinstance(recovered, AssistantMessage) else None
 

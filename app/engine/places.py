@@ -34,8 +34,8 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
             fsync=self.sync,
         )
 
-    def open(self, path: Path) -> SessionLog:
-        return SessionLog.open(path, fsync=self.sync, cwd=self.cwd)
+    def open(self, path: Path, *, read_only: bool = False) -> SessionLog:
+        return SessionLog.open(path, read_only=read_only, fsync=self.sync, cwd=self.cwd)
 
     def open_or_begin(self, name: str) -> SessionLog:
         """An existing file, or a new session that will be written to this path."""
@@ -63,5 +63,8 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
 
     def fork(self, id_or_path: str, *, session_id: str | None = None) -> SessionLog:
         """A copy of a session, whatever project it is from, to go on with here."""
-        source = find(id_or_path, self.root, self.cwd)
+        return self.copy(find(id_or_path, self.root, self.cwd), session_id=session_id)
+
+    def copy(self, source: Path, *, session_id: str | None = None) -> SessionLog:
+        """All branches of a file, to go on with here; the file itself is only read."""
         return self.open(copy_session(source, self.folder, self.cwd, session_id=session_id))

@@ -32,6 +32,7 @@ from app.engine.toolbox import Toolbox, file_changed
 from app.engine.turns import SessionOptions, Turns
 from app.providers.classify import Failure
 from app.providers.registry import Registry
+from app.sessions.errors import SessionReadOnly
 from app.sessions.log import SessionLog
 from app.values.content import Image
 from app.values.events import (
@@ -154,10 +155,6 @@ class Session:
         return self.runner.is_running
 
     @property
-    def is_compacting(self) -> bool:
-        return self.compactor.is_running
-
-    @property
     def messages(self) -> tuple[Message, ...]:
         """The context: what the model reads with the next request."""
         return tuple(self.conversation.messages)
@@ -179,6 +176,8 @@ class Session:
     async def publish(self, event: Event) -> None:
         self.account.note(event)
         await self._publisher.publish(event)
+        for text in self.log.take_problems():
+            self.notify(text, "warning")
 
     def publish_now(self, event: Event) -> None:
         self.account.note(event)
@@ -217,7 +216,7 @@ class Session:
         if self.is_running:
             self.queues.add("follow_up" if while_running == "follow_up" else "steering", message)
             return "queued"
-        if self.is_compacting:
+        if self.compactor.is_running:
             raise Refused(
                 "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."
             )
@@ -298,8 +297,8 @@ class Session:
 
     async def set_model(self, model: Model, source: ModelSource = "set") -> None:
         """Switches from the next request on."""
-        level_changed = self.choice.set(model)
         self.conversation.change_model(model.provider, model.id)
+        level_changed = self.choice.set(model)
         await self.publish(ModelChanged(model=model, source=source))
         if level_changed:
             await self._record_thinking()
@@ -365,9 +364,10 @@ class Session:
         self._require_idle("Switching sessions")
         await self.intake.leave(log, reason)
         await self.jobs.close(keep_pinned=True)
-        previous, self.conversation = self.log, Conversation(log)
-        previous.close()
+        self.log.close()
+        self.conversation = Conversation(log)
         self.runner = self._new_runner()
+        self.conversation.recover_partial()
         await self._replaced(reason)
 
     async def _replaced(self, reason: SwitchReason) -> None:
@@ -386,10 +386,8 @@ class Session:
         if restored.thinking is not None and projection.has_thinking_level:
             self.choice.set_thinking(restored.thinking)
         if restored.missing is not None:
-            self.notify(
-                f"This session used {restored.missing}, which is not available now. Choose another with /model.",
-                "warning",
-            )
+            text = f"This session used {restored.missing}, which is not available now."
+            self.notify(f"{text} Choose another with /model.", "warning")
 
     def forget_undeliverable(self) -> None:
         """Messages that left the context will not reach the model any more; whoever waits is told."""
@@ -429,9 +427,8 @@ class Session:
             self.notify(f"The result of {job.id} was not told to the model: {problem}", "warning")
 
     def _queues_changed(self) -> None:
-        self.publish_now(
-            QueueUpdate(steering=self.queues.texts("steering"), follow_up=self.queues.texts("follow_up"))
-        )
+        texts = self.queues.texts
+        self.publish_now(QueueUpdate(steering=texts("steering"), follow_up=texts("follow_up")))
 
     def _listener_failed(self, listener: Listener, problem: BaseException) -> None:
         name = getattr(listener, "__qualname__", repr(listener))
@@ -439,6 +436,8 @@ class Session:
         self.notify(f"A listener failed and was removed: {name}: {problem}", "error")
 
     def _require_model(self) -> None:
+        if self.log.is_read_only:
+            raise Refused(str(SessionReadOnly(self.log.path)))
         model = self.choice.model
         if model is None:
             raise Refused("No model is selected. Choose one with /model, or start with --model.")

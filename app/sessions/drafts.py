@@ -3,6 +3,8 @@
 Kept beside the session file from the first key on, also before the session itself has a file.
 """
 
+import os
+import sys
 from pathlib import Path
 
 import msgspec
@@ -38,6 +40,8 @@ class Draft(Wire, frozen=True, kw_only=True):
     cwd: str = ""
     saved: int = 0
     """Unix milliseconds."""
+    process: int = 0
+    """Who is writing it."""
 
     @property
     def is_empty(self) -> bool:
@@ -59,7 +63,9 @@ class DraftFile:
         if draft.is_empty:
             self.discard()
         else:
-            replace_file(self.path, encode(msgspec.structs.replace(draft, saved=now_ms())))
+            replace_file(
+                self.path, encode(msgspec.structs.replace(draft, saved=now_ms(), process=os.getpid()))
+            )
         self._saved = plain
 
     def load(self) -> Draft | None:
@@ -82,12 +88,24 @@ def read_draft(path: Path) -> Draft | None:
 
 
 def abandoned_drafts(folder: Path) -> list[tuple[Path, Draft]]:
-    """Drafts of sessions that never got a file, newest first: offered when bayou starts in their folder."""
+    """Drafts of sessions that never got a file and whose bayou is gone, newest first: offered at the next start."""
     found: list[tuple[Path, Draft]] = []
     for path in folder.glob("*.jsonl.draft"):
         if path.with_suffix("").exists():
             continue
         draft = read_draft(path)
-        if draft is not None:
+        if draft is not None and not _is_running(draft.process):
             found.append((path, draft))
     return sorted(found, key=lambda pair: pair[1].saved, reverse=True)
+
+
+def _is_running(process: int) -> bool:
+    if process <= 0 or process == os.getpid() or sys.platform == "win32":
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -51,7 +51,7 @@ class SessionReadOnly(SessionWriteError):
     """The session was opened for reading only."""
 
     def __init__(self, path: Path | None) -> None:
-        super().__init__(path, "the session is open read-only", "Fork it to continue in a copy.")
+        super().__init__(path, "the session is open read-only", "Fork or clone it to continue in a copy.")
 
 
 def reason(problem: OSError) -> str:

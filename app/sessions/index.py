@@ -1,8 +1,8 @@
 """The index over all session files of one root: a SQLite database that can be thrown away at any time.
 
-It is brought up to date before every question: new and changed files are read, grown ones from where they
-were left, vanished ones forgotten; texts only when something is searched. A damaged or foreign database is
-replaced, a read-only disk gets one in memory.
+It is brought up to date before every list: new and changed files are read, grown ones from where they were left,
+vanished ones forgotten. Texts are read when something is searched, or beside everything else (`reading_all`). A
+damaged or foreign database is replaced, a read-only disk gets one in memory.
 """
 
 import os
@@ -16,11 +16,11 @@ import msgspec
 from app.sessions.errors import SessionError
 from app.sessions.projection import milliseconds
 from app.sessions.reading import read_header
-from app.sessions.summary import Digest, storable
+from app.sessions.summary import Digest, Found, storable
 from app.values.entries import SessionHeader
 
 INDEX_NAME = ".index.sqlite"
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 create table if not exists sessions(
     key integer primary key, path blob unique not null, inode integer, size integer, mtime integer, read integer,
@@ -29,6 +29,9 @@ create table if not exists sessions(
 create table if not exists texts(key integer primary key, session integer, entry text, role text, time text);
 create index if not exists texts_of_session on texts(session);
 """
+_FILES_AT_ONCE = 20
+_LAST_TIME = 1 << 42
+"""Milliseconds; rows are numbered by time, and numbers end at 63 bits."""
 _MODULE = "fts5"
 _SEARCHABLE = (
     "create virtual table if not exists words using fts5(text, tokenize='unicode61 remove_diacritics 2')"
@@ -112,9 +115,11 @@ class SessionIndex:
             db.execute("pragma synchronous=off")  # it can be rebuilt from the files
             self._has_search = _has_search_module(db)
             wanted = 2 * _VERSION + self._has_search
-            if db.execute("pragma user_version").fetchone()[0] not in (0, wanted):
+            version = db.execute("pragma user_version").fetchone()[0]
+            if version not in (0, wanted):
                 raise sqlite3.DatabaseError("made by another version")
-            db.execute(f"pragma user_version={wanted}")
+            if version == 0:
+                db.execute(f"pragma user_version={wanted}")
             db.executescript(_SCHEMA)
             db.execute(_SEARCHABLE if self._has_search else _PLAIN)
             db.execute("select count(*) from sessions").fetchone()
@@ -138,9 +143,9 @@ class SessionIndex:
 
     def _refresh(self, with_texts: bool) -> None:
         self._read_files()
-        if with_texts:
-            self._read_texts()
         self._db.commit()
+        while with_texts and self.read_some_texts():
+            pass
 
     def _read_files(self) -> None:
         known = {
@@ -148,7 +153,6 @@ class SessionIndex:
             for row in self._db.execute("select key, path, inode, size, mtime, read from sessions")
         }
         files = [(entry.stat(), entry) for entry in session_files(self.root)]
-        files.sort(key=lambda pair: pair[0].st_mtime_ns)  # the order of rows is the order of answers
         for found, entry in files:
             row = known.pop(entry.path, None)
             if row is None:
@@ -205,31 +209,45 @@ class SessionIndex:
             (found.st_size, found.st_mtime_ns, read, tail, _packed(digest), key),
         )
 
-    def _read_texts(self) -> None:
-        """Of the lines that are known, those that cannot be searched yet."""
+    def unread(self) -> int:
+        """How many sessions hold lines that cannot be searched yet."""
+        return self._db.execute("select count(*) from sessions where searchable < read").fetchone()[0]
+
+    def read_some_texts(self) -> bool:
+        """Of the lines that are known, some that cannot be searched yet, the newest first; False: all can."""
         rows = self._db.execute(
-            "select key, path, searchable, read from sessions where searchable < read order by mtime"
+            "select key, path, searchable, read from sessions where searchable < read order by mtime desc limit ?",
+            (_FILES_AT_ONCE,),
         ).fetchall()
+        fresh: list[tuple[int, int, Found]] = []
         for key, name, searchable, read in rows:
             digest, path = Digest(texts=[]), Path(os.fsdecode(name))
             try:
                 offset = searchable or read_header(path)[1]
                 _take(path, offset, digest, end=read, with_texts=True)
-            except (SessionError, OSError):
-                continue
-            self._add_texts(key, digest)
+            except (SessionError, OSError, _Rewritten):
+                pass  # gone or changed just now; the next look at the files finds out
+            fresh += ((_number(text.time), key, text) for text in digest.texts)
             self._db.execute("update sessions set searchable=? where key=?", (read, key))
+        fresh.sort(key=lambda found: found[0])
+        for number, key, text in fresh:
+            self._add_text(number, key, text)
+        self._db.commit()
+        return bool(rows)
 
-    def _add_texts(self, key: int, digest: Digest) -> None:
-        for text in digest.texts:
-            cursor = self._db.execute(
-                "insert into texts(session, entry, role, time) values(?,?,?,?)",
-                (key, text.entry, text.role, text.time),
-            )
-            self._db.execute(
-                "insert into words(rowid, text) values(?,?)",
-                (cursor.lastrowid, _UNSPACED.sub(_SEAM, text.text)),
-            )
+    def _add_text(self, number: int, key: int, text: Found) -> None:
+        """Rows are numbered by time, so that their order is the order of answers, whenever they were read."""
+        last = self._db.execute(
+            "select max(key) from texts where key between ? and ?", (number, number + 0xFFFFF)
+        )
+        place = (last.fetchone()[0] or number - 1) + 1
+        self._db.execute(
+            "insert into texts(key, session, entry, role, time) values(?,?,?,?,?)",
+            (place, key, text.entry, text.role, text.time),
+        )
+        self._db.execute(
+            "insert into words(rowid, text) values(?,?)", (place, _UNSPACED.sub(_SEAM, text.text))
+        )
 
     def _forget(self, key: int) -> None:
         self._db.execute("delete from words where rowid in (select key from texts where session=?)", (key,))
@@ -254,6 +272,10 @@ class SessionIndex:
     def search(self, query: str, *, limit: int = 50) -> list[Hit]:
         """Texts with all words of the query (each may be the beginning of a word), newest first; "…" is a phrase."""
         self.refresh(with_texts=True)
+        return self.search_known(query, limit=limit)
+
+    def search_known(self, query: str, *, limit: int = 50) -> list[Hit]:
+        """As `search`, in what has been read so far."""
         words = [(phrase or word, bool(phrase)) for phrase, word in _WORDS.findall(query)]
         words = [(word, is_phrase) for word, is_phrase in words if any(map(str.isalnum, word))]
         if not words:
@@ -295,6 +317,11 @@ def _has_search_module(db: sqlite3.Connection) -> bool:
     except sqlite3.OperationalError:
         return False
     return True
+
+
+def _number(time: str) -> int:
+    """The first row number of a moment; a million fit into each millisecond."""
+    return min(max(milliseconds(time), 0), _LAST_TIME) << 20
 
 
 def _escaped(word: str) -> str:

@@ -30,6 +30,7 @@ __all__ = [
     "latest",
     "list_sessions",
     "rename_session",
+    "search_now",
     "search_sessions",
     "session_folder",
     "threads",
@@ -113,6 +114,15 @@ def search_sessions(
 ) -> list[Hit]:
     """Full text over all sessions, newest first."""
     return _with_index(root, index, lambda opened: opened.search(query, limit=limit))
+
+
+def search_now(root: Path, query: str, *, limit: int = 50) -> tuple[list[Hit], int]:
+    """Answers from what has been read so far, and how many sessions have not been; waits for nobody."""
+    opened = SessionIndex(root)
+    try:
+        return opened.search_known(query, limit=limit), opened.unread()
+    finally:
+        opened.close()
 
 
 def _with_index(root: Path, index: SessionIndex | None, ask: Callable[[SessionIndex], Answer]) -> Answer:

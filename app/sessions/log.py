@@ -220,6 +220,22 @@ class SessionLog:
         """What the model reads at an entry, by default at the leaf."""
         return project(self.path_to(leaf_id))
 
+    def take_problems(self) -> tuple[str, ...]:
+        """What there is to tell since the last call."""
+        told = tuple(self.problems)
+        self.problems.clear()
+        return told
+
+    def require_cwd(self) -> None:
+        """Raises `SessionError`, with the log closed, when its folder is gone and nobody can be asked."""
+        if self.is_on_disk and self.is_cwd_gone:
+            self.close()
+            raise SessionError(
+                self.path,
+                f"the folder of this session, {self.cwd}, does not exist any more",
+                f"Make that folder again, or go on with a copy here: --fork {self.session_id}.",
+            )
+
     # Changes
 
     def append(self, entry: Entry) -> Entry:

@@ -20,6 +20,7 @@ from app.assembly.build import Assembled
 from app.assembly.extending import Extended
 from app.engine.session import Session
 from app.tui import acts, looking, page
+from app.tui.attaching import joined
 from app.tui.choosing import Choosing
 from app.tui.completing import popup_for
 from app.tui.drafts import Drafts
@@ -32,6 +33,7 @@ from app.tui.model_page import ModelPage
 from app.tui.opening import Opening, warm_up
 from app.tui.presenter import Presenter
 from app.tui.remembered import Remembered
+from app.tui.resuming import Resuming
 from app.tui.sending import Sending, While
 from app.tui.sessions_page import SessionsPage
 from app.tui.settings_page import change_setting
@@ -107,6 +109,7 @@ class BayouApp(App[int]):
         self.keys_page = KeysPage(self)
         self.model_page = ModelPage(self)
         self.sessions_page = SessionsPage(self)
+        self.resuming = Resuming(self)
         self.session_tree = SessionTree(self)
         self.sending = Sending(self)
         self.waiting = Waiting(self)
@@ -184,7 +187,8 @@ class BayouApp(App[int]):
             case ModelChanged():
                 warm_up(self)
             case SessionReplaced():
-                self.drafts.session_replaced()
+                if (left := self.drafts.session_replaced()) is not None:
+                    self.editor.restore(left if self.editor.is_blank else joined([self.editor.draft, left]))
             case _:
                 pass
         self.status.note(event)

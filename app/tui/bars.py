@@ -66,6 +66,8 @@ def header(session: Session) -> list[Segment]:
                 importance=8,
             )
         )
+    if session.log.is_read_only:
+        segments.append(Segment(id="readOnly", text="read-only", tone="warning", importance=9))
     segments.append(Segment(id="name", text=session.log.name or "", importance=4))
     return segments
 

@@ -31,9 +31,16 @@ class Drafts:
         self._file = kept.DraftFile(session.log.path)
         self._timer: asyncio.TimerHandle | None = None
 
-    def session_replaced(self) -> None:
-        self._file = kept.DraftFile(self._session.log.path)
-        self.save()
+    def session_replaced(self) -> Draft | None:
+        """What is being written goes along; returns what had been left unsent in the session that is open now."""
+        before, self._file = self._file, kept.DraftFile(self._session.log.path)
+        if before.path == self._file.path:
+            return None
+        left = self.restore()
+        before.discard()
+        if left is None:
+            self.save()
+        return left
 
     def editor_changed(self, draft: Draft) -> None:
         """Kept a moment later, so that fast typing does not wait for the disk; an empty editor at once."""

@@ -32,6 +32,8 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     extend: Extend | None = None
     opens_sessions: bool = False
     """`--resume`: choose a session first."""
+    indexes: bool = False
+    """Makes the texts of all sessions searchable, beside everything else."""
     prompts: tuple[str, ...] = ()
     typed: str = ""
     """What was typed before the editor was there."""
@@ -62,12 +64,17 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         """After it: extensions, the model's own parts, then what the command line asks."""
         gc.freeze()
         gc.enable()
+        if not await app.resuming.begin():
+            app.exit(0)
+            return
         await self._remember(app)
         if self.extend is not None:
             adopt(app, await self.extend(app))
         warm_up(app)
         app.looks.watch()
         app.is_ready.set()
+        if self.indexes:
+            app.sessions_page.read_texts()
         if app.assembled.trust.needs_answer:
             await ask_trust(app)
         if self.opens_sessions:

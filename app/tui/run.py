@@ -64,6 +64,7 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
     opening = Opening(
         extend=load_extensions,
         opens_sessions=options.resume,
+        indexes=True,
         prompts=tuple(prompts),
         images=given.images,
         typed=typed,

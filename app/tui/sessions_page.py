@@ -1,13 +1,15 @@
 """`/resume`: going on with another session. Lists, search, names, the trash, and a look into a session beforehand."""
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.sessions.errors import SessionError
 from app.sessions.index import SessionSummary
-from app.sessions.library import list_sessions, rename_session, search_sessions, threads
+from app.sessions.library import list_sessions, rename_session, search_now, threads
 from app.sessions.log import SessionLog
+from app.sessions.reading_all import read_in_background
 from app.sessions.trash import Trashed, delete_session, undo_delete
 from app.tui.bars import short_path
 from app.tui.dialogs import ask_text
@@ -36,19 +38,24 @@ class SessionsPage:
         self._told: dict[str, PreviewText] = {}
         self._deleted: list[Trashed] = []
         self._searching: asyncio.Task[None] | None = None
+        self._reading = threading.Thread()
+
+    def read_texts(self) -> None:
+        """Makes what was said searchable, beside everything else."""
+        if not self._reading.is_alive():
+            self._reading = read_in_background(self._app.session.places.root)
 
     async def open(self) -> None:
         rows = await self._rows()
         if not rows:
             self._app.presenter.note("There is no session to go on with yet.")
             return
+        self.read_texts()
         screen = SessionsScreen(rows, preview=self._preview)
         picked: Picked | None = await self._app.choosing.ask(screen)
-        session, places = self._app.session, self._app.session.places
-        if picked is None or picked.row.id == str(session.log.path):
+        if picked is None or picked.row.id == str(self._app.session.log.path):
             return
-        await session.abort()
-        await session.open(places.open(Path(picked.row.id)), "resume")
+        await self._app.resuming.open(Path(picked.row.id))
 
     async def act(self, screen: SessionsScreen, action: str, row: ListRow | None) -> None:
         """What is done while the list stays open."""
@@ -75,13 +82,13 @@ class SessionsPage:
         async def look() -> None:
             await asyncio.sleep(PAUSE_SECONDS)
             root = self._app.session.places.root
-            hits = await asyncio.to_thread(search_sessions, root, query, limit=MOST_FOUND)
+            hits, unread = await asyncio.to_thread(search_now, root, query, limit=MOST_FOUND)
             found: dict[str, str] = {}
             for hit in hits:
                 excerpt = hit.excerpt.replace("\x01", "").replace("\x02", "")
                 found.setdefault(str(hit.session.path), one_line(excerpt))
             if screen.is_attached:
-                screen.show_found(query, found)
+                screen.show_found(query, found, f"still to be read: {unread:,}" if unread else "")
 
         self._searching = asyncio.get_running_loop().create_task(look())
 

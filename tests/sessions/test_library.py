@@ -18,12 +18,14 @@ from app.sessions.library import (
     latest,
     list_sessions,
     rename_session,
+    search_now,
     search_sessions,
     session_folder,
     threads,
     undo_delete,
 )
 from app.sessions.log import SessionLog
+from app.sessions.reading_all import read_in_background
 from app.values.codec import encode
 from app.values.entries import MessageEntry, SessionHeader
 from app.values.messages import now_ms
@@ -162,6 +164,32 @@ def test_search_finds_words_beginnings_phrases_and_scripts_without_spaces(tmp_pa
     hit = search_sessions(tmp_path, "quick")[0]
     assert hit.excerpt == "The \x01quick\x02 brown Föx" and hit.role == "user"
     assert hit.entry_id == SessionLog.open(hit.session.path).entries[0].id
+
+
+def test_search_answers_at_once_from_what_is_read_and_tells_how_much_is_not(tmp_path: Path) -> None:
+    for number in range(25):
+        path = session(tmp_path, tmp_path, f"word number{number}")
+        os.utime(path, ns=(number, number))
+    index = SessionIndex(tmp_path)
+    index.refresh()
+    index.read_some_texts()
+    index.close()
+    assert len(search_now(tmp_path, "number24")[0]) == 1, "the newest are read first"
+    assert search_now(tmp_path, "number0") == ([], 5)
+    read_in_background(tmp_path).join()
+    hits, unread = search_now(tmp_path, "word", limit=100)
+    assert len(hits) == 25 and unread == 0
+
+
+def test_what_was_said_last_comes_first_whenever_it_was_read(tmp_path: Path) -> None:
+    old = session(tmp_path, tmp_path, "word one")
+    between = session(tmp_path, tmp_path, "word two")
+    assert len(search_sessions(tmp_path, "word")) == 2
+    log = SessionLog.open(old)
+    log.append(say("word three"))
+    log.close()
+    found = [hit.session.path for hit in search_sessions(tmp_path, "word", limit=2)]
+    assert found == [old, between]
 
 
 def test_text_that_no_database_takes_spoils_neither_list_nor_search(tmp_path: Path) -> None:

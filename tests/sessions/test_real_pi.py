@@ -1,13 +1,16 @@
 """pi itself opens what bayou writes, and bayou goes on with what pi then appends.
 
-Needs pi's npm package (0.74.2 or later) unpacked somewhere: BAYOU_PI_PACKAGE names its folder, BAYOU_NODE the
-node to run it with (the one on the path by default; releases after 1.0 need version 22).
+pi 0.74.2 is installed from npm, the last release that node 20 runs. BAYOU_PI_PACKAGE may name the unpacked package
+of another release instead, and BAYOU_NODE the node to run it with (those after 1.0 need version 22).
 """
 
+import atexit
 import json
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,17 +37,46 @@ from tests.sessions.say import answer, result, say
 
 PACKAGE = OUTSIDE.get("BAYOU_PI_PACKAGE", "")
 NODE = OUTSIDE.get("BAYOU_NODE") or shutil.which("node") or ""
-IS_OLD = PACKAGE != "" and json.loads(Path(PACKAGE, "package.json").read_text())["version"].startswith("0.")
-pytestmark = pytest.mark.skipif(
-    not (PACKAGE and NODE and Path(PACKAGE, "dist").is_dir()),
-    reason="BAYOU_PI_PACKAGE names no unpacked pi package, or there is no node",
-)
+NAME = "@earendil-works/pi-coding-agent"
+pytestmark = [] if PACKAGE else [pytest.mark.installs]
+
+
+@cache
+def package() -> Path:
+    """Where pi is; skips the test when it cannot be had."""
+    npm = shutil.which("npm")
+    if not NODE:
+        pytest.skip("there is no node to run pi with")
+    if PACKAGE:
+        return Path(PACKAGE)
+    if npm is None:
+        pytest.skip("there is no npm to install pi with")
+    folder = Path(tempfile.mkdtemp(prefix="pi-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    words = [
+        npm,
+        "install",
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--prefix",
+        str(folder),
+        f"{NAME}@0.74.2",
+    ]
+    done = subprocess.run(words, capture_output=True, text=True, env=OUTSIDE, timeout=240)
+    if done.returncode != 0:
+        pytest.skip(f"pi cannot be installed: {done.stderr.strip()[-300:]}")
+    return folder / "node_modules" / NAME
+
+
+def is_old() -> bool:
+    return json.loads((package() / "package.json").read_text())["version"].startswith("0.")
 
 
 def ask_pi(path: Path, append: str = "") -> dict[str, Any]:
     script = Path(__file__).with_name("ask_pi.mjs")
     done = subprocess.run(
-        [NODE, str(script), PACKAGE, str(path), append],
+        [NODE, str(script), str(package()), str(path), append],
         capture_output=True,
         text=True,
         timeout=120,
@@ -110,6 +142,8 @@ def add_what_newer_releases_know(log: SessionLog) -> None:
 
 def test_pi_reads_the_same_session(tmp_path: Path) -> None:
     log = rich(tmp_path)
+    if not is_old():
+        add_what_newer_releases_know(log)
     log.close()
     check_same(log)
 

@@ -1,5 +1,7 @@
 """What would be lost by a crash and is not: drafts, queues, half an answer."""
 
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -9,6 +11,7 @@ from app.sessions.drafts import Attachment, Draft, DraftFile, Waiting, abandoned
 from app.sessions.ids import sidecar
 from app.sessions.log import SessionLog
 from app.sessions.partial import PartialFile, left_behind
+from app.values.codec import encode
 from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.entries import MessageEntry
 from app.values.messages import AssistantMessage
@@ -35,7 +38,7 @@ def test_a_draft_comes_back_whole(tmp_path: Path) -> None:
     DraftFile(tmp_path / "s.jsonl").save(DRAFT)
     found = DraftFile(tmp_path / "s.jsonl").load()
     assert found is not None and found.saved > 0
-    assert msgspec.structs.replace(found, saved=0) == DRAFT
+    assert msgspec.structs.replace(found, saved=0, process=0) == DRAFT
 
 
 def test_sent_drafts_leave_nothing_behind(tmp_path: Path) -> None:
@@ -51,6 +54,15 @@ def test_a_draft_is_kept_before_its_session_has_a_file(tmp_path: Path) -> None:
     assert [draft.text for _, draft in abandoned_drafts(tmp_path)] == ["never sent"]
     log.append(say("sent"))
     assert abandoned_drafts(tmp_path) == []
+
+
+def test_a_draft_that_somebody_is_still_writing_is_not_offered(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        sidecar(path, "draft").write_bytes(encode(Draft(text="theirs", process=other.pid)))
+        assert abandoned_drafts(tmp_path) == []
+        other.communicate(b"\n")
+    assert [draft.text for _, draft in abandoned_drafts(tmp_path)] == ["theirs"]
 
 
 def test_a_damaged_draft_is_no_draft(tmp_path: Path) -> None:

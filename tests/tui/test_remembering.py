@@ -59,6 +59,8 @@ async def test_a_draft_of_a_session_that_never_began_is_in_the_history(home: Pat
         assert "one Up away" in second.screen_text
         await pilot.press("up")
         assert second.editor.text == "half a thought"
+        second.editor.set_text("")
+        second.drafts.editor_changed(second.editor.draft)
     third = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
     async with third.run_test(size=(100, 30)) as pilot:
         await third.is_ready.wait()

@@ -96,11 +96,11 @@ class SessionsScreen(PickerScreen):
         self._sessions = tuple(sessions)
         self._refill(note)
 
-    def show_found(self, query: str, found: Mapping[str, str]) -> None:
+    def show_found(self, query: str, found: Mapping[str, str], note: str = "") -> None:
         """Excerpts by session; nothing happens when other words have been typed since."""
         if query == self.typed:
             self._found, self._found_for = found, query
-            self._refill()
+            self._refill(note)
 
     def on_line_input_changed(self, event: LineInput.Changed) -> None:
         if not event.text.startswith(self._found_for):

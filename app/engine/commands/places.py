@@ -56,8 +56,10 @@ async def new_session(session: Session, params: NewSession) -> dict[str, bool]:
 
 
 async def switch_session(session: Session, params: SwitchSession) -> dict[str, bool]:
+    log = session.places.open_or_begin(params.session_path)
+    log.require_cwd()
     await session.abort()
-    return await _opened(session, session.places.open_or_begin(params.session_path), "resume")
+    return await _opened(session, log, "resume")
 
 
 async def _opened(session: Session, log: SessionLog, reason: Literal["new", "resume"]) -> dict[str, bool]:

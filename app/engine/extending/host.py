@@ -19,6 +19,7 @@ from app.extensions.ports import DeliverAs, Mode, ProviderSpec, Ui, Usage
 from app.extensions.runner import Extensions
 from app.sessions.errors import SessionError
 from app.sessions.fork import clone, fork_before
+from app.sessions.log import SessionLog
 from app.values.content import Image
 from app.values.entries import ContextEditEntry, Entry
 from app.values.events import CompactionEnd, CompactionStart, EntryAppended, Event
@@ -262,7 +263,12 @@ class SessionHost:
         return True
 
     async def switch_session(self, path: Path) -> bool:
-        return await self._go(lambda: self._session.places.open(path), "resume")
+        def existing() -> SessionLog:
+            log = self._session.places.open(path)
+            log.require_cwd()
+            return log
+
+        return await self._go(existing, "resume")
 
     async def _go(self, make: Callable[[], Any], reason: Literal["new", "fork", "resume"]) -> bool:
         try:

@@ -1,0 +1,28 @@
+"""Making everything that was ever said searchable, beside a running bayou."""
+
+import threading
+import time
+from pathlib import Path
+
+from app.sessions.index import SessionIndex
+
+
+def read_in_background(root: Path) -> threading.Thread:
+    """Reads new and changed sessions a few at a time, and rests as long as it has worked: typing comes first."""
+    thread = threading.Thread(target=_read, args=(root,), name="session index", daemon=True)
+    thread.start()
+    return thread
+
+
+def _read(root: Path) -> None:
+    if not root.is_dir():
+        return
+    index = SessionIndex(root)
+    try:
+        index.refresh()
+        started = time.monotonic()
+        while index.read_some_texts():
+            time.sleep(time.monotonic() - started)
+            started = time.monotonic()
+    finally:
+        index.close()

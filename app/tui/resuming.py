@@ -1,0 +1,84 @@
+"""Going on with another session file. Where it cannot simply be opened, the person says what to do."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.sessions.errors import SessionLocked
+from app.sessions.log import SessionLog
+from widgets.lists.rows import ListRow
+from widgets.screens.dialogs import QuestionScreen
+
+if TYPE_CHECKING:
+    from app.tui.app import BayouApp
+
+_READ = ListRow(id="read", title="Open it read-only", detail="look, search, copy, export")
+_FORK = ListRow(id="fork", title="Fork it here", detail="go on in a copy; the file stays as it is")
+_HERE = ListRow(id="here", title="Continue here", detail="in the same file, with this folder's files")
+_CANCEL = ListRow(id="cancel", title="Cancel")
+
+
+class Resuming:
+    """Opens session files over one application."""
+
+    def __init__(self, app: "BayouApp") -> None:
+        self._app = app
+
+    async def begin(self) -> bool:
+        """Asks about the session that bayou was started with; False: the person does not want it so."""
+        session, locked = self._app.session, self._app.assembled.locked
+        if locked is not None:
+            answer = await self._ask_locked(locked)
+        elif session.log.is_on_disk and session.log.is_cwd_gone:
+            answer = await self._ask_gone(session.log)
+        else:
+            return True
+        if answer == "fork" and session.log.path is not None:
+            await self._app.chosen(self._fork(session.log.path))
+        return answer is not None
+
+    async def _fork(self, path: Path) -> None:
+        await self._app.session.open(await self._copy(path), "fork")
+
+    async def open(self, path: Path) -> None:
+        """Goes on with a file, and stays where one is when it cannot be had or the person cancels."""
+        session = self._app.session
+        log = await self._log_of(path)
+        if log is not None:
+            await session.abort()
+            await session.open(log, "resume")
+
+    async def _log_of(self, path: Path) -> SessionLog | None:
+        places = self._app.session.places
+        try:
+            log = await asyncio.to_thread(places.open, path)
+        except SessionLocked as locked:
+            answer = await self._ask_locked(locked)
+            if answer == "fork":
+                return await self._copy(path)
+            return await asyncio.to_thread(places.open, path, read_only=True) if answer else None
+        if not log.is_cwd_gone:
+            return log
+        answer = await self._ask_gone(log)
+        if answer == "here":
+            return log
+        log.close()
+        return await self._copy(path) if answer == "fork" else None
+
+    async def _copy(self, path: Path) -> SessionLog:
+        return await asyncio.to_thread(self._app.session.places.copy, path)
+
+    async def _ask_locked(self, locked: SessionLocked) -> str | None:
+        who = f"process {locked.holder}" if locked.holder else "another process"
+        text = f"{locked.path}\n\n{who} is writing it. Two at once would mix their lines."
+        return await self._ask("This session is open elsewhere", text, _READ, _FORK)
+
+    async def _ask_gone(self, log: SessionLog) -> str | None:
+        text = f"{log.path}\n\nIt was about {log.cwd}, which does not exist any more.\nHere is {self._app.session.cwd}."
+        return await self._ask("The folder of this session is gone", text, _HERE, _FORK)
+
+    async def _ask(self, title: str, text: str, *answers: ListRow) -> str | None:
+        chosen: ListRow | None = await self._app.choosing.ask(
+            QuestionScreen(title, text, (*answers, _CANCEL))
+        )
+        return None if chosen is None or chosen.id == "cancel" else chosen.id

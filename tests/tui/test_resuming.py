@@ -1,0 +1,205 @@
+"""Going on with session files that cannot simply be opened: the person is asked, and nothing is lost or pretended."""
+
+import asyncio
+import fcntl
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from app.assembly.build import Assembled, assemble
+from app.assembly.options import Options
+from app.engine.places import Places
+from app.providers.scripted import say
+from app.resources.paths import Paths, styles_dir
+from app.sessions.errors import SessionLocked
+from app.sessions.log import SessionLog
+from app.sessions.partial import PartialFile
+from app.tui.opening import Opening
+from app.values.content import Text
+from app.values.messages import AssistantMessage
+from tests.sessions.say import answer
+from tests.sessions.say import say as said
+from tests.tui.stage import StageApp, make_app
+from widgets.screens.dialogs import QuestionScreen
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "home" / "project").mkdir(parents=True)
+    return tmp_path / "home"
+
+
+def paths_of(home: Path) -> Paths:
+    return Paths.from_env({"HOME": str(home)}, home / "project")
+
+
+def a_session(home: Path, text: str, cwd: Path | None = None) -> Path:
+    paths = paths_of(home)
+    places = Places(root=paths.sessions_dir, cwd=paths.cwd)
+    log = SessionLog.create(places.folder, cwd or paths.cwd)
+    log.append(said(text))
+    log.append(answer(f"{text}, answered"))
+    log.close()
+    assert log.path is not None
+    return log.path
+
+
+@pytest.fixture
+def locked(home: Path) -> Iterator[Path]:
+    """A session that somebody else writes."""
+    path = a_session(home, "written elsewhere")
+    with path.open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield path
+
+
+@pytest.fixture
+def orphan(home: Path) -> Path:
+    """A session whose folder is gone."""
+    return a_session(home, "from a folder that is gone", home / "gone")
+
+
+def started(home: Path, *words: str) -> tuple[StageApp, Assembled]:
+    assembled = assemble(Options(session=words[0], offline=True), paths_of(home), {}, can_ask=True)
+    app = StageApp(assembled, opening=Opening(), home=home, css_path=sorted(styles_dir().glob("*.tcss")))
+    app.animation_level = "none"
+    app.note_events()
+    return app, assembled
+
+
+async def until(pilot: Pilot[int], is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not is_so():
+            await pilot.pause()
+    await pilot.pause()
+
+
+async def asked(app: StageApp, pilot: Pilot[int]) -> None:
+    await until(pilot, lambda: isinstance(app.screen, QuestionScreen))
+
+
+async def test_a_session_that_is_written_elsewhere_can_be_read(home: Path, locked: Path) -> None:
+    app, _ = started(home, str(locked))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await asked(app, pilot)
+        assert "process" in app.screen_text and "Open it read-only" in app.screen_text
+        await pilot.press("1")
+        await pilot.pause()
+        assert app.session.log.is_read_only and "read-only" in app.screen_text
+        assert "written elsewhere, answered" in app.screen_text
+        app.editor.set_text("go on")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "Fork or clone it" in app.screen_text.replace("\n  ", " ")
+        assert app.editor.text == "go on", "what could not be sent is still there"
+    assert b"go on" not in locked.read_bytes()
+
+
+async def test_or_forked_and_the_other_file_stays_as_it_is(home: Path, locked: Path) -> None:
+    before = locked.read_bytes()
+    app, _ = started(home, str(locked))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await asked(app, pilot)
+        await pilot.press("2")
+        await until(pilot, lambda: app.session.log.path != locked)
+        assert app.session.log.header.parent_session == str(locked)
+        assert not app.session.log.is_read_only and "written elsewhere, answered" in app.screen_text
+    assert locked.read_bytes() == before
+
+
+async def test_or_left_alone(home: Path, locked: Path) -> None:
+    folder = sorted(locked.parent.iterdir())
+    app, _ = started(home, str(locked))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await asked(app, pilot)
+        await pilot.press("escape")
+        await pilot.pause()
+    assert app.return_code == 0 and sorted(locked.parent.iterdir()) == folder
+
+
+def test_where_nobody_can_be_asked_it_is_an_error_with_the_remedies(home: Path, locked: Path) -> None:
+    with pytest.raises(SessionLocked, match="--fork"):
+        assemble(Options(session=str(locked), offline=True), paths_of(home), {})
+
+
+@pytest.mark.parametrize(("key", "is_copy"), [("1", False), ("2", True)])
+async def test_a_session_whose_folder_is_gone_goes_on_here(
+    key: str, is_copy: bool, home: Path, orphan: Path
+) -> None:
+    app, _ = started(home, str(orphan))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await asked(app, pilot)
+        assert str(home / "gone") in app.screen_text
+        await pilot.press(key)
+        await until(pilot, lambda: (app.session.log.path != orphan) is is_copy)
+        assert (app.session.log.path != orphan) is is_copy
+        assert "from a folder that is gone, answered" in app.screen_text
+
+
+async def test_from_within_cancelling_stays_where_one_was(home: Path, locked: Path, orphan: Path) -> None:
+    app = make_app(home, say("hello"), options=Options(offline=True))
+    async with app.run_test(size=(100, 30)) as pilot:
+        where = app.session.log
+        for path in (locked, orphan):
+            app.spawn(app.chosen(app.resuming.open(path)))
+            await asked(app, pilot)
+            await pilot.press("escape")
+            await pilot.pause()
+            assert app.session.log is where
+        SessionLog.open(orphan).close()  # nobody holds it
+
+
+async def test_from_within_it_is_read_or_forked_as_well(home: Path, locked: Path) -> None:
+    app = make_app(home, say("hello"), options=Options(offline=True))
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.spawn(app.chosen(app.resuming.open(locked)))
+        await asked(app, pilot)
+        await pilot.press("1")
+        await until(pilot, lambda: app.session.log.path == locked)
+        assert app.session.log.is_read_only
+        assert (app.session.log.path or Path()).samefile(locked)
+
+
+async def test_a_file_that_is_no_session_is_told_and_one_stays(home: Path) -> None:
+    broken = home / "broken.jsonl"
+    broken.write_text("nothing like it\n")
+    app = make_app(home, say("hello"), options=Options(offline=True))
+    async with app.run_test(size=(100, 30)) as pilot:
+        where = app.session.log
+        await app.chosen(app.resuming.open(broken))
+        await pilot.pause()
+        assert app.session.log is where and "✗" in app.screen_text and "broken.jsonl" in app.screen_text
+
+
+async def test_half_an_answer_is_there_again_after_resuming_from_within(home: Path) -> None:
+    path = a_session(home, "a question")
+    log = SessionLog.open(path)
+    log.append(said("another"))
+    partial = PartialFile(log, interval=0.0)
+    partial.update(
+        AssistantMessage(content=(Text(text="as far as it came"),), stop_reason="pending"), log.leaf_id
+    )
+    log.close()
+    app = make_app(home, say("hello"), options=Options(offline=True))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.chosen(app.resuming.open(path))
+        await pilot.pause()
+        assert "as far as it came" in app.screen_text
+        assert "what had arrived of it is kept" in app.screen_text
+
+
+async def test_what_was_not_sent_waits_in_its_session_and_what_is_written_goes_along(home: Path) -> None:
+    first, second = a_session(home, "first"), a_session(home, "second")
+    app = make_app(home, say("hello"), options=Options(session=str(first), offline=True))
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.editor.set_text("left in first")
+        app.drafts.save()
+        app.session.log.close()
+    other = make_app(home, say("hello"), options=Options(session=str(second), offline=True))
+    async with other.run_test(size=(100, 30)) as pilot:
+        other.editor.set_text("written in second")
+        await other.chosen(other.resuming.open(first))
+        await pilot.pause()
+        assert other.editor.text == "written in second\n\nleft in first"

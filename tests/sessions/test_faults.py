@@ -12,6 +12,7 @@ import pytest
 from app.sessions import file as session_file
 from app.sessions.drafts import Draft, DraftFile
 from app.sessions.errors import SessionWriteError
+from app.sessions.file import Sync
 from app.sessions.log import SessionLog
 from app.sessions.reading import read_session
 from tests.sessions.say import answer, result, say
@@ -118,6 +119,24 @@ def test_a_failed_fsync_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(session_file.os, "fsync", refuse)
     with pytest.raises(SessionWriteError, match="may not be safe"):
         log.end_turn()
+
+
+@pytest.mark.parametrize(
+    ("policy", "of_entries", "of_turns"), [("entry", 3, 0), ("turn", 0, 1), ("off", 0, 0)]
+)
+def test_the_disk_is_waited_for_as_the_setting_says(
+    policy: Sync, of_entries: int, of_turns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = SessionLog.create(tmp_path, tmp_path, fsync=policy)
+    log.append(say("hello"))
+    forced: list[int] = []
+    monkeypatch.setattr(session_file.os, "fsync", forced.append)
+    for number in range(3):
+        log.append(answer(str(number)))
+    assert len(forced) == of_entries
+    log.end_turn()
+    log.end_turn()
+    assert len(forced) == of_entries + of_turns
 
 
 LIMITED = """

@@ -1,7 +1,9 @@
 """Going on with session files that cannot simply be opened: the person is asked, and nothing is lost or pretended."""
 
 import asyncio
+import errno
 import fcntl
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -171,6 +173,26 @@ async def test_a_file_that_is_no_session_is_told_and_one_stays(home: Path) -> No
         await app.chosen(app.resuming.open(broken))
         await pilot.pause()
         assert app.session.log is where and "✗" in app.screen_text and "broken.jsonl" in app.screen_text
+
+
+async def test_an_entry_that_cannot_be_written_is_told_and_its_words_are_one_up_away(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    app = make_app(home, say("hello"), options=Options(offline=True))
+    async with app.run_test(size=(100, 30)) as pilot:
+        monkeypatch.setattr("app.sessions.file._write_all", full)
+        app.editor.set_text("a long plan")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.settled_count == 1)
+        app.transcript.flush()
+        await pilot.pause()
+        assert "no space left on device" in app.screen_text.replace("\n  ", " ")
+        assert not app.session.conversation.has_user_message
+        await pilot.press("up")
+        assert app.editor.text == "a long plan"
 
 
 async def test_half_an_answer_is_there_again_after_resuming_from_within(home: Path) -> None:

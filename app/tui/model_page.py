@@ -44,9 +44,8 @@ class ModelPage:
             return
         provider, _, model_id = picked.row.id.partition("/")
         if not model_id:
-            note = await self._ask(provider)
-            self._app.presenter.note(f"{provider}: {note}")
-            await self.choose(provider)
+            self._app.presenter.note(await self._ask(provider))
+            await self.choose()
             return
         if picked.action == "app.models.login" or not self._is_usable(provider, model_id):
             await login(self._app, provider)

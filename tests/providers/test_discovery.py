@@ -41,6 +41,7 @@ async def test_a_servers_models_are_taken_and_kept_for_the_next_start(server: Lo
     for known in (catalogue, later):
         model = known.find("mine", "llama")
         assert model is not None and (model.api, model.context_window) == ("openai-completions", 8192)
+        assert model.max_tokens == 8192, "no more than the window"
         assert model.compat == {"supportsStore": False}
     state = known_state("mine", later, Credentials(tmp_path, {}))
     assert state.state == "cached" and "a moment ago" in (hint(state) or "")

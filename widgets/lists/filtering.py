@@ -42,10 +42,14 @@ class Filter:
         if self.order == "given":
             return [Shown(row) for row in left]
         if len(left) > MANY and _is_plain(query):
-            left.sort(key=lambda row: _roughly(row.title, query), reverse=True)
+            left.sort(key=lambda row: _roughly(row, query) - _out_of_reach(row), reverse=True)
             return [Shown(row) for row in left]
         scored = [(asked.match(row.searched), row) for row in left]
-        found = [(match.score, match.places, row) for match, row in scored if match is not None]
+        found = [
+            (match.score - _out_of_reach(row), match.places, row)
+            for match, row in scored
+            if match is not None
+        ]
         found.sort(key=lambda item: -item[0])
         return [Shown(row, places) for _, places, row in found]
 
@@ -60,13 +64,22 @@ def _is_plain(query: str) -> bool:
     return not query.startswith("re:") and '"' not in query
 
 
-def _roughly(title: str, query: str) -> float:
-    folded = title.lower()
-    score = -len(folded) * 0.02
+def _out_of_reach(row: ListRow) -> float:
+    """What cannot be had at once (a model without a key) stands behind what can."""
+    return 5.0 if row.tone == "dim" else 0.0
+
+
+def _roughly(row: ListRow, query: str) -> float:
+    title, rest = row.title.lower(), f"{row.detail} {row.words}".lower()
+    score = -len(title) * 0.02
     for word in query.lower().split():
-        at = folded.find(word)
-        if at == 0:
-            score += 20.0
-        elif at > 0:
-            score += 8.0 if folded[at - 1].isalnum() else 14.0
+        score += _place(title, word) or _place(rest, word) / 2
     return score
+
+
+def _place(text: str, word: str) -> float:
+    """Most at the beginning, less at the beginning of a word, little inside one."""
+    at = text.find(word)
+    if at <= 0:
+        return 20.0 if at == 0 else 0.0
+    return 8.0 if text[at - 1].isalnum() else 14.0

@@ -152,9 +152,8 @@ class Catalogue:
             except msgspec.ValidationError as problem:
                 self._problems.append(f"The model {provider}/{model_id} is left out: {problem}")
                 continue
-            if (
-                model.max_tokens > model.context_window > 0
-            ):  # a server told its window and not its answers' limit
+            if model.max_tokens > model.context_window > 0:
+                # A server told its window and not the limit of its answers.
                 model = msgspec.structs.replace(model, max_tokens=model.context_window)
             out[model_id] = self._with_env(model)
         return out

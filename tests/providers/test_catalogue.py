@@ -101,7 +101,9 @@ def test_a_provider_of_ones_own_with_comments(tmp_path: Path):
     assert catalogue.problems == ()
     model = catalogue.find("mine", "tiny")
     assert model is not None
-    assert (model.name, model.context_window, model.max_tokens) == ("tiny", 8192, 16_384)
+    assert (model.name, model.context_window, model.max_tokens) == ("tiny", 8192, 8192), (
+        "never more than its window"
+    )
     assert (model.base_url, model.compat) == ("http://localhost:8080/v1", {"supportsStore": False})
     assert Credentials(tmp_path, {}).has("mine"), "no key named: none is needed"
 

@@ -147,6 +147,8 @@ def _judged(language: str, made: FileMap) -> set[int]:
             for index, each in enumerate(made.symbols)
             if each.kind != "item" and _depth(made, index) < 2
         }
+    if language in ("markdown", "rst"):
+        return {index for index, each in enumerate(made.symbols) if each.kind == "heading"}
     kinds = (JUDGED | EXTRA_KINDS.get(language, set())) - UNJUDGED.get(language, set())
     return {
         index

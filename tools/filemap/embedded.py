@@ -1,13 +1,16 @@
-"""Languages inside others: scripts and styles of HTML, Vue and Svelte files, with the lines of the whole file."""
+"""Languages inside others, with the lines of the whole file: scripts and styles of web pages, code in Markdown."""
 
 import re
+from pathlib import PurePath
 from typing import NamedTuple
 
+from tools.filemap.detection import language_of
+from tools.filemap.drafts import ordered
 from tools.filemap.engine import Outline, outline
 from tools.filemap.language import Draft, Language
-from tools.filemap.languages.registry import language_named
+from tools.filemap.languages.registry import is_described, language_named
 from tools.filemap.scanners.registry import SCANNERS
-from tools.filemap.watch import Watch
+from tools.filemap.watch import Overtime, Watch
 
 _HOSTS = frozenset({"html", "vue", "svelte"})
 _OPENING = re.compile(
@@ -25,6 +28,8 @@ _BY_LANG = {
     "scss": "scss", "css": "css", "text/css": "css", "postcss": "css",
 }  # fmt: skip
 _MAX_BLOCKS = 200
+_NO_CODE = frozenset({"css", "dockerfile", "hcl", "html", "make", "scss", "svelte", "toml", "vue"})
+"""In a document these are examples of data and markup, which would say little in its outline."""
 
 
 class Inner(NamedTuple):
@@ -47,6 +52,30 @@ def outline_with_embedded(language: Language, source: bytes, watch: Watch) -> Ou
         imports += [name for name in inside.imports if name not in imports]
         _add(drafts, inside.drafts, inner, owner)
     return Outline(drafts, imports, found.has_errors)
+
+
+def with_fenced_code(drafts: list[Draft], source: bytes, watch: Watch) -> list[Draft]:
+    """A document's symbols with what its fenced code defines, below each fence. Raises `Cancelled`."""
+    fences = [draft for draft in drafts if draft.kind == "code" and draft.end_row > draft.start_row + 1]
+    known = [(draft, name) for draft in fences if (name := _code_language(draft.name)) is not None]
+    place = {id(draft): index for index, draft in enumerate(drafts)}
+    for draft, name in known[:_MAX_BLOCKS]:
+        start = source.find(b"\n", draft.start) + 1
+        end = start
+        for _ in range(draft.end_row - draft.start_row - 1):
+            end = source.find(b"\n", end) + 1
+        try:
+            inside = outline(language_named(name), source[start:end], watch).drafts
+        except Overtime:
+            break
+        _add(drafts, inside, Inner(name, start, end, draft.start_row + 1), place[id(draft)])
+    return ordered(drafts)
+
+
+def _code_language(word: str) -> str | None:
+    word = word.lower()
+    name = word if is_described(word) else language_of(PurePath(f"code.{word}"), b"")
+    return name if name is not None and is_described(name) and name not in _NO_CODE else None
 
 
 def _inside(name: str, source: bytes, watch: Watch) -> Outline:

@@ -17,7 +17,7 @@ from tools.filemap import ctags, heuristic
 from tools.filemap.cache import MapCache
 from tools.filemap.detection import language_of
 from tools.filemap.drafts import ordered
-from tools.filemap.embedded import outline_with_embedded
+from tools.filemap.embedded import outline_with_embedded, with_fenced_code
 from tools.filemap.language import Draft
 from tools.filemap.languages.registry import is_described, language_named
 from tools.filemap.reading import CannotMap, Text, read_text
@@ -184,7 +184,10 @@ def _by_language(name: str, source: bytes, watch: Watch) -> _Outlined | None:
     if scanner is not None:
         scanned = scanner.scan(source, watch)
         title = scanned.title or scanner.title
-        return _Outlined(scanned.drafts, scanned.parser, title, scanned.imports, scanned.notes)
+        drafts = scanned.drafts
+        if name == "markdown":
+            drafts = with_fenced_code(drafts, source, watch)
+        return _Outlined(drafts, scanned.parser, title, scanned.imports, scanned.notes)
     if not is_described(name):
         return None
     language = language_named(name)

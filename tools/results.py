@@ -107,6 +107,8 @@ class MapSymbol(_Value, frozen=True, kw_only=True):
     first_line: int
     last_line: int
     depth: int = 0
+    row: int = -1
+    """The line of the outline's text that names it, from 0; -1: none does."""
 
 
 class MapBlock(_Value, frozen=True, kw_only=True):

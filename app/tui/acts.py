@@ -42,6 +42,14 @@ def _copy_answer(app: "BayouApp") -> None:
     app.copy(message.text, "answer")
 
 
+def _open_or_close(app: "BayouApp") -> None:
+    transcript = app.transcript
+    if transcript.has_focus and transcript.cursor:
+        transcript.toggle(transcript.cursor)
+    else:
+        transcript.expand_tools(not transcript.tools_are_open)
+
+
 def _to_background(app: "BayouApp") -> None:
     moved = app.presenter.running_call_ids()
     for call_id in moved:
@@ -115,8 +123,8 @@ ACTS: tuple[Act, ...] = (
     Act(
         id="app.tools.expand",
         keys="ctrl+o",
-        help="Open or close all tools",
-        do=lambda app: app.transcript.expand_tools(not app.transcript.tools_are_open),
+        help="Open or close all tools, or the block that the keyboard is at",
+        do=_open_or_close,
     ),
     Act(
         id="app.tools.background",

@@ -271,8 +271,11 @@ class BayouApp(App[int]):
 
     @on(Transcript.SymbolChosen)
     def _symbol_chosen(self, message: Transcript.SymbolChosen) -> None:
-        self.editor.set_text(f"read {message.path}:{message.first_line}-{message.last_line}")
-        self.editor.focus()
+        looking.ask_for_lines(self, message.path, message.first_line, message.last_line)
+
+    @on(Transcript.SymbolsRequested)
+    def _symbols_requested(self, message: Transcript.SymbolsRequested) -> None:
+        self.spawn(looking.choose_symbol(self, message.block))
 
     @on(Transcript.RetryRequested)
     def action_retry(self) -> None:

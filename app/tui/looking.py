@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 from app.tui.extended import show_widget_of
 from app.tui.pickers import age
 from app.values.messages import now_ms
+from tools.paths import display
+from tools.results import MapBlock
 from widgets import clipboard
 from widgets.editor.chips import Draft
 from widgets.screens.catalogue import history_screen
@@ -13,6 +15,7 @@ from widgets.screens.jobs import JobRow, JobsScreen
 from widgets.screens.pages import PageScreen
 from widgets.screens.picker import Picked
 from widgets.screens.preview import preview_of
+from widgets.screens.symbols import SymbolsScreen
 from widgets.terminal_manners import edit_externally, editor_command
 
 if TYPE_CHECKING:
@@ -43,6 +46,24 @@ async def show_block(app: "BayouApp", text: str, block_id: str = "") -> None:
     if await show_widget_of(app, block_id):
         return
     await app.choosing.ask(PageScreen("In full", preview_of("", text)))
+
+
+def ask_for_lines(app: "BayouApp", path: str, first: int, last: int) -> None:
+    """The request for these lines, ready to be sent or changed."""
+    app.editor.set_text(f"read {display(path, app.session.cwd)}:{first}-{last}")
+    app.editor.focus()
+
+
+async def choose_symbol(app: "BayouApp", block: MapBlock) -> None:
+    picked = await app.choosing.ask(SymbolsScreen(display(block.path, app.session.cwd), block))
+    if picked is None:
+        return
+    symbol = block.symbols[int(picked.row.id)]
+    if picked.action == "choose":
+        ask_for_lines(app, block.path, symbol.first_line, symbol.last_line)
+    else:
+        place = f"{display(block.path, app.session.cwd)}:{symbol.first_line}-{symbol.last_line}"
+        await copy(app, place, "the place of the symbol")
 
 
 def open_link(app: "BayouApp", address: str) -> None:

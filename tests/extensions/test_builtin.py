@@ -299,7 +299,10 @@ async def test_it_is_drawn_as_one_line_and_opens_to_what_the_model_got(maps, hos
     message: CustomMessage = host.sent[0].message
     shown = Catalogue(maps).render_message(message, expanded=False)
     assert shown and shown.view
-    assert (shown.view.title, shown.view.summary) == ("map a.py", "9 lines · 2 symbols · Python")
+    assert (shown.view.title, shown.view.summary) == (
+        "map a.py",
+        "9 lines · 2 symbols · Python · ctrl+o opens it",
+    )
     block = shown.view.body[0]
     assert isinstance(block, MapBlock)
     assert block.text == message.content
@@ -309,9 +312,9 @@ async def test_it_is_drawn_as_one_line_and_opens_to_what_the_model_got(maps, hos
 def test_symbols_are_found_in_the_outlines_lines():
     text = "12,345 lines │ Python\n\nclass A: [1-90]\n  def run(self) -> list[int]: [2-3] — Runs.\n  X = ... [7]\n"
     assert symbols_in(text) == (
-        MapSymbol(label="class A", kind="class", first_line=1, last_line=90, depth=0),
-        MapSymbol(label="def run(self) -> list[int]", kind="def", first_line=2, last_line=3, depth=1),
-        MapSymbol(label="X = ...", kind="X", first_line=7, last_line=7, depth=1),
+        MapSymbol(label="class A", kind="class", first_line=1, last_line=90, depth=0, row=2),
+        MapSymbol(label="def run(self) -> list[int]", kind="def", first_line=2, last_line=3, depth=1, row=3),
+        MapSymbol(label="X = ...", kind="X", first_line=7, last_line=7, depth=1, row=4),
     )
 
 

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from tools.results import Card, ImageBlock
+from tools.results import Card, ImageBlock, MapBlock
 
 
 class CardState(StrEnum):
@@ -110,3 +110,10 @@ class NoteBlock(_Value, frozen=True, kw_only=True):
 
 
 Block = UserBlock | ReplyBlock | CardBlock | CustomBlock | NoteBlock
+
+
+def map_in(block: Block) -> MapBlock | None:
+    """The file map that the block shows, if it shows one."""
+    if not isinstance(block, CardBlock | CustomBlock):
+        return None
+    return next((part for part in block.card.blocks if isinstance(part, MapBlock)), None)

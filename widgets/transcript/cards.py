@@ -191,8 +191,25 @@ def _tree(root: TreeNode) -> list[str]:
 
 
 def _map(block: MapBlock) -> list[Leaf]:
+    """The text as the model has it, its symbols to be chosen; without a text that names them, a list of them."""
     if not block.symbols:
         return output(block.text)
+    named = {symbol.row: index for index, symbol in enumerate(block.symbols) if symbol.row >= 0}
+    if not named:
+        return _symbols(block)
+    leaves: list[Leaf] = []
+    for row, line in enumerate(clean(block.text).split("\n")):
+        if row in named:
+            kind, _, rest = line.lstrip().partition(" ")
+            indent = line[: len(line) - len(line.lstrip())]
+            parts = [(indent, "output"), (f"{kind} ", "syntax-keyword"), (rest, "output")]
+            leaves.append(OneLine(parts, flexible=2, link=f"symbol {named[row]}"))
+        else:
+            leaves.append(OneLine([(line, "dim")], flexible=0))
+    return leaves
+
+
+def _symbols(block: MapBlock) -> list[Leaf]:
     digits = max(len(f"{symbol.first_line}-{symbol.last_line}") for symbol in block.symbols)
     leaves: list[Leaf] = []
     for index, symbol in enumerate(block.symbols[:MOST_LINES]):

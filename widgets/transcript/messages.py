@@ -2,6 +2,8 @@
 
 from textual.message import Message
 
+from tools.results import MapBlock
+
 
 class CopyRequested(Message, namespace="transcript"):
     """Put the text on the clipboard; `what` says what it is, for the confirmation."""
@@ -37,6 +39,14 @@ class SymbolChosen(Message, namespace="transcript"):
         self.path = path
         self.first_line = first_line
         self.last_line = last_line
+
+
+class SymbolsRequested(Message, namespace="transcript"):
+    """Choose among the symbols of a file map."""
+
+    def __init__(self, block: MapBlock) -> None:
+        super().__init__()
+        self.block = block
 
 
 class RetryRequested(Message, namespace="transcript"):

@@ -4,9 +4,8 @@ from textual import events
 from textual.geometry import Offset
 from textual.selection import Selection
 
-from tools.results import MapBlock
 from widgets.transcript import messages
-from widgets.transcript.blocks import CardBlock, CustomBlock
+from widgets.transcript.blocks import map_in
 from widgets.transcript.column import Row
 from widgets.transcript.item import Item
 from widgets.transcript.pointing import Link, Place, between, link_at, place_at, span, word_at
@@ -98,13 +97,10 @@ class Pointing(Reading):
                 self._choose_symbol(item, int(argument))
 
     def _choose_symbol(self, item: Item, number: int) -> None:
-        if not isinstance(item.block, CardBlock | CustomBlock):
-            return
-        for block in item.block.card.blocks:
-            if isinstance(block, MapBlock) and number < len(block.symbols):
-                symbol = block.symbols[number]
-                self.post_message(messages.SymbolChosen(block.path, symbol.first_line, symbol.last_line))
-                return
+        outline = map_in(item.block)
+        if outline is not None and number < len(outline.symbols):
+            symbol = outline.symbols[number]
+            self.post_message(messages.SymbolChosen(outline.path, symbol.first_line, symbol.last_line))
 
     def _select_to(self, event: events.Click) -> None:
         """Move the nearer end of the selection here, or select from the last click on."""

@@ -5,7 +5,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from widgets.transcript import drawing, messages
-from widgets.transcript.blocks import ReplyBlock, UserBlock
+from widgets.transcript.blocks import ReplyBlock, UserBlock, map_in
 from widgets.transcript.code import CodeLeaf
 from widgets.transcript.column import Anchor
 from widgets.transcript.item import Item
@@ -196,7 +196,14 @@ class Reading(Viewport):
             self.post_message(messages.BranchRequested(self.cursor))
 
     def action_full_screen(self) -> None:
-        if item := self.focused_item:
+        """The whole of the block; of a file map, its symbols to choose from."""
+        item = self.focused_item
+        if item is None:
+            return
+        outline = map_in(item.block)
+        if outline is not None and outline.symbols:
+            self.post_message(messages.SymbolsRequested(outline))
+        else:
             self._full_screen(item)
 
     def _full_screen(self, item: Item) -> None:

@@ -39,6 +39,7 @@ class Transcript(Pointing, can_focus=True):
     BranchRequested = messages.BranchRequested
     FullScreenRequested = messages.FullScreenRequested
     SymbolChosen = messages.SymbolChosen
+    SymbolsRequested = messages.SymbolsRequested
     RetryRequested = messages.RetryRequested
     LinkChosen = messages.LinkChosen
     FocusModeChanged = messages.FocusModeChanged

@@ -154,7 +154,7 @@ def draw(message: CustomMessage, expanded: bool) -> View:
     details = message.details if isinstance(message.details, dict) else {}
     path = str(details.get("filePath", ""))
     lines, count = details.get("totalLines", 0), details.get("symbolCount", 0)
-    summary = f"{lines:,} lines · {count:,} symbols · {details.get('language') or 'text'}"
+    summary = f"{lines:,} lines · {count:,} symbols · {details.get('language') or 'text'} · ctrl+o opens it"
     block = MapBlock(
         path=path,
         text=text_of(message.content),
@@ -172,13 +172,20 @@ _SYMBOL_LINE = re.compile(
 
 def symbols_in(text: str) -> tuple[MapSymbol, ...]:
     """The symbols that the outline's lines name, so that people can go to them: what they see is what the model got."""
-    return tuple(
-        MapSymbol(
-            label=match["label"],
-            kind=match["label"].split(" ", 1)[0] if " " in match["label"] else "",
-            first_line=int(match["first"]),
-            last_line=int(match["last"] or match["first"]),
-            depth=len(match["indent"]) // 2,
+    found: list[MapSymbol] = []
+    row = counted = 0
+    for match in _SYMBOL_LINE.finditer(text):
+        row += text.count("\n", counted, match.start())
+        counted = match.start()
+        kind, space, _ = match["label"].partition(" ")
+        found.append(
+            MapSymbol(
+                label=match["label"],
+                kind=kind if space else "",
+                first_line=int(match["first"]),
+                last_line=int(match["last"] or match["first"]),
+                depth=len(match["indent"]) // 2,
+                row=row,
+            )
         )
-        for match in _SYMBOL_LINE.finditer(text)
-    )
+    return tuple(found)

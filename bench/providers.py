@@ -10,12 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.processes import ROOT
+from bench.processes import ROOT, Terminal, bayou, world
 from bench.table import Row
 
 DELTAS = 5_000
 ROUNDS = 7
 MEGABYTES = 100
+STARTS, KEYS = 5, 80
 APIS = ("anthropic-messages", "openai-completions", "openai-responses")
 
 _SERVER = """
@@ -95,8 +96,40 @@ def rows() -> Iterator[Row]:
         late, worst = map(float, _python(_LATENESS, api).split())
         yield Row(name=f"{name}, loop late p99 while warming", figure=late * 1000, unit="ms", limit="50 ms")
         yield Row(name=f"{name}, loop late at worst", figure=worst * 1000, unit="ms")
+    yield from _typing_while_warming()
     yield from _partial_arguments()
     yield _long_answer()
+
+
+def _typing_while_warming() -> Iterator[Row]:
+    """Keys from the first paint on, in the real full screen, until the SDK has long been loaded."""
+    for words in (("ANTHROPIC_API_KEY", "anthropic/claude-sonnet-4-5"), ("OPENAI_API_KEY", "openai/gpt-5")):
+        waits = sorted(wait for _ in range(STARTS) for wait in _echoes(*words))
+        name = f"keys echo while {words[1].partition('/')[0]}'s SDK loads"
+        at = min(len(waits) - 1, int(len(waits) * 0.99))
+        yield Row(name=f"{name}, p99 of {len(waits)}", figure=waits[at] * 1000, unit="ms", limit="50 ms")
+        yield Row(name=f"{name}, median", figure=waits[len(waits) // 2] * 1000, unit="ms")
+
+
+def _echoes(variable: str, model: str) -> list[float]:
+    waits: list[float] = []
+    with world() as (cwd, env):
+        command = bayou("--no-session", "--model", model)
+        terminal = Terminal(command, cwd, {**env, variable: "no-real-key"}, (100, 30))
+        try:
+            terminal.wait_for(model.partition("/")[2].encode())
+            # Letters that no escape sequence holds, each another.
+            for number in range(KEYS):
+                key = chr(0x430 + number % 32).encode()
+                terminal.read_for(0.02)
+                terminal.drawn = b""
+                pressed = time.perf_counter()
+                terminal.write(key)
+                terminal.wait_for(key)
+                waits.append(time.perf_counter() - pressed)
+        finally:
+            terminal.close()
+    return waits
 
 
 def _stream(api: str) -> Iterator[Row]:

@@ -94,7 +94,6 @@ async def extend(
     unknown = wiring.catalogue.unknown_flags()
     if unknown:
         raise UsageError(f"Unknown option: --{unknown[0]}. See bayou --help.")
-    resources.choose()
     await resources.discover(extensions, "startup")
     for text in (*assembled.chosen.problems, *resources.prompts.problems):
         session.notify(text, "warning")

@@ -15,6 +15,7 @@ from app.values.content import Image
 from widgets.transcript.blocks import NoteKind
 
 if TYPE_CHECKING:
+    from app.providers.registry import Registry
     from app.tui.app import BayouApp
 
 Extend = Callable[["BayouApp"], Awaitable[Extended]]
@@ -99,4 +100,14 @@ def warm_up(app: "BayouApp") -> None:
     """Imports what the chosen model needs, beside the event loop, so that the first request waits for nothing."""
     model, registry = app.session.choice.model, app.session.requests.registry
     if model is not None:
-        app.spawn(asyncio.to_thread(registry.warm, model.api))
+        app.spawn(asyncio.to_thread(_load, registry, model.api))
+
+
+def _load(registry: "Registry", api: str) -> None:
+    """What is imported stays for good: collecting among it would stop every thread for as long as a person notices."""
+    gc.disable()
+    try:
+        registry.warm(api)
+    finally:
+        gc.freeze()
+        gc.enable()

@@ -42,9 +42,6 @@ class Question(ModalScreen[None]):
         "Question { align: center middle; } Question Static { width: 40; height: 5; border: solid red; }"
     )
 
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        return variable_defaults()
-
     def compose(self) -> ComposeResult:
         yield Static("A question in front of everything", markup=False)
 
@@ -59,6 +56,9 @@ class Driven(App[None]):
         self.number = 0
         self.reply = ""
         self.output = OutputDiff(self)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variable_defaults()
 
     def compose(self) -> ComposeResult:
         with Horizontal():

@@ -1,7 +1,12 @@
 """The wish to stop. One object per run; whoever works in the run looks at it or registers what to call."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+class Aborted(Exception):
+    """The wish to stop came before the work was done."""
 
 
 class Abort:
@@ -38,3 +43,37 @@ class Abort:
                 self._callbacks.remove(callback)
 
         return forget
+
+    @contextmanager
+    def interrupting(self) -> Iterator[None]:
+        """What is awaited inside is cancelled when this is set; then `Aborted` is raised in its place."""
+        if self._event.is_set():
+            raise Aborted
+        task = asyncio.current_task()
+        assert task is not None, "only what runs in a task can be interrupted"
+        is_inside = True
+        has_cancelled = False
+
+        def cancel() -> None:
+            nonlocal has_cancelled
+            if is_inside and not has_cancelled:
+                has_cancelled = True
+                task.cancel()
+
+        def stop() -> None:
+            # Whoever asks from within gets the chance to return by itself.
+            if asyncio.current_task() is task:
+                asyncio.get_running_loop().call_soon(cancel)
+            else:
+                cancel()
+
+        forget = self.on_set(stop)
+        try:
+            yield
+        except asyncio.CancelledError:
+            if has_cancelled and task.uncancel() == 0:
+                raise Aborted from None
+            raise
+        finally:
+            is_inside = False
+            forget()

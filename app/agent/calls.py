@@ -6,10 +6,12 @@ Whatever a tool does, each call ends with exactly one `ToolExecutionEnd` that ca
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
+from functools import partial
 from typing import Any
 
 import msgspec
 
+from app.agent.abort import Aborted
 from app.agent.outcomes import (
     ABORTED,
     SKIPPED,
@@ -17,10 +19,11 @@ from app.agent.outcomes import (
     as_outcome,
     checked,
     failure,
+    in_words,
     not_found,
     not_run_after_length,
 )
-from app.agent.ports import Ports
+from app.agent.ports import Ports, Verdict
 from app.values.content import ToolCall
 from app.values.events import Event, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from app.values.messages import AssistantMessage
@@ -42,6 +45,8 @@ class _Work(msgspec.Struct, kw_only=True):
     stopped: ToolResult | None = None
     """The result it gets if it does not make one of its own, once it was told to stop."""
     task: asyncio.Task[None] | None = None
+    has_ended: bool = False
+    """Its end has been told."""
 
 
 class Batch:
@@ -98,25 +103,42 @@ class Batch:
             return
         try:
             raw = _readable(work.call)
-            work.arguments = validate_arguments(tool, raw)
+            work.arguments = _fitting(tool, raw)
             work.shown_arguments = raw
-            verdict = await self._ports.before_tool(work.call, raw)
+            verdict = await self._verdict(work.call, raw)
+            if verdict.arguments is not None and not verdict.is_blocked:
+                work.arguments = _fitting(tool, verdict.arguments)
+                work.shown_arguments = verdict.arguments
         except ToolError as problem:
             work.result = failure(str(problem), problem.details)
             return
-        except Exception as problem:  # noqa: BLE001  (a gate that fails is a closed gate)
-            work.result = failure(f"Tool execution was blocked: the check before it failed: {problem}")
+        except Aborted:
+            work.result = failure(ABORTED)
             return
         if verdict.is_blocked:
             work.result = msgspec.structs.replace(
                 failure(verdict.reason or "Tool execution was blocked"), terminate=verdict.terminate
             )
             return
-        if verdict.arguments is not None:
-            work.shown_arguments = verdict.arguments
-            work.arguments = validate_arguments(tool, verdict.arguments)
         work.tool = tool
         work.result = self._refusal()
+
+    async def _verdict(self, call: ToolCall, arguments: dict[str, Any]) -> Verdict:
+        """A gate that fails is a closed gate; one that waits (for a person, say) ends with the run."""
+        try:
+            with self._ports.abort.interrupting():
+                return await self._ports.before_tool(call, arguments)
+        except Aborted:
+            raise
+        except asyncio.CancelledError as problem:
+            if _is_cancelled():
+                raise
+            reason = in_words(problem)
+        except BaseException as problem:  # noqa: BLE001  (foreign code; not even its SystemExit ends the loop)
+            reason = in_words(problem)
+        return Verdict(
+            is_blocked=True, reason=f"Tool execution was blocked: the check before it failed: {reason}"
+        )
 
     def _refusal(self) -> ToolResult | None:
         return failure(ABORTED) if self._ports.abort.is_set else self._skip
@@ -128,16 +150,18 @@ class Batch:
                 self._settle(work, refusal)
             else:
                 work.task = asyncio.create_task(self._execute(work))
+                work.task.add_done_callback(partial(self._task_ended, work))
         forget = self._ports.abort.on_set(lambda: self._stop_running(failure(ABORTED)))
         remaining = len(works)
         try:
             while remaining:
                 work = await self._inbox.get()
-                if work.progress is not None:
-                    progress, work.progress = work.progress, None
-                    if work.result is None:
+                if work.result is None:
+                    if work.progress is not None:
+                        progress, work.progress = work.progress, None
                         yield self._update(work, progress)
-                elif work.result is not None:
+                elif not work.has_ended:  # what it said last may still stand in the inbox
+                    work.has_ended = True
                     remaining -= 1
                     yield self._end(work)
         finally:
@@ -147,7 +171,6 @@ class Batch:
                     work.task.cancel()
 
     async def _execute(self, work: _Work) -> None:
-        assert work.tool is not None
         work.started = time.monotonic()
 
         def show_progress(result: ToolResult) -> None:
@@ -158,28 +181,36 @@ class Batch:
             if not is_noted:
                 self._inbox.put_nowait(work)
 
-        try:
-            context = self._ports.tool_context(work.call, show_progress)
-            result = checked(work.call.name, await work.tool.run(work.arguments, context))
-        except ToolError as problem:
-            result = failure(str(problem), problem.details)
-        except asyncio.CancelledError:
-            result = work.stopped or failure(f"Tool {work.call.name} was cancelled")
-        except BaseException as problem:  # noqa: BLE001  (a tool can never take the loop down, not even by SystemExit)
-            result = failure(f"Tool {work.call.name} failed: {type(problem).__name__}: {problem}")
+        result = await self._outcome(work, show_progress)
         if work.stopped is None:
             result = await self._consult(work, result)
         self._settle(work, result)
 
+    def _task_ended(self, work: _Work, task: asyncio.Task[None]) -> None:
+        """A task that was stopped before it began has settled nothing."""
+        self._settle(work, work.stopped or failure(f"Tool {work.call.name} was cancelled"))
+
+    async def _outcome(self, work: _Work, show_progress: Callable[[ToolResult], None]) -> ToolResult:
+        assert work.tool is not None
+        try:
+            context = self._ports.tool_context(work.call, show_progress)
+            return checked(work.call.name, await work.tool.run(work.arguments, context))
+        except ToolError as problem:
+            return checked(work.call.name, failure(str(problem), problem.details))
+        except asyncio.CancelledError:
+            return work.stopped or failure(f"Tool {work.call.name} was cancelled")
+        except BaseException as problem:  # noqa: BLE001  (a tool can never take the loop down, not even by SystemExit)
+            return failure(f"Tool {work.call.name} failed: {in_words(problem)}")
+
     async def _consult(self, work: _Work, result: ToolResult) -> ToolResult:
         try:
-            return await self._ports.after_tool(work.call, work.shown_arguments, result)
+            changed = await self._ports.after_tool(work.call, work.shown_arguments, result)
+            return result if changed is result else checked(work.call.name, changed)
         except asyncio.CancelledError:
             return result  # stopped meanwhile: the result stands as the tool made it
-        except Exception as problem:  # noqa: BLE001  (a failing hook must not hide what the tool did)
-            return msgspec.structs.replace(
-                result, details={**(result.details or {}), "hookError": str(problem)}
-            )
+        except BaseException as problem:  # noqa: BLE001  (a failing hook must not hide what the tool did)
+            details = {**(result.details or {}), "hookError": in_words(problem)}
+            return msgspec.structs.replace(result, details=details)
 
     def _settle(self, work: _Work, result: ToolResult) -> None:
         """The first result counts; what comes later, from a tool that was left behind, does not."""
@@ -206,7 +237,7 @@ class Batch:
             tool_call_id=work.call.id,
             tool_name=work.call.name,
             args=work.shown_arguments,
-            partial_result=as_outcome(progress),
+            partial_result=as_outcome(checked(work.call.name, progress)),
         )
 
     def _end(self, work: _Work) -> Event:
@@ -229,3 +260,21 @@ def _readable(call: ToolCall) -> dict[str, Any]:
             "Send the call again with complete, valid arguments."
         )
     return call.arguments
+
+
+def _fitting(tool: Tool, raw: dict[str, Any]) -> Any:
+    try:
+        return validate_arguments(tool, raw)
+    except ToolError:
+        raise
+    except Exception as problem:  # noqa: BLE001  (a tool's own preparation of arguments)
+        raise ToolError(
+            f"The arguments of {tool.name} could not be prepared: {in_words(problem)}. "
+            "Send the call again with other arguments."
+        ) from None
+
+
+def _is_cancelled() -> bool:
+    """Somebody cancels this task, as opposed to a hook that raised `CancelledError` by itself."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

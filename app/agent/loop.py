@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from app.agent.calls import Batch
+from app.agent.outcomes import in_words
 from app.agent.ports import Ports, TurnOutcome
 from app.agent.response import receive
 from app.values.events import (
@@ -76,8 +77,16 @@ async def _run(pending: list[Message], ports: Ports) -> AsyncGenerator[Event, No
 async def _is_over(turn: "_Turn", ports: Ports) -> bool:
     assert turn.message is not None
     is_failed = turn.message.stop_reason in ("error", "aborted")
-    wants_end = await ports.after_turn(TurnOutcome(message=turn.message, results=turn.results))
+    wants_end = await _wants_end(TurnOutcome(message=turn.message, results=turn.results), ports)
     return is_failed or wants_end or ports.abort.is_set
+
+
+async def _wants_end(outcome: TurnOutcome, ports: Ports) -> bool:
+    try:
+        return await ports.after_turn(outcome)
+    except Exception as problem:  # noqa: BLE001  (a failing hook must not end the run)
+        ports.report(f"The run goes on, though a hook behind the turn failed: {in_words(problem)}")
+        return False
 
 
 class _Turn:
@@ -110,7 +119,9 @@ class _Turn:
             yield MessageEnd(message=message)
         await self._ports.before_request()
         stream = await self._ports.ask()
-        async with aclosing(receive(stream, self._ports.abort, self._ports.seal)) as response:
+        async with aclosing(
+            receive(stream, self._ports.abort, self._ports.seal, self._ports.report)
+        ) as response:
             async for event in response:
                 if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
                     self.message = event.message

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import msgspec
+
+from app.values.codec import encode_json
 from app.values.content import Image, Text, ToolCall, UserContent
 from app.values.events import ToolOutcome
 from app.values.messages import ToolResultMessage
@@ -28,14 +31,31 @@ def not_run_after_length(name: str) -> ToolResult:
 
 
 def checked(name: str, result: Any) -> ToolResult:
-    """What a tool returned, if it is a result at all."""
+    """What a tool returned, if it is a result at all and can be kept."""
     if not isinstance(result, ToolResult):
         return failure(f"Tool {name} returned {type(result).__name__} instead of a result")
     for part in result.content:
         is_text = isinstance(part, TextPart) and isinstance(part.text, str)
-        if not is_text and not isinstance(part, ImagePart):
+        is_image = isinstance(part, ImagePart) and isinstance(part.data, str)
+        if not is_text and not is_image:
             return failure(f"Tool {name} returned content that is neither text nor image")
+    if result.details is None and result.structured_content is None:
+        return result
+    try:
+        encode_json((result.details, result.structured_content))
+    except (TypeError, ValueError, RecursionError) as problem:
+        told = {"detailsError": f"The details of {name} cannot be kept: {in_words(problem)}"}
+        return msgspec.structs.replace(result, details=told, structured_content=None)
     return result
+
+
+def in_words(problem: BaseException) -> str:
+    """An exception as a line of text, even one that cannot say what it is."""
+    try:
+        text = str(problem)
+    except Exception:  # noqa: BLE001  (foreign code: an exception with a broken text)
+        text = "(its text could not be made)"
+    return f"{type(problem).__name__}: {text}"
 
 
 def as_outcome(result: ToolResult) -> ToolOutcome:

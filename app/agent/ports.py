@@ -3,7 +3,7 @@
 Each field has a default that does nothing, so that a test names only what it is about.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -12,7 +12,7 @@ from app.agent.abort import Abort
 from app.agent.queues import Queues
 from app.providers.contract import AssistantStream
 from app.values.content import ToolCall
-from app.values.messages import AssistantMessage, Message, SystemMessage, ToolResultMessage
+from app.values.messages import AssistantMessage, SystemMessage, ToolResultMessage
 from tools.base import Tool, ToolContext
 from tools.results import ToolResult
 
@@ -26,7 +26,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     terminate: bool = False
     arguments: dict[str, Any] | None = None
-    """Replaces the arguments, without validating them again."""
+    """Replaces the arguments; they are validated like the model's."""
 
 
 class TurnOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,8 +75,7 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     after_turn: Callable[[TurnOutcome], Awaitable[bool]] = _nothing_after
     """True: end the run here."""
     will_retry: Callable[[AssistantMessage], bool] = lambda message: False
+    report: Callable[[str], None] = lambda text: None
+    """Told of a hook that failed and was passed over."""
     unwind_seconds: float = 5.0
     """How long a cancelled tool may take to end before it is left behind."""
-
-
-Prompts = Sequence[Message]

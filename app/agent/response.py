@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 import msgspec
 
 from app.agent.abort import Abort
+from app.agent.outcomes import in_words
 from app.providers.contract import AssistantStream
 from app.values.content import AssistantContent, ToolCall
 from app.values.events import Event, MessageEnd, MessageStart, MessageUpdate
@@ -16,7 +17,9 @@ from app.values.wire import new_id
 Seal = Callable[[AssistantMessage], Awaitable[AssistantMessage]]
 
 
-async def receive(stream: AssistantStream, abort: Abort, seal: Seal) -> AsyncGenerator[Event, None]:
+async def receive(
+    stream: AssistantStream, abort: Abort, seal: Seal, report: Callable[[str], None]
+) -> AsyncGenerator[Event, None]:
     """Yields one `MessageStart`, updates, and one `MessageEnd`, however the response ends."""
     started = time.monotonic()
     forget = abort.on_set(stream.cancel)
@@ -31,7 +34,7 @@ async def receive(stream: AssistantStream, abort: Abort, seal: Seal) -> AsyncGen
                         content=_with_unique_call_ids(event.message.content),
                         duration_ms=round((time.monotonic() - started) * 1000),
                     )
-                    yield MessageEnd(message=await seal(message))
+                    yield MessageEnd(message=await _sealed(message, seal, report))
                 case _:
                     yield MessageUpdate(usage=stream.draft.usage, assistant_message_event=event)
     finally:
@@ -50,3 +53,11 @@ def _with_unique_call_ids(content: tuple[AssistantContent, ...]) -> tuple[Assist
             seen.add(block.id)
         blocks.append(block)
     return tuple(blocks)
+
+
+async def _sealed(message: AssistantMessage, seal: Seal, report: Callable[[str], None]) -> AssistantMessage:
+    try:
+        return await seal(message)
+    except Exception as problem:  # noqa: BLE001  (a failing hook must not lose what the model said)
+        report(f"The answer stands as it came, because a hook behind it failed: {in_words(problem)}")
+        return message

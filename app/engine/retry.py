@@ -2,6 +2,8 @@
 
 import asyncio
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 import msgspec
@@ -27,7 +29,7 @@ Ended = Literal["waited", "now", "cancelled"]
 
 
 class Countdown:
-    """A wait that a person can cancel or end early."""
+    """A wait that a person can cancel or end early, from the moment it is announced."""
 
     def __init__(self) -> None:
         self._answer: asyncio.Future[Ended] | None = None
@@ -36,14 +38,21 @@ class Countdown:
     def is_running(self) -> bool:
         return self._answer is not None
 
-    async def wait(self, delay_ms: int) -> Ended:
+    @contextmanager
+    def announced(self) -> Iterator[None]:
+        """Whoever is told of the wait inside may answer before it has begun."""
         self._answer = asyncio.get_running_loop().create_future()
+        try:
+            yield
+        finally:
+            self._answer = None
+
+    async def wait(self, delay_ms: int) -> Ended:
+        assert self._answer is not None, "a wait is announced first"
         try:
             return await asyncio.wait_for(self._answer, delay_ms / 1000)
         except TimeoutError:
             return "waited"
-        finally:
-            self._answer = None
 
     def cancel(self) -> None:
         self._end("cancelled")

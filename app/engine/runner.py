@@ -218,16 +218,17 @@ class Runner:
         delay = policy.delay_ms(self._attempt, failure.retry_after_ms)
         assert delay is not None, "will_retry looked at it"
         error = message.error_message or "unknown error"
-        await self._steps.publish(
-            AutoRetryStart(
-                attempt=self._attempt,
-                max_attempts=policy.max_attempts,
-                delay_ms=delay,
-                error_message=error,
+        with self.countdown.announced():
+            await self._steps.publish(
+                AutoRetryStart(
+                    attempt=self._attempt,
+                    max_attempts=policy.max_attempts,
+                    delay_ms=delay,
+                    error_message=error,
+                )
             )
-        )
-        await self.leave_out(message)
-        how = "cancelled" if self._abort.is_set else await self.countdown.wait(delay)
+            await self.leave_out(message)
+            how = "cancelled" if self._abort.is_set else await self.countdown.wait(delay)
         if how == "cancelled":
             attempt, self._attempt = self._attempt, 0
             await self._steps.publish(

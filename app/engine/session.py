@@ -3,6 +3,7 @@
 It is put together in `assembly`; how a run goes is `runner`'s business, what the model is asked with `turns`'.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -58,6 +59,8 @@ Disposition = Literal["started", "queued", "handled"]
 DeliverAs = Literal["steer", "follow_up", "next_turn", "aside"]
 SwitchReason = Literal["new", "resume", "fork", "tree", "reload"]
 ModelSource = Literal["set", "cycle", "restore"]
+LAST_WORDS_SECONDS = 3.0
+"""How long the end of a session waits for listeners that are behind."""
 Classify = Callable[[AssistantMessage, Model | None], Failure]
 
 
@@ -88,7 +91,7 @@ class Session:
         self.intake = Intake()
         self.account = Account(self.conversation)
         self._classify = parts.classify
-        self._publisher = Publisher(self._listener_failed)
+        self._publisher = Publisher(lambda text: self.notify(text, "error"))
         self._deliveries = Deliveries()
         self.requests = Requests(parts.registry, self._deliveries, self.publish, self.publish_now)
         self.turns = Turns(
@@ -398,7 +401,7 @@ class Session:
         """Ends the run, the jobs and the log."""
         await self.abort()
         await self.jobs.close()
-        await self.drain()
+        await asyncio.wait([asyncio.ensure_future(self.drain())], timeout=LAST_WORDS_SECONDS)
         self._publisher.close()
         self.toolbox.workspace.close()
         self.log.close()
@@ -429,11 +432,6 @@ class Session:
     def _queues_changed(self) -> None:
         texts = self.queues.texts
         self.publish_now(QueueUpdate(steering=texts("steering"), follow_up=texts("follow_up")))
-
-    def _listener_failed(self, listener: Listener, problem: BaseException) -> None:
-        name = getattr(listener, "__qualname__", repr(listener))
-        self._publisher.remove(listener)
-        self.notify(f"A listener failed and was removed: {name}: {problem}", "error")
 
     def _require_model(self) -> None:
         if self.log.is_read_only:

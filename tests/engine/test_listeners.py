@@ -1,0 +1,260 @@
+"""Listeners: each is told everything, in order, and none can harm the others or the run."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.engine import publisher
+from app.engine.publisher import Publisher
+from app.providers.scripted import call, say
+from app.values.events import (
+    AgentSettled,
+    AgentStart,
+    Event,
+    MessageEnd,
+    MessageUpdate,
+    Notice,
+    QueueUpdate,
+    TurnStart,
+)
+from app.values.messages import AssistantMessage, UserMessage, user_message
+from app.values.stream import TextDelta
+from app.values.usage import Usage
+from tests.agent.stage import Gate, echo
+from tests.engine.stage import Play
+
+
+def notices(events: list[Event]) -> list[str]:
+    return [event.text for event in events if isinstance(event, Notice)]
+
+
+async def test_whoever_unsubscribes_hears_no_more(tmp_path: Path) -> None:
+    play = Play(tmp_path, say("one"), say("two"))
+    heard: list[Event] = []
+
+    async def slowly(event: Event) -> None:
+        heard.append(event)
+
+    leave_plain = play.session.subscribe(heard.append)
+    leave_async = play.session.subscribe(slowly)
+    await play.prompt("a")
+    await play.session.drain()
+    count = len(heard)
+    assert count == 2 * len(play.events)
+    leave_plain()
+    leave_async()
+    leave_plain()  # twice does no harm
+    leave_async()
+    await play.prompt("b")
+    assert len(heard) == count
+
+
+async def test_what_a_listener_brings_about_is_told_to_all_after_the_event_that_it_was_told(
+    tmp_path: Path,
+) -> None:
+    play = Play(tmp_path, say("ok"), say("later"))
+    early: list[Event] = []
+    late: list[Event] = []
+
+    def meddle(event: Event) -> None:
+        early.append(event)
+        if isinstance(event, AgentStart):
+            play.session.queues.add("follow_up", play_message())
+
+    play.session.subscribe(meddle)
+    play.session.subscribe(late.append)
+    await play.prompt("go")
+    assert early == late == play.events
+    kinds = [type(event) for event in late]
+    assert kinds.index(QueueUpdate) > kinds.index(AgentStart)
+
+
+def play_message() -> UserMessage:
+
+    return user_message("more")
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_a_listener_that_fails_once_is_told_the_next_event_and_the_person_of_the_failure(
+    tmp_path: Path, is_async: bool
+) -> None:
+    play = Play(tmp_path, say("ok"))
+    heard: list[Event] = []
+
+    def fail_once(event: Event) -> None:
+        heard.append(event)
+        if isinstance(event, TurnStart):
+            raise RuntimeError("fell over")
+
+    async def fail_once_slowly(event: Event) -> None:
+        fail_once(event)
+
+    play.session.subscribe(fail_once_slowly if is_async else fail_once)
+    await play.prompt("go")
+    await play.session.drain()
+    assert heard == play.events
+    assert len(notices(play.events)) == 1
+    assert "fail_once" in notices(play.events)[0]
+    assert "RuntimeError: fell over" in notices(play.events)[0]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_a_listener_that_always_fails_is_given_up_and_the_others_miss_nothing(
+    tmp_path: Path, is_async: bool
+) -> None:
+    play = Play(tmp_path, say("word " * 50))
+    calls: list[Event] = []
+
+    def broken(event: Event) -> None:
+        calls.append(event)
+        raise RuntimeError("always")
+
+    async def broken_slowly(event: Event) -> None:
+        broken(event)
+
+    play.session.subscribe(broken_slowly if is_async else broken)
+    others: list[Event] = []
+    play.session.subscribe(others.append)
+    await play.prompt("go")
+    await play.session.drain()
+    assert len(calls) == 3
+    assert len(notices(play.events)) == 2
+    assert "is told no more" in notices(play.events)[1]
+    assert others == play.events
+    assert isinstance([e for e in others if not isinstance(e, Notice)][-1], AgentSettled)
+
+
+@pytest.mark.parametrize("problem", [asyncio.CancelledError(), asyncio.InvalidStateError()])
+async def test_a_cancelled_future_in_a_listener_does_not_cancel_the_run(
+    tmp_path: Path, problem: BaseException
+) -> None:
+    play = Play(tmp_path, say("ok"))
+
+    def look_at_a_future(event: Event) -> None:
+        if isinstance(event, MessageUpdate):
+            raise problem
+
+    play.session.subscribe(look_at_a_future)
+    await play.prompt("go")
+    assert play.session.messages[-1].stop_reason == "stop"  # pyright: ignore[reportAttributeAccessIssue]
+
+
+async def test_a_listener_that_never_returns_holds_up_nobody_and_is_given_up_when_its_line_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publisher, "LONGEST_LINE", 10)
+    play = Play(tmp_path, call("echo", text="x"), say("done"), tools=[echo()])
+    told: list[Event] = []
+
+    async def stuck(event: Event) -> None:
+        told.append(event)
+        await asyncio.Event().wait()
+
+    play.session.subscribe(stuck)
+    await play.prompt("go")
+    assert len(told) == 1
+    assert len(notices(play.events)) == 1
+    assert "10 events behind" in notices(play.events)[0]
+    await play.session.drain()  # nobody waits for one that was given up
+
+
+async def test_a_listener_that_never_returns_does_not_keep_the_session_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.engine.session.LAST_WORDS_SECONDS", 0.01)
+    play = Play(tmp_path, say("done"))
+
+    async def stuck(event: Event) -> None:
+        await asyncio.Event().wait()
+
+    play.session.subscribe(stuck)
+    await play.prompt("go")
+    async with asyncio.timeout(10):
+        await play.session.close()
+
+
+async def test_a_run_goes_on_while_a_listener_is_slow_and_the_listener_gets_it_all_later(
+    tmp_path: Path,
+) -> None:
+    gate = Gate("gate")
+    play = Play(tmp_path, say("a" * 400) + call("gate"), say("b" * 400), tools=[gate.tool])
+    heard: list[Event] = []
+    go_on = asyncio.Event()
+
+    async def slow(event: Event) -> None:
+        await go_on.wait()
+        heard.append(event)
+
+    play.session.subscribe(slow)
+    gate.go_on.set()
+    await play.prompt("go")
+    assert heard == []  # the whole run went by meanwhile
+    go_on.set()
+    await play.session.drain()
+    assert texts_of(heard) == texts_of(play.events)
+    assert [e for e in heard if not isinstance(e, MessageUpdate)] == [
+        e for e in play.events if not isinstance(e, MessageUpdate)
+    ]
+
+
+def texts_of(events: list[Event]) -> list[str]:
+    """The text of each answer as its deltas tell it."""
+    answers: list[str] = []
+    text = ""
+    for event in events:
+        if isinstance(event, MessageUpdate) and isinstance(event.assistant_message_event, TextDelta):
+            text += event.assistant_message_event.delta
+        if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
+            answers.append(text)
+            assert text == event.message.text
+            text = ""
+    return answers
+
+
+def delta(text: str, index: int = 0) -> MessageUpdate:
+    return MessageUpdate(usage=Usage(), assistant_message_event=TextDelta(content_index=index, delta=text))
+
+
+async def test_only_deltas_of_the_same_block_that_follow_each_other_are_joined() -> None:
+    told: list[Event] = []
+    go_on = asyncio.Event()
+
+    async def slow(event: Event) -> None:
+        await go_on.wait()
+        told.append(event)
+
+    listeners = Publisher(lambda text: None)
+    listeners.subscribe(slow)
+    for event in (
+        TurnStart(),
+        delta("a"),
+        delta("b"),
+        delta("c", 1),
+        TurnStart(),
+        TurnStart(),
+        delta("d", 1),
+    ):
+        listeners.publish_now(event)
+    go_on.set()
+    await listeners.drain()
+    assert told == [TurnStart(), delta("ab"), delta("c", 1), TurnStart(), TurnStart(), delta("d", 1)]
+    listeners.close()
+
+
+async def test_a_pace_slows_the_session_down_and_loses_nothing() -> None:
+    room = asyncio.Event()
+    told: list[Event] = []
+    listeners = Publisher(lambda text: None)
+    leave: Callable[[], None] = listeners.subscribe(told.append, pace=room.wait)  # pyright: ignore[reportArgumentType]  (its answer does not matter)
+    waiting = asyncio.ensure_future(listeners.publish(TurnStart()))
+    await asyncio.sleep(0)
+    assert told == [TurnStart()]
+    assert not waiting.done()
+    room.set()
+    await waiting
+    leave()
+    room.clear()
+    await listeners.publish(TurnStart())
+    assert len(told) == 1

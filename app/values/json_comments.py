@@ -5,7 +5,6 @@ and `without_key` change one value and leave every other byte of the text alone.
 business of the readers.
 """
 
-import json
 import re
 from typing import Any
 
@@ -14,12 +13,11 @@ import msgspec
 Path = tuple[str | int, ...]
 """Keys and indices from the top of the document down to a value."""
 
-_SKIPPED = re.compile(
-    r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])', re.DOTALL
-)
-_SPACE = re.compile(r"\s*")
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_SCALAR = re.compile(r'[^\s,\[\]{}:"]+')
+# Patterns as text, compiled at first use: sound files without comments, most of all, need none of them.
+_SKIPPED = r'(?s)"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])'
+_SPACE = r"\s*"
+_STRING = r'(?s)"(?:[^"\\]|\\.)*"'
+_SCALAR = r'[^\s,\[\]{}:"]+'
 
 
 class JsonFault(ValueError):
@@ -45,6 +43,16 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 def parse(text: str) -> Any:
     """The document as plain Python data. Raises `JsonFault`."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return _parse_tolerantly(text)
+
+
+def _parse_tolerantly(text: str) -> Any:
+    """Takes comments and half surrogates too, and knows the line of every fault."""
+    import json  # noqa: PLC0415  (see `_to_json`)
+
     plain = without_comments(text)
     try:
         return json.loads(plain, parse_constant=_refuse_constant)
@@ -68,7 +76,7 @@ def without_comments(text: str) -> str:
 
     if text.startswith("\ufeff"):
         text = " " + text[1:]
-    return _SKIPPED.sub(blank, text)
+    return re.sub(_SKIPPED, blank, text)
 
 
 def places(text: str) -> dict[Path, Place]:
@@ -113,7 +121,7 @@ def without_key(text: str, path: tuple[str, ...]) -> str:
         return text
     plain = without_comments(text)
     start, end = place.key_start, place.end
-    after = _SPACE.match(plain, end)
+    after = re.compile(_SPACE).match(plain, end)
     assert after is not None
     if text[after.end() : after.end() + 1] == ",":
         end = after.end() + 1
@@ -201,7 +209,7 @@ class _Walk:
             self._open.append((path, start, line, column, key_start))
             index.append(-1 if character == "{" else 0)
             return
-        match = (_STRING if character == '"' else _SCALAR).match(self._text, start)
+        match = re.compile(_STRING if character == '"' else _SCALAR).match(self._text, start)
         self._at = match.end() if match else len(self._text)
         self._places[path] = Place(line=line, column=column, start=start, end=self._at, key_start=key_start)
 
@@ -210,16 +218,18 @@ class _Walk:
         self._places[path] = Place(line=line, column=column, start=start, end=self._at, key_start=key_start)
 
     def _key(self) -> str:
-        match = _STRING.match(self._text, self._at)
+        match = re.compile(_STRING).match(self._text, self._at)
         assert match is not None  # the document has been parsed
         self._at = match.end()
         self._skip_space()
         self._at += 1  # the colon
         self._skip_space()
+        import json  # noqa: PLC0415  (see `_to_json`)
+
         return json.loads(match.group(), strict=False)
 
     def _skip_space(self) -> None:
-        match = _SPACE.match(self._text, self._at)
+        match = re.compile(_SPACE).match(self._text, self._at)
         assert match is not None
         self._at = match.end()
 
@@ -243,15 +253,15 @@ def _with_member(
     if not members:
         indent = outer + "  "
         tail = text[place.start + 1 : place.end - 1].rstrip()
-        member = f"{json.dumps(key, ensure_ascii=False)}: {_json(value, indent)}"
+        member = f"{_to_json(key)}: {_json(value, indent)}"
         return f"{text[: place.start + 1]}{tail}\n{indent}{member}\n{outer}{text[place.end - 1 :]}"
     last = max(members, key=lambda spot: spot.end)
     assert last.key_start is not None
     indent = _indent_at(text, last.key_start)
     if text[place.start : last.key_start].count("\n") == 0:  # everything on one line: stay there
-        member = f"{json.dumps(key, ensure_ascii=False)}: {json.dumps(value, ensure_ascii=False)}"
+        member = f"{_to_json(key)}: {_to_json(value)}"
         return f"{text[: last.end]}, {member}{text[_after_comma(text, last.end) :]}"
-    member = f"{json.dumps(key, ensure_ascii=False)}: {_json(value, indent)}"
+    member = f"{_to_json(key)}: {_json(value, indent)}"
     rest = text[_after_comma(text, last.end) :]
     line_end = rest.find("\n")
     comment = rest[:line_end] if line_end >= 0 else ""
@@ -272,4 +282,10 @@ def _indent_at(text: str, offset: int) -> str:
 
 
 def _json(value: Any, indent: str) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2).replace("\n", "\n" + indent)
+    return _to_json(value, indent=2).replace("\n", "\n" + indent)
+
+
+def _to_json(value: Any, *, indent: int | None = None) -> str:
+    import json  # noqa: PLC0415  (a part of every start else, and only a change to a file needs it)
+
+    return json.dumps(value, ensure_ascii=False, indent=indent)

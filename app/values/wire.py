@@ -15,9 +15,7 @@ import msgspec
 PRIVATE = f"*{os.urandom(8).hex()}."
 """Fields whose encoded name starts with this never reach the wire, and no text from outside can name one."""
 
-_random = random.Random()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_random.seed)
+_chance = os.urandom
 
 
 class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -32,7 +30,7 @@ W = TypeVar("W", bound=msgspec.Struct)
 
 def new_id() -> str:
     """An entry or message id: eight hexadecimal digits. Whoever files it checks for a collision."""
-    return f"{_random.getrandbits(32):08x}"
+    return _chance(4).hex()
 
 
 def to_wire(value: Any) -> Any:

@@ -6,7 +6,6 @@ the modules beside this one; bytes and lines are the business of `codec`.
 """
 
 import os
-import random
 import types
 from typing import Any, TypeVar, Union, get_args, get_origin
 

@@ -62,7 +62,8 @@ async def test_a_fork_is_asked_for_and_begins_a_new_file(home: Path) -> None:
         assert app.editor.text == "third"
 
 
-async def test_a_typed_word_never_forks(home: Path) -> None:
+async def test_a_typed_word_never_forks(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.tui.tree.GRACE", 60)  # a busy machine types slowly
     app = kept(home, say("a"), say("b"), say("c"))
     async with app.run_test(size=(120, 40)) as pilot:
         await two_branches(app, pilot)

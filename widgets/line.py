@@ -66,6 +66,11 @@ class Line:
     def fill_to(self, column: int, char: str = " ", style: Style | None = None) -> "Line":
         return self.add(char * max(0, min(column, self.width) - self.used), style)
 
+    def take(self, piece: "Line") -> None:
+        """Add what another line holds; the caller has seen to it that it fits."""
+        self._segments += piece._segments
+        self.used += piece.used
+
     def strip(self) -> Strip:
         self.fill_to(self.width)
         return Strip(self._segments, self.width)

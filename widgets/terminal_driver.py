@@ -12,12 +12,13 @@ import signal
 import sys
 import threading
 import time
-from codecs import getincrementaldecoder
 from typing import Any
 
 from textual._parser import ParseError
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
+
+from widgets.terminal_input import Reader
 
 _CHUNK = 4096
 _ANSWERS = re.compile("\x1b\\]\\d+;[^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b\\[\\?[\\d;]*c")
@@ -47,8 +48,7 @@ class TerminalDriver(LinuxDriver):
     def run_input_thread(self) -> None:
         """Until `disable_input`, which may be followed by another such thread (a suspended program goes on)."""
         _empty(self._wakes)
-        parser = XTermParser(self._debug)
-        decode = getincrementaldecoder("utf-8")("replace").decode
+        parser, reader = XTermParser(self._debug), Reader()
         while not self.exit_event.is_set():
             ready, _, _ = select.select([self.fileno, self._wakes], [], [], _patience(parser))
             if self.fileno in ready:
@@ -56,7 +56,7 @@ class TerminalDriver(LinuxDriver):
                 if not data:
                     os.kill(os.getpid(), signal.SIGHUP)  # the terminal has gone
                     return
-                self._take(parser, decode(data))
+                self._take(parser, reader.read(data))
             for event in parser.tick():
                 self.process_message(event)
         try:

@@ -175,6 +175,8 @@ class BayouApp(App[int]):
     @on(AppBlur)
     def _focus_changed(self, event: AppFocus | AppBlur) -> None:
         self.manners.focus(isinstance(event, AppFocus))
+        if isinstance(event, AppFocus) and self.is_ready.is_set():
+            self.spawn(self.status.look_at_git())
         if isinstance(event, AppFocus) and self.extended is not None:
             self.extended.settings.follow()
 

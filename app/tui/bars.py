@@ -1,34 +1,102 @@
 """What header and footer say, computed from the session. How it is drawn is the widgets' business."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+import msgspec
 
 from app.engine.session import Session
 from app.values.models import Model
 from widgets.status.segments import Segment
 
 
-def footer(session: Session, home: Path) -> list[Segment]:
-    """Where one is and what it costs on the left, who answers on the right."""
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the footer tells besides the session."""
+
+    home: Path
+    git: str = ""
+    """Branch, with a star when something is not committed."""
+    retry: str = ""
+    """Which attempt begins when."""
+    silence: str = ""
+    """That nothing has come from the model for a while."""
+    now: str = ""
+
+
+def footer(session: Session, around: Surroundings, wanted: Sequence[str]) -> list[Segment]:
+    """The wanted segments in the wanted order; model and thinking stand at the right edge."""
+    made: dict[str, list[Segment]] = {}
+    for name in wanted:
+        made[name] = _SEGMENTS[name](session, around) if name in _SEGMENTS else []
+    return [segment for name in wanted for segment in made[name] if segment.text]
+
+
+def _path(session: Session, around: Surroundings) -> list[Segment]:
+    text = short_path(session.cwd, around.home)
+    return [Segment(id="path", text=text, short=session.cwd.name, importance=6)]
+
+
+def _git(session: Session, around: Surroundings) -> list[Segment]:
+    return [Segment(id="git", text=around.git, short=around.git[:16], importance=5)]
+
+
+def _name(session: Session, around: Surroundings) -> list[Segment]:
+    name = session.log.name or ""
+    return [Segment(id="session", text=name[:40], short=name[:12], importance=3)]
+
+
+def _tokens(session: Session, around: Surroundings) -> list[Segment]:
     usage = session.stats.usage
-    running = len(session.jobs.running())
-    left = [
-        Segment(id="path", text=short_path(session.cwd, home), short=session.cwd.name, importance=6),
-        Segment(id="name", text=session.log.name or "", importance=3),
-        Segment(id="input", text=f"↑{amount(usage.input)}" if usage.input else "", importance=4),
-        Segment(id="output", text=f"↓{amount(usage.output)}" if usage.output else "", importance=4),
-        Segment(id="cache", text=_cache(session), importance=2),
-        Segment(id="cost", text=f"${usage.cost.total:.3f}" if usage.cost.total else "", importance=5),
-        Segment(
-            id="jobs",
-            text=f"{running} job{'s' if running > 1 else ''}" if running else "",
-            tone="accent",
-            importance=7,
-        ),
+    parts = [
+        f"↑{amount(usage.input)}" if usage.input else "",
+        f"↓{amount(usage.output)}" if usage.output else "",
     ]
-    return [*left, *_context(session), *_model(session)]
+    return [Segment(id="tokens", text=" ".join(filter(None, parts)), importance=4)]
 
 
-def _context(session: Session) -> list[Segment]:
+def _cache_read(session: Session, around: Surroundings) -> list[Segment]:
+    count = session.stats.usage.cache_read
+    return [Segment(id="cacheRead", text=f"cache ↑{amount(count)}" if count else "", importance=2)]
+
+
+def _cache_write(session: Session, around: Surroundings) -> list[Segment]:
+    count = session.stats.usage.cache_write
+    return [Segment(id="cacheWrite", text=f"cache ↓{amount(count)}" if count else "", importance=1)]
+
+
+def _cache_hit(session: Session, around: Surroundings) -> list[Segment]:
+    return [Segment(id="cacheHit", text=_hit(session), importance=2)]
+
+
+def _cost(session: Session, around: Surroundings) -> list[Segment]:
+    total = session.stats.usage.cost.total
+    return [Segment(id="cost", text=f"${total:.3f}" if total else "", importance=5)]
+
+
+def _queue(session: Session, around: Surroundings) -> list[Segment]:
+    count = len(session.queues)
+    return [Segment(id="queue", text=f"{count} waiting" if count else "", tone="accent", importance=7)]
+
+
+def _jobs(session: Session, around: Surroundings) -> list[Segment]:
+    running = len(session.jobs.running())
+    text = f"{running} job{'s' if running > 1 else ''}" if running else ""
+    return [Segment(id="jobs", text=text, tone="accent", importance=7)]
+
+
+def _time(session: Session, around: Surroundings) -> list[Segment]:
+    return [Segment(id="time", text=around.now, tone="dim", importance=1)]
+
+
+def _retry(session: Session, around: Surroundings) -> list[Segment]:
+    return [Segment(id="retry", text=around.retry, tone="warning", importance=8)]
+
+
+def _watchdog(session: Session, around: Surroundings) -> list[Segment]:
+    return [Segment(id="watchdog", text=around.silence, tone="warning", importance=8)]
+
+
+def _context(session: Session, around: Surroundings) -> list[Segment]:
     context = session.context_usage()
     if context is None or context.tokens is None or not context.tokens:
         return []
@@ -40,16 +108,39 @@ def _context(session: Session) -> list[Segment]:
     ]
 
 
-def _model(session: Session) -> list[Segment]:
+def _model(session: Session, around: Surroundings) -> list[Segment]:
     model = session.choice.model
     if model is None:
         return [Segment(id="model", text="no model", tone="warning", importance=9, is_right=True)]
-    segments = [Segment(id="model", text=model.id, tone="text", importance=9, is_right=True)]
-    if model.reasoning:
-        level = session.choice.thinking
-        text = "thinking off" if level == "off" else level
-        segments.append(Segment(id="thinking", text=text, importance=5, is_right=True))
-    return segments
+    return [Segment(id="model", text=model.id, tone="text", importance=9, is_right=True)]
+
+
+def _thinking(session: Session, around: Surroundings) -> list[Segment]:
+    model, level = session.choice.model, session.choice.thinking
+    if model is None or not model.reasoning:
+        return []
+    text = "thinking off" if level == "off" else level
+    return [Segment(id="thinking", text=text, importance=5, is_right=True)]
+
+
+_SEGMENTS: dict[str, Callable[[Session, Surroundings], list[Segment]]] = {
+    "path": _path,
+    "git": _git,
+    "session": _name,
+    "tokens": _tokens,
+    "cacheRead": _cache_read,
+    "cacheWrite": _cache_write,
+    "cacheHit": _cache_hit,
+    "cost": _cost,
+    "context": _context,
+    "model": _model,
+    "thinking": _thinking,
+    "queue": _queue,
+    "jobs": _jobs,
+    "time": _time,
+    "retry": _retry,
+    "watchdog": _watchdog,
+}
 
 
 def header(session: Session) -> list[Segment]:
@@ -82,12 +173,12 @@ def is_offline(model: Model) -> bool:
     return model.api == "offline"
 
 
-def _cache(session: Session) -> str:
+def _hit(session: Session) -> str:
     usage = session.stats.last_usage
     if usage is None or not (usage.cache_read or usage.cache_write):
         return ""
     total = usage.input + usage.cache_read + usage.cache_write
-    return f"cache {100 * usage.cache_read / total:.0f}%" if total else ""
+    return f"hit {100 * usage.cache_read / total:.0f}%" if total else ""
 
 
 def amount(count: int) -> str:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from app.tui.app import BayouApp
 
 
+JOBS_SECONDS = 0.5
+"""Between two looks at the jobs, while their panel is open."""
+
+
 async def copy(app: "BayouApp", text: str, what: str) -> None:
     """A native tool may take its time, so it runs beside the event loop."""
     write = app._driver.write if app._driver is not None else None
@@ -77,7 +81,15 @@ def open_link(app: "BayouApp", address: str) -> None:
 
 async def show_jobs(app: "BayouApp") -> None:
     """The jobs with the end of their output."""
-    picked: Picked | None = await app.choosing.ask(JobsScreen(job_rows(app)))
+    screen = JobsScreen(job_rows(app))
+
+    def keep_live() -> None:
+        if screen.is_attached:
+            screen.show_jobs(job_rows(app))
+            app.set_timer(JOBS_SECONDS, keep_live)
+
+    app.set_timer(JOBS_SECONDS, keep_live)
+    picked: Picked | None = await app.choosing.ask(screen)
     if picked is None:
         return
     job = app.session.jobs.get(picked.row.id)
@@ -101,9 +113,9 @@ def job_rows(app: "BayouApp") -> list[JobRow]:
 
 
 def act_on_job(app: "BayouApp", action: str, job_id: str, screen: JobsScreen) -> None:
-    if action == "stop":
+    if action == "app.jobs.stop":
         app.session.jobs.kill(job_id)
-    elif action == "copy":
+    elif action == "app.jobs.copy":
         app.copy(app.session.jobs.get(job_id).tail(), "output")
     screen.show_jobs(job_rows(app))
 

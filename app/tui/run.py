@@ -29,6 +29,7 @@ from widgets.appearance import AppearanceQuestion
 from widgets.terminal_driver import TerminalDriver
 from widgets.terminal_manners import restore_terminal
 from widgets.terminal_output import OutputDiff
+from widgets.transcript.text import clean
 
 END_SECONDS = 3.0
 """After a signal, until the process ends in any case."""
@@ -81,7 +82,7 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
     if terminal.scroll_regions:
         OutputDiff(app).install()
     code = asyncio.run(_run(app, mouse=terminal.mouse))
-    _say_goodbye(assembled)
+    say_goodbye(assembled)
     if app.crash_report is not None:
         return tell_of_crash(app.crash_report)
     return code
@@ -131,11 +132,16 @@ class GuardedApp(BayouApp):
             self.exit(EXIT_CRASHED)
 
 
-def _say_goodbye(assembled: Assembled) -> None:
-    """The last answer and how to come back, in the terminal's own scroll-back."""
+def say_goodbye(assembled: Assembled) -> None:
+    """What is left in the terminal's own scroll-back: the last answer or everything, and how to come back."""
+    wanted = assembled.settings.display.fullscreen_exit_output
     log = assembled.session.log
     message = assembled.session.conversation.last_assistant
-    if message is not None and message.text:
-        sys.stdout.write(message.text.rstrip("\n") + "\n\n")
+    if wanted == "transcript":
+        from app.sessions.export.markdown import export_markdown  # noqa: PLC0415  (only for this way out)
+
+        sys.stdout.write(clean(export_markdown(log)))
+    elif wanted == "last-answer" and message is not None and message.text:
+        sys.stdout.write(clean(message.text).rstrip("\n") + "\n\n")
     if log.path is not None and log.path.exists():
         sys.stdout.write(f"To resume this session: bayou --session {log.session_id}\n")

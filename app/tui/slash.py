@@ -202,6 +202,16 @@ async def _context(app: "BayouApp", argument: str) -> None:
     )
 
 
+async def _import(app: "BayouApp", argument: str) -> None:
+    if not argument:
+        raise CommandError("/import takes a session file (.jsonl).")
+    session = app.session
+    copied = session.places.fork(argument)
+    await session.abort()
+    await session.open(copied, "resume")
+    app.presenter.note(f"Copied in and opened: {session.log.path}")
+
+
 async def _hotkeys(app: "BayouApp", argument: str) -> None:
     await app.keys_page.table()
 
@@ -233,14 +243,16 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand(name="kill", hint="job", help="end a background job", run=_kill),
     SlashCommand(name="copy", help="copy the last answer", run=_copy),
     SlashCommand(name="export", hint="[file]", help="write the session as HTML, .md or .jsonl", run=_export),
+    SlashCommand(name="import", hint="file", help="copy a session file in and go on with it", run=_import),
+    SlashCommand(name="extensions", help="which extensions run, and what is wrong", run=_extensions),
     SlashCommand(name="settings", help="all settings, changed in place", run=_settings),
     SlashCommand(name="theme", hint="[name]", help="choose a theme", run=_theme),
     SlashCommand(name="trust", help="whether this folder's own parts are used", run=_trust),
     SlashCommand(name="login", hint="[provider]", help="connect a provider: key or account", run=_login),
     SlashCommand(name="logout", hint="[provider]", help="forget a stored key", run=_logout),
-    SlashCommand(name="extensions", help="what is loaded, and what went wrong with it", run=_extensions),
     SlashCommand(name="reload", help="read context files, skills, prompts, extensions again", run=_reload),
-    SlashCommand(name="hotkeys", help="all keys", run=_hotkeys),
+    SlashCommand(name="hotkeys", help="all keys; Enter gives an action another", run=_hotkeys),
+    SlashCommand(name="keys", help="the same as /hotkeys", run=_hotkeys),
     SlashCommand(name="help", help="all commands", run=_help),
     SlashCommand(name="quit", help="leave bayou", run=_quit),
 )

@@ -1,16 +1,20 @@
 """What the lines around the page say while things happen: header, footer, and the word in the editor's border."""
 
+import time
 from typing import TYPE_CHECKING
 
 from app.tui import bars
+from app.tui.git_state import git_state
 from app.values.events import (
     AgentSettled,
     AgentStart,
     AutoRetryStart,
     CompactionStart,
     Event,
+    JobChanged,
     MessageEnd,
     ModelChanged,
+    ProviderRequestPrepared,
     ProviderWaiting,
     QueueUpdate,
     SessionReplaced,
@@ -28,26 +32,31 @@ class Status:
     def __init__(self, app: "BayouApp") -> None:
         self._app = app
         self._activity = ""
+        self._retry = ""
+        self._silence = ""
+        self._git = ""
         self._extensions: dict[str, Segment] = {}
         self.is_ticking = False
 
     def note(self, event: Event) -> None:
         match event:
             case AgentStart():
-                self.say("Working")
+                self._go_on()
             case AutoRetryStart():
-                self.say(f"Retrying ({event.attempt}/{event.max_attempts}) · Esc stops")
+                self._count_down(event.attempt, event.max_attempts, event.delay_ms / 1000)
+            case ProviderWaiting(state="flowing") | ProviderRequestPrepared():
+                self._go_on()
+            case ProviderWaiting():
+                self._silence = _brief_silence(event)
+                self.say(_silence(event))
             case CompactionStart():
                 self.say("Compacting · Esc stops")
-            case ProviderWaiting(state="flowing"):
-                self.say("Working")
-            case ProviderWaiting():
-                self.say(_silence(event))
             case AgentSettled():
-                self.say("")
+                self._go_on("")
+                self._app.spawn(self.look_at_git())
             case ToolExecutionStart():
                 self._start_ticking()
-            case QueueUpdate() | ModelChanged() | SessionReplaced() | MessageEnd():
+            case QueueUpdate() | ModelChanged() | SessionReplaced() | MessageEnd() | JobChanged():
                 pass
             case _:
                 return
@@ -75,7 +84,14 @@ class Status:
 
     def refresh(self) -> None:
         app = self._app
-        own = bars.footer(app.session, app.home)
+        around = bars.Surroundings(
+            home=app.home,
+            git=self._git,
+            retry=self._retry,
+            silence=self._silence,
+            now=time.strftime("%H:%M"),
+        )
+        own = bars.footer(app.session, around, app.assembled.settings.footer.segments)
         app.footer.show([*own, *(segment for segment in self._extensions.values() if segment.text)])
         app.header.show(bars.header(app.session))
 
@@ -83,6 +99,29 @@ class Status:
         """The border too: model or thinking level may be others."""
         self.say(self._activity)
         self.refresh()
+
+    def _go_on(self, doing: str = "Working") -> None:
+        self._retry = self._silence = ""
+        self.say(doing)
+
+    def _count_down(self, attempt: int, most: int, seconds: float) -> None:
+        """Once a second until the next attempt begins."""
+        self._retry = f"retry {attempt}/{most} in {seconds:.0f}s"
+        self.say(f"Retrying ({attempt}/{most}) in {seconds:.0f}s · Esc stops")
+        self.refresh()
+
+        def again() -> None:
+            if self._retry and seconds > 1:
+                self._count_down(attempt, most, seconds - 1)
+
+        self._app.set_timer(1.0, again)
+
+    async def look_at_git(self) -> None:
+        """At the start, after each run, and when the terminal comes to the front."""
+        git = await git_state(self._app.session.cwd)
+        if git != self._git:
+            self._git = git
+            self.refresh()
 
     def _start_ticking(self) -> None:
         """Elapsed times move once a second while a tool runs, and nothing moves otherwise."""
@@ -103,3 +142,7 @@ def _silence(event: ProviderWaiting) -> str:
     what = "Waiting for the model" if event.state == "waiting" else "The model has gone silent"
     end = f" · gives up in {event.seconds:.0f} s" if event.seconds else ""
     return f"{what}{end} · Esc stops"
+
+
+def _brief_silence(event: ProviderWaiting) -> str:
+    return f"silent, ends in {event.seconds:.0f}s" if event.seconds else "silent"

@@ -58,12 +58,14 @@ def tree_entries(log: SessionLog) -> list[TreeEntry]:
     labels = log.labels
     models: dict[str, str] = {}
     """The model that had answered last, by entry."""
+    calls: dict[str, str] = {}
+    """What each tool was called with, in brief."""
     return [
         TreeEntry(
             id=entry.id,
             parent=entry.parent_id,
             kind=_kind(entry),
-            text=_text(entry),
+            text=_called(entry, calls) or _text(entry),
             label=labels.get(entry.id) or "",
             time=entry.timestamp[11:16],
             badges=_badges(entry, models),
@@ -94,6 +96,20 @@ def _badges(entry: Entry, models: dict[str, str]) -> tuple[Badge, ...]:
                 found.append(Badge(text=f"${message.usage.cost.total:.2f}", tone="dim"))
             return tuple(found)
     return ()
+
+
+def _called(entry: Entry, calls: dict[str, str]) -> str:
+    """For a tool's result what was called; the result's text says rarely what it is of."""
+    match entry:
+        case MessageEntry(message=AssistantMessage() as message):
+            for call in message.tool_calls:
+                words = (value for value in call.arguments.values() if isinstance(value, str))
+                calls[call.id] = f"{call.name} {pickers.one_line(next(words, ''), 60)}".rstrip()
+        case MessageEntry(message=ToolResultMessage() as message):
+            called = calls.get(message.tool_call_id, message.tool_name)
+            outcome = "failed: " if message.is_error else ""
+            return f"{called} → {outcome}{pickers.one_line(pickers.entry_text(entry))}"
+    return ""
 
 
 class SessionTree:
@@ -158,7 +174,7 @@ class SessionTree:
     async def go_to(self, entry_id: str, *, leave: Callable[[None], object] = lambda _: None) -> None:
         session = self._app.session
         how: str | None = WITHOUT
-        if entry_id != session.log.leaf_id and not self._app.assembled.settings.branch_summary.skip_prompt:
+        if self._leaves_something(entry_id) and not self._app.assembled.settings.branch_summary.skip_prompt:
             how = await self._app.choosing.select("Leave this branch", (WITHOUT, WITH, WITH_WORDS))
         if how is None:
             return
@@ -172,6 +188,14 @@ class SessionTree:
         text = await self._summarised(going)
         if text:
             self._app.editor.set_text(text)
+
+    def _leaves_something(self, entry_id: str) -> bool:
+        """Whether anything was said that going there leaves behind."""
+        log = self._app.session.log
+        if log.leaf_id is None:
+            return False
+        left = _after(log.path_to(log.leaf_id), log.common_ancestor(entry_id, log.leaf_id))
+        return any(_kind(entry) not in ("label", "change") for entry in left)
 
     async def _summarised(self, work: Awaitable[str | None]) -> str | None:
         try:

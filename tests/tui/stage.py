@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import textwrap
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 
 from textual.pilot import Pilot
@@ -47,6 +47,12 @@ class StageApp(BayouApp):
         async with asyncio.timeout(10):
             yield
         await pilot.pause()
+
+    async def settling_until(self, pilot: Pilot[int], is_so: Callable[[], bool]) -> None:
+        """Looks again after each paint; for what tells no event."""
+        async with asyncio.timeout(10):
+            while not is_so():
+                await pilot.pause(0.01)
 
     @property
     def screen_text(self) -> str:

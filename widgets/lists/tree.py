@@ -25,6 +25,8 @@ FILTER_NAMES: dict[TreeFilter, str] = {
     "all": "everything",
 }
 _DEEPEST = 36
+_SPEAKERS = {"user": "you: "}
+"""Told by a word too, for a terminal without colours."""
 _TONES: dict[str, Tone] = {
     "user": "accent",
     "assistant": "text",
@@ -67,12 +69,18 @@ class Tree:
     def __init__(self, entries: Sequence[TreeEntry], leaf: str | None = None) -> None:
         self.entries = list(entries)
         self.by_id = {entry.id: entry for entry in entries}
-        self.leaf = leaf if leaf in self.by_id else None
+        self.leaf = self._said(leaf)
         self.path: set[str] = set()
         at = self.leaf
         while at is not None and at not in self.path:
             self.path.add(at)
             at = self.by_id[at].parent if at in self.by_id else None
+
+    def _said(self, leaf: str | None) -> str | None:
+        """The entry where the session stands for a person: a label or another model after it is no step."""
+        while (entry := self.by_id.get(leaf or "")) and entry.kind in ("label", "change") and entry.parent:
+            leaf = entry.parent
+        return leaf if leaf in self.by_id else None
 
     def lines(
         self, kind: TreeFilter = "default", query: str = "", folded: frozenset[str] = frozenset()
@@ -109,7 +117,7 @@ class Tree:
         return ListRow(
             id=entry.id,
             title=entry.text[:500],
-            prefix=prefix + mark + fold,
+            prefix=prefix + mark + fold + _SPEAKERS.get(entry.kind, ""),
             badges=(*here, *label, *entry.badges),
             right=entry.time if shows_time else "",
             tone=_TONES.get(entry.kind, "muted") if not entry.is_minor else "dim",

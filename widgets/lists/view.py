@@ -154,8 +154,7 @@ class RowList(ScrollView, can_focus=False):
             right = ""
         inner = Line(line.room - (cells(right) + 1 if right else 0), base)
         self._draw_text(inner, item, is_current=is_current)
-        for segment in inner.strip():
-            line.add(segment.text, segment.style)
+        line.take(inner)
         if right:
             line.fill_to(width - cells(right)).add(right, self._style("dim", is_current))
         return line.strip()
@@ -168,7 +167,14 @@ class RowList(ScrollView, can_focus=False):
             places = ()
         match = self._style("match", is_current)
         tone = "dim" if row.is_disabled else row.tone
-        line.add_marked(title, (at for at in places if at < len(title)), self._style(tone, is_current), match)
+        badges = sum(cells(plain(badge.text)) + 2 for badge in row.badges)
+        piece = Line(
+            line.room - min(badges, line.room // 2), line.base
+        )  # a long title leaves the badges their room
+        piece.add_marked(
+            title, (at for at in places if at < len(title)), self._style(tone, is_current), match
+        )
+        line.take(piece)
         if self.title_cells and (row.badges or detail):
             line.fill_to(min(self.title_cells, line.width // 2))
         for badge in row.badges:

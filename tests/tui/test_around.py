@@ -1,0 +1,168 @@
+"""What stands around the page: the footer's segments, git, jobs with what they say, and what is left after the end."""
+
+import asyncio
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from app.assembly.options import Options
+from app.providers.scripted import call, fail, say
+from app.resources.settings_file import set_value
+from app.tui.git_state import git_state, read_status
+from app.tui.run import say_goodbye
+from app.tui.settings_page import keep_setting
+from app.values.events import ProviderWaiting
+from tests.tui.stage import StageApp, make_app, settled, submit
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def wish(home: Path, key: str, value: object) -> None:
+    file = home / ".bayou" / "agent" / "settings.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    set_value(file, key, value)
+
+
+def footer_line(app: StageApp) -> str:
+    return app.screen_text.splitlines()[-1].strip()
+
+
+def repository(folder: Path) -> None:
+    git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "init", "-q", "-b", "harbour"], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+
+
+async def test_the_footer_shows_what_is_wished_in_that_order(home: Path) -> None:
+    wish(home, "footer.segments", ["session", "path", "tokens", "model"])
+    app = make_app(home, say("done"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "/name My work")
+        await submit(app, pilot, "go")
+        await settled(app, pilot)
+        words = footer_line(app).split()
+        assert words[:3] == ["My", "work", "~/project"]
+        assert words[-1] == "script"
+        assert any(word.startswith("↑") for word in words)
+
+
+async def test_another_choice_counts_at_once(home: Path) -> None:
+    app = make_app(home, say("done"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        assert "~/project" in footer_line(app)
+        keep_setting(app, "footer.segments", ["model"])
+        await pilot.pause()
+        assert footer_line(app) == "script"
+
+
+async def test_narrow_terminals_keep_what_matters_most(home: Path) -> None:
+    app = make_app(home, say("done"))
+    async with app.run_test(size=(40, 12)) as pilot:
+        await submit(app, pilot, "/name a long name of a session that goes on")
+        await pilot.pause()
+        assert "script" in footer_line(app)
+        assert "goes on" not in footer_line(app)
+
+
+async def test_the_branch_with_a_star_when_something_is_not_committed(home: Path) -> None:
+    project = home / "project"
+    project.mkdir(parents=True)
+    repository(project)
+    assert await git_state(project) == "harbour"
+    (project / "new.txt").write_text("x", encoding="utf-8")
+    app = make_app(home, say("done"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.settling_until(pilot, lambda: "harbour*" in footer_line(app))
+
+
+async def test_outside_of_a_repository_git_is_not_asked(tmp_path: Path) -> None:
+    assert await git_state(tmp_path) == ""
+
+
+def test_a_commit_without_a_branch_is_told_by_its_number() -> None:
+    assert read_status("# branch.oid 0123456789abcdef\n# branch.head (detached)\n? new") == "0123456*"
+
+
+async def test_a_retry_is_counted_down_and_a_silence_told(home: Path) -> None:
+    app = make_app(home, fail("overloaded", status=529), say("there"))
+    async with app.run_test(size=(110, 30)) as pilot:
+        await submit(app, pilot, "go")
+        await app.settling_until(pilot, lambda: "retry 1/3 in 2s" in footer_line(app))
+        assert "Retrying (1/3) in 2s" in app.screen_text
+        app.session.runner.countdown.retry_now()
+        await settled(app, pilot)
+        assert "retry" not in footer_line(app)
+        app.status.note(ProviderWaiting(state="stalled", seconds=30))
+        await pilot.pause()
+        assert "silent, ends in 30s" in footer_line(app)
+        app.status.note(ProviderWaiting(state="flowing", seconds=0))
+        await pilot.pause()
+        assert "silent" not in footer_line(app)
+
+
+async def test_jobs_are_seen_working_and_ended_from_their_panel(home: Path) -> None:
+    command = "printf 'be%s' gun; until [ -e gate ]; do sleep 0.02; done; printf 'en%s' ded; sleep 600"
+    app = make_app(home, call("bash", command=command, background=True), say("ok"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "go")
+        await settled(app, pilot)
+        assert "1 job" in footer_line(app)
+        await submit(app, pilot, "/jobs")
+        await app.settling_until(pilot, lambda: "begun" in app.screen_text)
+        (home / "project" / "gate").touch()
+        await app.settling_until(pilot, lambda: "begunended" in app.screen_text)
+        await pilot.press("ctrl+x")
+        await app.settling_until(pilot, lambda: not app.session.jobs.running())
+        await pilot.press("escape")
+
+
+async def test_a_tool_goes_to_the_background_with_ctrl_b(home: Path) -> None:
+    app = make_app(home, call("bash", command="sleep 600"), say("it goes on"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "go")
+        await app.settling_until(pilot, lambda: "sleep 600" in app.screen_text and app.session.is_running)
+        async with asyncio.timeout(10):
+            while not app.session.jobs.running():
+                await pilot.press("ctrl+b")
+                await pilot.pause()
+        await settled(app, pilot)
+        assert "1 job" in footer_line(app)
+        await app.session.jobs.close()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [("last-answer", "The answer."), ("transcript", "what is it?"), ("resume-hint", "")],
+)
+async def test_what_is_left_on_the_terminal(
+    home: Path, wanted: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wish(home, "fullscreenExitOutput", wanted)
+    app = make_app(home, say("The answer."), options=Options(use_theme="bayou-dark"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "what is it?")
+        await settled(app, pilot)
+    say_goodbye(app.assembled)
+    left = capsys.readouterr().out
+    assert told in left
+    assert ("The answer." in left) is bool(told)
+    assert left.endswith(f"To resume this session: bayou --session {app.session.log.session_id}\n")
+
+
+async def test_a_session_file_is_copied_in_and_gone_on_with(home: Path) -> None:
+    app = make_app(home, say("The answer."), say("more"), options=Options(use_theme="bayou-dark"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "what is it?")
+        await settled(app, pilot)
+        first = app.session.log.path
+        await submit(app, pilot, "/new")
+        await submit(app, pilot, f"/import {first}")
+        await app.settling_until(pilot, lambda: "Copied in and opened" in app.screen_text)
+        assert "The answer." in app.screen_text
+        assert app.session.log.path not in (None, first)
+        await submit(app, pilot, "/import nowhere.jsonl")
+        await app.settling_until(pilot, lambda: "nowhere.jsonl" in app.screen_text)

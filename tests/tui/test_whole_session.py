@@ -1,0 +1,158 @@
+"""A whole working session of the real program in tmux, key by key, its screens compared as plain text.
+
+The screens lie in `snapshots/tui/test_whole_session`; `BAYOU_ACCEPT_SCREENS=1` writes them anew.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import OUTSIDE
+
+SCREENS = Path(__file__).parents[2] / "snapshots" / "tui" / "test_whole_session"
+LIMIT = 30.0
+_VOLATILE = ((re.compile(r"\d+\.\d+s"), "0.0s"), (re.compile(r"[╸╺▁▂▃▄▅▆▇█]\s*$", re.MULTILINE), ""))
+
+pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+
+
+class Tmux:
+    """bayou in a terminal of its own."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._socket = f"bayou-{os.getpid()}-{name}"
+        self._folder = folder
+
+    def start(self, *words: str) -> None:
+        bayou = f"{sys.executable} -P -m app --use-theme bayou-dark {' '.join(words)}"
+        command = f"unset COLUMNS LINES; {bayou}; echo ENDED; exec sh"
+        self._run("-f", os.devnull, "new-session", "-d", "-x", "90", "-y", "26", command)
+
+    def run_again(self, *words: str) -> None:
+        self.type(f"clear; {sys.executable} -P -m app --use-theme bayou-dark {' '.join(words)}")
+        self.press("Enter")
+
+    def press(self, *keys: str) -> None:
+        self._run("send-keys", *keys)
+
+    def type(self, text: str) -> None:
+        self._run("send-keys", "-l", text)
+
+    def until(self, *texts: str, gone: str = "") -> str:
+        """The screen as soon as it shows all the texts, and two looks see the same."""
+        end, before = time.monotonic() + LIMIT, ""
+        while True:
+            shown = self._run("capture-pane", "-p")
+            if all(text in shown for text in texts) and (not gone or gone not in shown) and shown == before:
+                return shown
+            assert time.monotonic() < end, f"{texts} was not shown:\n{shown}"
+            before = shown
+            time.sleep(0.1)  # nobody tells when a terminal has drawn
+
+    def close(self) -> None:
+        subprocess.run(["tmux", "-L", self._socket, "kill-server"], check=False, capture_output=True)
+
+    def _run(self, *words: str) -> str:
+        command = ["tmux", "-L", self._socket, *words]
+        done = subprocess.run(command, cwd=self._folder, check=True, capture_output=True, text=True)
+        return done.stdout
+
+
+def same(name: str, shown: str) -> None:
+    for pattern, instead in _VOLATILE:
+        shown = pattern.sub(instead, shown)
+    shown = "\n".join(line.rstrip() for line in shown.splitlines()).rstrip() + "\n"
+    file = SCREENS / f"{name}.txt"
+    if OUTSIDE.get("BAYOU_ACCEPT_SCREENS"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(shown, encoding="utf-8")
+    assert shown == file.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def tmux(own_home: Path) -> Iterator[Tmux]:
+    project = own_home / "project"
+    project.mkdir()
+    (project / "README.md").write_text("# Boats\n\nA small harbour.\n", encoding="utf-8")
+    (project / "fleet.py").write_text("def launch(boat):\n    return boat\n", encoding="utf-8")
+    terminal = Tmux(project, own_home.name)
+    yield terminal
+    terminal.close()
+
+
+def test_a_whole_working_session(tmux: Tmux) -> None:
+    tmux.start()
+    tmux.until("offline guide", "Ask anything")
+    tmux.type("read README.md")
+    tmux.press("Enter")
+    same("1-prompt", tmux.until("A small harbour.", "1.", gone="Working"))
+    tmux.press("C-o")
+    same("2-expanded", tmux.until("read README.md"))
+    tmux.press("C-o")
+    tmux.press("F3")
+    tmux.until("find words")
+    tmux.type("harbour")
+    tmux.press("Enter")
+    tmux.until("1 of ")
+    tmux.press("Escape")
+    tmux.press("Escape")
+    tmux.until("Ask anything", gone="1 of ")
+    tmux.type("read fleet.py")
+    tmux.press("Enter")
+    tmux.until("def launch", gone="Working")
+
+    tmux.press("Escape", "Escape")
+    same("3-tree", tmux.until("Session tree", "read fleet.py", "here"))
+    tmux.press("L")
+    tmux.until("Label")
+    tmux.type("the fleet")
+    tmux.press("Enter")
+    same("4-labelled", tmux.until("[the fleet]"))
+    tmux.type("harbour")
+    tmux.until("/ harbour")
+    tmux.press("Escape")
+    tmux.press("Home", "Enter")
+    tmux.until("Leave this branch")
+    tmux.press("Enter")
+    tmux.until("read README.md", gone="Session tree")
+    tmux.press("C-u")
+    tmux.type("list the files")
+    tmux.press("Enter")
+    tmux.until("fleet.py", gone="Working")
+
+    tmux.press("Escape", "Escape")
+    same("5-two-branches", tmux.until("Session tree", "├─", "└─"))
+    tmux.press("f")
+    tmux.until("Fork from here")
+    time.sleep(0.5)  # the question takes no key for a moment
+    tmux.press("Escape")
+    tmux.until("Session tree", gone="Fork from here")
+    tmux.press("Escape")
+    tmux.until("Ask anything", gone="Session tree")
+    tmux.type("/fork")
+    tmux.press("Enter")
+    tmux.until("Fork from")
+    tmux.press("Enter")
+    tmux.until("list the files", gone="── Fork from")
+    tmux.press("C-u")
+    tmux.type("read fleet.py")
+    tmux.press("Enter")
+    tmux.until("def launch", gone="Working")
+    tmux.press("C-d")
+    tmux.until("ENDED", "To resume this session: bayou --session")
+
+    tmux.run_again("--resume")
+    same("6-sessions", tmux.until("Sessions of this folder", "messages"))
+    tmux.type("harbour")
+    tmux.until("› harbour")
+    tmux.press("Enter")
+    tmux.until("Ask anything", gone="Sessions of this folder")
+    tmux.press("C-d")
+    tmux.until("To resume this session")

@@ -1,0 +1,74 @@
+"""Whatever bytes a terminal sends, reading goes on; older mouse reports mean what they say."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual import events
+from textual._xterm_parser import XTermParser
+from textual.message import Message
+
+from widgets.terminal_input import Reader
+
+
+def parsed(*pieces: bytes) -> list[events.Event]:
+    parser, reader = XTermParser(), Reader()
+    found: list[Message] = []
+    for piece in pieces:
+        if text := reader.read(piece):
+            found += parser.feed(text)
+    return [event for event in found if isinstance(event, events.Event)]
+
+
+@pytest.mark.parametrize(
+    "report",
+    [b"\x1b[M" + bytes([32, 32 + 120, 32 + 7]), b"\x1b[32;120;7M", b"\x1b[<0;120;7M"],
+    ids=["X10, beyond column 95", "urxvt", "SGR"],
+)  # fmt: skip
+def test_a_click_is_a_click_in_every_encoding(report: bytes) -> None:
+    (event,) = parsed(report)
+    assert isinstance(event, events.MouseDown)
+    assert (event.x, event.y, event.button) == (119, 6, 1)
+
+
+@pytest.mark.parametrize("at", range(3, 6))
+def test_a_report_may_come_in_two_pieces(at: int) -> None:
+    report = b"\x1b[M" + bytes([32, 32 + 120, 32 + 7])
+    found = parsed(report[:at], report[at:] + b"x")
+    assert [type(event) for event in found[-2:]] == [events.MouseDown, events.Key]
+
+
+def test_letting_go_and_the_wheel() -> None:
+    release, wheel = parsed(b"\x1b[M\x23\x30\x30", b"\x1b[M\x61\x30\x30")
+    assert isinstance(release, events.MouseUp)
+    assert isinstance(wheel, events.MouseScrollDown)
+
+
+@pytest.mark.parametrize("cut", range(3, 40))
+def test_sequences_in_a_paste_lose_nothing_but_themselves(cut: int) -> None:
+    data = b"\x1b[200~one \x1b[31mred\x1b[0m \x1b[M two\x1b\x1b[201~x"
+    (paste,) = [event for event in parsed(data[:cut], data[cut:]) if isinstance(event, events.Paste)]
+    assert paste.text == "one red  two"
+
+
+def test_what_is_pasted_is_not_read_as_mouse() -> None:
+    (paste,) = [
+        event for event in parsed(b"\x1b[200~a \x1b[M!!! b\x1b[201~", b"x") if isinstance(event, events.Paste)
+    ]
+    assert paste.text == "a !!! b"
+
+
+def test_a_report_that_is_no_number_is_passed_over() -> None:
+    assert [event.key for event in parsed(b"\x1b[<NaN;NaN;NaNMx") if isinstance(event, events.Key)] == ["x"]
+
+
+@given(st.lists(st.binary(max_size=40), max_size=8))
+def test_no_bytes_end_the_reading(pieces: list[bytes]) -> None:
+    reader = Reader()
+    assert isinstance("".join(map(reader.read, pieces)) + reader.read(b"", final=True), str)
+
+
+@given(st.text(max_size=60).filter(lambda text: "\x1b" not in text), st.integers(0, 60))
+def test_text_comes_through_as_it_is(text: str, cut: int) -> None:
+    reader = Reader()
+    data = text.encode("utf-8", "ignore")
+    assert reader.read(data[:cut]) + reader.read(data[cut:], final=True) == data.decode()

@@ -1,0 +1,71 @@
+"""What comes from the terminal, made fit for Textual's parser: any bytes, and mouse reports of older encodings.
+
+Textual decodes strictly: one byte that is no UTF-8 (a binary paste, an old mouse report from beyond column 95 after a
+terminal was attached again) ends the thread that reads, and with it all input. It also knows only SGR mouse reports.
+"""
+
+import codecs
+import re
+
+_OLD_MOUSE = re.compile(rb"\x1b\[M([\x20-\xff])([\x20-\xff])([\x20-\xff])", re.DOTALL)
+_DECIMAL_MOUSE = re.compile(rb"\x1b\[(\d+);(\d+);(\d+)M")
+_BROKEN_MOUSE = re.compile(rb"\x1b\[<[-\d;.]*NaN[-\w;.]*[Mm]")
+_UNFINISHED = re.compile(rb"\x1b\[(?:M[\x20-\xff]{0,2}|\d+(?:;\d*){0,2})\Z", re.DOTALL)
+"""The beginning of an older report at the end of what was read; the rest comes with the next read."""
+_SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
+_UNFINISHED_SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*)?\Z")
+_PASTE_BEGIN, _PASTE_END = b"\x1b[200~", b"\x1b[201~"
+
+
+class Reader:
+    """Bytes as they are read, into the text that the parser takes."""
+
+    def __init__(self) -> None:
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self._rest = b""
+        self._is_pasting = False
+
+    def read(self, data: bytes, *, final: bool = False) -> str:
+        translated = self._translated(self._rest + data)
+        self._rest = b""
+        unfinished = _UNFINISHED_SEQUENCE if self._is_pasting else _UNFINISHED
+        if not final and (cut := unfinished.search(translated)):
+            translated, self._rest = translated[: cut.start()], translated[cut.start() :]
+        return self._decode(translated, final=final)
+
+    def _translated(self, data: bytes) -> bytes:
+        """Reports of the mouse in SGR; what is pasted without sequences, on which Textual's parser would stumble."""
+        if b"\x1b" not in data:
+            return data
+        parts: list[bytes] = []
+        while data:
+            mark = _PASTE_END if self._is_pasting else _PASTE_BEGIN
+            piece, found, data = data.partition(mark)
+            if self._is_pasting and not found:
+                cut = _UNFINISHED_SEQUENCE.search(piece)
+                end = cut.start() if cut else len(piece)
+                parts += [_SEQUENCE.sub(b"", piece[:end]), piece[end:]]
+                continue
+            parts += [_SEQUENCE.sub(b"", piece) if self._is_pasting else _in_sgr(piece), found]
+            if found:
+                self._is_pasting = not self._is_pasting
+        return b"".join(parts)
+
+
+def _in_sgr(data: bytes) -> bytes:
+    data = _OLD_MOUSE.sub(lambda found: _report(*(part[0] - 32 for part in found.groups())), data)
+    data = _DECIMAL_MOUSE.sub(lambda found: _report(int(found[1]) - 32, int(found[2]), int(found[3])), data)
+    return _BROKEN_MOUSE.sub(b"", data)
+
+
+def _report(buttons: int, column: int, row: int) -> bytes:
+    """Button 3 means in the older encodings that one was let go, without saying which."""
+    is_release = buttons & 3 == 3 and not buttons & 0b1100_0000 and not buttons & 32
+    if is_release:
+        buttons &= ~3
+    return b"\x1b[<%d;%d;%d%c" % (
+        max(0, buttons),
+        max(1, column),
+        max(1, row),
+        ord("m" if is_release else "M"),
+    )

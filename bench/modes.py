@@ -14,7 +14,7 @@ from bench.table import Row
 
 STAGE = str(ROOT / "tests" / "modes" / "extensions" / "stage.py")
 DELTAS = 4000
-PROMPT = f"words {DELTAS}"
+PROMPT = f"deltas {DELTAS}"
 PACE = "3000"
 """Tokens a second: deltas come one by one and are joined where they are joined in earnest."""
 REPEAT = 3
@@ -25,6 +25,7 @@ TOGETHER = 1000
 def rows() -> Iterator[Row]:
     with world() as (cwd, env):
         yield from _long_answer(cwd, {**env, "STAGE_TOKENS_PER_SECOND": PACE})
+        yield from _memory(cwd, env)
         yield from _own_overhead(cwd, env)
         yield from asyncio.run(_round_trips(cwd, env))
 
@@ -50,21 +51,36 @@ def _long_answer(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
         deltas = sum(sizes)
         allowed = 3 * deltas + 400 * len(lines)
         yield Row(
-            name=f"{DELTAS:,} words as JSON, {title}: size",
+            name=f"{DELTAS:,} deltas as JSON, {title}: size",
             figure=len(out) / 1024,
             unit="KiB",
             ratio=len(out) / allowed,
             reference=f"3x the deltas' texts and 400 bytes for each of {len(lines):,} events ({len(sizes):,} deltas)",
-            limit="1x" if name == "json" else "",
+            limit="1x",
         )
         yield Row(
-            name=f"{DELTAS:,} words as JSON, {title}: CPU",
+            name=f"{DELTAS:,} deltas as JSON, {title}: CPU",
             figure=middle[name].cpu * 1000,
             unit="ms",
             ratio=middle[name].cpu / middle["print"].cpu,
             reference=f"print mode, {middle['print'].cpu * 1000:.0f} ms",
             limit="2.5x" if name == "json" else "",
         )
+
+
+def _memory(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
+    """Ten times the deltas, as they come."""
+    peaks: list[int] = []
+    for count in (DELTAS, 10 * DELTAS):
+        words = ("--mode", "json", "--no-merge-deltas", "-e", STAGE, "--no-session", f"deltas {count}")
+        peaks.append(median([run(bayou(*words), cwd, env) for _ in range(REPEAT)]).peak)
+    yield Row(
+        name=f"{10 * DELTAS:,} deltas as JSON, --no-merge-deltas: peak memory",
+        figure=peaks[1] / 2**20,
+        unit="MiB",
+        ratio=peaks[1] / peaks[0],
+        reference=f"{DELTAS:,} deltas, {peaks[0] / 2**20:.0f} MiB",
+    )
 
 
 def _delta_size(line: dict[str, Any]) -> int:

@@ -23,10 +23,11 @@ _START = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from app.launcher impo
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds."""
+    """Seconds, and the bytes that were in memory at most."""
 
     wall: float
     cpu: float
+    peak: int = 0
 
 
 def bayou(*words: str) -> list[str]:
@@ -74,12 +75,15 @@ def run(command: Sequence[str], cwd: Path, env: dict[str, str]) -> Cost:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         raise RuntimeError(f"{command[-3:]} failed: {complaint.decode(errors='replace')[-500:]}")
-    return Cost(wall=wall, cpu=usage.ru_utime + usage.ru_stime)
+    unit = 1 if sys.platform == "darwin" else 1024
+    return Cost(wall=wall, cpu=usage.ru_utime + usage.ru_stime, peak=usage.ru_maxrss * unit)
 
 
 def median(costs: Sequence[Cost]) -> Cost:
     return Cost(
-        wall=statistics.median(cost.wall for cost in costs), cpu=statistics.median(cost.cpu for cost in costs)
+        wall=statistics.median(cost.wall for cost in costs),
+        cpu=statistics.median(cost.cpu for cost in costs),
+        peak=statistics.median_low([cost.peak for cost in costs]),
     )
 
 

@@ -79,7 +79,7 @@ GROUPS: tuple[Group, ...] = (
                 help="text, json (events, one a line) or rpc",
                 choices=("text", "json", "rpc"),
             ),
-            Flag(name="no-merge-deltas", help="json and rpc: every delta as it comes"),
+            Flag(name="no-merge-deltas", help="json and rpc: every delta as the provider sends it"),
             Flag(name="rpc-ready", help="rpc: say when commands are read"),
             Flag(name="verbose", help="say what the session begins with: model, tools, skills, extensions"),
         ),

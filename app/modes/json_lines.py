@@ -1,4 +1,6 @@
-"""JSON mode: the session's header, then every event, one object a line. Deltas only; the same union as RPC's."""
+"""JSON mode: the session's header, then every event, one object a line; the same union as RPC's, each text told twice:
+as it grows and whole.
+"""
 
 import asyncio
 from collections.abc import Coroutine, Sequence
@@ -7,6 +9,7 @@ from typing import Any
 from app.engine.session import Refused, Session
 from app.modes.endings import LAST_WORDS, READER_PATIENCE, Prepare, fail, problem_of
 from app.modes.output import LineWriter, claim_stdout
+from app.modes.told_once import without_repeats
 from app.modes.wire_events import EventLines, forward
 from app.values.codec import encode
 from app.values.content import Image
@@ -23,7 +26,7 @@ async def run_json(
 ) -> int:
     """Exits 1 when the last answer failed, with the reason on standard error too."""
     writer = LineWriter(claim_stdout())
-    lines = EventLines(writer.put, merge=merge)
+    lines = EventLines(writer.put, merge=merge, shape=without_repeats)
     writer.put(encode(session.log.header))
     leave = forward(session, lines.tell, writer)
     try:

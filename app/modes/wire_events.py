@@ -21,10 +21,12 @@ class EventLines:
         write: Callable[[bytes], None],
         *,
         merge: bool = True,
+        shape: Callable[[Event], Event] = lambda event: event,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._write = write
         self._merge = merge
+        self._shape = shape
         self._clock = clock
         self._held: MessageUpdate | None = None
         self._last_write = 0.0
@@ -36,7 +38,7 @@ class EventLines:
         self._last = event
         if not self._merge or not isinstance(event, MessageUpdate):
             self.flush()
-            self._write(encode(event))
+            self._send(event)
             return
         joined = joined_deltas(self._held, event) if self._held is not None else None
         if joined is None:
@@ -56,8 +58,11 @@ class EventLines:
             self._timer = None
         held, self._held = self._held, None
         if held is not None:
-            self._write(encode(held))
+            self._send(held)
             self._last_write = self._clock()
+
+    def _send(self, event: Event) -> None:
+        self._write(encode(self._shape(event)))
 
     def has_told(self, kind: type[Event]) -> bool:
         """Whether the last event was of this kind."""

@@ -125,6 +125,7 @@ class AssistantStream:
         self._timestamp = timestamp
         self._thinking = thinking
         self._events = EventQueue(merge_seconds)
+        self._has_listener = False
         self._final: asyncio.Future[AssistantMessage] = asyncio.get_running_loop().create_future()
         self._task: asyncio.Task[None] | None = None
         self._watchdog: Watchdog | None = None
@@ -176,6 +177,17 @@ class AssistantStream:
         if self._watchdog is not None:
             self._watchdog.touch()
 
+    async def room(self) -> None:
+        """For adapters, between two pieces: waits for a listener that is far behind. That silence is not the server's."""
+        if self._events.has_room or not self._has_listener:
+            return
+        if self._watchdog is not None:
+            self._watchdog.stop()
+        await self._events.room()
+        if self._watchdog is not None:
+            self._watchdog.touch()
+            self._watchdog.start()
+
     @property
     def is_over(self) -> bool:
         return self._final.done()
@@ -221,6 +233,7 @@ class AssistantStream:
             await asyncio.wait([self._task])
 
     async def __aiter__(self) -> AsyncIterator[StreamEvent]:
+        self._has_listener = True
         while (event := await self._events.get()) is not None:
             yield event
 

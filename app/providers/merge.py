@@ -12,6 +12,8 @@ from io import StringIO
 from app.values.stream import Delta, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
 
 INTERVAL = 0.033
+ROOM = 1000
+"""Events that may wait for the listener before the producer should wait for it. Joined deltas never are so many."""
 
 DeltaKind = type[TextDelta] | type[ThinkingDelta] | type[ToolCallDelta]
 
@@ -42,6 +44,7 @@ class EventQueue:
         self._is_closed = False
         self._waiter: asyncio.Future[None] | None = None
         self._next_delta_at = 0.0
+        self._room: asyncio.Future[None] | None = None
 
     def put(self, event: StreamEvent) -> None:
         if isinstance(event, TextDelta | ThinkingDelta | ToolCallDelta):
@@ -66,8 +69,25 @@ class EventQueue:
         self._is_closed = True
         self._wake()
 
+    @property
+    def has_room(self) -> bool:
+        return len(self._items) < ROOM
+
+    async def room(self) -> None:
+        """For the producer: until the listener has taken enough."""
+        while not self.has_room:
+            self._room = asyncio.get_running_loop().create_future()
+            await self._room
+
     async def get(self) -> StreamEvent | None:
         """The next event; None after the last one."""
+        if self._room is not None and self.has_room:
+            if not self._room.done():
+                self._room.set_result(None)
+            self._room = None
+        return await self._next()
+
+    async def _next(self) -> StreamEvent | None:
         loop = asyncio.get_running_loop()
         while True:
             due: float | None = None

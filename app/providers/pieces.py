@@ -85,6 +85,7 @@ class Sender:
             position += len(piece)
             yield piece, text[:position]
             await asyncio.sleep(self._pause(piece))
+            await self._stream.room()
 
     def _count(self) -> None:
         if self._pieces_left == 0:

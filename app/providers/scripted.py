@@ -75,6 +75,7 @@ class Scripted:
         responses: Iterable[Response] = (),
         *,
         seed: int = 0,
+        piece: tuple[int, int] = (1, 24),
         tokens_per_second: float = 0,
         context_window: int = 200_000,
         reads_images: bool = True,
@@ -92,7 +93,8 @@ class Scripted:
             input=("text", "image") if reads_images else ("text",),
             context_window=context_window,
         )
-        self._random = random.Random(seed)
+        self._sizes = sizes(random.Random(seed), *piece)
+        """How many characters come at once, at least and at most."""
         self._tokens_per_second = tokens_per_second
         self._calls = 0
         self._cached = b""
@@ -144,7 +146,7 @@ class Scripted:
         """Sends the blocks; returns how the answer really ended."""
         sender = Sender(
             stream,
-            size=sizes(self._random, 1, 24),
+            size=self._sizes,
             tokens_per_second=self._tokens_per_second,
             breaks_after=answer.breaks_after,
         )

@@ -135,6 +135,7 @@ async def converse(
                     break
             if reader.is_over or stream.is_over:
                 break
+            await stream.room()
         else:
             for event, data in decoder.finish():
                 seen += 1

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.modes.processes import write_settings
+from app.values.events import AgentSettled, Event
+from app.values.wire import from_wire
+from tests.modes.processes import STAGE, write_settings
 from tests.modes.test_rpc_extensions import REPORT
 
 
@@ -91,6 +93,36 @@ async def test_json_begins_with_the_header_and_ends_settled(tmp_path: Path) -> N
     )
     final = next(line["message"] for line in reversed(done.lines) if line["type"] == "message_end")
     assert final["content"][-1]["text"] == text
+
+
+async def test_a_text_is_told_as_it_grows_and_once_more_whole(tmp_path: Path) -> None:
+    words = "".join(f"word{index:04} " for index in range(4000))
+    arguments = ("--mode", "json", "-e", STAGE, "deltas 4000")
+    for more, deltas in ((), range(1, 1000)), (("--no-merge-deltas",), [4000]):
+        done = await bayou(*arguments, *more, cwd=tmp_path)
+        updates = [line["assistantMessageEvent"] for line in done.lines if line["type"] == "message_update"]
+        pieces = [update["delta"] for update in updates if update["type"] == "text_delta"]
+        assert "".join(pieces) == words
+        assert len(pieces) in deltas
+        assert len(done.out) < 3 * len(words) + 400 * len(done.lines)
+        told = [line for line in done.lines if words[:-1] in json.dumps(line)]
+        assert [(line["type"], line["message"]["role"]) for line in told] == [("message_end", "assistant")]
+        ended = next(line for line in done.lines if line["type"] == "turn_end")
+        assert (ended["message"]["stopReason"], ended["message"]["content"]) == ("stop", [])
+
+
+async def test_what_a_tool_found_is_told_whole_once_more(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 41\n")
+    done = await bayou("--mode", "json", "read a.py", cwd=tmp_path)
+    told = [line for line in done.lines if line["type"] != "message_update" and "x = 41" in json.dumps(line)]
+    kinds = [(line["type"], line.get("message", {}).get("role")) for line in told]
+    assert kinds == [
+        ("tool_execution_end", None), ("message_end", "toolResult"), ("message_end", "assistant"),
+    ]  # fmt: skip
+    roles = [message["role"] for message in done.lines[-2]["messages"]]
+    assert roles == ["system", "user", "assistant", "toolResult", "assistant"]
+    events = [from_wire(line, Event) for line in done.lines[1:]]
+    assert isinstance(events[-1], AgentSettled)
 
 
 async def test_json_fails_when_the_provider_fails(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from app.providers.contract import AssistantStream, Context, RequestHooks, StreamOptions, speaks
 from app.providers.errors import ProviderError
+from app.providers.merge import ROOM
 from app.providers.registry import Registry
 from app.values.content import Text
 from app.values.models import Model
@@ -240,3 +241,29 @@ async def test_an_adapter_refuses_a_model_of_another_api():
         await registry_with(adapter, "google").stream(model_for("google"), context(), options()).result()
     )
     assert "Mismatched api" in (message.error_message or "")
+
+
+async def test_a_listener_that_is_far_behind_slows_the_adapter_and_loses_nothing():
+    sent = 0
+
+    async def adapter(
+        model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+    ) -> None:
+        nonlocal sent
+        for _ in range(5000):
+            stream.emit_delta(TextDelta, 0, "a")
+            stream.touch()
+            sent += 1
+            await asyncio.sleep(0)
+            await stream.room()
+
+    stream = registry_with(adapter).stream(
+        model_for("mine"), context(), options(merge_seconds=0, idle_seconds=0.5)
+    )
+    events = stream.__aiter__()
+    assert isinstance(await anext(events), StreamStart)
+    await asyncio.sleep(0.8)  # longer than a server may be silent: it is the listener that is
+    assert sent <= ROOM
+    rest = [event async for event in events]
+    assert sum(isinstance(event, TextDelta) for event in rest) == 5000
+    assert isinstance(rest[-1], StreamDone)

@@ -10,12 +10,17 @@ from app.providers.scripted import Scripted, call, fail, say
 from app.values.content import text_of
 from app.values.messages import UserMessage
 
+PIECE = 9
+"""Characters that come at once, so that it can be said how many deltas an answer has."""
+
 
 def answer(context, count):
     asked = [message for message in context.messages if isinstance(message, UserMessage)]
     words = text_of(asked[-1].content).split() if asked else []
     done = not isinstance(context.messages[-1], UserMessage)
     match words:
+        case ["deltas", number]:
+            return say("".join(f"word{index % 10_000:04} " for index in range(int(number))))
         case ["words", number]:
             return say("".join(f"word{index} " for index in range(int(number))))
         case ["hang"]:
@@ -33,7 +38,9 @@ def answer(context, count):
 
 def extension(api: ExtensionApi) -> None:
     script = Scripted(
-        [answer] * 1000, tokens_per_second=float(os.environ.get("STAGE_TOKENS_PER_SECOND", "0"))
+        [answer] * 1000,
+        piece=(PIECE, PIECE),
+        tokens_per_second=float(os.environ.get("STAGE_TOKENS_PER_SECOND", "0")),
     )
     spec = ProviderSpec(name="scripted", models=(script.model,), adapter=script.adapter, api_key="none")
     api.register_provider(spec)

@@ -14,6 +14,7 @@ from app.assembly.options import Options
 from app.assembly.summary import summary
 from app.extensions.ports import Mode
 from app.extensions.ui import EventUi, SilentUi
+from app.modes.endings import fail, tell
 from app.modes.json_lines import run_json
 from app.modes.printing import run_print
 from app.modes.rpc.serve import run_rpc
@@ -28,10 +29,9 @@ async def run_headless(options: Options, paths: Paths, face: str) -> int:
         assembled = assemble(options, paths)
         given = Input() if face == "rpc" else read_input(options, paths.cwd)
     except SessionError as problem:
-        sys.stderr.write(f"bayou: {problem}\n")
-        return 1
+        return fail(str(problem))
     for problem in assembled.problems:
-        sys.stderr.write(f"bayou: {problem}\n")
+        tell(problem)
     stopped = _stop_on_signals()
     work = asyncio.ensure_future(_work(options, paths, assembled, face, given))
     await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
@@ -73,7 +73,7 @@ async def _work(options: Options, paths: Paths, assembled: Assembled, face: str,
             session, prepare, merge=not options.no_merge_deltas, says_ready=options.rpc_ready
         )
     if not given.prompts:
-        sys.stderr.write("bayou: There is no prompt. Give one as an argument or on standard input.\n")
+        tell("There is no prompt. Give one as an argument or on standard input.")
         return 2
     if face == "json":
         return await run_json(

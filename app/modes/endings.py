@@ -4,6 +4,7 @@ import sys
 from collections.abc import Awaitable, Callable
 
 from app.values.messages import AssistantMessage
+from tools.text import visible
 
 Prepare = Callable[[], Awaitable[None]]
 """Completes the session once the face listens (extensions)."""
@@ -29,7 +30,12 @@ def problem_of(message: AssistantMessage | None) -> str | None:
     return None
 
 
+def tell(text: str) -> None:
+    """On standard error, where a terminal may be: what comes from elsewhere cannot drive it."""
+    sys.stderr.write(f"bayou: {visible(text)}\n")
+
+
 def fail(text: str) -> int:
     """Says so on standard error; returns the exit code."""
-    sys.stderr.write(f"bayou: {text}\n")
+    tell(text)
     return 1

@@ -4,16 +4,16 @@ Fails (exit 1) with the reason on standard error when an answer ended in an erro
 """
 
 import os
-import sys
 from collections.abc import Sequence
 
 from app.engine.session import Refused, Session
-from app.modes.endings import Prepare, fail, problem_of
+from app.modes.endings import Prepare, fail, problem_of, tell
 from app.modes.output import claim_stdout
 from app.values.content import Image
 from app.values.entries import CustomMessageEntry, MessageEntry
 from app.values.events import AutoRetryStart, Event, ExtensionError, Notice
 from app.values.messages import AssistantMessage, CustomMessage
+from tools.text import visible
 
 
 async def run_print(
@@ -54,6 +54,8 @@ def _last_said(session: Session, before: int) -> str | None:
 
 def _write(descriptor: int, text: str) -> bool:
     """False: nobody reads any more."""
+    if os.isatty(descriptor):
+        text = visible(text)  # the model's words never drive a person's terminal
     rest = memoryview(text.encode("utf-8", "replace"))
     try:
         while rest:
@@ -66,11 +68,11 @@ def _write(descriptor: int, text: str) -> bool:
 def _tell_stderr(event: Event) -> None:
     match event:
         case Notice():
-            sys.stderr.write(f"bayou: {event.text}\n")
+            tell(event.text)
         case ExtensionError():
-            sys.stderr.write(f"bayou: {event.extension_path} ({event.event}): {event.error}\n")
+            tell(f"{event.extension_path} ({event.event}): {event.error}")
         case AutoRetryStart():
-            sys.stderr.write(
-                f"bayou: {event.error_message} Retrying in {event.delay_ms / 1000:.0f}s "
-                f"({event.attempt} of {event.max_attempts}).\n"
+            tell(
+                f"{event.error_message} Retrying in {event.delay_ms / 1000:.0f}s "
+                f"({event.attempt} of {event.max_attempts})."
             )

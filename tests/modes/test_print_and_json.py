@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import pty
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,6 +42,21 @@ async def test_print_answers_on_standard_output(tmp_path: Path) -> None:
     done = await bayou("-p", "read a.py", cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
     assert "x = 41" in done.out
+
+
+async def test_a_models_words_cannot_drive_the_terminal(tmp_path: Path) -> None:
+    words = "\x1b[31mred \x1b]0;owned\x07 \x9b2J"
+    master, slave = pty.openpty()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", "app", "-p", "-e", STAGE, words,
+        cwd=tmp_path, stdin=asyncio.subprocess.DEVNULL, stdout=slave, stderr=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    os.close(slave)
+    assert await asyncio.wait_for(process.wait(), 60) == 0
+    assert os.read(master, 4096).decode() == "␛[31mred ␛]0;owned␇ \ufffd2J\r\n"
+    os.close(master)
+    done = await bayou("-p", "-e", STAGE, words, cwd=tmp_path)
+    assert done.out == words + "\n"
 
 
 async def test_piped_input_comes_before_the_message(tmp_path: Path) -> None:
@@ -105,7 +121,8 @@ async def test_a_text_is_told_as_it_grows_and_once_more_whole(tmp_path: Path) ->
         assert "".join(pieces) == words
         assert len(pieces) in deltas
         assert len(done.out) < 3 * len(words) + 400 * len(done.lines)
-        told = [line for line in done.lines if words[:-1] in json.dumps(line)]
+        others = [line for line in done.lines if line["type"] != "message_update"]
+        told = [line for line in others if words[:-1] in json.dumps(line)]
         assert [(line["type"], line["message"]["role"]) for line in told] == [("message_end", "assistant")]
         ended = next(line for line in done.lines if line["type"] == "turn_end")
         assert (ended["message"]["stopReason"], ended["message"]["content"]) == ("stop", [])

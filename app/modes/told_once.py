@@ -34,7 +34,9 @@ def without_repeats(event: Event) -> Event:
             results = tuple(_bare(result) for result in event.tool_results)
             return msgspec.structs.replace(event, message=_bare(event.message), tool_results=results)
         case AgentEnd():
-            return msgspec.structs.replace(event, messages=tuple(_bare(message) for message in event.messages))
+            return msgspec.structs.replace(
+                event, messages=tuple(_bare(message) for message in event.messages)
+            )
         case _:
             return event
 
@@ -43,7 +45,12 @@ def _bare(message: M) -> M:
     """Without what it says; its role, its use of tokens and how it ended stay."""
     match message:
         case SystemMessage():
-            empty: dict[str, Any] = {"content": "", "sections": None, "tools_added": None, "tools_removed": None}
+            empty: dict[str, Any] = {
+                "content": "",
+                "sections": None,
+                "tools_added": None,
+                "tools_removed": None,
+            }
         case ToolResultMessage():
             empty = {"content": (), "details": None, "nested_calls": None}
         case CustomMessage():

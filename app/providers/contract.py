@@ -178,7 +178,7 @@ class AssistantStream:
             self._watchdog.touch()
 
     async def room(self) -> None:
-        """For adapters, between two pieces: waits for a listener that is far behind (which is no silence of the server)."""
+        """For adapters, between two pieces: waits for a listener that is far behind. The server is not silent then."""
         if self._events.has_room or not self._has_listener:
             return
         if self._watchdog is not None:

@@ -72,6 +72,11 @@ class Conversation:
         self.log = log
         self._partial = PartialFile(log)
         self.messages: list[Message] = []
+        self.said: list[Message] = []
+        """The messages without the system's, which are sent as prompt and tools."""
+        self.said_ids: list[str] = []
+        self.stretch = object()
+        """Another one whenever the messages are read anew; until then they are only added to."""
         self.declared = Declared()
         self.reload()
 
@@ -82,6 +87,9 @@ class Conversation:
         for message in self.messages:
             if isinstance(message, SystemMessage):
                 self.declared.apply(message)
+        self.said = [message for message in self.messages if not isinstance(message, SystemMessage)]
+        self.said_ids = [message.id for message in self.said]
+        self.stretch = object()
 
     def record(self, message: Message) -> Message:
         """Writes a message to the log and adds it to the context. Raises `SessionWriteError`."""
@@ -164,10 +172,14 @@ class Conversation:
         """Results are recorded as they come and read in call order, as a resumed session reads them."""
         if isinstance(message, SystemMessage):
             self.declared.apply(message)
-        index = len(self.messages)
+            self.messages.append(message)
+            return
+        behind = 0
         if isinstance(message, ToolResultMessage):
-            index = self._place_of_result(message)
-        self.messages.insert(index, message)
+            behind = len(self.messages) - self._place_of_result(message)
+        self.messages.insert(len(self.messages) - behind, message)
+        self.said.insert(len(self.said) - behind, message)  # only results of the same batch stand behind it
+        self.said_ids.insert(len(self.said_ids) - behind, message.id)
 
     def _place_of_result(self, message: ToolResultMessage) -> int:
         index = len(self.messages)

@@ -18,19 +18,35 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     request_id: str | None = None
 
 
+class _Open(msgspec.Struct, frozen=True, kw_only=True):
+    """A request whose response headers have not come."""
+
+    message_ids: tuple[str, ...]
+    stretch: object
+
+
 class Deliveries:
     """The open requests of a session and who waits for which message."""
 
     def __init__(self) -> None:
-        self._requests: dict[str, tuple[str, ...]] = {}
+        self._requests: dict[str, _Open] = {}
         self._receipts: dict[str, Receipt] = {}
+        self._settled_of: tuple[object, int] = (None, 0)
+        """A stretch of the conversation, and how many messages from its beginning have been delivered."""
         self._waiting: dict[str, list[asyncio.Future[Receipt]]] = {}
 
-    def prepared(self, request_id: str, message_ids: tuple[str, ...]) -> None:
-        self._requests[request_id] = message_ids
+    def prepared(self, request_id: str, message_ids: tuple[str, ...], stretch: object = None) -> None:
+        """`stretch`: requests of the same one begin with the same messages, so that the old ones need no look."""
+        self._requests[request_id] = _Open(message_ids=message_ids, stretch=stretch)
 
     def delivered(self, request_id: str) -> None:
-        for message_id in self._requests.pop(request_id, ()):
+        request = self._requests.pop(request_id, None)
+        if request is None:
+            return
+        stretch, settled = self._settled_of
+        known = settled if stretch is not None and stretch is request.stretch else 0
+        self._settled_of = (request.stretch, max(known, len(request.message_ids)))
+        for message_id in request.message_ids[known:]:
             if message_id not in self._receipts:
                 self._settle(Receipt(message_id=message_id, outcome="delivered", request_id=request_id))
 
@@ -45,7 +61,7 @@ class Deliveries:
 
         A message in a request that is still open keeps its chance.
         """
-        open_ids = {message_id for ids in self._requests.values() for message_id in ids}
+        open_ids = {message_id for request in self._requests.values() for message_id in request.message_ids}
         for message_id in list(self._waiting):
             if message_id in known and message_id not in remaining and message_id not in open_ids:
                 self._settle(Receipt(message_id=message_id, outcome="dropped"))

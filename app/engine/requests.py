@@ -25,14 +25,14 @@ from app.values.events import (
     ProviderRequestPrepared,
     ProviderWaiting,
 )
-from app.values.messages import AssistantMessage, Message, SystemMessage, now_ms
+from app.values.messages import AssistantMessage, Message, now_ms
 from app.values.models import Model
 from app.values.wire import new_id
 
 Publish = Callable[[Event], Awaitable[None]]
 
 
-async def _as_they_are(messages: list[Message]) -> list[Message]:
+async def _as_they_are(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     return messages
 
 
@@ -43,7 +43,8 @@ def _nobody(model: Model) -> OnEvent | None:
 class ContextHooks(msgspec.Struct, kw_only=True):
     """What extensions may change in a request; the defaults change nothing."""
 
-    transform: Callable[[list[Message]], Awaitable[list[Message]]] = _as_they_are
+    transform: Callable[[tuple[Message, ...]], Awaitable[tuple[Message, ...]]] = _as_they_are
+    """Returns what it was given if it changes nothing."""
     on_payload: Callable[[dict[str, Any], Model], Awaitable[dict[str, Any] | None]] | None = None
     on_headers: Callable[[dict[str, str | None]], Awaitable[None]] | None = None
     on_response: Callable[[int, Mapping[str, str]], Awaitable[None]] | None = None
@@ -56,6 +57,10 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
     model: Model
     context: Context
+    message_ids: tuple[str, ...]
+    """Of the context's messages, in their order; made beside them, for going through all would cost more and more."""
+    stretch: object = None
+    """The same for requests that begin with the same messages; None: not known."""
     options: StreamOptions
     session_id: str
 
@@ -83,11 +88,12 @@ class Requests:
         """Starts the request; its events tell the rest. With `failure` it fails in these words, unsent."""
         request_id = f"req_{uuid.uuid4().hex[:12]}"
         reply_id = new_id()
-        messages = await self.hooks.transform(
-            [message for message in ask.context.messages if not isinstance(message, SystemMessage)]
-        )
-        message_ids = tuple(message.id for message in messages)
-        self._deliveries.prepared(request_id, message_ids)
+        messages, message_ids, stretch = ask.context.messages, ask.message_ids, ask.stretch
+        transformed = await self.hooks.transform(messages)
+        if transformed is not messages:
+            messages, stretch = transformed, None
+            message_ids = tuple(message.id for message in transformed)
+        self._deliveries.prepared(request_id, message_ids, stretch)
         self._request_of_message[reply_id] = request_id
         await self._publish(
             ProviderRequestPrepared(request_id=request_id, session_id=ask.session_id, message_ids=message_ids)
@@ -96,7 +102,7 @@ class Requests:
             return failed_stream(ask.model, failure, message_id=reply_id)
         return self.registry.stream(
             ask.model,
-            msgspec.structs.replace(ask.context, messages=tuple(messages)),
+            msgspec.structs.replace(ask.context, messages=messages),
             msgspec.structs.replace(ask.options, hooks=self._request_hooks(request_id, ask.model)),
             message_id=reply_id,
         )

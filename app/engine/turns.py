@@ -118,9 +118,11 @@ class Turns:
             model=model,
             context=Context(
                 system_prompt=prompt_text(declared.sections),
-                messages=tuple(conversation.messages),
+                messages=tuple(conversation.said),
                 tools=tuple(sorted(declared.tools.values(), key=lambda tool: tool.name)),
             ),
+            message_ids=tuple(conversation.said_ids),
+            stretch=conversation.stretch,
             options=msgspec.structs.replace(
                 self._options.stream,
                 credential=credential,

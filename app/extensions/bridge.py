@@ -134,18 +134,18 @@ class Bridge:
 
     # `ContextHooks`
 
-    async def transform(self, messages: list[Message]) -> list[Message]:
+    async def transform(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         listens = self._extensions.listens
         if listens("context"):
-            system = [message for message in messages if isinstance(message, SystemMessage)]
+            system = tuple(message for message in messages if isinstance(message, SystemMessage))
             others = tuple(message for message in messages if not isinstance(message, SystemMessage))
             payload = p.ContextPayload(messages=others)
             await self._extensions.emit("context", payload)
-            messages = [*system, *payload.messages]
+            messages = (*system, *payload.messages)
         if listens("context_with_system"):
-            payload = p.ContextPayload(messages=tuple(messages))
+            payload = p.ContextPayload(messages=messages)
             await self._extensions.emit("context_with_system", payload)
-            messages = list(payload.messages)
+            messages = tuple(payload.messages)
         return messages
 
     async def on_payload(self, payload: dict[str, Any], model: Model) -> dict[str, Any] | None:

@@ -92,10 +92,10 @@ async def test_the_context_is_changed_with_and_without_system_messages(load):
         def with_system(event, context):
             seen.append(len(event.messages))
 
-    messages = [SystemMessage(content="s"), user_message("a"), user_message("b")]
+    messages = (SystemMessage(content="s"), user_message("a"), user_message("b"))
     changed = await Bridge(await load(mine)).transform(messages)
     assert seen == [2, 2]
-    assert changed == [messages[0], messages[2]]
+    assert changed == (messages[0], messages[2])
 
 
 async def test_payload_and_headers_of_a_request(load):

@@ -196,7 +196,7 @@ async def test_raising_in_every_hook_leaves_everything_as_it_was(load):
     result = text_result("ok")
     assert await bridge.after_tool(CALL, {}, result) == result
     assert await bridge.seal(message) is message
-    assert await bridge.transform([user_message("x")]) != []
+    assert await bridge.transform((user_message("x"),)) != ()
     assert await bridge.after_turn(TurnOutcome(message=message, results=())) is False
     assert await bridge.before_settle(message) is True
     assert await bridge.on_payload({"a": 1}, offline_model()) == {"a": 1}

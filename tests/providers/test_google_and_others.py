@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.providers.adapters import bedrock_converse_stream, google_identity
-from app.providers.contract import Credential
+from app.providers.contract import Credential, StreamOptions
 from app.providers.registry import Registry
 from app.values.content import Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, user_message
@@ -265,6 +265,42 @@ async def test_bedrock_with_a_bearer_token_and_without_anything(
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     message = await ask(model, how=options(credential=Credential()))
     assert "AWS credentials" in (message.error_message or "")
+
+
+ASSUMED = b"""<AssumeRoleResponse><AssumeRoleResult><Credentials>
+<AccessKeyId>ASIADEPUTY</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>for-a-while</SessionToken>
+<Expiration>2100-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>"""
+
+
+@needs_botocore
+async def test_bedrock_with_a_profile_and_with_its_role(server: Loopback, tmp_path: Path, monkeypatch):
+    (tmp_path / "config").write_text(
+        "[profile plain]\nregion = eu-north-1\n[profile deputy]\nregion = eu-north-1\nsource_profile = plain\n"
+        "role_arn = arn:aws:iam::123456789012:role/deputy\n"
+    )
+    (tmp_path / "keys").write_text("[plain]\naws_access_key_id = AKIAPLAIN\naws_secret_access_key = s\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "keys"))
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", server.url)
+    model = model_for("bedrock-converse-stream", server.url)
+
+    def profile(name: str) -> StreamOptions:
+        return options(credential=Credential(env={"AWS_PROFILE": name}))
+
+    server.sse(ANSWERS["bedrock-converse-stream"]())
+    assert (await ask(model, how=profile("plain"))).error_message is None
+    signed = server.requests[-1].headers["authorization"]
+    assert "AKIAPLAIN/" in signed and "/eu-north-1/bedrock/" in signed
+
+    answer = Reply(body=ANSWERS["bedrock-converse-stream"]())
+    server.reply(Reply(headers={"Content-Type": "text/xml"}, body=ASSUMED), answer)
+    assert (await ask(model, how=profile("deputy"))).error_message is None
+    assert b"role%2Fdeputy" in server.requests[-2].body
+    headers = server.requests[-1].headers
+    assert "ASIADEPUTY/" in headers["authorization"] and headers["x-amz-security-token"] == "for-a-while"
+
+    lost = (await ask(model, how=profile("lost"))).error_message or ""
+    assert "lost" in lost and "profile" in lost
 
 
 @needs_botocore

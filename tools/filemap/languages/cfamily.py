@@ -5,7 +5,17 @@ import re
 from tree_sitter import Node
 
 from tools.filemap.drafts import owned, without
-from tools.filemap.language import Draft, Language, Named, Place, Rule, first_of, head_line, words
+from tools.filemap.language import (
+    Draft,
+    Language,
+    Named,
+    Place,
+    Rule,
+    first_child,
+    first_of,
+    head_line,
+    words,
+)
 from tools.filemap.languages.blocks import C_BODIES
 from tools.filemap.languages.macros import without_macros
 from tools.filemap.languages.recovery import namespaces_of_macros, recovered
@@ -37,11 +47,16 @@ def declared(node: Node | None) -> Node | None:
 
 
 def _is_function(node: Node | None) -> bool:
-    """Whether a declarator declares a function rather than a pointer to one or a variable."""
+    """Whether a declarator declares a function, such as `(*f(int))(char)`, and no variable or pointer to one."""
     while node is not None:
         if node.type == "function_declarator":
             inner = node.child_by_field_name("declarator")
-            return inner is None or inner.type != "parenthesized_declarator"
+            if inner is None or inner.type != "parenthesized_declarator":
+                return True
+            node = first_child(inner)
+            if node is not None and node.type in _NAMES:
+                return True
+            continue
         node = node.child_by_field_name("declarator") or _reference(node)
     return False
 

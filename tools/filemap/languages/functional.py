@@ -144,7 +144,8 @@ def _ocaml(name: str, title: str) -> Language:
             "compilation_unit value_definition type_definition module_definition structure signature functor "
             "class_definition class_type_definition object_expression class_body_type record_declaration "
             "variant_declaration module_type_constraint include_module functor_application "
-            "module_application typed_module_expression parenthesized_module_expression let_open_expression"
+            "module_parameter module_application typed_module_expression parenthesized_module_expression "
+            "let_open_expression"
         ),
         wrappers=words("value_definition type_definition module_definition class_definition"),
         is_wrapper_start=True,

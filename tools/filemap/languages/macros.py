@@ -5,7 +5,7 @@ import re
 from tools.filemap.scanners.lines import Blocks
 from tools.filemap.watch import Watch
 
-_NAME = rb"[A-Z][A-Z0-9]*_[A-Z0-9_]+"
+_NAME = rb"_{0,2}[A-Z][A-Z0-9]*_[A-Z0-9_]+"
 _ARGUMENTS = rb"\((?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))*\)"
 _ALONE = re.compile(
     rb"^[ \t]*(?:[A-Z][A-Z0-9_]*(?:BEGIN|END|NAMESPACE|PUSH|POP|DIAG|DECLS|ENABLE|DISABLE|PRAGMA|WARN)[A-Z0-9_]*"
@@ -13,6 +13,12 @@ _ALONE = re.compile(
     re.M,
 )
 """A line with nothing but `LIB_BEGIN_NAMESPACE`."""
+_ABOVE = re.compile(
+    rb"(?m:^)[ \t]*(?P<macro>"
+    + _NAME
+    + rb")(?=[ \t]*\r?\n[ \t]*(?!\w+[ \t]*\()[A-Za-z_][\w:]*(?:<[^;{}()]*>)?[ \t\r\n*&]+[A-Za-z_~])"
+)
+"""`LIB_NODISCARD` on the line above a declaration."""
 _IN_FRONT = re.compile(
     rb"(?m:^)(?P<before>[ \t]*(?:(?:static|inline|virtual|explicit|friend|constexpr|extern|template[ \t]*<[^<>\n]*>)"
     rb"[ \t]+)*)(?P<macro>" + _NAME + rb"(?:" + _ARGUMENTS + rb")?)"
@@ -33,10 +39,24 @@ _AS_TYPE = re.compile(
     rb"(?P<macro>[A-Z](?<![\w#].)[A-Z0-9]*_[A-Z0-9_]+" + _ARGUMENTS + rb")(?=[ \t]+[A-Za-z_~][\w:]*[ \t]*\()"
 )
 """`LIB_ENABLE_IF((…), (int)) f(…)`: in place of a type."""
-_BEHIND = re.compile(
-    rb"(?<=\))[ \t]+(?P<macro>" + _NAME + rb"(?:" + _ARGUMENTS + rb")?)(?=[ \t]*(?:[;{]|\r?$))", re.M
+_AFTER_NAME = re.compile(
+    rb"[cns](?<!\w.)(?:lass|truct|amespace)[ \t]+[A-Za-z_]\w*[ \t]+(?P<macro>"
+    + _NAME
+    + rb"(?:"
+    + _ARGUMENTS
+    + rb")?)(?=\s*[{:])"
 )
-"""`f() LIB_NOEXCEPT {`."""
+"""`namespace name LIB_VISIBILITY(default) {`."""
+_BEHIND = re.compile(
+    rb"\)(?:\s+(?:const|volatile|noexcept|override|final)\b)*\s+(?P<macro>"
+    + _NAME
+    + rb"(?:"
+    + _ARGUMENTS
+    + rb")?|\w+\((?=\()"
+    + _ARGUMENTS
+    + rb"\)(?=\s*;))(?=[ \t]*(?:[;{]|\r?\n))"
+)
+"""`f() LIB_NOEXCEPT {`, `f() lib_format((printf, 1, 2));`."""
 _CANDIDATE = re.compile(rb"[A-Z]{2}")
 
 
@@ -53,7 +73,7 @@ def _covered(block: bytes) -> bytes:
         lambda match: b" " * len(match[0].rstrip(b"\r")) + b"\r" * match[0].endswith(b"\r"), block
     )
     block = _AS_TYPE.sub(lambda match: b"int" + b" " * (len(match["macro"]) - 3), block)
-    for pattern in (_IN_FRONT, _IN_NAME, _BEHIND):
+    for pattern in (_ABOVE, _IN_FRONT, _IN_NAME, _AFTER_NAME, _BEHIND):
         block = pattern.sub(_blank, block)
     return block
 

@@ -1,5 +1,7 @@
 """HTML, Vue, Svelte, CSS and SCSS."""
 
+import re
+
 from tree_sitter import Node
 
 from tools.filemap.language import Language, Named, Place, Rule, first_child, first_of, head_line, words
@@ -7,6 +9,7 @@ from tools.filemap.language import Language, Named, Place, Rule, first_child, fi
 _LANDMARKS = words(
     "html head body main nav header footer section article aside form table template dialog fieldset"
 )
+_COMMENT = re.compile(rb"/\*.*?\*/", re.S)
 _HEADINGS = words("h1 h2 h3 h4 h5 h6")
 
 
@@ -132,8 +135,16 @@ def _scss_rule(node: Node, place: Place) -> Node | None:
     )
 
 
+def _css_rule(node: Node, place: Place) -> str | None:
+    """All before the block: what the grammar does not know of selectors is a part of them too."""
+    block = next((child for child in node.named_children if child.type == "block"), None)
+    if block is None:
+        return None
+    return _COMMENT.sub(b"", place.source[node.start_byte : block.start_byte]).decode("utf-8", "replace")
+
+
 _CSS_RULES = {
-    "rule_set": Rule("rule", first_of("selectors")),
+    "rule_set": Rule("rule", _css_rule),
     "media_statement": Rule("media", _at_rule),
     "keyframes_statement": Rule("keyframes", first_of("keyframes_name")),
     "supports_statement": Rule("supports", _at_rule),

@@ -14,6 +14,7 @@ _FENCE = re.compile(
 _UNDERLINE = re.compile(rb" {0,3}(=+|-+)[ \t]*\r?$")
 _NO_PARAGRAPH = re.compile(rb"\s*(?:[-*+][ \t]|\d+[.)][ \t]|>|\||<!--|#{1,6}(?:\s|$)|`{3}|~{3}|(?:    |\t))")
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
+_CODE = re.compile(r"(`+)(.+?)\1")
 _MARKS = re.compile(r"[*`]+|<[^>]+>")
 
 
@@ -76,7 +77,13 @@ class _State:
 
 def plain(text: str) -> str:
     """A heading without the marks of emphasis, links and HTML."""
-    return (" ".join(_MARKS.sub("", _LINK.sub(r"\1", text)).split()) or text)[:160]
+    text = _LINK.sub(r"\1", text)
+    pieces, at = [], 0
+    for code in _CODE.finditer(text):
+        pieces += _MARKS.sub("", text[at : code.start()]), code[2]
+        at = code.end()
+    pieces.append(_MARKS.sub("", text[at:]))
+    return (" ".join("".join(pieces).split()) or text)[:160]
 
 
 def scan(source: bytes, watch: Watch) -> Scanned:

@@ -11,9 +11,9 @@ from tree_sitter import Language as Grammar
 from tree_sitter import Node, Tree
 
 from tools.filemap.bodies import without_bodies
-from tools.filemap.language import Chain, Draft, Language, Named, NameRule, Place, Rule
+from tools.filemap.language import Chain, Draft, Language, Named, NameRule, Place, Rule, Sign
 from tools.filemap.languages.registry import language_named
-from tools.filemap.leading import NOTHING_ABOVE, Above, Lead, last_row
+from tools.filemap.leading import Above, Lead, last_row
 from tools.filemap.parsing import grammar_of, parse
 from tools.filemap.watch import Watch
 from tools.filemap.wording import MAX_NAME, MAX_SIGNATURE, doc_line, header, one_line, without_words
@@ -22,7 +22,10 @@ _ERROR = 0xFFFF
 _MANY_CHILDREN = 5000
 _CHECK_EVERY = 256
 _MAX_IMPORTS = 200
+_AROUND = 60
 _MAX_SYMBOLS = 400_000
+_LONGEST_DOC = 300
+_LONGEST_HEADER = 3 * MAX_SIGNATURE
 _DECORATOR = re.compile(rb"@[A-Za-z_][\w.]*")
 _WORD = re.compile(rb"[A-Za-z_]+")
 
@@ -116,14 +119,13 @@ class _Whole(NamedTuple):
     """A node that defines something: it is asked once, for all names that it defines."""
 
     node_type: str
-    kind: str
     start: int
     end: int
     row: int
     end_row: int
     body: int
     """-1: it has none."""
-    comment: "Node | None"
+    comment: Node | None
     first_row: int
 
 
@@ -139,16 +141,17 @@ class _Walk:
         self.place = Place(source)
         self.drafts: list[Draft] = []
         self.imports: list[str] = []
-        self._found: dict[re.Pattern[bytes], array[int]] = {}
+        self._found: dict[tuple[Sign, ...], array[int]] = {}
 
-    def _occurrences(self, pattern: re.Pattern[bytes]) -> "array[int]":
-        """Where the pattern occurs in the whole source: looked for once, asked for at every node."""
-        found = self._found.get(pattern)
+    def _occurrences(self, wanted: tuple[Sign, ...]) -> "array[int]":
+        """Where the signs are in the whole source: looked for once, asked for at every node."""
+        found = self._found.get(wanted)
         if found is None:
-            found = self._found[pattern] = array(
-                "Q", (match.start() for match in pattern.finditer(self.source))
-            )
-            self.watch.check()
+            places: set[int] = set()
+            for sign in wanted:
+                places.update(_places_of(sign, self.source))
+                self.watch.check()
+            found = self._found[wanted] = array("Q", sorted(places))
         return found
 
     def run(self, tree: Tree) -> None:
@@ -169,7 +172,7 @@ class _Walk:
         here: Chain = (plan.types[node_kind], chain)
         self.place.chain = here
         worth = self._worth(here)
-        above = NOTHING_ABOVE
+        above: Above | None = None
         for child in _children(node):
             kind = child.kind_id
             rule = rules.get(kind)
@@ -198,22 +201,24 @@ class _Walk:
                     below = lead or Lead.of(child, above)
                 stack.append((child, kind, parent, here, below))
             elif kind in attached:
-                if above is NOTHING_ABOVE:
-                    above = Above(plan.between)
+                if above is None:
+                    above = Above(plan.between, self.source)
                 above.add(child, kind)
             elif kind in plan.imports:
                 self._import(child, kind)
 
     def _worth(self, here: Chain) -> "array[int] | None":
         """Where inside such a node there may be symbols; None: anywhere."""
-        pattern = self.plan.language.worth(here) if self.plan.language.worth is not None else None
-        return self._occurrences(pattern) if pattern is not None else None
+        wanted = self.plan.language.worth(here) if self.plan.language.worth is not None else None
+        return self._occurrences(wanted) if wanted is not None else None
 
     def _may_hold_symbols(self, node: Node, kind: int, body: int, here: Chain) -> bool:
         worth = self._worth((self.plan.types[kind], here))
         return worth is None or _is_between(worth, body if body >= 0 else node.start_byte, node.end_byte)
 
-    def _define(self, node: Node, kind: int, rule: Rule, parent: int, lead: Lead | None, above: Above) -> int:
+    def _define(
+        self, node: Node, kind: int, rule: Rule, parent: int, lead: Lead | None, above: Above | None
+    ) -> int:
         """Takes what the node defines; where its body begins (-1: it has none)."""
         name = rule.name
         found = node.child_by_field_name(name) if isinstance(name, str) else name(node, self.place)
@@ -223,50 +228,62 @@ class _Walk:
         if body is None and rule.value:
             value = node.child_by_field_name(rule.value)
             body = value.child_by_field_name("body") if value is not None else None
-        row = node.start_point[0]
+        start, row = node.start_byte, node.start_point[0]
+        comment, first_row = None, row
+        if above is not None:
+            comment, first_row = above.comment_of(start), above.first_row(start, row)
         whole = _Whole(
             self.plan.types[kind],
-            rule.kind,
-            node.start_byte,
+            start,
             node.end_byte,
             row,
             last_row(node, row),
             body.start_byte if body is not None else -1,
-            above.comment_of(row),
-            above.first_row(row),
+            comment,
+            first_row,
         )
-        for one in found if isinstance(found, list) else (found,):
-            self._add(whole, one, parent, lead)
+        if isinstance(found, list):
+            for one in found:
+                self._add(whole, rule.kind, one, parent, lead)
+        else:
+            self._add(whole, rule.kind, found, parent, lead)
         return whole.body
 
-    def _add(self, whole: "_Whole", found: "Node | str | Named", parent: int, lead: Lead | None) -> None:
-        kind, given, start = whole.kind, "", whole.start
+    def _add(
+        self, whole: _Whole, kind: str, found: "Node | str | Named", parent: int, lead: Lead | None
+    ) -> None:
+        node_type, start, end, row, end_row, body, comment, first_row = whole
+        given = ""
         if isinstance(found, Named):
-            kind, given, named = found.kind or kind, found.signature, found.name
+            found, kind, given = found.name, found.kind or kind, found.signature
+        if isinstance(found, str):
+            name, name_at = found, self._position(found, start, end)
         else:
-            named = found
-        if isinstance(named, str):
-            name, name_at = named, self._position(named, start, whole.end)
-        else:
-            name_at = named.start_byte
-            name = self.source[name_at : named.end_byte].decode("utf-8", "replace")
+            name_at = found.start_byte
+            name = self.source[name_at : found.end_byte].decode("utf-8", "replace")
         if not name.isidentifier() or len(name) > MAX_NAME:
             name = one_line(name.strip("\"'`"), MAX_NAME)
             if not name:
                 return
-        draft = Draft(name, kind, start, whole.row, whole.end_row, parent)
-        draft.node_type = whole.node_type
-        begin = self._led(draft, lead, whole.first_row)
-        draft.signature = given or self._signature(whole, name_at)
-        comment = whole.comment
+        draft = Draft(name, kind, start, row, end_row, parent)
+        draft.node_type = node_type
+        begin = start if lead is None and first_row == row else self._led(draft, lead, first_row)
+        draft.signature = given or self._signature(start, end, body, name_at)
+        language = self.plan.language
         if lead is not None and not lead.is_first and self.drafts:
             draft.modifiers = self.drafts[-1].modifiers
         else:
-            self._qualify(draft, begin, name_at)
+            if begin < name_at or language.export_rule is not None:
+                self._qualify(draft, begin, name_at)
             if comment is None and lead is not None:
                 comment = lead.comment
-        if comment is not None or self.plan.language.inner_doc is not None:
-            draft.doc = self._doc(whole, comment)
+        if language.inner_doc is not None:
+            if body >= 0:
+                draft.doc = doc_line(language.inner_doc(self.source, body))
+        elif comment is not None:
+            at = comment.start_byte
+            text = self.source[at : min(comment.end_byte, at + _LONGEST_DOC)]
+            draft.doc = doc_line(text.decode("utf-8", "replace"))
         self.drafts.append(draft)
 
     def _led(self, draft: Draft, lead: Lead | None, first_row: int) -> int:
@@ -289,13 +306,14 @@ class _Walk:
         at = self.source.find(name.encode(), start, min(end, start + 600))
         return at if at >= 0 else start
 
-    def _signature(self, whole: "_Whole", name_at: int) -> str:
-        is_whole = self.plan.language.is_header_whole
-        begin = whole.start if is_whole else name_at
-        end = whole.body if whole.body >= 0 else whole.end
-        text = self.source[begin : min(end, begin + 3 * MAX_SIGNATURE)].decode("utf-8", "replace")
-        text = header(text, is_cut=whole.body >= 0)
-        return without_words(text, self.plan.language.modifiers) if is_whole else text
+    def _signature(self, start: int, end: int, body: int, name_at: int) -> str:
+        language = self.plan.language
+        begin = start if language.is_header_whole else name_at
+        until = body if body >= 0 else end
+        if until > begin + _LONGEST_HEADER:
+            until = begin + _LONGEST_HEADER
+        text = header(self.source[begin:until].decode("utf-8", "replace"), is_cut=body >= 0)
+        return without_words(text, language.modifiers) if language.is_header_whole else text
 
     def _qualify(self, draft: Draft, begin: int, name_at: int) -> None:
         language = self.plan.language
@@ -316,17 +334,6 @@ class _Walk:
         if found:
             draft.modifiers = tuple(found)
 
-    def _doc(self, whole: "_Whole", near: Node | None) -> str:
-        inner = self.plan.language.inner_doc
-        if inner is not None:
-            found = inner(self.source, whole.body) if whole.body >= 0 else ""
-            return doc_line(found) if found else ""
-        return doc_line(self._start_of(near)) if near is not None else ""
-
-    def _start_of(self, node: Node) -> str:
-        end = min(node.end_byte, node.start_byte + 300)
-        return self.source[node.start_byte : end].decode("utf-8", "replace")
-
     def _import(self, node: Node, kind: int) -> None:
         rule = self.plan.imports[kind]
         if len(self.imports) >= _MAX_IMPORTS:
@@ -339,6 +346,16 @@ class _Walk:
                 text = one_line(text, MAX_NAME).strip("\"'`<>; ")
                 if text and text not in self.imports:
                     self.imports.append(text)
+
+
+def _places_of(sign: Sign, source: bytes) -> Iterator[int]:
+    word, around = sign
+    find, step = source.find, len(word)
+    at = find(word)
+    while at >= 0:
+        if around is None or around.search(source, max(0, at - _AROUND), at + _AROUND):
+            yield at
+        at = find(word, at + step)
 
 
 def _is_between(positions: "array[int]", start: int, end: int) -> bool:

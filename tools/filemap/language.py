@@ -45,6 +45,17 @@ Found = None | str | Node | Named | list[Node] | list[Named]
 NameRule = Callable[[Node, Place], Found]
 
 
+class Sign(NamedTuple):
+    """A word that stands wherever something is defined; with a pattern, only where that occurs around the word."""
+
+    word: bytes
+    around: re.Pattern[bytes] | None = None
+
+
+def signs(*written: bytes) -> tuple[Sign, ...]:
+    return tuple(Sign(word) for word in written)
+
+
 class Draft(msgspec.Struct, gc=False):
     """A symbol while the map is made."""
 
@@ -110,8 +121,8 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     """Where there are syntax errors, before `finish`: brings back what they swallowed."""
     finish: Callable[[list[Draft], bytes], list[Draft]] | None = None
     """What only the whole list can tell: merged clauses, receivers, section ends."""
-    worth: Callable[[Chain], re.Pattern[bytes] | None] | None = None
-    """Inside the given node only children in which the pattern occurs are looked at: bodies hold little else."""
+    worth: Callable[[Chain], tuple[Sign, ...] | None] | None = None
+    """Inside the given node only children with one of these signs are looked at: bodies hold little else."""
     max_line_bytes: int = 0
     """Longest line that the grammar may be given (0: any)."""
 

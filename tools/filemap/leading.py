@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
+_FARTHEST = 4096
+
 
 class Lead(NamedTuple):
     """What stands in front of a declaration and belongs to it."""
@@ -15,47 +17,52 @@ class Lead(NamedTuple):
     """Of several declarations in one wrapper only the first begins with it."""
 
     @staticmethod
-    def of(wrapper: Node, above: "Above") -> "Lead":
-        row = wrapper.start_point[0]
-        return Lead(wrapper.start_byte, row, above.comment_of(row))
+    def of(wrapper: Node, above: "Above | None") -> "Lead":
+        start = wrapper.start_byte
+        return Lead(start, wrapper.start_point[0], above.comment_of(start) if above is not None else None)
 
 
 class Above:
-    """The comments and attributes that stand directly above the next declaration."""
+    """The comments and attributes that stand directly above the next declaration.
 
-    __slots__ = ("_between", "_comment", "_end", "_first")
+    Asked at every comment: what is near is told by counting line ends, which costs less than a node's rows.
+    """
 
-    def __init__(self, between: frozenset[int]) -> None:
+    __slots__ = ("_between", "_comment", "_end", "_first", "_source")
+
+    def __init__(self, between: frozenset[int], source: bytes) -> None:
         self._between = between
+        self._source = source
         self._comment: Node | None = None
-        self._end = -2
-        self._first = -1
+        self._end = -1
+        self._first: Node | None = None
 
     def add(self, node: Node, kind: int) -> None:
-        row = node.start_point[0]
-        is_apart = row > self._end + 1
+        is_apart = not self._is_near(node.start_byte)
         if kind in self._between:
-            if is_apart or self._first < 0:
-                self._first = row
+            if is_apart or self._first is None:
+                self._first = node
             if is_apart:
                 self._comment = None
         else:
             if is_apart or self._comment is None:
                 self._comment = node
             if is_apart:
-                self._first = -1
-        self._end = last_row(node, row)
+                self._first = None
+        end = node.end_byte
+        self._end = end - 1 if self._source[end - 1 : end] == b"\n" else end
 
-    def comment_of(self, row: int) -> Node | None:
-        """The comment that stands directly above a declaration in `row`."""
-        return self._comment if self._end >= row - 1 else None
+    def _is_near(self, start: int) -> bool:
+        """Whether what begins there stands on the line where this ends, or on the next."""
+        return 0 <= self._end > start - _FARTHEST and self._source.count(b"\n", self._end, start) < 2
 
-    def first_row(self, row: int) -> int:
+    def comment_of(self, start: int) -> Node | None:
+        """The comment that stands directly above a declaration that begins there."""
+        return self._comment if self._comment is not None and self._is_near(start) else None
+
+    def first_row(self, start: int, row: int) -> int:
         """Row of the first attribute above a declaration in `row`; that row itself when there is none."""
-        return self._first if 0 <= self._first < row and self._end >= row - 1 else row
-
-
-NOTHING_ABOVE = Above(frozenset())
+        return self._first.start_point[0] if self._first is not None and self._is_near(start) else row
 
 
 def last_row(node: Node, start_row: int) -> int:

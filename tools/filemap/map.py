@@ -215,20 +215,29 @@ def _has_line_over(source: bytes, limit: int) -> bool:
 
 
 def symbols_of(drafts: list[Draft], total_lines: int) -> tuple[Symbol, ...]:
-    return tuple(
-        Symbol(
-            name=draft.name,
-            kind=draft.kind,
-            start_line=min(draft.start_row + 1, total_lines),
-            end_line=min(max(draft.end_row, draft.start_row) + 1, total_lines),
-            parent=draft.parent if draft.parent >= 0 else None,
-            signature=draft.signature,
-            modifiers=draft.modifiers,
-            doc=draft.doc,
-            lead_line=draft.lead_row + 1 if draft.lead_row >= 0 else None,
+    found = []
+    for draft in drafts:
+        first, last = draft.start_row + 1, draft.end_row + 1
+        if first > total_lines:
+            first = total_lines
+        if last < first:
+            last = first
+        elif last > total_lines:
+            last = total_lines
+        found.append(
+            Symbol(
+                name=draft.name,
+                kind=draft.kind,
+                start_line=first,
+                end_line=last,
+                parent=draft.parent if draft.parent >= 0 else None,
+                signature=draft.signature,
+                modifiers=draft.modifiers,
+                doc=draft.doc,
+                lead_line=draft.lead_row + 1 if draft.lead_row >= 0 else None,
+            )
         )
-        for draft in drafts
-    )
+    return tuple(found)
 
 
 @lru_cache(maxsize=1)

@@ -36,6 +36,7 @@ _KIND_WORDS = frozenset(
         "library",
     ]
 )
+_HEAD_ENDS = frozenset("{:=;,>so")
 _SAID = re.compile(r"[^\W_][^\n]*|[@<`\[(_](?!\*)[^\n]*\w[^\n]*")
 _DOC_EDGE = " \t\r/*!#;%-{}|\"'"
 
@@ -45,7 +46,7 @@ def one_line(text: str, limit: int) -> str:
         return text
     if len(text) > 4 * limit:
         text = text[: 4 * limit]
-    if "\n" in text or "  " in text or "\t" in text or "\r" in text or not text.isprintable():
+    if "  " in text or not text.isprintable():
         text = " ".join(text.split())
     text = text.strip()
     return text if len(text) <= limit else text[: limit - 1] + "…"
@@ -54,17 +55,13 @@ def one_line(text: str, limit: int) -> str:
 def header(text: str, *, is_cut: bool) -> str:
     """A declaration on one line, without what opens its body and without the comments before that."""
     if not is_cut:
-        text = _before_body(text)
+        if "\n" in text or "{" in text:
+            text = _before_body(text)
     elif "\n" in text and ("#" in text or "//" in text):
         text = _without_last_comments(text)
-    text = (
-        text.strip()
-        .rstrip("{:=;, \t\r\n")
-        .removesuffix("=>")
-        .removesuffix(" is")
-        .removesuffix(" do")
-        .rstrip()
-    )
+    text = text.strip()
+    if text[-1:] in _HEAD_ENDS:
+        text = text.rstrip("{:=;, \t\r\n").removesuffix("=>").removesuffix(" is").removesuffix(" do").rstrip()
     return one_line(text, MAX_SIGNATURE)
 
 

@@ -4,7 +4,7 @@ import re
 
 from tree_sitter import Node
 
-from tools.filemap.language import Chain, Language, Named, Place, Rule, first_child, words
+from tools.filemap.language import Chain, Language, Named, Place, Rule, Sign, first_child, signs, words
 from tools.filemap.languages.blocks import JS_BODIES
 
 _FUNCTIONS = words("function_expression arrow_function generator_function function")
@@ -15,9 +15,12 @@ _OUTER = words(
 _TESTS = words("describe it test suite context beforeEach afterEach beforeAll afterAll")
 
 
-_DEFINES = re.compile(
-    rb"\)\s*(?:=>|\{|:[^;={}]{0,80}(?:=>|\{))|=>\s*[{(]|[=:]\s*(?:async\s+)?[\w$]+\s*=>"
-    rb"|function|class|interface|namespace|module\b|enum\b|type\b"
+_DEFINES = (
+    *signs(b"function", b"class", b"interface", b"namespace", b"module", b"enum", b"type"),
+    *signs(b"){", b") {", b"):", b") :"),
+    Sign(b")\n", re.compile(rb"\)\s*\{")),
+    Sign(b")\r", re.compile(rb"\)\s*\{")),
+    Sign(b"=>", re.compile(rb"\)\s*=>|=>\s*[{(]|[=:]\s*(?:async\s+)?[\w$]+\s*=>")),
 )
 """What `items.map(item => item.name)` is not."""
 _NAMESPACES = words("internal_module module ambient_declaration")
@@ -30,7 +33,7 @@ _BODIES = words(
 )
 
 
-def _worth(here: Chain) -> re.Pattern[bytes] | None:
+def _worth(here: Chain) -> tuple[Sign, ...] | None:
     """In bodies and expressions only what defines something counts."""
     if here[0] == "statement_block":
         return None if here[1] is not None and here[1][0] in _NAMESPACES else _DEFINES

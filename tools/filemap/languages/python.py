@@ -5,14 +5,14 @@ import re
 from tree_sitter import Node
 
 from tools.filemap.drafts import without
-from tools.filemap.language import Chain, Draft, Language, Place, Rule, words
+from tools.filemap.language import Chain, Draft, Language, Place, Rule, Sign, signs, words
 
-_DEFINES = re.compile(rb"\b(?:def|class)\b")
+_DEFINES = signs(b"def ", b"def\t", b"class ", b"class\t")
 _QUOTE = re.compile(rb"[rRuUbBfF]{0,2}(?P<quote>\"{3}|'{3}|\"|')")
 _ALONE = re.compile(rb"[ \t]*(?:[\r\n;#]|\Z)")
 
 
-def _worth(here: Chain) -> re.Pattern[bytes] | None:
+def _worth(here: Chain) -> tuple[Sign, ...] | None:
     """In functions only what defines something counts."""
     return _DEFINES if here[0] == "function_definition" else None
 

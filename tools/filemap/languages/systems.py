@@ -5,10 +5,10 @@ import re
 from tree_sitter import Node
 
 from tools.filemap.drafts import owned
-from tools.filemap.language import Draft, Language, Named, Place, Rule, first_of, words
+from tools.filemap.language import Draft, Language, Named, Place, Rule, first_of, signs, words
 from tools.filemap.languages.blocks import GO_BODIES, RUST_BODIES
 
-_HAS_MEMBERS = re.compile(rb"\b(?:struct|interface)\b")
+_HAS_MEMBERS = signs(b"struct", b"interface")
 _RECEIVER = re.compile(rb"func\s*\(\s*(?:\w+\s+)?\*?\s*(\w+)")
 
 

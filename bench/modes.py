@@ -28,6 +28,7 @@ def rows() -> Iterator[Row]:
         yield from _memory(cwd, env)
         yield from _own_overhead(cwd, env)
         yield from asyncio.run(_round_trips(cwd, env))
+        yield from _told_to_stop(cwd, env)
 
 
 def _long_answer(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
@@ -137,3 +138,59 @@ async def _median_trip(client: Any) -> float:
         await client.get_state()
         trips.append(time.perf_counter() - started)
     return statistics.median(trips)
+
+
+def _told_to_stop(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
+    """With a command of the model's and one of the person's under way, each with a child in the background."""
+    lines = (
+        {"type": "prompt", "message": "run (sleep 600 & sleep 601)"},
+        {"type": "bash", "command": "echo up; sleep 602 & sleep 603"},
+    )
+    for title, reads in (("", True), (", nobody reads", False)):
+        seconds: list[float] = []
+        for _ in range(REPEAT):
+            process = subprocess.Popen(
+                bayou("--mode", "rpc", "--no-session"),
+                cwd=cwd, env=env,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+            assert process.stdin is not None and process.stdout is not None
+            process.stdin.write(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+            process.stdin.flush()
+            while sum(name == "sleep" for name in _below(process.pid).values()) < 4:
+                time.sleep(0.02)
+            if not reads:  # more than a pipe holds
+                process.stdin.write(b'{"type":"get_messages"}\n' * 500)
+                process.stdin.flush()
+                time.sleep(0.5)
+            below = _below(process.pid)
+            started = time.perf_counter()
+            process.terminate()
+            if reads:
+                process.stdout.read()
+            assert process.wait(30) == 143
+            seconds.append(time.perf_counter() - started)
+            left = [name for pid, name in below.items() if Path(f"/proc/{pid}").exists()]
+            assert not left, f"still there: {left}"
+            process.stdout.close()
+            process.stdin.close()
+        yield Row(
+            name=f"SIGTERM to the end, all children gone{title}",
+            figure=max(seconds) * 1000,
+            unit="ms",
+            reference=f"the slowest of {REPEAT}",
+            limit="2 s",
+        )
+
+
+def _below(pid: int) -> dict[int, str]:
+    """All that a process has started, and what it calls itself."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,comm="], capture_output=True, text=True, check=True)
+    rows = [line.split(None, 2) for line in listed.stdout.splitlines()]
+    found: dict[int, str] = {}
+    above = {pid}
+    while above:
+        children = {int(row[0]): row[2] for row in rows if int(row[1]) in above}
+        found |= children
+        above = set(children)
+    return found

@@ -39,12 +39,19 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
 
     def open_or_begin(self, name: str) -> SessionLog:
         """An existing file, or a new session that will be written to this path."""
-        path = Path(name).expanduser()
+        path = self._path(name)
         if path.exists():
             return self.open(path)
         log = self.new()
         log.path = path
         return log
+
+    def is_at(self, log: SessionLog, name: str) -> bool:
+        """Whether this is the log's own file, which is locked by us."""
+        return log.path is not None and self._path(name).resolve() == log.path.resolve()
+
+    def _path(self, name: str) -> Path:
+        return self.cwd / Path(name).expanduser()
 
     def latest(self) -> SessionLog | None:
         """This project's most recent session."""

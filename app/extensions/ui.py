@@ -16,6 +16,11 @@ from app.extensions.registrations import Extension
 from app.extensions.views import View, view_data, view_text
 from app.values.events import Event, Notice, QuestionAsked
 
+ANSWER_SECONDS = 600.0
+"""How long a question without a timeout waits: nothing may hang for a reader that does not answer."""
+WRITING_SECONDS = 3600.0
+"""The same for a text to be written, which has no timeout of its own."""
+
 
 class SilentUi:
     """Nobody is there: every question is answered with its cancelled value, and the first of a kind is reported."""
@@ -101,8 +106,9 @@ class EventUi(SilentUi):
 
     has_ui = True
 
-    def __init__(self, publish: Callable[[Event], None]) -> None:
+    def __init__(self, publish: Callable[[Event], None], *, answer_seconds: float = ANSWER_SECONDS) -> None:
         super().__init__(publish, "rpc")
+        self._answer_seconds = answer_seconds
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
         answer = await self._ask(None, timeout, method="select", title=title, options=tuple(options))
@@ -112,12 +118,14 @@ class EventUi(SilentUi):
         return await self._ask(False, timeout, method="confirm", title=title, message=message) is True
 
     async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
-        more = {"placeholder": placeholder} if placeholder else {}
-        answer = await self._ask(None, timeout, method="input", title=title, **more)
+        answer = await self._ask(None, timeout, method="input", title=title, placeholder=placeholder or None)
         return answer if isinstance(answer, str) else None
 
     async def editor(self, title: str, prefill: str = "") -> str | None:
-        answer = await self._ask(None, None, method="editor", title=title, prefill=prefill or None)
+        seconds = max(self._answer_seconds, WRITING_SECONDS)
+        answer = await self._ask(
+            None, None, method="editor", title=title, prefill=prefill or None, seconds=seconds
+        )
         return answer if isinstance(answer, str) else None
 
     def notify(self, text: str, level: Level = "info") -> None:
@@ -152,17 +160,53 @@ class EventUi(SilentUi):
     def paste(self, text: str) -> None:
         self.set_editor_text(text)
 
+    # What only a screen has: the default, told of once
+
+    def set_working(self, message: str | None, *, frames: Sequence[str] | None = None) -> None:
+        self._degraded("a working message of its own")
+
+    def editor_text(self) -> str:
+        self._degraded("the editor's text")
+        return super().editor_text()
+
+    def set_tools_expanded(self, expanded: bool) -> None:
+        self._degraded("tool cards opened or closed")
+
+    def tools_expanded(self) -> bool:
+        self._degraded("whether tool cards are open")
+        return super().tools_expanded()
+
+    def themes(self) -> Sequence[str]:
+        self._degraded("the list of themes")
+        return super().themes()
+
+    def theme(self) -> str:
+        self._degraded("the theme's name")
+        return super().theme()
+
+    def set_theme(self, name: str) -> bool:
+        self._degraded("another theme")
+        return super().set_theme(name)
+
     def _tell(self, **fields: Any) -> None:
         self._publish(QuestionAsked(id=str(uuid.uuid4()), **fields))
 
-    async def _ask(self, cancelled: Any, timeout: float | None, **fields: Any) -> Any:
-        """Publishes the question and waits for its answer; the cancelled value after the timeout."""
+    async def _ask(
+        self, cancelled: Any, timeout: float | None, *, seconds: float | None = None, **fields: Any
+    ) -> Any:
+        """Publishes the question and waits for its answer; the cancelled value after the timeout, or after `seconds`
+        where the extension gave none, which is told.
+        """
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         milliseconds = None if timeout is None else round(timeout * 1000)
         self._publish(QuestionAsked(id=str(uuid.uuid4()), timeout=milliseconds, answer=answer, **fields))
+        patience = (seconds or self._answer_seconds) if timeout is None else timeout
         try:
-            return await asyncio.wait_for(answer, timeout)
+            return await asyncio.wait_for(answer, patience)
         except TimeoutError:
+            if timeout is None:
+                text = f"Nobody answered “{fields['title']}” within {patience:g} s; it counts as cancelled."
+                self._publish(Notice(level="warning", text=text))
             return cancelled
 
 

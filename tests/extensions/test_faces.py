@@ -195,14 +195,52 @@ async def test_a_question_nobody_answers_ends_with_its_timeout():
     assert await ui.select("?", ["a"], timeout=0.01) is None
 
 
-async def test_what_rpc_cannot_show_is_reported_once_and_none_waits():
+async def test_a_question_without_a_timeout_does_not_wait_for_ever_either(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("app.extensions.ui.WRITING_SECONDS", 0.02)
+    told: list[Event] = []
+    ui = EventUi(told.append, answer_seconds=0.01)
+    assert await ui.select("Which?", ["a"]) is None
+    assert await ui.confirm("Sure?") is False
+    assert await ui.input("Name?") is None
+    assert await ui.editor("Text?") is None
+    notices = [event.text for event in told if isinstance(event, Notice)]
+    assert notices[0] == "Nobody answered “Which?” within 0.01 s; it counts as cancelled."
+    assert len(notices) == 4
+    assert [event.timeout for event in told if isinstance(event, QuestionAsked)] == [None] * 4
+
+
+RPC_DEFAULTS: list[tuple[str, tuple[object, ...], object]] = [
+    ("set_header", (lambda: None,), None),
+    ("set_footer", (lambda: None,), None),
+    ("set_widget", ("k", lambda: None), None),
+    ("set_working", ("busy",), None),
+    ("editor_text", (), ""),
+    ("set_tools_expanded", (True,), None),
+    ("tools_expanded", (), False),
+    ("themes", (), ()),
+    ("theme", (), ""),
+    ("set_theme", ("dark",), False),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "default"), RPC_DEFAULTS, ids=[name for name, *_ in RPC_DEFAULTS]
+)
+def test_what_rpc_cannot_do_has_its_default_and_is_reported_once(
+    name: str, arguments: tuple[object, ...], default: object
+):
     told: list[Event] = []
     ui = EventUi(told.append)
-    assert await ui.custom(lambda: None) is None
-    ui.set_header(lambda: None)
-    ui.set_header(lambda: None)
-    ui.set_widget("k", lambda: None)
-    assert len(told) == 3
+    assert getattr(ui, name)(*arguments) == default
+    assert getattr(ui, name)(*arguments) == default
+    [notice] = told
+    assert isinstance(notice, Notice) and notice.text.endswith(", which rpc mode does not have.")
+
+
+async def test_a_screen_of_its_own_is_reported_over_rpc_and_does_not_wait():
+    told: list[Event] = []
+    assert await EventUi(told.append).custom(lambda: None) is None
+    assert len(told) == 1
 
 
 async def test_cancelling_takes_the_question_with_it():

@@ -75,6 +75,19 @@ async def test_the_end_of_input_answers_what_is_still_asked(tmp_path: Path) -> N
         assert await waiting == "handled"
 
 
+async def test_an_abort_cancels_what_is_asked(tmp_path: Path) -> None:
+    async with staged(tmp_path) as client:
+        asked: asyncio.Queue[str] = asyncio.Queue()
+        client.on_event(
+            lambda data: asked.put_nowait(data["method"]) if data["type"] == "extension_ui_request" else None
+        )
+        waiting = asyncio.ensure_future(client.prompt("/ask"))
+        for method in ("select", "confirm", "input", "editor"):
+            assert await asyncio.wait_for(asked.get(), 20) == method
+            await client.abort()
+        assert await waiting == "handled"
+
+
 async def test_what_only_a_terminal_can_do_is_told_once(tmp_path: Path) -> None:
     notices: list[str] = []
     async with staged(tmp_path) as client:

@@ -56,6 +56,9 @@ async def new_session(session: Session, params: NewSession) -> dict[str, bool]:
 
 
 async def switch_session(session: Session, params: SwitchSession) -> dict[str, bool]:
+    if session.places.is_at(session.log, params.session_path):
+        await session.abort()
+        return {"cancelled": False}
     log = session.places.open_or_begin(params.session_path)
     log.require_cwd()
     await session.abort()

@@ -55,6 +55,10 @@ class Questions:
     def close(self) -> None:
         """Nobody answers any more: what is asked, now or later, has its cancelled answer."""
         self._is_closed = True
+        self.dismiss()
+
+    def dismiss(self) -> None:
+        """What is asked now has its cancelled answer."""
         for question_id, (method, _) in tuple(self._open.items()):
             self._settle(question_id, _cancelled(method))
 

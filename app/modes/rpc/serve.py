@@ -30,6 +30,7 @@ _EXPECTED = (CommandError, Refused, NoModel, ShellBusy, SessionError)
 """Failures whose words are meant for the client."""
 _STOPPING = frozenset({"abort", "abort_and_prompt", "abort_bash", "abort_retry", "clear_queue", "kill_job"})
 """Carried out also while nobody reads what we write."""
+_ABORTING = ("abort", "abort_and_prompt")
 _ANSWERS_WITHIN = 1.0
 
 
@@ -141,6 +142,8 @@ class Server:
         kind = data.get("type")
         if not (isinstance(kind, str) and kind in _STOPPING):
             await self._writer.room()
+        if kind in _ABORTING:
+            self._questions.dismiss()  # an extension's command that asks is no run, and would wait on
         response: dict[str, Any] = {"id": data["id"]} if data.get("id") is not None else {}
         response["type"] = "response"
         if kind is not None:

@@ -31,12 +31,15 @@ def answer(context, count):
             return say("half", stop="length")
         case ["call", tool] if not done:
             return call(tool)
+        case _ if any("fail-here" in word for word in words):
+            return fail("The provider is overloaded.", status=400)
         case _ if any("stall-here" in word for word in words):
             return say("I summarise.", gate=asyncio.Event())
     return say("Done." if done else " ".join(words))
 
 
 def extension(api: ExtensionApi) -> None:
+    stays: list[bool] = []
     script = Scripted(
         [answer] * 1000,
         piece=(PIECE, PIECE),
@@ -77,6 +80,18 @@ def extension(api: ExtensionApi) -> None:
         context.ui.set_header(lambda: None)
         assert await context.ui.custom(lambda: None) is None
         assert context.ui.set_theme("none") is False
+
+    @api.command("stay", description="Every wish to leave the session is refused.")
+    async def stay(arguments, context) -> None:
+        stays.append(True)
+
+    @api.on("session_before_switch")
+    async def before_switch(payload, context):
+        return {"cancel": True} if stays else None
+
+    @api.on("session_before_fork")
+    async def before_fork(payload, context):
+        return {"cancel": True} if stays else None
 
     @api.on("user_bash")
     async def guard(payload, context):

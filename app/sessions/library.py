@@ -14,7 +14,7 @@ from app.sessions.errors import NotASession, SessionError, SessionNotFound
 from app.sessions.ids import folder_name, is_session_id
 from app.sessions.index import Hit, SessionIndex, SessionSummary, header_of, session_files
 from app.sessions.log import SessionLog
-from app.sessions.trash import Trashed, delete_session, empty_trash, in_trash, undo_delete
+from app.sessions.trash import Trashed, delete_session, in_trash, undo_delete
 
 Answer = TypeVar("Answer")
 
@@ -24,7 +24,6 @@ __all__ = [
     "Thread",
     "Trashed",
     "delete_session",
-    "empty_trash",
     "find",
     "in_trash",
     "latest",

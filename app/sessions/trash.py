@@ -1,4 +1,4 @@
-"""Deleted sessions lie in `.trash` below the root, with all that belongs to them, until the trash is emptied."""
+"""Deleted sessions lie in `.trash` below the root, with all that belongs to them, until someone removes that folder."""
 
 import os
 import shutil
@@ -100,12 +100,3 @@ def in_trash(root: Path) -> list[Trashed]:
         except (OSError, msgspec.DecodeError):
             continue
     return sorted(found, key=lambda one: one.deleted, reverse=True)
-
-
-def empty_trash(root: Path, *, older_than_days: float = 0.0) -> int:
-    """Deletes for good what has been in the trash that long; returns how many sessions."""
-    limit = time.time_ns() // 1_000_000 - int(older_than_days * 86_400_000)
-    gone = [trashed for trashed in in_trash(root) if trashed.deleted <= limit]
-    for trashed in gone:
-        shutil.rmtree(trashed.folder, ignore_errors=True)
-    return len(gone)

@@ -66,7 +66,7 @@ class ModelPage:
         provider = row.id.partition("/")[0]
         screen.show_note(f"asking {provider} …")
         note = await self._ask(provider)
-        if screen.is_attached:
+        if screen.is_there:
             screen.show_models(model_rows(self._choice), note)
 
     async def _ask(self, provider: str) -> str:

@@ -10,7 +10,7 @@ from app.sessions.index import SessionSummary
 from app.sessions.library import list_sessions, rename_session, search_now, threads
 from app.sessions.log import SessionLog
 from app.sessions.reading_all import read_in_background
-from app.sessions.trash import Trashed, delete_session, undo_delete
+from app.sessions.trash import delete_session, in_trash, undo_delete
 from app.tui.bars import short_path
 from app.tui.dialogs import ask_text
 from app.tui.pickers import age, entry_title, one_line
@@ -36,7 +36,6 @@ class SessionsPage:
         self._app = app
         self._summaries: dict[str, SessionSummary] = {}
         self._told: dict[str, PreviewText] = {}
-        self._deleted: list[Trashed] = []
         self._searching: asyncio.Task[None] | None = None
         self._reading = threading.Thread()
 
@@ -87,7 +86,7 @@ class SessionsPage:
             for hit in hits:
                 excerpt = hit.excerpt.replace("\x01", "").replace("\x02", "")
                 found.setdefault(str(hit.session.path), one_line(excerpt))
-            if screen.is_attached:
+            if screen.is_there:
                 screen.show_found(query, found, f"still to be read: {unread:,}" if unread else "")
 
         self._searching = asyncio.get_running_loop().create_task(look())
@@ -117,15 +116,18 @@ class SessionsPage:
         ]
 
     async def _delete(self, path: Path, title: str) -> str:
-        trashed = await asyncio.to_thread(delete_session, path, self._app.session.places.root)
-        self._deleted.append(trashed)
-        return f"in the trash: {one_line(title, 30)} · ctrl+z brings it back"
+        await asyncio.to_thread(delete_session, path, self._app.session.places.root)
+        return f"ctrl+z brings it back: {one_line(title, 30)}"
 
     async def _undelete(self) -> str:
-        if not self._deleted:
-            return "nothing was deleted here"
-        path = await asyncio.to_thread(undo_delete, self._deleted.pop())
-        return f"back again: {path.name}"
+        """The session that was deleted last, be it in an earlier run."""
+        trash = await asyncio.to_thread(in_trash, self._app.session.places.root)
+        if not trash:
+            return "the trash is empty"
+        path = await asyncio.to_thread(undo_delete, trash[0])
+        await self._rows()
+        summary = self._summaries.get(str(path))
+        return f"back again: {one_line(summary.title, 30) if summary else path.name}"
 
     async def _rename(self, path: Path) -> str:
         summary = self._summaries[str(path)]
@@ -161,7 +163,7 @@ class SessionsPage:
         self._told[row_id] = PreviewText(
             title=head.title, parts=(*head.parts, *said, *parts) if parts else head.parts
         )
-        if screen.is_attached:
+        if screen.is_there:
             screen.refresh_preview()
 
 

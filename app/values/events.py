@@ -284,7 +284,7 @@ class ExtensionError(Wire, frozen=True, kw_only=True, tag_field="type", tag="ext
     error: str
 
 
-class QuestionAsked(Wire, frozen=True, kw_only=True, tag_field="type", tag="extension_ui_request"):
+class QuestionAsked(Wire, frozen=True, kw_only=True, gc=True, tag_field="type", tag="extension_ui_request"):
     """Somebody has to decide. Whoever shows it sets `answer`; cancelling the run cancels it."""
 
     id: str

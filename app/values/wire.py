@@ -17,8 +17,11 @@ PRIVATE = f"*{os.urandom(8).hex()}."
 _chance = os.urandom
 
 
-class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """A frozen value with a JSON form in pi's spelling."""
+class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, gc=False):
+    """A frozen value with a JSON form in pi's spelling.
+
+    Such values form no circles, so the garbage collector need not look at them: a large session has a million.
+    """
 
     extra: dict[str, Any] = msgspec.field(name=PRIVATE + "extra", default_factory=dict)
     """Fields that a newer or other writer added; written back as they came."""

@@ -17,6 +17,7 @@ from widgets import caret
 from widgets.editor.keys import BINDINGS
 from widgets.editor.layout import Layout
 from widgets.editor.model import EditorModel
+from widgets.editor.own_keys import do_own_key
 from widgets.editor.paste import clean
 from widgets.line import Line, cells
 
@@ -143,6 +144,8 @@ class LineInput(Widget, can_focus=True):
             event.prevent_default()
             self.model.type(clean(event.character))
             self._changed()
+        else:
+            await do_own_key(self, event)
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()

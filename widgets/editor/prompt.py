@@ -18,6 +18,7 @@ from widgets.editor import keys, messages
 from widgets.editor.chips import Attachment, Draft, ImageChip, PasteChip
 from widgets.editor.history import History
 from widgets.editor.images import image_file
+from widgets.editor.own_keys import do_own_key
 from widgets.editor.paste import (
     CHIP_LINES,
     clean,
@@ -187,6 +188,8 @@ class PromptEditor(EditorSurface):
                 if event.key == "escape":
                     event.stop()
                     event.prevent_default()
+                    return
+            await do_own_key(self, event)
             return
         event.stop()
         event.prevent_default()

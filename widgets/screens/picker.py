@@ -152,8 +152,13 @@ class PickerScreen(SheetScreen[Picked | None]):
     # -- verbs ---------------------------------------------------------------------------------------------
 
     @property
+    def is_there(self) -> bool:
+        """Whether it can be seen: what was looked up beside it may come when it has closed."""
+        return bool(self.query(RowList))
+
+    @property
     def row(self) -> ListRow | None:
-        return self.query_one(RowList).current
+        return self.query_one(RowList).current if self.is_there else None
 
     @property
     def typed(self) -> str:
@@ -163,6 +168,8 @@ class PickerScreen(SheetScreen[Picked | None]):
         self, rows: Sequence[ListRow], *, current: str = "", title: str | None = None, note: str | None = None
     ) -> None:
         """Other rows; the cursor stays on its row if that is still there."""
+        if not self.is_there:
+            return
         keep = current or (self.row.id if self.row else "")
         self._rows = tuple(rows)
         self._filter = Filter(self._rows, self._order)
@@ -174,7 +181,8 @@ class PickerScreen(SheetScreen[Picked | None]):
     def show_note(self, note: str) -> None:
         """A word at the right of the title: what just happened, or what is wrong."""
         self._note = note
-        self._tell_count()
+        if self.is_there:
+            self._tell_count()
 
     def refresh_preview(self) -> None:
         """What is told of the current row is more than before."""

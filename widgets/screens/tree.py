@@ -193,12 +193,17 @@ class TreeScreen(SheetScreen[None]):
         self.action_ask("go")
 
     async def _on_key(self, event: events.Key) -> None:
-        """A letter that is no key of the tree begins a search with it."""
-        is_text = self.focused is None and event.is_printable and event.character is not None
-        if is_text and event.character and event.key not in self.active_bindings:
+        """A letter that is no key of the tree begins a search with it; those pressed right behind it go there too."""
+        if not event.is_printable or event.character is None:
+            return
+        is_late = isinstance(self.focused, LineInput)
+        if is_late or (self.focused is None and event.key not in self.active_bindings):
             event.stop()
             event.prevent_default()
-            self.action_search(event.character)
+            if is_late and self.focused is not None:
+                self.focused.post_message(events.Key(event.key, event.character))
+            else:
+                self.action_search(event.character)
 
     # -- actions -------------------------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ class Queues:
         steering_mode: QueueMode = "one-at-a-time",
         follow_up_mode: QueueMode = "one-at-a-time",
         on_change: Callable[[], None] = lambda: None,
+        on_removed: Callable[[Queued], None] = lambda message: None,
     ) -> None:
         self.steering_mode: QueueMode = steering_mode
         self.follow_up_mode: QueueMode = follow_up_mode
@@ -40,6 +41,7 @@ class Queues:
         self._asides: list[Aside] = []
         self._next_turn: list[CustomMessage] = []
         self._on_change = on_change
+        self._on_removed = on_removed
         self._on_steering: list[Callable[[], None]] = []
 
     def waiting(self, queue: QueueName) -> tuple[Queued, ...]:
@@ -77,15 +79,22 @@ class Queues:
     def clear(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Empties steering and follow-up; returns the texts that waited there."""
         removed = self.texts("steering"), self.texts("follow_up")
-        if any(removed):
+        messages = [message for waiting in self._waiting.values() for message in waiting]
+        if messages:
             self._waiting = {"steering": [], "follow_up": []}
             self._on_change()
+        for message in messages:
+            self._on_removed(message)
         return removed
 
     def replace(self, queue: QueueName, messages: tuple[Queued, ...]) -> None:
         """Edited, reordered or partly removed by a person."""
-        self._waiting[queue] = list(messages)
+        before, self._waiting[queue] = self._waiting[queue], list(messages)
         self._on_change()
+        kept = {message.id for message in messages}
+        for message in before:
+            if message.id not in kept:
+                self._on_removed(message)
 
     def remove(self, message_id: str) -> Queued | None:
         for waiting in self._waiting.values():
@@ -93,8 +102,18 @@ class Queues:
                 if message.id == message_id:
                     del waiting[index]
                     self._on_change()
+                    self._on_removed(message)
                     return message
         return None
+
+    def switch(self, message_id: str) -> None:
+        """Lets a message steer instead of follow, or the other way round."""
+        for name, waiting in self._waiting.items():
+            for index, message in enumerate(waiting):
+                if message.id == message_id:
+                    del waiting[index]
+                    self.add("follow_up" if name == "steering" else "steering", message)
+                    return
 
     def add_aside(self, aside: Aside) -> None:
         self._asides.append(aside)

@@ -9,6 +9,7 @@ from app.engine.session import Session
 from app.engine.turns import SessionOptions
 from app.providers.contract import StreamOptions
 from app.providers.merge import INTERVAL
+from app.providers.select import ModelNotFound, select_model
 from app.resources.settings import Settings
 from tools.shell import ShellSettings
 
@@ -51,6 +52,22 @@ def compaction_options(settings: Settings) -> CompactionOptions:
     return CompactionOptions(mode=chosen.mode, limits=limits, by_model=by_model)
 
 
+def put_summaries_in_force(session: Session, settings: Settings) -> str | None:
+    """When a summary is written, and by which model. Returns what is wrong with the model that was named."""
+    session.compactor.options = compaction_options(settings)
+    session.brancher.reserve_tokens = settings.branch_summary.reserve_tokens
+    named = settings.compaction.model
+    session.summariser.model = None
+    if named is None:
+        return None
+    try:
+        choice = session.choice
+        session.summariser.model = select_model(named, choice.catalogue, choice.credentials).model
+    except ModelNotFound as problem:
+        return f"compaction.model: {problem} Summaries are written by the session's own model."
+    return None
+
+
 def shell_settings(settings: Settings) -> ShellSettings:
     bash = settings.bash
     return ShellSettings(
@@ -69,7 +86,9 @@ def put_in_force(session: Session, settings: Settings) -> None:
     for field in msgspec.structs.fields(SessionOptions):
         if field.name != "keep_setting":  # the face's, and no setting
             setattr(session.options, field.name, getattr(fresh, field.name))
-    session.compactor.options = compaction_options(settings)
+    problem = put_summaries_in_force(session, settings)
+    if problem is not None:
+        session.notify(problem, "warning")
     session.queues.steering_mode = settings.interaction.steering_mode
     session.queues.follow_up_mode = settings.interaction.follow_up_mode
     session.toolbox.workspace.shell = shell_settings(settings)

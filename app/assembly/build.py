@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from app.assembly.applying import compaction_options, session_options, shell_settings
+from app.assembly.applying import put_summaries_in_force, session_options, shell_settings
 from app.assembly.options import Options, UsageError
 from app.engine.choice import ModelChoice
 from app.engine.jobs_tool import jobs_tool
@@ -91,7 +91,7 @@ def assemble(
             options=session_options(settings, merges_deltas=not options.no_merge_deltas),
         )
     )
-    session.compactor.options = compaction_options(settings)
+    summary_problem = put_summaries_in_force(session, settings)
     session.queues.steering_mode = settings.interaction.steering_mode
     session.queues.follow_up_mode = settings.interaction.follow_up_mode
     if not options.no_builtin_tools:
@@ -108,6 +108,7 @@ def assemble(
         *prompt.problems,
         *log.take_problems(),
         *themes.problems,
+        *([summary_problem] if summary_problem else ()),
     )
     return Assembled(
         session=session,
@@ -304,7 +305,7 @@ def _text_or_file(given: str | None) -> str | None:
 def _restore(session: Session, options: Options) -> None:
     """A resumed session keeps its own model, unless the command line names one."""
     if session.log.entries and options.model is None:
-        session.restore_choice()
+        session.moving.restore_choice()
     session.conversation.recover_partial()
     if options.name and not session.log.is_read_only:
         session.conversation.rename(" ".join(options.name.split()))

@@ -1,7 +1,7 @@
 """How many tokens the context holds, and when that is too many. Estimates only; pure."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 import msgspec
@@ -79,12 +79,12 @@ class ContextMeter:
         self._counted: int | None = None
         self._estimated = 0
 
-    def reset(self, messages: Iterable[Message], *, is_compacted: bool = False) -> None:
-        """Counts anew; after a compaction older answers' counts mean nothing."""
+    def reset(self, messages: Iterable[Message], *, trusted: Container[str] | None = None) -> None:
+        """Counts anew; the counts of answers that are not `trusted` (all are: None) mean nothing any more."""
         self._counted = None
         self._estimated = 0
         for message in messages:
-            self.add(message, trust_usage=not is_compacted)
+            self.add(message, trust_usage=trusted is None or message.id in trusted)
 
     def add(self, message: Message, *, trust_usage: bool = True) -> None:
         if (

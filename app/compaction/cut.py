@@ -9,6 +9,7 @@ import msgspec
 
 from app.compaction.budget import Limits, estimate_tokens
 from app.compaction.files import FileLists, files_of
+from app.sessions.projection import edited
 from app.values.entries import (
     BranchSummaryEntry,
     CompactionEntry,
@@ -28,6 +29,9 @@ from app.values.messages import (
     UserMessage,
 )
 
+_SUMMARY_TOKENS = 1_500
+"""What a summary takes, as a rule."""
+
 
 class CannotCompact(Exception):
     """There is nothing that a summary could stand for."""
@@ -40,6 +44,8 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True):
     """Whole turns that will be replaced."""
     turn_prefix: tuple[Message, ...] = ()
     """The beginning of the turn that is cut in two, if one is."""
+    kept: tuple[Message, ...] = ()
+    """What stays word for word."""
     first_kept_entry_id: str | None
     """None: nothing before the compaction is kept."""
     previous_summary: str | None = None
@@ -51,10 +57,21 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True):
     def is_split_turn(self) -> bool:
         return bool(self.turn_prefix)
 
+    @property
+    def discarded(self) -> tuple[Message, ...]:
+        return (*self.to_summarise, *self.turn_prefix)
+
+    @property
+    def freed_tokens(self) -> int:
+        """An estimate: what goes, the earlier summary too, less the new summary."""
+        size = sum(estimate_tokens(message) for message in self.discarded)
+        size += len(self.previous_summary or "") // 4
+        return max(0, size - min(_SUMMARY_TOKENS, size // 2))
+
 
 def prepare(path: Sequence[Entry], limits: Limits, tokens_before: int) -> Preparation:
     """Cuts the branch `path` (root first). Raises `CannotCompact`."""
-    path = _without_omitted(path)
+    path = _as_edited(path)
     if path and isinstance(path[-1], CompactionEntry):
         raise CannotCompact("Already compacted")
     previous, start = _after_last_compaction(path)
@@ -65,24 +82,47 @@ def prepare(path: Sequence[Entry], limits: Limits, tokens_before: int) -> Prepar
     prefix = _messages(path[turn_start:cut]) if is_split else ()
     if not history and not prefix:
         raise CannotCompact("Nothing to compact (session too small)")
-    discarded = (*history, *prefix)
+    kept = _messages(path[cut:])
     return Preparation(
         to_summarise=history,
         turn_prefix=prefix,
+        kept=kept,
         first_kept_entry_id=path[cut].id if cut < len(path) else None,
         previous_summary=previous.summary if previous else None,
-        files=files_of(discarded, carried=previous.details if previous else None),
+        files=files_of((*history, *prefix), carried=previous.details if previous else None),
         tokens_before=tokens_before,
-        kept_tokens=sum(estimate_tokens(message) for message in _messages(path[cut:])),
+        kept_tokens=sum(estimate_tokens(message) for message in kept),
     )
 
 
-def _without_omitted(path: Sequence[Entry]) -> Sequence[Entry]:
-    """What an edit took out of the context does not come back through a summary."""
-    omitted = {
-        entry.target_id for entry in path if isinstance(entry, ContextEditEntry) and entry.replacement is None
-    }
-    return [entry for entry in path if entry.id not in omitted] if omitted else path
+def _as_edited(path: Sequence[Entry]) -> Sequence[Entry]:
+    """What an edit took out of the context, or shortened, does not come back through a summary."""
+    edits = {entry.target_id: entry for entry in path if isinstance(entry, ContextEditEntry)}
+    if not edits:
+        return path
+    found: list[Entry] = []
+    for entry in path:
+        edit = edits.get(entry.id)
+        if edit is None:
+            found.append(entry)
+        elif edit.replacement is not None:
+            found.append(_edited_entry(entry, edit))
+    return found
+
+
+def _edited_entry(entry: Entry, edit: ContextEditEntry) -> Entry:
+    match entry:
+        case MessageEntry(message=message):
+            changed = edited(message, edit)
+            return entry if changed is None else msgspec.structs.replace(entry, message=changed)
+        case CustomMessageEntry():
+            message = edited(
+                CustomMessage(custom_type=entry.custom_type, content=entry.content, display=entry.display),
+                edit,
+            )
+            if isinstance(message, CustomMessage):
+                return msgspec.structs.replace(entry, content=message.content)
+    return entry
 
 
 def message_of(entry: Entry) -> Message | None:

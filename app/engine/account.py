@@ -1,13 +1,11 @@
 """Keeps count as events pass by: what the session used, and how full the context is. Constant work per event."""
 
-from collections.abc import Iterable
-
 from app.compaction.budget import ContextMeter
 from app.engine.conversation import Conversation
 from app.engine.stats import ContextUsage, Stats, stats_of
 from app.values.entries import MessageEntry
 from app.values.events import Event, MessageEnd, ToolExecutionEnd
-from app.values.messages import CompactionSummaryMessage, CustomMessage, Message, ToolResultMessage
+from app.values.messages import CustomMessage, Message, ToolResultMessage
 from app.values.models import Model
 
 
@@ -22,7 +20,11 @@ class Account:
     def start_over(self, conversation: Conversation) -> None:
         """After the conversation became another one, or was compacted."""
         self.stats = stats_of(conversation.log.entries)
-        self._meter.reset(conversation.messages, is_compacted=_begins_with_summary(conversation.messages))
+        self.recount(conversation)
+
+    def recount(self, conversation: Conversation) -> None:
+        """After the context lost or changed something: only what was answered since then tells its size."""
+        self._meter.reset(conversation.messages, trusted=conversation.ids_since_change())
 
     def note(self, event: Event) -> None:
         match event:
@@ -43,13 +45,14 @@ class Account:
     def context_tokens(self) -> int:
         return self._meter.tokens
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether the last answer's own count is in it, and not only estimates."""
+        return self._meter.is_exact
+
     def _add(self, message: Message) -> None:
         self._meter.add(message)
         if isinstance(message, CustomMessage):
             self.stats.total_messages += 1
         else:
             self.stats.add(MessageEntry(parent_id=None, message=message))
-
-
-def _begins_with_summary(messages: Iterable[Message]) -> bool:
-    return any(isinstance(message, CompactionSummaryMessage) for message in list(messages)[:2])

@@ -1,37 +1,32 @@
 """Telling the agent that a background job has ended, and the job that the agent has been told."""
 
-from collections.abc import Awaitable, Callable
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING
 
-from app.engine.delivery import Receipt
+from app.engine.intake import Refused
 from app.engine.jobs import RESULT_MESSAGE, Job
 from app.values.messages import CustomMessage
 
-When = Literal["steer", "follow_up"]
+if TYPE_CHECKING:
+    from app.engine.session import Session
 
 
-class Send(Protocol):
-    """`Session.send`, as far as it is needed here."""
+async def tell_agent(session: "Session", job: Job) -> None:
+    """Wakes the agent with the job's result; the job's mark clears when a request with it was delivered.
 
-    def __call__(self, message: CustomMessage, *, deliver_as: When, trigger: bool) -> Awaitable[str]: ...
-
-
-async def tell_agent(
-    job: Job,
-    *,
-    send: Send,
-    when: When,
-    wait_for_delivery: Callable[[str], Awaitable[Receipt]],
-    mark_delivered: Callable[[str], None],
-) -> None:
-    """Wakes the agent with the job's result; the job's mark clears when a request with it was delivered."""
+    A job that a person ended wakes nobody: it is told with the next prompt.
+    """
     result = job.result
     message = CustomMessage(
         custom_type=RESULT_MESSAGE,
         content=f"Background {job.id} ({job.title}) has ended: {job.state}.\n\n{result.text if result else ''}",
         details={"jobId": job.id, "title": job.title, "state": job.state, "toolCallId": job.call_id},
     )
-    await send(message, deliver_as=when, trigger=True)
-    receipt = await wait_for_delivery(message.id)
+    when = "steer" if session.options.background_delivery == "steer" else "follow_up"
+    try:
+        await session.send(message, deliver_as=when, trigger=job.state != "killed")
+    except Refused as problem:
+        session.notify(f"The result of {job.id} was not told to the model: {problem}", "warning")
+        return
+    receipt = await session.wait_for_delivery(message.id)
     if receipt.outcome == "delivered":
-        mark_delivered(job.id)
+        session.jobs.mark_delivered(job.id)

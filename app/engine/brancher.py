@@ -101,10 +101,25 @@ class Brancher:
         entries = _below(log.path_to(leaf_id), ancestor)
         if not entries:
             raise SummaryFailed("That branch holds nothing that is not in this one.")
-        written = await self._write(entries, instructions)
-        leaving = self._leaving(log.leaf_id, True, instructions)
-        summary_id = self._record(msgspec.structs.replace(leaving, old_leaf_id=leaf_id), written)
-        self._conversation().reload()
+        merging = Leaving(
+            target_id=log.leaf_id,
+            old_leaf_id=leaf_id,
+            common_ancestor_id=ancestor,
+            entries=entries,
+            wants_summary=True,
+            instructions=instructions,
+        )
+        opinion = await self.consult(merging)
+        if opinion.is_cancelled:
+            raise Cancelled("The merge was stopped by an extension.")
+        if opinion.summary is not None:
+            written = Written(text=opinion.summary)
+        else:
+            written = await self._write(entries, opinion.instructions or instructions)
+        summary_id = self._record(merging, written, from_hook=opinion.summary is not None)
+        if opinion.label:
+            log.set_label(summary_id, opinion.label)
+        await self.told(merging, written.text)
         return summary_id
 
     def _leaving(self, target_id: str | None, summarise: bool, instructions: str | None) -> Leaving:

@@ -3,22 +3,22 @@
 Where to cut is `app.compaction.cut`'s business, what a summary says `app.compaction.summary`'s.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import Literal
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Literal
 
 import msgspec
 
 from app.agent.abort import Abort
 from app.compaction.budget import Limits, estimate_tokens
-from app.compaction.cut import CannotCompact, Preparation, prepare
+from app.compaction.cut import CannotCompact, Preparation, message_of, prepare
 from app.compaction.summary import Written, write_summary
 from app.engine.account import Account
 from app.engine.choice import ModelChoice
 from app.engine.conversation import Conversation
-from app.engine.summariser import Summariser, SummaryCancelled, SummaryFailed
+from app.engine.summariser import Source, Summariser, SummaryCancelled, SummaryFailed
 from app.providers.classify import Failure
 from app.values.content import text_of
-from app.values.entries import CompactionEntry
+from app.values.entries import CompactionEntry, Entry
 from app.values.events import (
     CompactionEnd,
     CompactionResult,
@@ -46,10 +46,23 @@ class Replacement(msgspec.Struct, frozen=True, kw_only=True):
 
     is_cancelled: bool = False
     result: CompactionResult | None = None
+    instructions: str | None = None
+    """In place of the person's."""
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """A compaction that does not count yet."""
+
+    preparation: Preparation
+    written: Written
 
 
 async def _no_opinion(preparation: Preparation, reason: Reason, instructions: str | None) -> Replacement:
     return Replacement()
+
+
+def _cache_is_dropped() -> None:
+    return None
 
 
 class Compactor:
@@ -65,6 +78,7 @@ class Compactor:
         publish: Callable[[Event], Awaitable[None]],
         classify: Callable[[AssistantMessage], Failure],
         context_changed: Callable[[], None],
+        cache_is_dropped: Callable[[], None] = _cache_is_dropped,
     ) -> None:
         self.options = CompactionOptions()
         self.consult = _no_opinion
@@ -75,9 +89,11 @@ class Compactor:
         self._publish = publish
         self._classify = classify
         self._context_changed = context_changed
+        self._cache_is_dropped = cache_is_dropped
         self._abort: Abort | None = None
         self._has_recovered = False
         self._is_stuck = False
+        self._is_held = False
         self._has_reminded = False
 
     @property
@@ -89,6 +105,12 @@ class Compactor:
         model = self._choice.model
         return self.options.by_model.get(model.key if model else "", self.options.limits)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the room that is kept for the answer is touched. Costs the same however long the session is."""
+        model = self._choice.model
+        return model is not None and self.limits.is_full(self._account.context_tokens, model.context_window)
+
     def abort(self) -> None:
         if self._abort is not None:
             self._abort.set()
@@ -98,35 +120,45 @@ class Compactor:
         self._has_recovered = False
         self._is_stuck = False
 
-    async def before_request(self, run: Abort) -> None:
-        """Within a run, before every request: one huge result cannot jump the threshold."""
-        model = self._choice.model
-        if model is None or not self.limits.is_full(self._account.context_tokens, model.context_window):
+    def hold(self) -> None:
+        """The person wants the full history: it is not compacted by itself again until the window overflows."""
+        self._is_held = True
+
+    def start_over(self) -> None:
+        """The conversation became another one."""
+        self._has_recovered = self._is_stuck = self._is_held = self._has_reminded = False
+
+    async def check(self, run: Abort | None = None) -> None:
+        """Before every request and after every run: one huge result cannot jump the threshold."""
+        if not self.is_full:
             self._has_reminded = False
             return
         if self.options.mode == "remind" and not self._has_reminded:
             self._has_reminded = True
-            await self._publish(
-                Notice(level="warning", text="The context window is nearly full. /compact makes room.")
-            )
-        if self.options.mode == "auto" and not self._is_stuck:
+            await self._remind()
+        if self.options.mode == "auto" and not self._is_stuck and not self._is_held:
             try:
                 await self.compact("threshold", run=run)
             except (CannotCompact, SummaryFailed):
                 self._is_stuck = True  # told with the end event; trying again at once would not help
 
-    async def recover(self, message: AssistantMessage) -> bool:
-        """After an answer that failed for want of room. True: there is room now, ask again."""
-        if message.stop_reason not in ("error", "length") or not self._classify(message).is_overflow:
-            return False
-        if self.options.mode == "off":
+    async def after_run(self, message: AssistantMessage) -> bool:
+        """True: the answer failed for want of room, and there is room now."""
+        failed_for_room = message.stop_reason in ("error", "length") and self._classify(message).is_overflow
+        if failed_for_room:
+            return await self._recover(message)
+        if message.stop_reason not in ("error", "aborted"):
+            await self.check()
+        return False
+
+    async def _recover(self, message: AssistantMessage) -> bool:
+        if self.options.mode != "auto":
             await self._fail(
-                "The conversation no longer fits the model's context window, and compaction is switched off. "
+                "The conversation no longer fits the model's context window, and compaction "
+                f"{_BY_HAND[self.options.mode]}. "
                 "Use /compact, a model with a larger window, or an earlier point of the session (/tree)."
+                + self._largest()
             )
-            return False
-        if self.options.mode == "remind":
-            await self._fail("The conversation no longer fits the model's context window. Use /compact.")
             return False
         if self._has_recovered:
             await self._fail(
@@ -144,16 +176,22 @@ class Compactor:
         return True
 
     async def compact(
-        self, reason: Reason, instructions: str | None = None, *, run: Abort | None = None
+        self,
+        reason: Reason,
+        instructions: str | None = None,
+        *,
+        run: Abort | None = None,
+        draft: Draft | None = None,
     ) -> CompactionResult:
-        """Raises `CannotCompact` or `SummaryFailed`, after the end event told so."""
-        if self._abort is not None:
-            raise CannotCompact("Compaction is already in progress")
-        abort = self._abort = Abort()
+        """Raises `CannotCompact` or `SummaryFailed`, after the end event told so. A `draft` is taken as it is."""
+        abort = self._begin()
         forget = run.on_set(abort.set) if run is not None else lambda: None
-        await self._publish(CompactionStart(reason=reason))
         try:
-            result = await self._replace(reason, instructions, abort)
+            await self._publish(CompactionStart(reason=reason))
+            if draft is not None:
+                result = self._take(draft)
+            else:
+                result = await self._replace(reason, instructions, abort)
         except (CannotCompact, SummaryFailed) as problem:
             await self._publish(
                 CompactionEnd(
@@ -166,25 +204,43 @@ class Compactor:
         finally:
             forget()
             self._abort = None
+        self._is_held = False
         await self._publish(CompactionEnd(reason=reason, result=result, will_retry=reason == "overflow"))
+        self._cache_is_dropped()
         await self._guard_against_loops()
         return result
 
-    async def preview(self, instructions: str | None = None) -> tuple[Preparation, str]:
-        """The summary that a compaction would leave; nothing is recorded."""
-        abort = self._abort = Abort()
+    async def draft(self, instructions: str | None = None) -> Draft:
+        """The summary that a compaction would leave; nothing is recorded. Raises as `compact`."""
+        abort = self._begin()
         try:
             preparation = self.preparation()
-            return preparation, (await self._write(preparation, instructions, abort)).text
+            return Draft(
+                preparation=preparation,
+                written=await self._write(preparation, instructions, abort, "preview"),
+            )
         finally:
             self._abort = None
+
+    def _begin(self) -> Abort:
+        if self._abort is not None:
+            raise CannotCompact("Compaction is already in progress")
+        self._abort = Abort()
+        return self._abort
+
+    def _take(self, draft: Draft) -> CompactionResult:
+        path = self._conversation().log.path_to()
+        if not draft.written.text.strip():
+            raise SummaryFailed("The summary is empty, so nothing was compacted.")
+        _require_place(path, draft.preparation.first_kept_entry_id)
+        return self.record(draft.preparation, draft.written)
 
     def preparation(self) -> Preparation:
         conversation = self._conversation()
         return prepare(conversation.log.path_to(), self.limits, self._account.context_tokens)
 
     def record(
-        self, preparation: Preparation, written: Written, *, from_hook: bool = False
+        self, preparation: Preparation, written: Written, *, from_hook: bool = False, details: Any = None
     ) -> CompactionResult:
         """Makes the summary count from here on."""
         conversation = self._conversation()
@@ -196,6 +252,7 @@ class Compactor:
             details={
                 "readFiles": list(preparation.files.read_files),
                 "modifiedFiles": list(preparation.files.modified_files),
+                **(details if isinstance(details, dict) else {"extension": details} if details else {}),
             },
             usage=written.usage,
             from_hook=from_hook,
@@ -226,19 +283,32 @@ class Compactor:
             raise SummaryCancelled("Compaction cancelled")
         if opinion.result is not None:
             given = opinion.result
+            _require_place(self._conversation().log.path_to(), given.first_kept_entry_id)
             chosen = msgspec.structs.replace(preparation, first_kept_entry_id=given.first_kept_entry_id)
-            return self.record(chosen, Written(text=given.summary), from_hook=True)
-        return self.record(preparation, await self._write(preparation, instructions, abort))
+            return self.record(chosen, Written(text=given.summary), from_hook=True, details=given.details)
+        written = await self._write(preparation, opinion.instructions or instructions, abort, "compaction")
+        return self.record(preparation, written)
 
-    async def _write(self, preparation: Preparation, instructions: str | None, abort: Abort) -> Written:
+    async def _write(
+        self, preparation: Preparation, instructions: str | None, abort: Abort, source: Source
+    ) -> Written:
         async def write(request: str) -> Written:
-            return await self._summariser.write(request, abort, "compaction")
+            return await self._summariser.write(request, abort, source)
 
         return await write_summary(preparation, write, instructions)
 
+    async def _remind(self) -> None:
+        await self._publish(
+            Notice(
+                level="warning",
+                text="The context window is nearly full. /compact makes room; /compact --preview shows the "
+                "summary first, to be changed before it counts." + self._largest(),
+                about="contextFull",
+            )
+        )
+
     async def _guard_against_loops(self) -> None:
-        model = self._choice.model
-        if model is not None and self.limits.is_full(self._account.context_tokens, model.context_window):
+        if self.is_full:
             self._is_stuck = True
             await self._fail(
                 "After compaction the context is still nearly full, so it is not compacted again by itself."
@@ -255,6 +325,24 @@ class Compactor:
 
     async def _fail(self, text: str) -> None:
         await self._publish(Notice(level="error", text=text))
+
+
+_BY_HAND = {"off": "is switched off", "remind": "is done by hand"}
+
+
+def _require_place(path: Sequence[Entry], first_kept_entry_id: str | None) -> None:
+    """What is kept has to begin on this branch, and not between a call and its result."""
+    if not first_kept_entry_id:
+        return
+    at = next((index for index, entry in enumerate(path) if entry.id == first_kept_entry_id), None)
+    if at is None:
+        raise CannotCompact(
+            f"The summary was to stand before entry {first_kept_entry_id}, which is not on this branch."
+        )
+    if isinstance(message_of(path[at]), ToolResultMessage):
+        raise CannotCompact(
+            f"Entry {first_kept_entry_id} is a tool's result: it cannot stand without its call."
+        )
 
 
 def _name(message: Message) -> str:

@@ -11,6 +11,7 @@ import msgspec
 from app.sessions.log import SessionLog
 from app.sessions.partial import PartialFile, left_behind
 from app.values.entries import (
+    CompactionEntry,
     ContextEditEntry,
     CustomEntry,
     CustomMessageEntry,
@@ -156,6 +157,23 @@ class Conversation:
     @property
     def context_ids(self) -> frozenset[str]:
         return frozenset(message.id for message in self.messages)
+
+    def ids_since_change(self) -> frozenset[str]:
+        """Entries since the context was last cut or edited. Leaving out a failed answer does not count."""
+        found: list[str] = []
+        for entry in reversed(self.log.path_to()):
+            match entry:
+                case CompactionEntry():
+                    break
+                case ContextEditEntry() if not self._is_failed(entry.target_id):
+                    break
+            found.append(entry.id)
+        return frozenset(found)
+
+    def _is_failed(self, entry_id: str) -> bool:
+        entry = self.log.entry(entry_id) if entry_id in self.log else None
+        message = entry.message if isinstance(entry, MessageEntry) else None
+        return isinstance(message, AssistantMessage) and message.stop_reason in ("error", "aborted")
 
     @property
     def last_assistant(self) -> AssistantMessage | None:

@@ -5,6 +5,7 @@ for nothing. A message that left the context before that (summarised away, omitt
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -66,14 +67,25 @@ class Deliveries:
             if message_id in known and message_id not in remaining and message_id not in open_ids:
                 self._settle(Receipt(message_id=message_id, outcome="dropped"))
 
-    async def wait(self, message_id: str, timeout: float | None = None) -> Receipt:
-        """Resolves at the first delivered request that contains the message. Raises TimeoutError."""
+    def dropped(self, message_id: str) -> None:
+        """It was taken out of its queue: nothing will ever carry it."""
+        if message_id in self._waiting:
+            self._settle(Receipt(message_id=message_id, outcome="dropped"))
+
+    async def wait(
+        self, message_id: str, timeout: float | None = None, *, look: Callable[[], None] = lambda: None
+    ) -> Receipt:
+        """Resolves at the first delivered request that contains the message. Raises TimeoutError.
+
+        `look`: tells with `left_context` what is already out of reach, so that nobody waits for it in vain.
+        """
         receipt = self._receipts.get(message_id)
         if receipt is not None:
             return receipt
         future: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
         waiting = self._waiting.setdefault(message_id, [])
         waiting.append(future)
+        look()
         try:
             return await asyncio.wait_for(future, timeout)
         finally:

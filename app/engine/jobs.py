@@ -25,6 +25,8 @@ class Job(msgspec.Struct, kw_only=True):
     ended: float | None = None
     is_pinned: bool = False
     """Goes on when the session is left; ends with the program all the same."""
+    is_told: bool = False
+    """Whether the agent knows the end already."""
     tail: Callable[[], str]
     kill: Callable[[], None]
     task: asyncio.Task[None] | None = None
@@ -82,11 +84,20 @@ class JobTable:
             known = ", ".join(self._jobs) or "none"
             raise KeyError(f"No job {job_id}. Jobs: {known}.") from None
 
-    def kill(self, job_id: str) -> Job:
+    def kill(self, job_id: str, *, tell: bool = False) -> Job:
+        """`tell`: the agent does not know of it yet, because a person did it."""
         job = self.get(job_id)
         if job.state == "running":
             job.state = "killed"
+            job.is_told = not tell
             job.kill()
+        return job
+
+    def pin(self, job_id: str, is_pinned: bool = True) -> Job:
+        """Lets it go on when the session is left, or no longer."""
+        job = self.get(job_id)
+        job.is_pinned = is_pinned
+        self._changed(job)
         return job
 
     async def wait(self, job_id: str, timeout: float | None = None) -> Job:
@@ -119,11 +130,10 @@ class JobTable:
         except Exception as problem:  # noqa: BLE001  (a job's failure is its result)
             job.result = failure(str(problem) or type(problem).__name__)
         job.ended = time.monotonic()
-        was_killed = job.state == "killed"
-        if not was_killed:
+        if job.state != "killed":
             job.state = "failed" if job.result.is_error else "done"
         self._changed(job)
-        if not was_killed:
+        if not job.is_told:
             await self._tell_agent(job)
 
     def _changed(self, job: Job) -> None:

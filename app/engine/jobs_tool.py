@@ -14,7 +14,7 @@ _TAIL_LINES = 40
 
 
 class JobsArguments(msgspec.Struct, frozen=True, kw_only=True):
-    action: Literal["list", "tail", "wait", "kill"] = "list"
+    action: Literal["list", "tail", "wait", "kill", "pin", "unpin"] = "list"
     job: str | None = None
     timeout: int | None = None
 
@@ -34,13 +34,16 @@ def jobs_tool(table: JobTable) -> Tool:
         elif arguments.action == "kill":
             table.kill(job.id)
             await table.wait(job.id, 5)
+        elif arguments.action in ("pin", "unpin"):
+            table.pin(job.id, arguments.action == "pin")
         return text_result(f"{describe(job)}\n{_output(job)}")
 
     return Tool(
         name="jobs",
         description=(
             "Look at background jobs: list them, show the end of one's output, wait for one (timeout in "
-            "seconds) or kill one. The end of a job is told to you by itself; do not poll."
+            "seconds), kill one, or pin one so that it outlives this session. The end of a job is told to you "
+            "by itself; do not poll."
         ),
         schema=schema_of(JobsArguments),
         arguments=JobsArguments,
@@ -53,7 +56,8 @@ def jobs_tool(table: JobTable) -> Tool:
 
 
 def describe(job: Job) -> str:
-    return f"{job.id}  {job.state}  {job.seconds:.0f}s  {job.title}"
+    state = f"{job.state}, pinned" if job.is_pinned else job.state
+    return f"{job.id}  {state}  {job.seconds:.0f}s  {job.title}"
 
 
 def _output(job: Job) -> str:

@@ -56,8 +56,8 @@ class Steps(msgspec.Struct, kw_only=True):
     make_ports: Callable[[Abort], Ports]
     classify: Callable[[AssistantMessage], Failure]
     publish: Callable[[Event], Awaitable[None]]
-    recover_overflow: Callable[[AssistantMessage], Awaitable[bool]] = _no_recovery
-    """Makes room after an overflow; True: the run may go on."""
+    make_room: Callable[[AssistantMessage], Awaitable[bool]] = _no_recovery
+    """Compacts what has become too large; True: the answer failed for that, and the run may go on."""
     partial: Callable[[], AssistantMessage | None] = lambda: None
     """The answer that is arriving, as far as it has."""
     turn_ended: Callable[[], Awaitable[None]] = _nothing
@@ -207,7 +207,7 @@ class Runner:
             await self._steps.publish(
                 AutoRetryEnd(success=False, attempt=attempt, final_error=message.error_message)
             )
-        if not self._abort.is_set and await self._steps.recover_overflow(message):
+        if not self._abort.is_set and await self._steps.make_room(message):
             return "continue"
         return "stop"
 

@@ -12,16 +12,18 @@ import msgspec
 
 from app.agent.abort import Abort
 from app.agent.ports import Ports
-from app.agent.queues import Aside, QueueName, Queues
+from app.agent.queues import Aside, Queued, QueueName, Queues
 from app.engine.account import Account
 from app.engine.background import tell_agent
 from app.engine.brancher import Brancher
-from app.engine.choice import ModelChoice, restore
-from app.engine.compactor import Compactor
+from app.engine.cache import PromptCache
+from app.engine.choice import ModelChoice
+from app.engine.compactor import Compactor, Draft
 from app.engine.conversation import Conversation
 from app.engine.delivery import Deliveries, Receipt
 from app.engine.intake import Intake, Refused, Source, WhileRunning, Words, require_content
-from app.engine.jobs import Job, JobTable
+from app.engine.jobs import JobTable
+from app.engine.moving import Moving, SwitchReason
 from app.engine.places import Places
 from app.engine.publisher import Listener, Pace, Publisher
 from app.engine.requests import Requests
@@ -36,14 +38,15 @@ from app.providers.registry import Registry
 from app.sessions.errors import SessionReadOnly
 from app.sessions.log import SessionLog
 from app.values.content import Image
+from app.values.entries import ContextEditEntry
 from app.values.events import (
     CompactionResult,
+    EntryAppended,
     Event,
     ModelChanged,
     Notice,
     QueueUpdate,
     SessionInfoChanged,
-    SessionReplaced,
     ThinkingLevelChanged,
 )
 from app.values.messages import (
@@ -57,7 +60,6 @@ from app.values.models import Model, ThinkingLevel
 
 Disposition = Literal["started", "queued", "handled"]
 DeliverAs = Literal["steer", "follow_up", "next_turn", "aside"]
-SwitchReason = Literal["new", "resume", "fork", "tree", "reload"]
 ModelSource = Literal["set", "cycle", "restore"]
 LAST_WORDS_SECONDS = 3.0
 """How long the end of a session waits for listeners that are behind."""
@@ -87,13 +89,13 @@ class Session:
         self.choice = parts.choice
         self.toolbox = parts.toolbox
         self.conversation = Conversation(parts.log)
-        self.queues = Queues(on_change=self._queues_changed)
+        self.queues = Queues(on_change=self._queues_changed, on_removed=self._never_delivered)
         self.intake = Intake()
         self.account = Account(self.conversation)
         self._classify = parts.classify
         self._publisher = Publisher(lambda text: self.notify(text, "error"))
-        self._deliveries = Deliveries()
-        self.requests = Requests(parts.registry, self._deliveries, self.publish, self.publish_now)
+        self.deliveries = Deliveries()
+        self.requests = Requests(parts.registry, self.deliveries, self.publish, self.publish_now)
         self.turns = Turns(
             choice=parts.choice,
             toolbox=parts.toolbox,
@@ -110,6 +112,7 @@ class Session:
             policy=lambda: self.options.retry,
             options=lambda: self.options.stream,
         )
+        self.cache = PromptCache(self.account, parts.choice, self.publish_now)
         self.compactor = Compactor(
             conversation=lambda: self.conversation,
             account=self.account,
@@ -117,13 +120,15 @@ class Session:
             summariser=self.summariser,
             publish=self.publish,
             classify=self._failure,
-            context_changed=self.forget_undeliverable,
+            context_changed=self._context_changed,
+            cache_is_dropped=lambda: self.cache.drops("compaction"),
         )
         self.brancher = Brancher(
             conversation=lambda: self.conversation, choice=parts.choice, summariser=self.summariser
         )
-        self.turns.hooks.before_request = self.compactor.before_request
-        self.jobs = JobTable(self._tell_of_job, self.publish_now)
+        self.turns.hooks.before_request = self.compactor.check
+        self.turns.hooks.prompt_changed = lambda: self.cache.drops("prompt")
+        self.jobs = JobTable(lambda job: tell_agent(self, job), self.publish_now)
         self.shell = UserShell(
             parts.toolbox.workspace,
             self.publish,
@@ -136,9 +141,10 @@ class Session:
             publish=self.publish,
             partial=lambda: self.turns.stream.partial if self.turns.stream else None,
             turn_ended=self.shell.record_held_back,
-            recover_overflow=self.compactor.recover,
+            make_room=self.compactor.after_run,
         )
         self.runner = self._new_runner()
+        self.moving = Moving(self)
         parts.toolbox.jobs = self.jobs
         parts.toolbox.model = lambda: self.choice.model
         parts.toolbox.workspace.mutations.subscribe(lambda change: self.publish_now(file_changed(change)))
@@ -156,6 +162,10 @@ class Session:
     @property
     def is_running(self) -> bool:
         return self.runner.is_running
+
+    @property
+    def is_compacting(self) -> bool:
+        return self.compactor.is_running or self.brancher.is_running
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -177,14 +187,19 @@ class Session:
         return self._publisher.subscribe(listener, pace=pace)
 
     async def publish(self, event: Event) -> None:
-        self.account.note(event)
+        self._note(event)
         await self._publisher.publish(event)
         for text in self.log.take_problems():
             self.notify(text, "warning")
 
     def publish_now(self, event: Event) -> None:
-        self.account.note(event)
+        self._note(event)
         self._publisher.publish_now(event)
+
+    def _note(self, event: Event) -> None:
+        self.account.note(event)
+        if isinstance(event, EntryAppended) and isinstance(event.entry, ContextEditEntry):
+            self._context_changed()
 
     def notify(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
         self.publish_now(Notice(level=level, text=text))
@@ -225,8 +240,7 @@ class Session:
             )
         self._require_model()
         companions = await self.intake.companions(taken)
-        self.compactor.prompt_began()
-        self.runner.start([*self.queues.take_next_turn(), *companions, message])
+        self._start([*self.queues.take_next_turn(), *companions, message])
         return "started"
 
     async def queue(
@@ -250,9 +264,9 @@ class Session:
 
     def resume(self) -> None:
         """Lets the agent go on from the conversation as it stands."""
-        self._require_idle("Continuing")
+        self.require_idle("Continuing")
         self._require_model()
-        self.runner.start([])
+        self._start([])
 
     async def send(
         self,
@@ -271,10 +285,14 @@ class Session:
             self.queues.add("steering" if deliver_as == "steer" else "follow_up", message)
         elif trigger:
             self._require_model()
-            self.runner.start([message])
+            self._start([message])
         else:
             await self.runner.append(message)
         return message.id
+
+    def _start(self, messages: Sequence[Message]) -> None:
+        self.compactor.prompt_began()
+        self.runner.start(messages)
 
     async def abort(self) -> None:
         """Stops whatever is under way and waits until it has settled. Queued messages stay queued."""
@@ -289,12 +307,23 @@ class Session:
         self._require_model()
         return await self.compactor.compact("manual", instructions)
 
+    async def draft_compaction(self, instructions: str | None = None) -> Draft:
+        """The summary that `compact` would leave, for a person to read and change; nothing is recorded."""
+        self.require_idle("Compaction")
+        self._require_model()
+        return await self.compactor.draft(instructions)
+
+    async def compact_as(self, draft: Draft) -> CompactionResult:
+        """Makes a draft count, as it was changed."""
+        self.require_idle("Compaction")
+        return await self.compactor.compact("manual", draft=draft)
+
     async def wait_until_idle(self) -> None:
         await self.runner.wait()
 
     async def wait_for_delivery(self, message_id: str, timeout: float | None = None) -> Receipt:
         """Resolves when a request with this message got response headers, or it left the context."""
-        return await self._deliveries.wait(message_id, timeout)
+        return await self.deliveries.wait(message_id, timeout, look=self.moving.forget_undeliverable)
 
     # The model
 
@@ -303,6 +332,7 @@ class Session:
         self.conversation.change_model(model.provider, model.id)
         level_changed = self.choice.set(model)
         await self.publish(ModelChanged(model=model, source=source))
+        self.cache.drops("model")
         if level_changed:
             await self._record_thinking()
 
@@ -326,6 +356,7 @@ class Session:
     async def _record_thinking(self) -> None:
         self.conversation.change_thinking(self.choice.thinking)
         await self.publish(ThinkingLevelChanged(level=self.choice.thinking))
+        self.cache.drops("thinking")
 
     # The shell, the name, other places
 
@@ -347,55 +378,25 @@ class Session:
 
         Going to a prompt means going before it: its text is returned, for the editor.
         """
-        self._require_idle("Going to another point of the session")
-        text = None
-        if entry_id is not None:
-            target = self.log.navigation(entry_id)
-            entry_id, text = target.leaf_id, target.text
-        await self.brancher.leave(entry_id, summarise=summarise, instructions=instructions)
-        await self._replaced("tree")
-        return text
+        return await self.moving.go_to(entry_id, summarise=summarise, instructions=instructions)
 
     async def merge(self, leaf_id: str, instructions: str | None = None) -> None:
         """Summarises another branch into this one."""
-        self._require_idle("Merging a branch")
-        await self.brancher.merge(leaf_id, instructions)
-        await self._replaced("tree")
+        await self.moving.merge(leaf_id, instructions)
+
+    async def undo_compaction(self) -> str | None:
+        """Goes back to the full history, before the last compaction; a prompt it stood behind is returned."""
+        return await self.moving.undo_compaction()
 
     async def open(self, log: SessionLog, reason: SwitchReason) -> None:
         """Goes on with another log; the present one is closed."""
-        self._require_idle("Switching sessions")
-        await self.intake.leave(log, reason)
-        await self.jobs.close(keep_pinned=True)
-        self.log.close()
-        self.conversation = Conversation(log)
+        await self.moving.open(log, reason)
+
+    def take_up(self, conversation: Conversation) -> SessionLog:
+        """Puts another conversation in the place of the present one, whose log is returned, still open."""
+        previous, self.conversation = self.log, conversation
         self.runner = self._new_runner()
-        self.conversation.recover_partial()
-        await self._replaced(reason)
-
-    async def _replaced(self, reason: SwitchReason) -> None:
-        self.conversation.reload()
-        self.account.start_over(self.conversation)
-        self.restore_choice()
-        self.forget_undeliverable()
-        await self.publish(SessionReplaced(reason=reason))
-
-    def restore_choice(self) -> None:
-        """Takes up the model and thinking level that the log was left with."""
-        projection = self.log.project()
-        restored = restore(self.choice, projection.model, projection.thinking_level)
-        if restored.model is not None:
-            self.choice.set(restored.model)
-        if restored.thinking is not None and projection.has_thinking_level:
-            self.choice.set_thinking(restored.thinking)
-        if restored.missing is not None:
-            text = f"This session used {restored.missing}, which is not available now."
-            self.notify(f"{text} Choose another with /model.", "warning")
-
-    def forget_undeliverable(self) -> None:
-        """Messages that left the context will not reach the model any more; whoever waits is told."""
-        known = frozenset(entry.id for entry in self.log.entries)
-        self._deliveries.left_context(self.conversation.context_ids, known)
+        return previous
 
     async def close(self) -> None:
         """Ends the run, the jobs and the log."""
@@ -417,21 +418,16 @@ class Session:
     def _failure(self, message: AssistantMessage) -> Failure:
         return self._classify(message, self.choice.model)
 
-    async def _tell_of_job(self, job: Job) -> None:
-        try:
-            await tell_agent(
-                job,
-                send=self.send,
-                when="steer" if self.options.background_delivery == "steer" else "follow_up",
-                wait_for_delivery=self.wait_for_delivery,
-                mark_delivered=self.jobs.mark_delivered,
-            )
-        except Refused as problem:
-            self.notify(f"The result of {job.id} was not told to the model: {problem}", "warning")
+    def _context_changed(self) -> None:
+        self.account.recount(self.conversation)
+        self.moving.forget_undeliverable()
 
     def _queues_changed(self) -> None:
         texts = self.queues.texts
         self.publish_now(QueueUpdate(steering=texts("steering"), follow_up=texts("follow_up")))
+
+    def _never_delivered(self, message: Queued) -> None:
+        self.deliveries.dropped(message.id)
 
     def _require_model(self) -> None:
         if self.log.is_read_only:
@@ -442,6 +438,8 @@ class Session:
         if not self.choice.is_available(model):
             raise Refused(f"No API key found for {model.provider}. Add one with /login {model.provider}.")
 
-    def _require_idle(self, what: str) -> None:
+    def require_idle(self, what: str) -> None:
+        if self.is_compacting:
+            raise Refused(f"{what} has to wait until the summary is written. Stop it with Escape first.")
         if self.is_running:
             raise Refused(f"{what} has to wait until the agent is idle. Stop it with Escape first.")

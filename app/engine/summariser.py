@@ -25,7 +25,7 @@ from app.values.messages import AssistantMessage, user_message
 from app.values.models import Model
 from app.values.stream import TextDelta
 
-Source = Literal["compaction", "branchSummary"]
+Source = Literal["compaction", "preview", "branchSummary"]
 
 
 class SummaryFailed(Exception):
@@ -62,9 +62,9 @@ class Summariser:
         """The answer to `request`. Raises `SummaryFailed`."""
         attempt = 0
         while True:
-            message = await self._ask(request, abort)
+            message = await self._ask(request, abort, source)
             if abort.is_set:
-                raise SummaryCancelled("Compaction cancelled")
+                raise SummaryCancelled(_CANCELLED[source])
             problem = _problem(message)
             if problem is None:
                 if attempt:
@@ -76,7 +76,7 @@ class Summariser:
                 raise SummaryFailed(problem)
             await self._wait(delay, attempt, problem, abort, source)
 
-    async def _ask(self, request: str, abort: Abort) -> AssistantMessage:
+    async def _ask(self, request: str, abort: Abort, source: Source) -> AssistantMessage:
         model = self.model or self._choice.required()
         try:
             credential = await self._choice.credentials.resolve(model.provider) or Credential()
@@ -92,7 +92,7 @@ class Summariser:
         try:
             async for event in stream:
                 if isinstance(event, TextDelta):
-                    await self._publish(CompactionProgress(delta=event.delta))
+                    await self._publish(CompactionProgress(delta=event.delta, source=source))
             return await stream.result()
         finally:
             forget()
@@ -118,9 +118,20 @@ class Summariser:
         try:
             await asyncio.wait_for(abort.wait(), delay_ms / 1000)
         except TimeoutError:
-            await self._publish(SummarizationRetryAttemptStart(source=source))
+            await self._publish(
+                SummarizationRetryAttemptStart(
+                    source="branchSummary" if source == "branchSummary" else "compaction"
+                )
+            )
             return
-        raise SummaryCancelled("Compaction cancelled")
+        raise SummaryCancelled(_CANCELLED[source])
+
+
+_CANCELLED: dict[Source, str] = {
+    "compaction": "Compaction cancelled",
+    "preview": "Compaction cancelled",
+    "branchSummary": "Branch summary cancelled",
+}
 
 
 def _problem(message: AssistantMessage) -> str | None:

@@ -19,7 +19,7 @@ from app.engine.toolbox import Toolbox
 from app.providers.contract import AssistantStream, Context, Credential, StreamOptions
 from app.providers.credentials import CredentialError
 from app.values.content import ToolCall
-from app.values.messages import AssistantMessage
+from app.values.messages import AssistantMessage, SystemMessage
 from tools.results import ToolResult
 
 
@@ -51,6 +51,8 @@ class TurnHooks(msgspec.Struct, kw_only=True):
     before_tool: Callable[[ToolCall, dict[str, Any]], Awaitable[Verdict]] = _allow
     after_tool: Callable[[ToolCall, dict[str, Any], ToolResult], Awaitable[ToolResult]] = _keep
     after_turn: Callable[[TurnOutcome], Awaitable[bool]] = _go_on
+    prompt_changed: Callable[[], None] = lambda: None
+    """Tools or sections are not those of the request before."""
 
 
 class SessionOptions(msgspec.Struct, kw_only=True):
@@ -98,9 +100,7 @@ class Turns:
             queues=self._queues,
             abort=abort,
             interrupt_mode=lambda: self._options.interrupt_mode,
-            system_update=lambda: conversation.declared.update_to(
-                dict(self.sections()), self._toolbox.declarations()
-            ),
+            system_update=lambda: self._system_update(conversation),
             before_request=lambda: self.hooks.before_request(abort),
             seal=self.hooks.seal,
             before_tool=self.hooks.before_tool,
@@ -108,6 +108,14 @@ class Turns:
             after_turn=self.hooks.after_turn,
             will_retry=will_retry,
         )
+
+    def _system_update(self, conversation: Conversation) -> SystemMessage | None:
+        declared = conversation.declared
+        was_declared = bool(declared.sections or declared.tools)
+        update = declared.update_to(dict(self.sections()), self._toolbox.declarations())
+        if update is not None and was_declared:
+            self.hooks.prompt_changed()
+        return update
 
     async def ask(self, conversation: Conversation) -> AssistantStream:
         """Sends what is in the conversation now to the model that is chosen now."""

@@ -122,10 +122,10 @@ def _messages(path: Sequence[Entry]) -> list[Message]:
             if message.id != entry.id:
                 message = msgspec.structs.replace(message, id=entry.id)
             if edits and entry.id in edits:
-                edited = _edited(message, edits[entry.id])
-                if edited is None:
+                changed = edited(message, edits[entry.id])
+                if changed is None:
                     continue
-                message = edited
+                message = changed
             if not isinstance(message, UnknownMessage):
                 found.append(message)
         else:
@@ -165,14 +165,14 @@ def _other_messages(
                 timestamp=milliseconds(entry.timestamp),
             )
             if edit is not None:
-                message = _edited(message, edit)
+                message = edited(message, edit)
             if message is not None:
                 yield message
         case _:
             pass
 
 
-def _edited(message: Message, edit: ContextEditEntry) -> Message | None:
+def edited(message: Message, edit: ContextEditEntry) -> Message | None:
     """None: left out. A replacement that cannot be the message's content changes nothing."""
     if edit.replacement is None:
         return None

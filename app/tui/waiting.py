@@ -63,10 +63,7 @@ class Waiting:
 
     def switch(self, message_id: str) -> None:
         """Lets it steer instead of follow, or the other way round."""
-        name, _ = self._place(message_id)
-        message = self._app.session.queues.remove(message_id)
-        if message is not None and name is not None:
-            self._app.session.queues.add("follow_up" if name == "steering" else "steering", message)
+        self._app.session.queues.switch(message_id)
 
     def move(self, message_id: str, delta: int) -> None:
         name, index = self._place(message_id)

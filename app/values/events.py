@@ -150,6 +150,8 @@ class CompactionProgress(Wire, frozen=True, kw_only=True, tag_field="type", tag=
     """More of the summary that is being written."""
 
     delta: str
+    source: Literal["compaction", "preview", "branchSummary"] = "compaction"
+    """`preview`: of a compaction that counts only once the person says so."""
 
 
 class CompactionResult(Wire, frozen=True, kw_only=True):
@@ -276,6 +278,8 @@ class Notice(Wire, frozen=True, kw_only=True, tag_field="type", tag="notice"):
 
     level: Literal["info", "warning", "error"]
     text: str
+    about: Literal["contextFull"] | None = None
+    """What it is about, where a face has something to offer for it."""
 
 
 class ExtensionError(Wire, frozen=True, kw_only=True, tag_field="type", tag="extension_error"):

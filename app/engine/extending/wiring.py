@@ -218,7 +218,8 @@ class Wiring:
             return Replacement()
         payload = p.SessionBeforeCompact(
             reason=reason,
-            messages=(*preparation.to_summarise, *preparation.turn_prefix),
+            messages=preparation.discarded,
+            kept=preparation.kept,
             first_kept_entry_id=preparation.first_kept_entry_id or "",
             tokens_before=preparation.tokens_before,
             previous_summary=preparation.previous_summary,
@@ -237,7 +238,7 @@ class Wiring:
                 tokens_before=preparation.tokens_before,
                 details=given.details,
             )
-        return Replacement(is_cancelled=answer.cancel, result=result)
+        return Replacement(is_cancelled=answer.cancel, result=result, instructions=answer.custom_instructions)
 
     async def _before_tree(self, leaving: Leaving) -> Opinion:
         if not self._extensions.listens("session_before_tree"):

@@ -1,0 +1,263 @@
+"""What fills the context window: prompt, context files, skills, tools, messages by kind, and the large results.
+
+Sizes are estimates; where the provider has counted the whole, they are scaled to its count.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import msgspec
+
+from app.compaction.budget import estimate_tokens
+from app.compaction.cut import CannotCompact
+from app.engine.session import Session
+from app.sessions.projection import merged_system
+from app.values.codec import encode_json
+from app.values.content import Text, Thinking, ToolCall, text_of
+from app.values.entries import ContextEditEntry, CustomMessageEntry, Entry, MessageEntry
+from app.values.events import EntryAppended
+from app.values.messages import (
+    AssistantMessage,
+    BashExecutionMessage,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+    Message,
+    SystemMessage,
+    ToolResultMessage,
+    UserMessage,
+)
+from app.values.wire import to_wire
+
+Group = Literal["prompt", "files", "skills", "tools", "messages", "results"]
+GROUPS: tuple[Group, ...] = ("prompt", "files", "skills", "tools", "messages", "results")
+_SECTION_GROUPS: Mapping[str, Group] = {"project_context": "files", "skills": "skills", "tools": "tools"}
+LARGE = 500
+"""Tokens from which a single result is listed on its own."""
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the account."""
+
+    group: Group
+    title: str
+    tokens: int
+    count: int = 1
+
+
+class Large(msgspec.Struct, frozen=True, kw_only=True):
+    """One large result, which a person may take out of the context and put back."""
+
+    entry_id: str
+    title: str
+    tokens: int
+    """Of the whole, also when it is dropped."""
+    is_dropped: bool = False
+
+
+class Contents(msgspec.Struct, frozen=True, kw_only=True):
+    parts: tuple[Part, ...]
+    large: tuple[Large, ...]
+    tokens: int
+    window: int
+    reserve: int
+    freed: int
+    """What a compaction would free, about; 0: there is nothing to compact."""
+    is_exact: bool
+    """Whether the provider has counted the whole."""
+
+    def of(self, group: Group) -> int:
+        return sum(part.tokens for part in self.parts if part.group == group)
+
+
+def contents_of(session: Session) -> Contents:
+    messages = session.conversation.messages
+    sizes = _sizes(messages)
+    _add_declared(sizes, session)
+    counted = session.account.context_tokens
+    estimated = sum(tokens for tokens, _ in sizes.values())
+    scale = counted / estimated if estimated and session.account.is_exact else 1.0
+    model = session.choice.model
+    return Contents(
+        parts=tuple(
+            Part(group=group, title=title, tokens=round(tokens * scale), count=count)
+            for (group, title), (tokens, count) in sorted(
+                sizes.items(), key=lambda item: (GROUPS.index(item[0][0]), -item[1][0])
+            )
+        ),
+        large=tuple(_large(session.log.path_to(), {message.id for message in messages})),
+        tokens=counted or estimated,
+        window=model.context_window if model else 0,
+        reserve=session.compactor.limits.reserve_tokens,
+        freed=_freed(session),
+        is_exact=session.account.is_exact,
+    )
+
+
+def _freed(session: Session) -> int:
+    try:
+        return session.compactor.preparation().freed_tokens
+    except CannotCompact:
+        return 0
+
+
+Sizes = dict[tuple[Group, str], tuple[int, int]]
+
+
+def _add(sizes: Sizes, group: Group, title: str, tokens: int) -> None:
+    if tokens:
+        before, count = sizes.get((group, title), (0, 0))
+        sizes[group, title] = before + tokens, count + 1
+
+
+def _add_declared(sizes: Sizes, session: Session) -> None:
+    """Prompt and tools as they hold now, or will with the first request."""
+    system = merged_system(session.conversation.messages)
+    sections = system.sections or dict(session.turns.sections())
+    for name, text in sections.items():
+        _add(sizes, _SECTION_GROUPS.get(name, "prompt"), _SECTIONS.get(name, name), len(text) // 4)
+    for tool in system.tools or session.toolbox.declarations():
+        _add(sizes, "tools", "descriptions of tools", len(encode_json(to_wire(tool))) // 4)
+
+
+_SECTIONS = {
+    "preamble": "who it is",
+    "tools": "list of tools",
+    "rules": "rules",
+    "docs": "where bayou's pages are",
+    "addendum": "what was appended",
+    "project_context": "context files",
+    "skills": "skills",
+    "cwd": "folder",
+}
+
+
+def _sizes(messages: Iterable[Message]) -> Sizes:
+    sizes: Sizes = {}
+    for message in messages:
+        match message:
+            case SystemMessage():
+                pass
+            case AssistantMessage():
+                _add_answer(sizes, message)
+            case ToolResultMessage():
+                _add(sizes, "results", f"results of {message.tool_name}", estimate_tokens(message))
+            case _:
+                _add(sizes, "messages", _kind(message), estimate_tokens(message))
+    return sizes
+
+
+def _add_answer(sizes: Sizes, message: AssistantMessage) -> None:
+    found: Counter[str] = Counter()
+    for block in message.content:
+        match block:
+            case Text():
+                found["answers"] += len(block.text)
+            case Thinking():
+                found["thinking"] += len(block.thinking)
+            case ToolCall():
+                found["tool calls"] += len(block.name) + len(encode_json(block.arguments))
+            case _:
+                pass
+    for title, characters in found.items():
+        _add(sizes, "messages", title, -(-characters // 4))
+
+
+def _kind(message: Message) -> str:
+    match message:
+        case UserMessage():
+            return "prompts"
+        case BashExecutionMessage():
+            return "your commands"
+        case CompactionSummaryMessage():
+            return "summary of what was compacted"
+        case BranchSummaryMessage():
+            return "summaries of branches"
+        case CustomMessage():
+            return {"file-map": "file maps", "background-result": "job results"}.get(
+                message.custom_type, message.custom_type
+            )
+    return "other"
+
+
+# Large results
+
+
+def _large(path: Iterable[Entry], in_context: set[str]) -> Iterable[Large]:
+    entries = list(path)
+    dropped = _dropped(entries)
+    titles = _call_titles(entries)
+    found: list[Large] = []
+    for entry in entries:
+        message = droppable(entry)
+        if message is None or (entry.id not in in_context and entry.id not in dropped):
+            continue
+        tokens = estimate_tokens(message)
+        if tokens >= LARGE:
+            title = (
+                titles.get(message.tool_call_id, message.tool_name)
+                if isinstance(message, ToolResultMessage)
+                else _kind(message)
+            )
+            found.append(Large(entry_id=entry.id, title=title, tokens=tokens, is_dropped=entry.id in dropped))
+    return sorted(found, key=lambda large: -large.tokens)
+
+
+def droppable(entry: Entry) -> ToolResultMessage | CustomMessage | None:
+    match entry:
+        case MessageEntry(message=ToolResultMessage() as message):
+            return message
+        case CustomMessageEntry():
+            return CustomMessage(custom_type=entry.custom_type, content=entry.content)
+    return None
+
+
+def _call_titles(entries: Iterable[Entry]) -> dict[str, str]:
+    titles: dict[str, str] = {}
+    for entry in entries:
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
+            for call in entry.message.tool_calls:
+                subject = next((value for value in call.arguments.values() if isinstance(value, str)), "")
+                titles[call.id] = f"{call.name} {' '.join(subject.split())}".strip()
+    return titles
+
+
+def _dropped(entries: Iterable[Entry]) -> frozenset[str]:
+    last = {entry.target_id: entry for entry in entries if isinstance(entry, ContextEditEntry)}
+    return frozenset(target for target, edit in last.items() if _is_drop(edit))
+
+
+def _is_drop(edit: ContextEditEntry) -> bool:
+    return edit.replacement is None or str(edit.replacement.get("content", "")).startswith(_DROPPED)
+
+
+_DROPPED = "[Taken out of the context by the user"
+
+
+async def drop_or_restore(session: Session, entry_id: str) -> bool:
+    """Takes a large result out of the context, or puts it back; True: it is out now.
+
+    A word stays in its place: the model knows that there was a result, and that it can ask again.
+    """
+    session.require_idle("Changing the context")
+    entry = session.log.entry(entry_id)
+    message = droppable(entry)
+    assert message is not None, "only what is listed is dropped"
+    is_out = entry_id in _dropped(session.log.path_to())
+    content = to_wire(message.content) if is_out else _left_in_place(estimate_tokens(message))
+    edit = session.conversation.record_state(
+        ContextEditEntry(parent_id=None, target_id=entry_id, replacement={"content": content})
+    )
+    await session.publish(EntryAppended(entry=edit))
+    session.cache.drops("context")
+    return not is_out
+
+
+def _left_in_place(tokens: int) -> str:
+    return f"{_DROPPED}: about {tokens:,} tokens. Run the tool again if it is needed.]"
+
+
+def text_of_large(session: Session, entry_id: str) -> str:
+    message = droppable(session.log.entry(entry_id))
+    return text_of(message.content) if message is not None else ""

@@ -56,6 +56,9 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     preparation: Preparation
     written: Written
 
+    def reworded(self, text: str) -> "Draft":
+        return msgspec.structs.replace(self, written=msgspec.structs.replace(self.written, text=text))
+
 
 async def _no_opinion(preparation: Preparation, reason: Reason, instructions: str | None) -> Replacement:
     return Replacement()

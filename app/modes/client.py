@@ -218,8 +218,20 @@ class RpcClient(Connection):
     async def list_jobs(self) -> list[results.JobState]:
         return (await self.request("list_jobs"))["jobs"]
 
+    async def get_job(self, job_id: str) -> results.JobState:
+        """With the end of its output."""
+        return await self.request("get_job", jobId=job_id)
+
+    async def wait_for_job(self, job_id: str, timeout: float | None = None) -> results.JobState:
+        """Answers when the job has ended, or after so many seconds."""
+        return await self.request("wait_for_job", jobId=job_id, timeout=timeout)
+
     async def kill_job(self, job_id: str) -> None:
         await self.request("kill_job", jobId=job_id)
+
+    async def pin_job(self, job_id: str, pinned: bool = True) -> results.JobState:
+        """A pinned job goes on when the session is left."""
+        return await self.request("pin_job", jobId=job_id, pinned=pinned)
 
     async def set_host_tools(
         self, tools: Sequence[Mapping[str, Any]], run: Mapping[str, HostTool]

@@ -8,6 +8,7 @@ from app.tui.slash import COMMANDS
 from widgets.editor.prompt import PromptEditor
 from widgets.lists.view import RowList
 from widgets.screens.catalogue import ActionRow, ThemeScreen
+from widgets.screens.context import ContextScreen
 from widgets.screens.dialogs import ConfirmScreen, QuestionScreen
 from widgets.screens.jobs import JobsScreen
 from widgets.screens.models import LevelScreen, ModelScreen, ScopeScreen
@@ -39,6 +40,7 @@ PLACES: tuple[Place, ...] = (
     place("models to cycle through", ScopeScreen.BINDINGS),
     place("settings", SettingsScreen.BINDINGS),
     place("themes", ThemeScreen.BINDINGS),
+    place("the context window", ContextScreen.BINDINGS),
     place("jobs", JobsScreen.BINDINGS),
     place("questions", QuestionScreen.BINDINGS, ConfirmScreen.BINDINGS),
     place("pages to read", PageScreen.BINDINGS),

@@ -108,6 +108,24 @@ ACTS: tuple[Act, ...] = (
         do=lambda app: app.spawn(app.chosen(app.choosing.new_session())),
     ),
     Act(
+        id="app.context.show",
+        keys="alt+c",
+        help="What fills the context window",
+        do=lambda app: app.spawn(app.chosen(app.context_page.open())),
+    ),
+    Act(
+        id="app.compaction.preview",
+        keys="alt+s",
+        help="Summarise the older part, the summary to be changed first",
+        do=lambda app: app.spawn(app.chosen(app.context_page.preview())),
+    ),
+    Act(
+        id="app.compaction.undo",
+        keys="alt+u",
+        help="Back to the full history, before the last compaction",
+        do=lambda app: app.spawn(app.chosen(app.context_page.undo())),
+    ),
+    Act(
         id="app.thinking.cycle",
         keys="shift+tab",
         help="Next thinking level",

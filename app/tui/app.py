@@ -23,6 +23,7 @@ from app.tui import acts, looking, page
 from app.tui.attaching import joined
 from app.tui.choosing import Choosing
 from app.tui.completing import popup_for
+from app.tui.context_page import ContextPage
 from app.tui.drafts import Drafts
 from app.tui.keymap import NO_KEY, KeyMap
 from app.tui.keys_page import KeysPage
@@ -44,6 +45,7 @@ from app.tui.tree import SessionTree
 from app.tui.waiting import Waiting
 from app.values.events import Event, ModelChanged, QueueUpdate, SessionReplaced
 from widgets.editor.prompt import PromptEditor
+from widgets.screens.context import ContextScreen
 from widgets.screens.jobs import JobsScreen
 from widgets.screens.models import ModelScreen
 from widgets.screens.picker import PickerScreen
@@ -111,6 +113,7 @@ class BayouApp(App[int]):
         self.sessions_page = SessionsPage(self)
         self.resuming = Resuming(self)
         self.session_tree = SessionTree(self)
+        self.context_page = ContextPage(self)
         self.sending = Sending(self)
         self.waiting = Waiting(self)
         self.manners = Manners(self, clock)
@@ -241,6 +244,8 @@ class BayouApp(App[int]):
                 looking.act_on_job(self, message.action, message.row.id, screen)
             case SessionsScreen() as screen:
                 self.spawn(self.sessions_page.act(screen, message.action, message.row))
+            case ContextScreen() as screen if message.row is not None:
+                self.spawn(self.chosen(self.context_page.drop(screen, message.row)))
             case ModelScreen() as screen if message.row is not None:
                 self.spawn(self.model_page.refresh(screen, message.row))
             case _:
@@ -328,11 +333,20 @@ class BayouApp(App[int]):
         """With a hit, `n` and `N` go on from there; else back to what was being written."""
         (self.transcript if message.is_accepted else self.editor).focus()
 
-    def tell_retry_key(self) -> None:
-        """Failures name the key that is in force."""
-        key = self.keymap.keys.get("app.retry", acts.BY_ID["app.retry"].keys).split(",")[0]
-        words = "" if key == NO_KEY else "+".join(part.title() for part in key.split("+"))
-        self.presenter.drawing.retry_key = words
+    def tell_keys(self) -> None:
+        """What is told with its key names the key that is in force."""
+        key = self.key_of
+        self.presenter.drawing.retry_key = key("app.retry")
+        full, compacted = key("app.compaction.preview"), key("app.compaction.undo")
+        self.presenter.offers = {
+            "contextFull": f"{full} writes the summary for you to read and change first." if full else "",
+            "compacted": f"{compacted} goes back to the full history" if compacted else "",
+        }
+
+    def key_of(self, action: str) -> str:
+        """As it is written for a person; empty when the key was taken away."""
+        key = self.keymap.keys.get(action, acts.BY_ID[action].keys).split(",")[0]
+        return "" if key == NO_KEY else "+".join(part.title() for part in key.split("+"))
 
     def action_extension_key(self, key: str) -> None:
         if self.extended is not None:

@@ -37,6 +37,7 @@ class KeysPage:
         keymap: KeyMap = read_keymap(file, PLACES)
         self._app.keymap = keymap
         self._app.set_keymap(keymap.keys)
+        self._app.tell_keys()
         self._chords = Chords({action: keys.split(",") for action, keys in keymap.keys.items()})
         clashes = [
             f"{file}: the chord {chord} of {action} begins like another of {owner}"

@@ -22,7 +22,7 @@ class Leaving:
         app = self._app
         if app.session.runner.countdown.is_running:
             app.session.runner.countdown.cancel()
-        elif app.session.is_running or app.session.shell.is_running:
+        elif app.session.is_running or app.session.is_compacting or app.session.shell.is_running:
             app.waiting.take_back()
             app.spawn(app.session.abort())
         elif app.editor.text.startswith("!"):

@@ -3,6 +3,7 @@
 import asyncio
 from typing import TYPE_CHECKING
 
+from app.engine.jobs import Job
 from app.tui.extended import show_widget_of
 from app.tui.pickers import age
 from app.values.messages import now_ms
@@ -105,16 +106,24 @@ def job_rows(app: "BayouApp") -> list[JobRow]:
             title=job.title,
             state="running" if job.state == "running" else "failed" if job.state == "failed" else "done",
             age=age(round(now - job.seconds * 1000), now),
-            note="" if job.state in ("running", "done") else job.state,
+            note=_note(job),
             tail=job.result.text[-2000:] if job.result is not None else job.tail(),
         )
         for job in app.session.jobs.all()
     ]
 
 
+def _note(job: Job) -> str:
+    words = ["pinned"] if job.is_pinned and job.state == "running" else []
+    return ", ".join(words if job.state in ("running", "done") else [*words, job.state])
+
+
 def act_on_job(app: "BayouApp", action: str, job_id: str, screen: JobsScreen) -> None:
     if action == "app.jobs.stop":
-        app.session.jobs.kill(job_id)
+        app.session.jobs.kill(job_id, tell=True)
+    elif action == "app.jobs.pin":
+        job = app.session.jobs.get(job_id)
+        app.session.jobs.pin(job_id, not job.is_pinned)
     elif action == "app.jobs.copy":
         app.copy(app.session.jobs.get(job_id).tail(), "output")
     screen.show_jobs(job_rows(app))

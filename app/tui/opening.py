@@ -47,7 +47,6 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         if app.theme_problem:
             app.presenter.note(app.theme_problem, NoteKind.WARNING)
         key_problems = app.keys_page.read()
-        app.tell_retry_key()
         app.session.subscribe(app.presenter.show)
         app.presenter.show_all()
         if bars.is_offline_session(app.session):

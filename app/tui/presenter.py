@@ -12,6 +12,7 @@ from app.engine.session import Session
 from app.extensions.catalogue import Catalogue
 from app.tui import replay
 from app.tui.drawing import Drawing
+from app.tui.summaries import Summaries
 from app.values.content import ToolCall
 from app.values.entries import CustomEntry, Entry
 from app.values.events import (
@@ -104,6 +105,9 @@ class Presenter:
         self._notes = 0
         self._retry_note: str | None = None
         self.drawing = Drawing(session.toolbox)
+        self.summaries = Summaries(transcript)
+        self.offers: dict[str, str] = {}
+        """What the page has to offer for what a notice is about."""
 
     def show_all(self) -> None:
         """The whole branch, from the log."""
@@ -144,8 +148,8 @@ class Presenter:
                 self._show_retry(event)
             case AutoRetryEnd():
                 self._end_retry(event)
-            case CompactionEnd():
-                self._end_compaction(event)
+            case CompactionStart() | CompactionProgress() | CompactionEnd():
+                self._show_compaction(event)
             case EntryAppended():
                 self._show_entry(event.entry)
             case JobChanged(state="delivered") if told := self._untold.pop(event.job_id, None):
@@ -159,8 +163,6 @@ class Presenter:
                 | SessionInfoChanged()
                 | ModelChanged()
                 | ThinkingLevelChanged()
-                | CompactionStart()
-                | CompactionProgress()
                 | SummarizationRetryScheduled()
                 | SummarizationRetryAttemptStart()
                 | SummarizationRetryFinished()
@@ -180,15 +182,15 @@ class Presenter:
 
     def _show_notice(self, event: Notice | ExtensionError) -> None:
         if isinstance(event, Notice):
-            self.note(event.text, _NOTE_KINDS[event.level])
+            self.note(event.text, _NOTE_KINDS[event.level], next_step=self.offers.get(event.about or "", ""))
         else:
             self.note(f"{event.extension_path} ({event.event}): {event.error}", NoteKind.ERROR)
 
-    def note(self, text: str, kind: NoteKind = NoteKind.INFO) -> str:
+    def note(self, text: str, kind: NoteKind = NoteKind.INFO, *, next_step: str = "") -> str:
         """A line of bayou's own; returns its block id."""
         self._notes += 1
         block_id = f"note{self._notes}"
-        self._transcript.add_note(block_id, text, kind)
+        self._transcript.add_note(block_id, text, kind, next_step=next_step)
         return block_id
 
     def tick(self) -> bool:
@@ -344,7 +346,19 @@ class Presenter:
         if not event.success:
             self.note(f"Gave up after {event.attempt} attempts: {event.final_error}", NoteKind.ERROR)
 
+    def _show_compaction(self, event: CompactionStart | CompactionProgress | CompactionEnd) -> None:
+        match event:
+            case CompactionStart():
+                self.summaries.begin(CustomKind.COMPACTION)
+            case CompactionProgress(source="branchSummary"):
+                self.summaries.extend(event.delta, CustomKind.BRANCH_SUMMARY)
+            case CompactionProgress():
+                self.summaries.extend(event.delta, CustomKind.COMPACTION)
+            case CompactionEnd():
+                self._end_compaction(event)
+
     def _end_compaction(self, event: CompactionEnd) -> None:
+        self.summaries.end()
         if event.result is not None:
             self._notes += 1
             self._transcript.add(
@@ -354,10 +368,11 @@ class Presenter:
                     event.result.summary,
                     f"from {event.result.tokens_before:,} tokens",
                     self.drawing,
+                    hint=self.offers.get("compacted", ""),
                 )
             )
         elif event.error_message:
-            self.note(event.error_message, NoteKind.ERROR)
+            self.note(event.error_message, NoteKind.INFO if event.aborted else NoteKind.ERROR)
 
 
 def _partial(text: str) -> dict[str, Any]:

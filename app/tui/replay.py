@@ -277,6 +277,9 @@ def _map_card(text: str, details: dict[str, object]) -> Card:
     )
 
 
-def summary_block(block_id: str, kind: CustomKind, summary: str, about: str, drawing: Drawing) -> CustomBlock:
+def summary_block(
+    block_id: str, kind: CustomKind, summary: str, about: str, drawing: Drawing, *, hint: str = ""
+) -> CustomBlock:
     body = MarkdownBlock(text=drawing.text(summary, "summary"))
-    return CustomBlock(id=block_id, kind=kind, card=Card(title=str(kind), subject=about, blocks=(body,)))
+    card = Card(title=str(kind), subject=about, summary=hint, blocks=(body,))
+    return CustomBlock(id=block_id, kind=kind, card=card)

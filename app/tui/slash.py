@@ -5,14 +5,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.compaction.cut import CannotCompact
 from app.engine.choice import NoModel
 from app.engine.commands.base import CommandError, NoParams
 from app.engine.commands.places import clone as clone_session
 from app.engine.exporting import export_session
 from app.engine.session import Refused
 from app.engine.shell import ShellBusy
-from app.engine.summariser import SummaryFailed
 from app.providers.select import ModelNotFound, select_model
 from app.sessions.errors import SessionError
 from app.tui.extended import show_extensions
@@ -179,27 +177,37 @@ async def _settings(app: "BayouApp", argument: str) -> None:
 
 async def _kill(app: "BayouApp", argument: str) -> None:
     try:
-        job = app.session.jobs.kill(argument)
+        job = app.session.jobs.kill(argument, tell=True)
     except KeyError as problem:
         raise CommandError(str(problem.args[0])) from None
     app.presenter.note(f"{job.id} is being ended.")
 
 
-async def _compact(app: "BayouApp", argument: str) -> None:
+async def _pin(app: "BayouApp", argument: str) -> None:
     try:
-        await app.session.compact(argument or None)
-    except (CannotCompact, SummaryFailed):
-        pass  # the end event has told it
+        job = app.session.jobs.get(argument)
+    except KeyError as problem:
+        raise CommandError(str(problem.args[0])) from None
+    app.session.jobs.pin(job.id, not job.is_pinned)
+    goes_on = "goes on when this session is left" if job.is_pinned else "ends with this session"
+    app.presenter.note(f"{job.id} {goes_on}.")
+
+
+async def _compact(app: "BayouApp", argument: str) -> None:
+    is_preview = argument.split(" ", 1)[0] == "--preview"
+    instructions = argument.removeprefix("--preview").strip() if is_preview else argument
+    if is_preview:
+        await app.context_page.preview(instructions or None)
+    else:
+        await app.context_page.compact(instructions or None)
+
+
+async def _uncompact(app: "BayouApp", argument: str) -> None:
+    await app.context_page.undo()
 
 
 async def _context(app: "BayouApp", argument: str) -> None:
-    usage = app.session.context_usage()
-    if usage is None or usage.tokens is None:
-        app.presenter.note("How full the window is will be known after the next answer.")
-        return
-    app.presenter.note(
-        f"Context: {usage.tokens:,} of {usage.context_window:,} tokens ({usage.percent or 0:.1f} %)."
-    )
+    await app.context_page.open()
 
 
 async def _import(app: "BayouApp", argument: str) -> None:
@@ -237,10 +245,12 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand(name="clone", help="go on in a copy of this branch", run=_clone),
     SlashCommand(name="name", hint="[name]", help="name the session", run=_name),
     SlashCommand(name="session", help="file, counts, tokens, cost", run=_session),
-    SlashCommand(name="context", help="how full the window is", run=_context),
-    SlashCommand(name="compact", hint="[focus]", help="summarise the older part", run=_compact),
+    SlashCommand(name="context", help="what fills the window, and dropping parts of it", run=_context),
+    SlashCommand(name="compact", hint="[--preview] [focus]", help="summarise the older part", run=_compact),
+    SlashCommand(name="uncompact", help="back to the full history", run=_uncompact),
     SlashCommand(name="jobs", help="background jobs", run=_jobs),
     SlashCommand(name="kill", hint="job", help="end a background job", run=_kill),
+    SlashCommand(name="pin", hint="job", help="let a job outlive this session, or not", run=_pin),
     SlashCommand(name="copy", help="copy the last answer", run=_copy),
     SlashCommand(name="export", hint="[file]", help="write the session as HTML, .md or .jsonl", run=_export),
     SlashCommand(name="import", hint="file", help="copy a session file in and go on with it", run=_import),

@@ -9,6 +9,7 @@ from app.values.events import (
     AgentSettled,
     AgentStart,
     AutoRetryStart,
+    CompactionEnd,
     CompactionStart,
     Event,
     JobChanged,
@@ -51,6 +52,8 @@ class Status:
                 self.say(_silence(event))
             case CompactionStart():
                 self.say("Compacting · Esc stops")
+            case CompactionEnd():
+                self._go_on("Working" if self._app.session.is_running else "")
             case AgentSettled():
                 self._go_on("")
                 self._app.spawn(self.look_at_git())

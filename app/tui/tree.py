@@ -202,6 +202,9 @@ class SessionTree:
             return await work
         except SummaryFailed as problem:
             raise CommandError(str(problem)) from None
+        finally:
+            self._app.presenter.summaries.end()
+            self._app.status.say("")
 
     def _preview(self, entry_id: str) -> PreviewText:
         entry = self._app.session.log.entry(entry_id)

@@ -183,7 +183,7 @@ def test_the_context_is_what_the_last_answer_counted_and_an_estimate_of_what_cam
 
 def test_counts_from_before_a_compaction_mean_nothing():
     meter = ContextMeter()
-    meter.reset([user(), said(usage=Usage(input=190_000, output=1))], is_compacted=True)
+    meter.reset([user(), said(usage=Usage(input=190_000, output=1))], trusted=())
     assert meter.tokens == 20
     meter.add(said(usage=Usage(input=50, output=5)))
     assert meter.tokens == 55

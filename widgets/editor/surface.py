@@ -25,6 +25,8 @@ class EditorSurface(Widget, can_focus=True):
         super().__init__(id=id, classes=classes)
         self.model = EditorModel()
         self.placeholder = placeholder
+        self.screen_share = 1 / 3
+        """How much of the screen's height the text may take before it scrolls."""
         self._padding_x = padding_x
         self._blinks = blinks
         self._layout = Layout()
@@ -112,7 +114,7 @@ class EditorSurface(Widget, can_focus=True):
 
     @property
     def _visible_rows(self) -> int:
-        most = max(1, max(3, self.app.size.height // 3) - 2)
+        most = max(1, max(3, int(self.app.size.height * self.screen_share)) - 2)
         return min(self._layout.row_count, most)
 
     def _relayout(self) -> None:

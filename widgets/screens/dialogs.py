@@ -13,6 +13,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
+from widgets.editor.chips import Draft
 from widgets.editor.line_input import LineInput
 from widgets.editor.prompt import PromptEditor
 from widgets.lists.filtering import Shown
@@ -232,11 +233,21 @@ class TextScreen(DialogScreen[str | None]):
     """A longer text, in an editor like the prompt's."""
 
     def __init__(
-        self, title: str, text: str | PreviewText = "", *, placeholder: str = "", prefill: str = ""
+        self,
+        title: str,
+        text: str | PreviewText = "",
+        *,
+        placeholder: str = "",
+        prefill: str = "",
+        is_for_reading: bool = False,
     ) -> None:
+        """`is_for_reading`: what stands in it is read from its beginning, with more room for it."""
         super().__init__(title, text)
         self._editor = PromptEditor(placeholder=placeholder, id="editor")
         self._prefill = prefill
+        self._is_for_reading = is_for_reading
+        if is_for_reading:
+            self._editor.screen_share = 2 / 3
 
     def compose_question(self) -> ComposeResult:
         yield self._editor
@@ -250,7 +261,9 @@ class TextScreen(DialogScreen[str | None]):
 
     def on_mount(self) -> None:
         super().on_mount()
-        if self._prefill:
+        if self._prefill and self._is_for_reading:
+            self._editor.reset(Draft(text=self._prefill))
+        elif self._prefill:
             self._editor.set_text(self._prefill)
         self._editor.focus()
 

@@ -36,6 +36,7 @@ class JobsScreen(PickerScreen):
 
     ACTIONS = (
         PickerAction(id="app.jobs.stop", keys="ctrl+x", label="stop", closes=False, importance=7),
+        PickerAction(id="app.jobs.pin", keys="ctrl+t", label="pin", closes=False),
         PickerAction(id="app.jobs.copy", keys="ctrl+y", label="copy output", closes=False),
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)

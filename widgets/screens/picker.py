@@ -194,12 +194,17 @@ class PickerScreen(SheetScreen[Picked | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
             yield RuleTitle(self._title, id="title")
+            yield from self.compose_above()
             yield LineInput(self._query, placeholder=self._placeholder, id="filter")
             with Horizontal(id="body"):
                 yield RowList(empty=self._empty, title_cells=self._title_cells(), id="rows")
                 if self._preview is not None:
                     yield Preview(id="preview")
             yield KeyHints(self.hints(), id="keys")
+
+    def compose_above(self) -> ComposeResult:
+        """What a subclass shows between title and filter."""
+        yield from ()
 
     def _title_cells(self) -> int:
         widths = (cells(row.title) + len(row.prefix) for row in self._rows if not row.is_heading)

@@ -107,6 +107,8 @@ class NoteBlock(_Value, frozen=True, kw_only=True):
     id: str
     text: str
     kind: NoteKind = NoteKind.INFO
+    next_step: str = ""
+    """What can be done about it."""
 
 
 Block = UserBlock | ReplyBlock | CardBlock | CustomBlock | NoteBlock

@@ -193,12 +193,15 @@ def reply_end(state: ReplyState, failure: Failure | None, *, has_text: bool) -> 
     return leaves
 
 
+def _next_step(text: str) -> list[Leaf]:
+    return [Leaf(clean(text), key="hint", first="  → ", rest="    ")] if text else []
+
+
 def _failure(failure: Failure | None, key: str = "note-error") -> list[Leaf]:
     if failure is None:
         return []
     leaves = [Leaf(clean(failure.message), key=key, first="✗ ", rest=GUTTER, prefix_key=key)]
-    if failure.next_step:
-        leaves.append(Leaf(clean(failure.next_step), key="hint", first="  → ", rest="    "))
+    leaves += _next_step(failure.next_step)
     if failure.retry_key:
         words = f"↻ {failure.retry_key} tries again"
         leaves.append(Leaf(words, key="accent", first=GUTTER, rest=GUTTER, link="retry"))
@@ -270,9 +273,8 @@ def _peek(block: CustomBlock) -> list[Leaf]:
 
 def draw_note(block: NoteBlock) -> list[Leaf]:
     key = f"note-{block.kind}"
-    return [
-        Leaf(clean(block.text), key=key, first=f"{NOTE_GLYPHS[block.kind]} ", rest=GUTTER, prefix_key=key)
-    ]
+    leaf = Leaf(clean(block.text), key=key, first=f"{NOTE_GLYPHS[block.kind]} ", rest=GUTTER, prefix_key=key)
+    return [leaf, *_next_step(block.next_step)]
 
 
 def raw_text(block: Block) -> str:

@@ -128,8 +128,10 @@ class Transcript(Pointing, can_focus=True):
         block_id: str,
         text: str,
         kind: NoteKind = NoteKind.INFO,
+        *,
+        next_step: str = "",
     ) -> None:
-        self.add(NoteBlock(id=block_id, text=text, kind=kind))
+        self.add(NoteBlock(id=block_id, text=text, kind=kind, next_step=next_step))
 
     def replace_all(self, blocks: Iterable[Block]) -> None:
         """Show another conversation, at its end. Blocks that were opened by hand stay open."""

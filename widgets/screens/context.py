@@ -1,0 +1,163 @@
+"""What fills the context window: a bar, a table by kind, and the large results with a key to take one out."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import msgspec
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.strip import Strip
+from textual.widget import Widget
+
+from widgets.line import Line
+from widgets.lists.rows import Badge, ListRow, Tone
+from widgets.lists.view import TONES
+from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
+from widgets.screens.preview import PreviewText
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of content in the bar."""
+
+    name: str
+    tokens: int
+    tone: Tone
+
+
+class ContextLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the table. Only large results can be taken out and put back."""
+
+    id: str
+    title: str
+    amount: str
+    percent: str
+    count: str = ""
+    heading: str = ""
+    """Begins a part of the table."""
+    tone: Tone = "text"
+    can_drop: bool = False
+    is_dropped: bool = False
+
+
+class ContextView(msgspec.Struct, frozen=True, kw_only=True):
+    shares: tuple[Share, ...]
+    window: int
+    reserve: int
+    total: str
+    """`84k of 200k tokens · 42%`."""
+    advice: str = ""
+    """What a compaction would free."""
+    lines: tuple[ContextLine, ...]
+
+
+class ContextBar(Widget):
+    """The window as a row of cells: what fills it, what is free, what is kept for the answer; and what is what."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        *(f"context-bar--{tone}" for tone in TONES),
+        "context-bar--free",
+        "context-bar--reserve",
+    }
+    DEFAULT_CSS = "ContextBar { height: 3; }"
+
+    def __init__(self, view: ContextView, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.view = view
+
+    def show(self, view: ContextView) -> None:
+        self.view = view
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        line = Line(self.size.width, self.rich_style).pad(1)
+        if y == 0:
+            return self._bar(line).strip()
+        if y == 1:
+            return self._legend(line).strip()
+        line.add(self.view.total, self._style("text"))
+        return line.add(f" · {self.view.advice}" if self.view.advice else "", self._style("muted")).strip()
+
+    def _bar(self, line: Line) -> Line:
+        width = line.room - 1
+        window = max(self.view.window, sum(share.tokens for share in self.view.shares), 1)
+        used = 0
+        for share, size in zip(self.view.shares, _cells(self.view.shares, window, width), strict=True):
+            line.add("█" * size, self._style(share.tone))
+            used += size
+        reserve = min(width - used, round(width * self.view.reserve / window))
+        line.add("░" * (width - used - reserve), self._style("free"))
+        return line.add("▒" * reserve, self._style("reserve"))
+
+    def _legend(self, line: Line) -> Line:
+        for share in self.view.shares:
+            if share.tokens:
+                line.add("█ ", self._style(share.tone)).add(f"{share.name}  ", self._style("muted"))
+        line.add("░ ", self._style("free")).add("free  ", self._style("muted"))
+        return line.add("▒ ", self._style("reserve")).add("for the answer", self._style("muted"))
+
+    def _style(self, name: str):
+        return self.get_component_rich_style(f"context-bar--{name}")
+
+
+def _cells(shares: Sequence[Share], window: int, width: int) -> list[int]:
+    """Whatever is there is seen, if only as one cell, and together they fit."""
+    sizes = [max(1, round(width * share.tokens / window)) if share.tokens else 0 for share in shares]
+    while sum(sizes) > width:
+        sizes[sizes.index(max(sizes))] -= 1
+    return sizes
+
+
+class ContextScreen(PickerScreen):
+    """Enter reads a large result in full; what is done to it is the application's business."""
+
+    ACTIONS = (
+        PickerAction(
+            id="app.context.drop", keys="ctrl+x", label="drop or put back", closes=False, importance=7
+        ),
+        PickerAction(
+            id="app.context.preview",
+            keys="ctrl+e",
+            label="compact",
+            needs_row=False,
+            importance=6,
+        ),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+
+    def __init__(self, view: ContextView, *, preview: Callable[[ListRow], PreviewText] | None = None) -> None:
+        self._view = view
+        super().__init__(
+            "Context",
+            _rows(view),
+            order="given",
+            choose="read it",
+            empty="nothing is in the context yet",
+            preview=preview,
+            is_full_height=True,
+        )
+        self.add_class("context")
+
+    def show_context(self, view: ContextView, note: str = "") -> None:
+        self._view = view
+        self.query_one(ContextBar).show(view)
+        self.show_rows(_rows(view), note=note)
+
+    def compose_above(self) -> ComposeResult:
+        yield ContextBar(self._view, id="bar")
+
+
+def _rows(view: ContextView) -> list[ListRow]:
+    rows: list[ListRow] = []
+    for line in view.lines:
+        if line.heading:
+            rows.append(ListRow(id=f"heading:{line.heading}", title=line.heading, is_heading=True))
+        rows.append(
+            ListRow(
+                id=line.id,
+                title=line.title,
+                badges=(Badge(text=f"{line.amount:>7}"), Badge(text=f"{line.percent:>5}", tone="muted")),
+                detail="dropped" if line.is_dropped else line.count,
+                tone="dim" if line.is_dropped else line.tone,
+            )
+        )
+    return rows

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from app.engine.commands import results
+from app.engine.commands.jobs import JobInfo
 from app.modes.connection import Connection, HostTool, RpcError
 from app.values.content import Image
 from app.values.events import AgentSettled, CompactionResult, Event
@@ -215,21 +216,21 @@ class RpcClient(Connection):
     async def set_session_name(self, name: str) -> None:
         await self.request("set_session_name", name=name)
 
-    async def list_jobs(self) -> list[results.JobState]:
+    async def list_jobs(self) -> list[JobInfo]:
         return (await self.request("list_jobs"))["jobs"]
 
-    async def get_job(self, job_id: str) -> results.JobState:
+    async def get_job(self, job_id: str) -> JobInfo:
         """With the end of its output."""
         return await self.request("get_job", jobId=job_id)
 
-    async def wait_for_job(self, job_id: str, timeout: float | None = None) -> results.JobState:
+    async def wait_for_job(self, job_id: str, timeout: float | None = None) -> JobInfo:
         """Answers when the job has ended, or after so many seconds."""
         return await self.request("wait_for_job", jobId=job_id, timeout=timeout)
 
     async def kill_job(self, job_id: str) -> None:
         await self.request("kill_job", jobId=job_id)
 
-    async def pin_job(self, job_id: str, pinned: bool = True) -> results.JobState:
+    async def pin_job(self, job_id: str, pinned: bool = True) -> JobInfo:
         """A pinned job goes on when the session is left."""
         return await self.request("pin_job", jobId=job_id, pinned=pinned)
 

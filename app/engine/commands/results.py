@@ -102,19 +102,6 @@ class LastText(TypedDict):
     text: NotRequired[str]
 
 
-class JobState(TypedDict):
-    id: str
-    title: str
-    state: Literal["running", "done", "failed", "killed", "delivered"]
-    seconds: float
-    toolCallId: str
-    tail: str
-
-
-class Jobs(TypedDict):
-    jobs: list[JobState]
-
-
 class CommandSource(TypedDict):
     path: str
     source: str

@@ -1,4 +1,4 @@
-"""Commands that read or change what the session is set to: model, thinking, name, counts, jobs."""
+"""Commands that read or change what the session is set to: model, thinking, name, counts."""
 
 import asyncio
 from pathlib import Path
@@ -27,10 +27,6 @@ class SetName(Params, frozen=True, kw_only=True):
 
 class Export(Params, frozen=True, kw_only=True):
     output_path: str | None = None
-
-
-class JobParams(Params, frozen=True, kw_only=True):
-    job_id: str
 
 
 async def get_state(session: Session, params: NoParams) -> dict[str, Any]:
@@ -132,29 +128,6 @@ async def get_last_assistant_text(session: Session, params: NoParams) -> dict[st
     return {}
 
 
-async def list_jobs(session: Session, params: NoParams) -> dict[str, Any]:
-    return {
-        "jobs": [
-            {
-                "id": job.id,
-                "title": job.title,
-                "state": job.state,
-                "seconds": round(job.seconds, 1),
-                "toolCallId": job.call_id,
-                "tail": job.tail(),
-            }
-            for job in session.jobs.all()
-        ]
-    }
-
-
-async def kill_job(session: Session, params: JobParams) -> None:
-    try:
-        session.jobs.kill(params.job_id)
-    except KeyError as problem:
-        raise CommandError(str(problem.args[0])) from None
-
-
 async def get_commands(session: Session, params: NoParams) -> dict[str, Any]:
     return {"commands": list(session.intake.commands())}
 
@@ -209,8 +182,6 @@ STATE: tuple[Command, ...] = (
     command(
         "get_last_assistant_text", NoParams, get_last_assistant_text, "The last answer.", results.LastText
     ),
-    command("list_jobs", NoParams, list_jobs, "Background jobs.", results.Jobs),
-    command("kill_job", JobParams, kill_job, "End a background job."),
     command(
         "get_commands", NoParams, get_commands, "What `/name` can stand for in a prompt.", results.Commands
     ),

@@ -26,7 +26,6 @@ from bench.table import Row
 from bench.transcript_corpus import conversation, hard_replies, markdown
 from bench.transcript_stage import Stage, best, cpu, stage, stream_deltas
 
-STYLES = Path(__file__).parent.parent / "styles" / "transcript.tcss"
 SMALL, LARGE = 10, 5_000
 SECONDS = 4.0
 """Of a stream in real time, per subject."""
@@ -140,6 +139,56 @@ async def _load(count: int) -> float:
         app.transcript.replace_all(blocks)
         app.paint(everything=True)
         return (time.process_time() - began) * 1_000
+
+
+async def _first_paint(count: int) -> float:
+    """ms CPU from the start of this process, imports included, to a first painted conversation."""
+    began = time.process_time()
+    blocks = conversation(count)
+    spent = time.process_time() - began
+    app = Stage()
+    async with app.run_test(size=(120, 40)):
+        app.transcript.replace_all(blocks)
+        app.paint(everything=True)
+        return (time.process_time() - spent) * 1_000
+
+
+BARE = """
+import asyncio, time
+from textual.app import App
+from textual.widgets import Input
+
+class Bare(App):
+    def compose(self):
+        yield Input()
+
+async def paint():
+    app = Bare()
+    async with app.run_test(size=(120, 40)):
+        app.screen._compositor.render_update(full=True).render_segments(app.console)
+        print(time.process_time() * 1_000)
+
+asyncio.run(paint())
+"""
+"""An app that shows next to nothing, as a program of its own."""
+
+
+def _first_paint_rows() -> Iterator[Row]:
+    bare, empty, full = [], [], []
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", BARE], capture_output=True, text=True, check=True)
+        bare.append(float(done.stdout))
+        empty.append(float(_in_own_process("first", "0")))
+        full.append(float(_in_own_process("first", str(LARGE))))
+    for words, figures, limit in (("empty", empty, "≤ 1.5"), ("5,000 messages", full, "≤ 2")):
+        yield Row(
+            name=f"start of a process to first paint, {words}",
+            figure=best(figures),
+            unit="ms CPU",
+            ratio=best(figures) / best(bare),
+            reference="an app with a line of input",
+            limit=limit,
+        )
 
 
 async def _memory(count: int) -> float:
@@ -341,6 +390,7 @@ def rows() -> Iterator[Row]:
         reference="10 messages",
         limit="≤ 1.5",
     )
+    yield from _first_paint_rows()
     extra = [float(_in_own_process("memory", str(count))) for count in (SMALL, LARGE)]
     yield Row(
         name="resident memory for 5,000 messages, all seen",
@@ -378,7 +428,7 @@ def _in_own_process(*arguments: str) -> str:
 
 if __name__ == "__main__":
     if len(sys.argv) > 2:
-        measure = {"memory": _memory, "load": _load}[sys.argv[1]]
+        measure = {"memory": _memory, "load": _load, "first": _first_paint}[sys.argv[1]]
         print(asyncio.run(measure(int(sys.argv[2]))))
     else:
         for line in rows():

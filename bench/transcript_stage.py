@@ -20,10 +20,6 @@ from widgets.themes import variable_defaults
 from widgets.transcript.view import Transcript
 
 STYLES = Path(__file__).parent.parent / "styles" / "transcript.tcss"
-SMALL, LARGE = 10, 5_000
-SECONDS = 4.0
-"""Of a stream in real time, per subject."""
-CHUNK = 12
 
 
 class Stage(App[None]):

@@ -6,7 +6,7 @@ What the transcript shows is `presenter`'s business, what commands do `slash`'s.
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,12 +14,13 @@ from textual import events, on
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.events import AppBlur, AppFocus
+from textual.filter import LineFilter
 from textual.screen import Screen
 
 from app.assembly.build import Assembled
 from app.assembly.extending import Extended
 from app.engine.session import Session
-from app.tui import acts, looking, page
+from app.tui import acts, look, looking, page
 from app.tui.attaching import joined
 from app.tui.choosing import Choosing
 from app.tui.completing import popup_for
@@ -136,6 +137,11 @@ class BayouApp(App[int]):
 
     def get_default_screen(self) -> Page:
         return Page(id="_default")
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return look.line_filters(
+            super().get_line_filters(), no_color=self.no_color, is_ansi=self.native_ansi_color
+        )
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variable_defaults()

@@ -1,12 +1,13 @@
 """Which theme is in force: found by name, its own rules with it, read again when its file changes."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from textual.app import App
 from textual.css.errors import StylesheetError
 from textual.css.stylesheet import StylesheetErrors, StylesheetParseError
+from textual.filter import LineFilter, Monochrome, NoColor
 from textual.theme import Theme
 
 from app.resources.themes import ThemeFile, Themes
@@ -110,6 +111,21 @@ class Looks:
         sheet._require_parse = True
         sheet._rules_map = None
         return None
+
+
+_NO_COLOR = NoColor()
+_MONOCHROME = Monochrome()
+
+
+def line_filters(filters: Sequence[LineFilter], *, no_color: bool, is_ansi: bool) -> Sequence[LineFilter]:
+    """Without colours: greys for themes that say what the ground is, none at all for the terminal's own palette.
+
+    Textual decides that once, by the theme of the start; greys of a ground that is not known are black on black.
+    """
+    if not no_color:
+        return filters
+    kept = [own for own in filters if not isinstance(own, Monochrome | NoColor)]
+    return [*kept, _NO_COLOR if is_ansi else _MONOCHROME]
 
 
 def choose(wanted: str, env: Mapping[str, str] = os.environ) -> str:

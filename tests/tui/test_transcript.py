@@ -108,3 +108,42 @@ def test_a_stored_job_was_told_of_if_an_answer_came_after_it(home: Path) -> None
     told = replay.told(block)
     assert isinstance(told, CustomBlock)
     assert told.label == replay.DELIVERED
+
+
+@pytest.mark.parametrize("theme", ["ansi", "bayou-dark", "bayou-light"])
+async def test_without_colours_nothing_is_written_in_the_colour_of_its_ground(
+    home: Path, monkeypatch: pytest.MonkeyPatch, theme: str
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = make_app(home, say("# Title\n\n`code` and words\n\n```py\nx = 1\n```"), theme=theme)
+    async with app.run_test(size=(90, 24)) as pilot:
+        await submit(app, pilot, "go")
+        await settled(app, pilot)
+        app.transcript.search("words")
+        await pilot.pause()
+        cells = [
+            segment.style
+            for strip in app.transcript._paint_rows(0, app.transcript.size.height)
+            for segment in strip
+            if segment.text.strip() and segment.style is not None
+        ]
+        assert cells
+        for style in cells:
+            assert style.color is None or style.color.is_default or style.color != style.bgcolor
+        if theme == "ansi":
+            assert all(style.color is None or style.color.is_default for style in cells)
+            assert any(style.reverse for style in cells)
+
+
+async def test_the_whole_of_a_long_output_can_be_read(home: Path) -> None:
+    app = make_app(home)
+    text = "\n".join(f"line {number} of the output" for number in range(8_000))
+    async with app.run_test(size=(90, 24)) as pilot:
+        app.spawn(looking.show_block(app, text))
+        await pilot.pause()
+        await pilot.press("end")
+        await pilot.pause()
+        assert "line 7999 of the output" in app.screen_text
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.editor.has_focus

@@ -24,7 +24,7 @@ BINDINGS: list[BindingType] = [
     _key("tui.editor.historyNext", "alt+n", "history_next", "Newer prompt"),
     _key("tui.editor.historySearch", "ctrl+r", "history_search", "Search older prompts"),
     _key("tui.editor.cursorLeft", "left", "cursor_left", "Character left"),
-    _key("tui.editor.cursorRight", "right,ctrl+f", "cursor_right", "Character right"),
+    _key("tui.editor.cursorRight", "right", "cursor_right", "Character right"),
     _key("tui.editor.cursorWordLeft", "alt+left,ctrl+left,alt+b", "word_left", "Word left"),
     _key("tui.editor.cursorWordRight", "alt+right,ctrl+right,alt+f", "word_right", "Word right"),
     _key("tui.editor.cursorLineStart", "home,ctrl+a", "line_start", "Start of the line"),

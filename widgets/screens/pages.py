@@ -10,6 +10,9 @@ from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
 from widgets.screens.picker import SheetScreen
 from widgets.screens.preview import Preview, PreviewPart, PreviewText
 
+MOST_OF_A_PAGE = 2_000_000
+"""Characters: what is laid out within the blink of an eye."""
+
 
 class PageScreen(SheetScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -34,7 +37,7 @@ class PageScreen(SheetScreen[None]):
             yield RuleTitle(self._heading, self._note, id="title")
             with Horizontal(id="body"):
                 for number, _ in enumerate(self.pages):
-                    yield Preview(id=f"page-{number}")
+                    yield Preview(longest=MOST_OF_A_PAGE, id=f"page-{number}")
             yield KeyHints((KeyHint("up/down", "scroll", 5), KeyHint("escape", "close", 9)), id="keys")
 
     def on_mount(self) -> None:

@@ -37,9 +37,11 @@ class Preview(ScrollView, can_focus=False):
     }
     DEFAULT_CSS = "Preview { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }"
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, *, longest: int = LONGEST, id: str | None = None) -> None:
         super().__init__(id=id)
         self.shown = PreviewText()
+        self._longest = longest
+        """Characters of each part that are shown."""
         self._rows: list[tuple[str, str]] = []
 
     def show(self, text: PreviewText) -> None:
@@ -62,8 +64,10 @@ class Preview(ScrollView, can_focus=False):
             rows += [(plain(self.shown.title), "title"), ("", "text")]
         for part in self.shown.parts:
             key = "heading" if part.is_heading else part.tone
-            for line in clean(part.text[:LONGEST]).split("\n"):
+            for line in clean(part.text[: self._longest]).split("\n"):
                 rows.extend((expand_tabs(line[start:end], 0), key) for start, end in wrap(line, width))
+            if (left_out := len(part.text) - self._longest) > 0:
+                rows.append((f"… {left_out:,} more characters", "muted"))
         self._rows = rows
         self.virtual_size = Size(width, len(rows))
         self.refresh()

@@ -61,7 +61,7 @@ CUSTOM_GLYPHS = {
     CustomKind.JOB: "◆",
     CustomKind.COMMAND: "!",
     CustomKind.COMPACTION: "⊟",
-    CustomKind.BRANCH_SUMMARY: "⑂",
+    CustomKind.BRANCH_SUMMARY: "├",
     CustomKind.EXTENSION: "▪",
 }
 NOTE_GLYPHS = {NoteKind.INFO: "·", NoteKind.SUCCESS: "✓", NoteKind.WARNING: "!", NoteKind.ERROR: "✗"}

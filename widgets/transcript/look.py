@@ -64,6 +64,7 @@ _PLAIN = (
     "match",
     "current-match",
     "focus",
+    "focus-glyph",
     "new-below",
     "hint",
     "hover",

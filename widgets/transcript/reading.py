@@ -5,7 +5,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from widgets.transcript import drawing, messages
-from widgets.transcript.blocks import ReplyBlock, UserBlock, map_in
+from widgets.transcript.blocks import CardBlock, CustomBlock, ReplyBlock, UserBlock, map_in
 from widgets.transcript.code import CodeLeaf
 from widgets.transcript.column import Anchor
 from widgets.transcript.item import Item
@@ -196,13 +196,16 @@ class Reading(Viewport):
             self.post_message(messages.BranchRequested(self.cursor))
 
     def action_full_screen(self) -> None:
-        """The whole of the block; of a file map, its symbols to choose from."""
+        """Open a card that is closed; of a file map, its symbols to choose from; else the whole of the block."""
         item = self.focused_item
         if item is None:
             return
+        is_card = isinstance(item.block, CardBlock | CustomBlock)
         outline = map_in(item.block)
         if outline is not None and outline.symbols:
             self.post_message(messages.SymbolsRequested(outline))
+        elif is_card and item.can_expand and not item.is_open(self.column.expansion):
+            self.toggle(item.block.id)
         else:
             self._full_screen(item)
 

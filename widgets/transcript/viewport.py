@@ -307,7 +307,10 @@ class Viewport(ScrollView):
         else:
             strip = paint(row.leaf, row.row, width, look)
         if self.cursor and row.item.block.id == self.cursor and not self._is_gap(row):
-            strip = look.finish(with_edge(strip, "▌", look.style("focus"), width))
+            first = strip.text[:1]
+            says_state = first not in " │›▸▾·"
+            sign, style = (first, "focus-glyph") if says_state else ("▌", "focus")
+            strip = look.finish(with_edge(strip, sign, look.style(style), width))
         return strip
 
     def _is_gap(self, row: Row) -> bool:

@@ -282,7 +282,6 @@ async def test_ten_thousand_lines_open_in_place_and_can_be_walked() -> None:
     [
         ("left", "one two three", 6),
         ("right", "one two three", 8),
-        ("ctrl+f", "one two three", 8),
         ("alt+left", "one two three", 4),
         ("ctrl+left", "one two three", 4),
         ("alt+b", "one two three", 4),

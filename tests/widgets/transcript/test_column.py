@@ -1,7 +1,10 @@
 """Blocks one below the other: heights add up and the view stays put."""
 
+from collections.abc import Callable
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from tools.results import Card, TextBlock
 from widgets.transcript.blocks import Block, CardBlock, NoteBlock, Prose, ReplyBlock, Thinking, UserBlock
@@ -9,6 +12,7 @@ from widgets.transcript.column import Column
 from widgets.transcript.drawing import Expansion
 from widgets.transcript.heights import Heights
 from widgets.transcript.item import Item
+from widgets.transcript.leaf import Leaf
 
 TEXTS = st.lists(
     st.sampled_from(["word", "a longer run of words", "\n", "\n\n", "- item\n", "`code`"]), min_size=1
@@ -192,3 +196,92 @@ def test_opening_everything_guesses_heights_without_drawing() -> None:
     column.estimate()
     assert column.total > closed + 50 * 25
     assert all(item.leaves is None for item in column.items)
+
+
+class Reader(RuleBasedStateMachine):
+    """Whatever happens to the conversation around it, the line under the eye stays at the top of the view."""
+
+    ROOM = 6
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.column = column_of(
+            [NoteBlock(id=f"n{number}", text=f"line {number} " * 6) for number in range(12)]
+        )
+        self.count = 12
+        self.y = self.column.settle(9, self.ROOM)
+
+    def top(self) -> tuple[Item, Leaf | None, int]:
+        """The block and leaf at the top, and the first character of its row."""
+        row = self.column.rows(self.y, 1)[0]
+        return row.item, row.leaf, row.leaf.layout(self.column.width)[row.row][0] if row.leaf else 0
+
+    def stays(self, change: Callable[[], None]) -> None:
+        item, leaf, offset = self.top()
+        anchor = self.column.anchor(self.y)
+        assert anchor is not None
+        change()
+        self.y = self.column.settle(self.column.place_of(anchor), self.ROOM)
+        if self.y >= self.column.total - self.ROOM:
+            return  # the end came up: there is nothing left to scroll over
+        now_item, now_leaf, now_offset = self.top()
+        assert now_item is item
+        if leaf is not None and now_leaf is not None and now_leaf.plain == leaf.plain:
+            start, end = now_leaf.layout(self.column.width)[now_leaf.row_at(offset)]
+            assert now_offset == start
+            assert start <= offset <= max(start, end)
+
+    @rule(text=TEXTS, is_card=st.booleans())
+    def comes(self, text: str, is_card: bool) -> None:
+        self.count += 1
+        name = f"n{self.count}"
+        card = Card(title="bash", blocks=(TextBlock(text=text),))
+        block = CardBlock(id=name, card=card) if is_card else NoteBlock(id=name, text=text)
+        self.stays(lambda: self.column.append(Item(block)))
+
+    @rule(data=st.data())
+    def changes(self, data: st.DataObject) -> None:
+        top = self.top()[0]
+        others = [index for index, item in enumerate(self.column.items) if item is not top]
+        index = data.draw(st.sampled_from(others))
+        item = self.column.items[index]
+
+        def change() -> None:
+            if item.can_expand:
+                item.toggle(self.column.expansion)
+            else:
+                item.show(NoteBlock(id=item.block.id, text=data.draw(TEXTS)))
+            self.column.measure(index)
+
+        self.stays(change)
+
+    @precondition(lambda self: len(self.column) > 8)
+    @rule(data=st.data())
+    def goes(self, data: st.DataObject) -> None:
+        top = self.top()[0]
+        others = [index for index, item in enumerate(self.column.items) if item is not top]
+        index = data.draw(st.sampled_from(others))
+        self.stays(lambda: self.column.remove(index))
+
+    @rule(is_open=st.booleans())
+    def all_are_opened(self, is_open: bool) -> None:
+        if isinstance(self.top()[0].block, CardBlock):
+            return  # its own rows change
+
+        def change() -> None:
+            self.column.expansion = Expansion(tools=is_open)
+            self.column.estimate()
+
+        self.stays(change)
+
+    @rule(width=st.integers(16, 100))
+    def is_resized(self, width: int) -> None:
+        self.stays(lambda: self.column.resize(width))
+
+    @rule(rows=st.integers(-5, 5))
+    def scrolls(self, rows: int) -> None:
+        self.y = self.column.shift(self.y, rows, self.ROOM)
+
+
+TestReader = Reader.TestCase
+TestReader.settings = settings(max_examples=40, stateful_step_count=25)

@@ -69,6 +69,10 @@ async def test_keys_open_and_close_the_focused_block() -> None:
         assert "plain [bold]text" in transcript.dump_viewport()
         await pilot.press("o")
         assert "plain [bold]text" not in transcript.dump_viewport()
+        await pilot.press("enter")
+        assert "plain [bold]text" in transcript.dump_viewport()
+        await pilot.press("enter")
+        assert page.last(Transcript.FullScreenRequested).block_id == "other"
 
 
 async def test_moving_goes_through_a_block_that_is_higher_than_the_view() -> None:

@@ -83,6 +83,9 @@ class Driven(App[None]):
                 return
             if command == "repaint":
                 self.output.forget()
+                self.transcript.notify_style_update()  # its kept rows are painted again too
+                self.transcript.repaint()
+                self.screen._compositor.update_widgets({self.transcript})
                 everything = self.screen._compositor.render_update(
                     full=True, screen_stack=self._background_screens
                 )
@@ -119,16 +122,26 @@ class Driven(App[None]):
 
     def step(self, random_: random.Random) -> None:
         steps: list[Callable[[random.Random], None]] = [
-            self.stream, self.stream, self.stream, self.stream, self.scroll, self.scroll, self.scroll, self.tail,
-            self.card, self.note, self.modal, self.change_theme, self.type, self.side, self.expand,
+            self.stream, self.stream, self.stream, self.trickle, self.trickle, self.trickle,
+            self.scroll, self.scroll, self.scroll, self.tail, self.card, self.note, self.modal,
+            self.change_theme, self.type, self.side, self.expand,
         ]  # fmt: skip
         random_.choice(steps)(random_)
 
-    def stream(self, random_: random.Random) -> None:
+    def begin(self) -> None:
         if not self.reply:
             self.number += 1
             self.reply = f"r{self.number}"
             self.transcript.begin_reply(self.reply)
+
+    def trickle(self, random_: random.Random) -> None:
+        """A little of the same line, or a long paragraph."""
+        self.begin()
+        count = random_.choice([1, 1, 2, 3, 5, 200])
+        self.transcript.append_text(self.reply, "".join(f"{random_.choice(WORDS)} " for _ in range(count)))
+
+    def stream(self, random_: random.Random) -> None:
+        self.begin()
         for _ in range(random_.randint(1, 6)):
             text = " ".join(random_.choice(WORDS) for _ in range(random_.randint(1, 9)))
             text += random_.choice([" ", "\n", "\n\n", "\n- ", "\n\n```py\nx = 1\n", "\n```\n\n", "\n\n## "])

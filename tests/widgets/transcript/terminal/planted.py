@@ -1,4 +1,4 @@
-"""Bugs planted into the terminal output, to show that the fuzz would find such ones."""
+"""Bugs planted into the terminal output and the painting, to show that the fuzz would find such ones."""
 
 from collections.abc import Callable
 
@@ -7,6 +7,8 @@ from textual._compositor import ChopsUpdate
 
 from widgets import terminal_output
 from widgets.terminal_output import Move, OutputDiff, Row, Run
+from widgets.transcript.code import CodeLeaf
+from widgets.transcript.view import Transcript
 
 
 def scrolls_one_row_too_far() -> None:
@@ -51,8 +53,35 @@ def remembers_rows_as_they_were() -> None:
     OutputDiff._encode_changes = wrong  # type: ignore[method-assign]
 
 
+def repaints_too_little() -> None:
+    """All but the first of the rows that changed."""
+    right = Transcript.repaint_changed
+
+    def wrong(self: Transcript, first: int) -> None:
+        refresh = self.refresh
+        self.refresh = lambda *regions: refresh(*regions[1:]) if regions[1:] else self  # type: ignore
+        right(self, first)
+        del self.refresh
+
+    Transcript.repaint_changed = wrong  # type: ignore[method-assign]
+
+
+def keeps_old_rows() -> None:
+    """The rows of code that goes on."""
+    right = CodeLeaf.extend
+
+    def wrong(self: CodeLeaf, text: str) -> None:
+        strips = dict(self.strips)
+        right(self, text)
+        self.strips = {row: strip for row, strip in strips.items() if row < len(self._rows)}
+
+    CodeLeaf.extend = wrong  # type: ignore[method-assign]
+
+
 PLANTED: dict[str, Callable[[], None]] = {
     "scroll": scrolls_one_row_too_far,
     "cells": sends_one_cell_too_few,
     "memory": remembers_rows_as_they_were,
+    "regions": repaints_too_little,
+    "strips": keeps_old_rows,
 }

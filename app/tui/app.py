@@ -275,7 +275,7 @@ class BayouApp(App[int]):
 
     @on(Transcript.FullScreenRequested)
     def _full_screen(self, message: Transcript.FullScreenRequested) -> None:
-        self.spawn(looking.show_block(self, message.text, message.block_id))
+        self.spawn(looking.show_block(self, message.block_id))
 
     @on(Transcript.BranchRequested)
     def _branch_requested(self, message: Transcript.BranchRequested) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.app import App
 from textual.css.errors import StylesheetError
 from textual.css.stylesheet import StylesheetErrors, StylesheetParseError
-from textual.filter import LineFilter, Monochrome, NoColor
+from textual.filter import ANSIToTruecolor, LineFilter, Monochrome, NoColor
 from textual.theme import Theme
 
 from app.resources.themes import ThemeFile, Themes
@@ -120,11 +120,13 @@ _MONOCHROME = Monochrome()
 def line_filters(filters: Sequence[LineFilter], *, no_color: bool, is_ansi: bool) -> Sequence[LineFilter]:
     """Without colours: greys for themes that say what the ground is, none at all for the terminal's own palette.
 
-    Textual decides that once, by the theme of the start; greys of a ground that is not known are black on black.
+    Textual decides that by the theme of the start: greys of a ground that is not known are black on black. And the
+    terminal's palette stays the terminal's, with reversed words reversed, which turning it into colours would end.
     """
+    kept = [own for own in filters if not (is_ansi and isinstance(own, ANSIToTruecolor))]
     if not no_color:
-        return filters
-    kept = [own for own in filters if not isinstance(own, Monochrome | NoColor)]
+        return kept
+    kept = [own for own in kept if not isinstance(own, Monochrome | NoColor)]
     return [*kept, _NO_COLOR if is_ansi else _MONOCHROME]
 
 

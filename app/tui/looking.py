@@ -8,16 +8,16 @@ from app.tui.extended import show_widget_of
 from app.tui.pickers import age
 from app.values.messages import now_ms
 from tools.paths import display
-from tools.results import MapBlock
+from tools.results import Card, MapBlock, TextBlock
 from widgets import clipboard
 from widgets.editor.chips import Draft
+from widgets.screens.block import BlockScreen
 from widgets.screens.catalogue import history_screen
 from widgets.screens.jobs import JobRow, JobsScreen
-from widgets.screens.pages import PageScreen
 from widgets.screens.picker import Picked
-from widgets.screens.preview import preview_of
 from widgets.screens.symbols import SymbolsScreen
 from widgets.terminal_manners import edit_externally, editor_command
+from widgets.transcript.blocks import CardBlock, CardState
 
 if TYPE_CHECKING:
     from app.tui.app import BayouApp
@@ -46,11 +46,11 @@ async def paste(app: "BayouApp") -> None:
         app.editor.attach(found)
 
 
-async def show_block(app: "BayouApp", text: str, block_id: str = "") -> None:
+async def show_block(app: "BayouApp", block_id: str) -> None:
     """The whole of it; for an extension's own widget, that."""
-    if await show_widget_of(app, block_id):
+    if app.transcript.block(block_id) is None or await show_widget_of(app, block_id):
         return
-    await app.choosing.ask(PageScreen("In full", preview_of("", text)))
+    await app.choosing.ask(BlockScreen("In full", lambda: app.transcript.block(block_id)))
 
 
 def ask_for_lines(app: "BayouApp", path: str, first: int, last: int) -> None:
@@ -94,8 +94,18 @@ async def show_jobs(app: "BayouApp") -> None:
     if picked is None:
         return
     job = app.session.jobs.get(picked.row.id)
+    await app.choosing.ask(BlockScreen("Job", lambda: job_block(job)))
+
+
+def job_block(job: Job) -> CardBlock:
+    """A job's output as a card; while it runs, the end of it."""
     text = job.result.text if job.result is not None else job.tail()
-    await show_block(app, text or "(no output yet)")
+    states = {"running": CardState.RUNNING, "done": CardState.DONE, "failed": CardState.FAILED}
+    return CardBlock(
+        id=job.id,
+        card=Card(title=job.title, blocks=(TextBlock(text=text or "(no output yet)", tail=True),)),
+        state=states.get(job.state, CardState.ABORTED),
+    )
 
 
 def job_rows(app: "BayouApp") -> list[JobRow]:

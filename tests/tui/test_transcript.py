@@ -10,7 +10,8 @@ from app.values.events import JobChanged, MessageEnd
 from app.values.messages import CustomMessage
 from tests.tui.stage import make_app
 from tests.tui.test_app import settled, submit
-from widgets.transcript.blocks import CustomBlock
+from tools.results import Card, TextBlock
+from widgets.transcript.blocks import CardState, CustomBlock
 
 
 @pytest.fixture
@@ -139,11 +140,15 @@ async def test_the_whole_of_a_long_output_can_be_read(home: Path) -> None:
     app = make_app(home)
     text = "\n".join(f"line {number} of the output" for number in range(8_000))
     async with app.run_test(size=(90, 24)) as pilot:
-        app.spawn(looking.show_block(app, text))
+        app.transcript.set_card("c", Card(title="read", blocks=(TextBlock(text=text),)), CardState.DONE)
+        await pilot.press("f6", "enter")
+        await pilot.pause()
+        assert "line 7999 of the output" not in app.screen_text
+        await pilot.press("enter")
         await pilot.pause()
         await pilot.press("end")
         await pilot.pause()
         assert "line 7999 of the output" in app.screen_text
         await pilot.press("escape")
         await pilot.pause()
-        assert app.editor.has_focus
+        assert app.transcript.has_focus

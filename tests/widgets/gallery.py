@@ -8,12 +8,14 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tests.widgets.host import Host
+from tools.results import Card, CommandBlock
 from widgets.completion.commands import CommandCompletions, CommandRow
 from widgets.completion.popup import CompletionPopup
 from widgets.editor.chips import Attachment, Draft
 from widgets.editor.prompt import PromptEditor
 from widgets.lists.rows import Badge, ListRow
 from widgets.lists.tree import TreeEntry
+from widgets.screens.block import BlockScreen
 from widgets.screens.catalogue import ActionRow, ThemeScreen, history_screen, hotkeys_screen, palette_screen
 from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextScreen
 from widgets.screens.jobs import JobRow, JobsScreen
@@ -27,6 +29,7 @@ from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.queue import QueuedRow, QueueView
 from widgets.status.segments import Segment
+from widgets.transcript.blocks import CardBlock
 
 FOOTER = (
     Segment(id="path", text="~/src/bayou", short="bayou", tone="text", importance=6),
@@ -284,6 +287,20 @@ def themes(use: Callable[[str], str | None] = lambda name: None) -> ThemeScreen:
     return ThemeScreen(rows, "bayou-dark", use)
 
 
+def block_in_full() -> BlockScreen:
+    blocks = (
+        CommandBlock(
+            command="pytest -q",
+            output="\n".join(
+                f"tests/test_parser.py::test_{number} \x1b[32mPASSED\x1b[0m" for number in range(60)
+            ),
+            exit_code=0,
+        ),
+    )
+    card = CardBlock(id="c", card=Card(title="bash", subject="pytest -q", blocks=blocks), timing="8 s")
+    return BlockScreen("In full", lambda: card)
+
+
 def welcome() -> PageScreen:
     return PageScreen(
         "Start",
@@ -322,6 +339,7 @@ SCENES: dict[str, Callable[[str], Host]] = {
     ),
     "text": on_screen(lambda: TextScreen("Instructions for the summary", prefill="Keep the file names.")),
     "jobs": on_screen(jobs),
+    "block": on_screen(block_in_full),
     "welcome": on_screen(welcome),
     "compare": on_screen(compare),
 }

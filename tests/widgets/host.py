@@ -17,7 +17,7 @@ THEMES = {"dark": "bayou-dark", "light": "bayou-light"}
 
 class Host(App[None]):
     CSS_PATH: ClassVar[CSSPathType | None] = [
-        STYLES / f"{name}.tcss" for name in ("base", "editor", "screens", "completion")
+        STYLES / f"{name}.tcss" for name in ("base", "editor", "screens", "completion", "transcript")
     ]
     ENABLE_COMMAND_PALETTE = False
 

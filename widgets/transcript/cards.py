@@ -1,6 +1,6 @@
 """The blocks of a tool's card as leaves: each kind of result has its own drawing."""
 
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from tools.results import (
     Block,
@@ -27,11 +27,21 @@ from widgets.transcript.stream import parse_bounded
 from widgets.transcript.table import Cell, TableLeaf
 from widgets.transcript.text import clean
 
-LIVE_ROWS = 12
-"""Lines of a running command's output that are shown."""
-MOST_LINES = 3_000
-MOST_CHARACTERS = 400_000
 _CHUNK_LINES = 400
+
+
+class Limit(NamedTuple):
+    """How much of a result is drawn; what is left out is said."""
+
+    lines: int
+    characters: int
+
+
+IN_PLACE = Limit(3_000, 400_000)
+LIVE = Limit(12, 400_000)
+"""Of a running command's output."""
+WHOLE = Limit(50_000, 2_000_000)
+"""On a screen of its own."""
 
 
 class FileLeaf(CodeLeaf):
@@ -64,12 +74,14 @@ class FileLeaf(CodeLeaf):
         return [Piece(prefix, self.prefix_key), label, *text] if prefix else [label, *text]
 
 
-def body(card: Card, *, is_running: bool = False) -> list[Leaf]:
+def body(card: Card, *, is_running: bool = False, is_whole: bool = False) -> list[Leaf]:
     """The leaves of an opened card, without its header."""
+    limit = WHOLE if is_whole else IN_PLACE
+    tail = LIVE if is_running and not is_whole else limit
     leaves: list[Leaf] = []
     has_many_diffs = sum(isinstance(block, DiffBlock) for block in card.blocks) > 1
     for block in card.blocks:
-        drawn = draw(block, is_running=is_running)
+        drawn = draw(block, limit, tail)
         if isinstance(block, DiffBlock) and has_many_diffs:
             drawn.insert(0, Leaf(clean(block.path), key="path"))
         if leaves and drawn:
@@ -78,27 +90,26 @@ def body(card: Card, *, is_running: bool = False) -> list[Leaf]:
     return leaves
 
 
-def draw(block: Block, *, is_running: bool = False) -> list[Leaf]:
+def draw(block: Block, limit: Limit, tail: Limit) -> list[Leaf]:
+    """`tail` is the limit for what is shown from its end."""
     match block:
         case TextBlock():
-            return output(
-                block.text, tail=block.tail, most=LIVE_ROWS if is_running and block.tail else MOST_LINES
-            )
+            return output(block.text, tail=block.tail, limit=tail if block.tail else limit)
         case MarkdownBlock():
             return parse_bounded(clean(block.text))
         case FileBlock():
-            return _file(block)
+            return _file(block, limit)
         case DiffBlock():
             return [DiffLeaf(clean(block.diff), language_of(block.path))] if block.diff.strip() else []
         case CommandBlock():
-            return _command(block, is_running=is_running)
+            return _command(block, tail)
         case ListBlock():
-            leaves = output("\n".join(block.items)) if block.items else []
+            leaves = output("\n".join(block.items), limit=limit) if block.items else []
             return leaves + _note(block.note)
         case TreeBlock():
-            return [Leaf("\n".join(line for root in block.roots for line in _tree(root)), key="output")]
+            return output("\n".join(line for root in block.roots for line in tree_lines(root)), limit=limit)
         case MapBlock():
-            return _map(block)
+            return _map(block, limit)
         case ImageBlock():
             return [PictureLeaf(block)]
         case TableBlock():
@@ -108,26 +119,28 @@ def draw(block: Block, *, is_running: bool = False) -> list[Leaf]:
             assert_never(block)
 
 
-def output(text: str, *, tail: bool = False, most: int = MOST_LINES) -> list[Leaf]:
+def output(text: str, *, tail: bool = False, limit: Limit = IN_PLACE) -> list[Leaf]:
     """A program's output, cut to what can be read here."""
-    text, left_out = _bounded(text.rstrip("\n"), tail=tail, most=most)
+    text, left_out = _bounded(text.rstrip("\n"), limit, tail=tail)
     if not text:
         return []
     plain, runs = ansi.read(text)
     leaves: list[Leaf] = [*_chunks(plain, runs)]
     if left_out:
-        where = "above" if tail else "below"
-        hint = Leaf(f"… {left_out:,} more lines {where}", key="hint", link="full")
-        leaves.insert(0 if tail else len(leaves), hint)
+        leaves.insert(0 if tail else len(leaves), _left_out(left_out, "above" if tail else "below"))
     return leaves
 
 
-def _bounded(text: str, *, tail: bool, most: int) -> tuple[str, int]:
-    if len(text) <= MOST_CHARACTERS and text.count("\n") < most:
+def _left_out(count: int, where: str) -> Leaf:
+    return Leaf(f"… {count:,} more lines {where}", key="hint", link="full")
+
+
+def _bounded(text: str, limit: Limit, *, tail: bool) -> tuple[str, int]:
+    if len(text) <= limit.characters and text.count("\n") < limit.lines:
         return text, 0
-    kept = text[-MOST_CHARACTERS:] if tail else text[:MOST_CHARACTERS]
+    kept = text[-limit.characters :] if tail else text[: limit.characters]
     lines = kept.split("\n")
-    lines = lines[-most:] if tail else lines[:most]
+    lines = lines[-limit.lines :] if tail else lines[: limit.lines]
     kept = "\n".join(lines)
     return kept, max(1, text.count("\n") - kept.count("\n"))
 
@@ -152,17 +165,17 @@ def _note(note: str) -> list[Leaf]:
     return [Leaf(clean(note), key="hint")] if note else []
 
 
-def _file(block: FileBlock) -> list[Leaf]:
-    text, left_out = _bounded(block.text.removesuffix("\n"), tail=False, most=MOST_LINES)
+def _file(block: FileBlock, limit: Limit) -> list[Leaf]:
+    text, left_out = _bounded(block.text.removesuffix("\n"), limit, tail=False)
     leaves: list[Leaf] = [FileLeaf(clean(text), language_of(block.path), block.first_line)]
     if left_out:
-        leaves.append(Leaf(f"… {left_out:,} more lines below", key="hint", link="full"))
+        leaves.append(_left_out(left_out, "below"))
     return leaves + _note(block.note)
 
 
-def _command(block: CommandBlock, *, is_running: bool) -> list[Leaf]:
+def _command(block: CommandBlock, limit: Limit) -> list[Leaf]:
     leaves: list[Leaf] = [CodeLeaf(clean(block.command), "bash", first="$ ", rest="  ")]
-    leaves += output(block.output, tail=True, most=LIVE_ROWS if is_running else MOST_LINES)
+    leaves += output(block.output, tail=True, limit=limit)
     ending = []
     if block.exit_code is not None:
         ending.append(f"exit {block.exit_code}")
@@ -173,7 +186,7 @@ def _command(block: CommandBlock, *, is_running: bool) -> list[Leaf]:
     return leaves
 
 
-def _tree(root: TreeNode) -> list[str]:
+def tree_lines(root: TreeNode) -> list[str]:
     lines = [clean(root.label)]
     open_nodes: list[tuple[TreeNode, str, bool]] = []
 
@@ -183,22 +196,23 @@ def _tree(root: TreeNode) -> list[str]:
             open_nodes.append((child, indent, index == count - 1))
 
     push(root, "")
-    while open_nodes and len(lines) < MOST_LINES:
+    while open_nodes:
         node, indent, is_last = open_nodes.pop()
         lines.append(f"{indent}{'└─ ' if is_last else '├─ '}{clean(node.label)}")
         push(node, (indent + ("   " if is_last else "│  "))[:60])
     return lines
 
 
-def _map(block: MapBlock) -> list[Leaf]:
+def _map(block: MapBlock, limit: Limit) -> list[Leaf]:
     """The text as the model has it, its symbols to be chosen; without a text that names them, a list of them."""
     if not block.symbols:
-        return output(block.text)
+        return output(block.text, limit=limit)
     named = {symbol.row: index for index, symbol in enumerate(block.symbols) if symbol.row >= 0}
     if not named:
-        return _symbols(block)
+        return _symbols(block, limit)
     leaves: list[Leaf] = []
-    for row, line in enumerate(clean(block.text).split("\n")):
+    lines = clean(block.text).split("\n")
+    for row, line in enumerate(lines[: limit.lines]):
         if row in named:
             kind, _, rest = line.lstrip().partition(" ")
             indent = line[: len(line) - len(line.lstrip())]
@@ -206,13 +220,15 @@ def _map(block: MapBlock) -> list[Leaf]:
             leaves.append(OneLine(parts, flexible=2, link=f"symbol {named[row]}"))
         else:
             leaves.append(OneLine([(line, "dim")], flexible=0))
+    if (left_out := len(lines) - limit.lines) > 0:
+        leaves.append(_left_out(left_out, "below"))
     return leaves
 
 
-def _symbols(block: MapBlock) -> list[Leaf]:
+def _symbols(block: MapBlock, limit: Limit) -> list[Leaf]:
     digits = max(len(f"{symbol.first_line}-{symbol.last_line}") for symbol in block.symbols)
     leaves: list[Leaf] = []
-    for index, symbol in enumerate(block.symbols[:MOST_LINES]):
+    for index, symbol in enumerate(block.symbols[: limit.lines]):
         span = f"{symbol.first_line}-{symbol.last_line}"
         indent = "  " * min(symbol.depth, 12)
         parts = [
@@ -222,4 +238,6 @@ def _symbols(block: MapBlock) -> list[Leaf]:
             (clean(symbol.label.replace("\n", " ")), "output"),
         ]
         leaves.append(OneLine(parts, flexible=3, link=f"symbol {index}"))
+    if (left_out := len(block.symbols) - limit.lines) > 0:
+        leaves.append(_left_out(left_out, "below"))
     return leaves

@@ -72,6 +72,8 @@ class Expansion(NamedTuple):
 
     tools: bool = False
     thinking: bool = False
+    is_whole: bool = False
+    """The block has a screen of its own, where long results are not cut."""
 
     def of(self, block: Block, own: bool | None) -> bool:
         if own is not None:
@@ -89,16 +91,16 @@ def can_expand(block: Block) -> bool:
             return False
 
 
-def draw(block: Block, *, is_open: bool) -> list[Leaf]:
+def draw(block: Block, *, is_open: bool, is_whole: bool = False) -> list[Leaf]:
     match block:
         case UserBlock():
             return draw_user(block)
         case ReplyBlock():
             return draw_reply(block, is_open=is_open)
         case CardBlock():
-            return draw_card(block, is_open=is_open)
+            return draw_card(block, is_open=is_open, is_whole=is_whole)
         case CustomBlock():
-            return draw_custom(block, is_open=is_open)
+            return draw_custom(block, is_open=is_open, is_whole=is_whole)
         case NoteBlock():
             return draw_note(block)
         case _:
@@ -226,7 +228,7 @@ def _one_line(text: str) -> str:
     return clean(" ".join(text[:2_000].split()))
 
 
-def draw_card(block: CardBlock, *, is_open: bool) -> list[Leaf]:
+def draw_card(block: CardBlock, *, is_open: bool, is_whole: bool) -> list[Leaf]:
     state = block.state
     key = f"state-{state}"
     word = "" if state is CardState.DONE else str(state)
@@ -238,7 +240,8 @@ def draw_card(block: CardBlock, *, is_open: bool) -> list[Leaf]:
     leaves = [header(STATE_GLYPHS[state], key, card, word=word, timing=block.timing, word_key=key)]
     if not is_open:
         return leaves
-    return leaves + barred(cards.body(block.card, is_running=state is CardState.RUNNING))
+    is_running = state is CardState.RUNNING
+    return leaves + barred(cards.body(block.card, is_running=is_running, is_whole=is_whole))
 
 
 def _reason(card: Card) -> str:
@@ -249,13 +252,14 @@ def _reason(card: Card) -> str:
     return text.strip().split("\n", 1)[0][:300]
 
 
-def draw_custom(block: CustomBlock, *, is_open: bool) -> list[Leaf]:
+def draw_custom(block: CustomBlock, *, is_open: bool, is_whole: bool) -> list[Leaf]:
     key = f"state-{block.state}" if block.state else f"note-{block.tone}" if block.tone else "accent"
     word = block.label or (str(block.state) if block.state and block.state is not CardState.DONE else "")
     top = header(CUSTOM_GLYPHS[block.kind], key, block.card, word=word, timing=block.timing, word_key=key)
     if not is_open:
         return [top, *_peek(block)]
-    return [top, *barred(cards.body(block.card, is_running=block.state is CardState.RUNNING))]
+    is_running = block.state is CardState.RUNNING
+    return [top, *barred(cards.body(block.card, is_running=is_running, is_whole=is_whole))]
 
 
 def _peek(block: CustomBlock) -> list[Leaf]:
@@ -318,7 +322,7 @@ def _raw_part(part: CardPart) -> str:
         case ListBlock():
             return "\n".join(part.items)
         case TreeBlock():
-            return "\n".join(line for root in part.roots for line in cards._tree(root))
+            return "\n".join(line for root in part.roots for line in cards.tree_lines(root))
         case TableBlock():
             return "\n".join("\t".join(row) for row in (part.header, *part.rows))
         case _:

@@ -113,7 +113,7 @@ class Item:
             return self._measure_live(width, expansion)
         is_open = self.is_open(expansion)
         if self.leaves is None or is_open is not self._was_open:
-            self.leaves = drawing.draw(self.block, is_open=is_open)
+            self.leaves = drawing.draw(self.block, is_open=is_open, is_whole=expansion.is_whole)
         self._tops = list(accumulate((leaf.height(width) for leaf in self.leaves), initial=self.gap))
         self._bases = []
         self.height = self._tops[-1] if self.leaves else 0
@@ -218,13 +218,17 @@ class Item:
         """The drawn text without wrapping, indents and borders."""
         leaves = self.leaves
         if leaves is None:
-            leaves = drawing.draw(self.block, is_open=self.is_open(expansion))
+            leaves = drawing.draw(self.block, is_open=self.is_open(expansion), is_whole=expansion.is_whole)
         parts = []
         for index, leaf in enumerate(leaves):
             if index:
                 parts.append("\n\n" if leaf.blank else "\n")
             parts.append(leaf.plain)
         return "".join(parts)
+
+    def as_it_is(self) -> Block:
+        """The block, with what has arrived so far of a reply that streams."""
+        return self.live.block(ReplyState.STREAMING) if self.live is not None else self.block
 
     def search_text(self) -> str:
         return self.live.text if self.live is not None else drawing.search_text(self.block)

@@ -174,7 +174,9 @@ class Look:
             return self._component("output") + Style(foreground=self._partial(name).foreground)
         if name == "text" or PREFIX + name not in COMPONENTS:
             return self._widget.get_visual_style()
-        return self._widget.get_visual_style(PREFIX + name)
+        own = self._widget.get_component_styles(PREFIX + name).text_style
+        # Textual's visual style has no reverse, which is all that marks have in a palette without grounds.
+        return self._widget.get_visual_style(PREFIX + name) + Style(reverse=own.reverse)
 
     def _partial(self, name: str) -> Style:
         """Only what the component class itself says."""

@@ -23,12 +23,11 @@ class BranchRequested(Message, namespace="transcript"):
 
 
 class FullScreenRequested(Message, namespace="transcript"):
-    """Show the whole of a block on a screen of its own; `text` is all of it."""
+    """Show the whole of a block on a screen of its own."""
 
-    def __init__(self, block_id: str, text: str) -> None:
+    def __init__(self, block_id: str) -> None:
         super().__init__()
         self.block_id = block_id
-        self.text = text
 
 
 class SymbolChosen(Message, namespace="transcript"):

@@ -188,12 +188,12 @@ class Reading(Viewport):
         return (self.get_selection(selection) or ("",))[0] if selection is not None else ""
 
     def action_toggle_block(self) -> None:
-        if self.cursor:
-            self.toggle(self.cursor)
+        if item := self.focused_item:
+            self.toggle(item.block.id)
 
     def action_branch(self) -> None:
-        if self.cursor:
-            self.post_message(messages.BranchRequested(self.cursor))
+        if item := self.focused_item:
+            self.post_message(messages.BranchRequested(item.block.id))
 
     def action_full_screen(self) -> None:
         """Open a card that is closed; of a file map, its symbols to choose from; else the whole of the block."""
@@ -210,12 +210,11 @@ class Reading(Viewport):
             self._full_screen(item)
 
     def _full_screen(self, item: Item) -> None:
-        text = item.live.text if item.live is not None else drawing.search_text(item.block)
-        self.post_message(messages.FullScreenRequested(item.block.id, text))
+        self.post_message(messages.FullScreenRequested(item.block.id))
 
     def action_retry(self) -> None:
-        if self.cursor:
-            self.post_message(messages.RetryRequested(self.cursor))
+        if item := self.focused_item:
+            self.post_message(messages.RetryRequested(item.block.id))
 
     def action_sideways(self, direction: int) -> None:
         if item := self.focused_item:

@@ -158,6 +158,11 @@ class Transcript(Pointing, can_focus=True):
             self.column.remove(index)
             self.restore(anchor)
 
+    def block(self, block_id: str) -> Block | None:
+        """What is shown under an id, as it is now."""
+        item = self.column.find(block_id)
+        return item.as_it_is() if item is not None else None
+
     def follow(self) -> None:
         """Go to the end and stay there: for instance because something was sent."""
         self.set_following(True)

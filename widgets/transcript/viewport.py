@@ -80,8 +80,10 @@ class Viewport(ScrollView):
         """After a change: put the view back where it was."""
         if self.column.width <= 0:
             return
-        if anchor is None:
+        if anchor is None and self.is_following:
             self.go_to_end()
+        elif anchor is None:  # there was nothing to stay at
+            self.commit(self.column.settle(0, self.size.height))
         else:
             self.commit(self.column.settle(self.column.place_of(anchor), self.size.height))
 
@@ -256,11 +258,13 @@ class Viewport(ScrollView):
         return with_places(strip, places)
 
     def repaint_changed(self, first: int) -> None:
-        """Repaint, from a row on, only the rows that differ from what is on the screen."""
+        """Repaint, from a row on, only the rows that differ from what is on the screen.
+
+        The last row is always among them, for what it tells of the rows below it.
+        """
         self._version += 1
         height = self.size.height
-        if first >= height:
-            return
+        first = max(0, min(first, height - 1))
         if len(self._shown) != height:
             self.refresh(self.size.region)
             return

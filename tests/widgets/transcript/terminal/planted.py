@@ -59,7 +59,7 @@ def repaints_too_little() -> None:
 
     def wrong(self: Transcript, first: int) -> None:
         refresh = self.refresh
-        self.refresh = lambda *regions: refresh(*regions[1:]) if regions[1:] else self  # type: ignore
+        self.refresh = lambda *regions: refresh(*regions[1:]) if regions[1:] else self  # type: ignore[method-assign]
         right(self, first)
         del self.refresh
 

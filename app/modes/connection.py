@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import msgspec
 
+from app.modes.deep_json import decode_deep
 from app.values.codec import decode_json, encode_json
 from app.values.wire import to_wire
 
@@ -142,7 +143,7 @@ class Connection:
         assert self._process is not None and self._process.stdout is not None
         while line := await self._process.stdout.readline():
             try:
-                data = decode_json(line)
+                data = _decoded(line)
             except msgspec.DecodeError:
                 continue
             if isinstance(data, dict):
@@ -201,6 +202,13 @@ class Connection:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def _decoded(line: bytes) -> Any:
+    try:
+        return decode_json(line)
+    except msgspec.DecodeError:
+        return decode_deep(line)
 
 
 def _as_result(given: Any) -> Any:

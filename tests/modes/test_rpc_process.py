@@ -138,24 +138,6 @@ async def test_a_thousand_questions_at_once_are_all_answered(bayou: RpcClient) -
     assert len({state["sessionId"] for state in states}) == 1
 
 
-async def test_tools_that_the_client_carries_out(bayou: RpcClient) -> None:
-    names = await bayou.set_host_tools(
-        [
-            {
-                "name": "weather",
-                "description": "The weather",
-                "parameters": {"type": "object", "properties": {}},
-            }
-        ],
-        {"weather": _sunny},
-    )
-    assert names == ["weather"]
-
-
-async def _sunny(arguments: Any, tell: Any) -> str:
-    return "sunny"
-
-
 @pytest.mark.parametrize(
     ("line", "command", "error"),
     [

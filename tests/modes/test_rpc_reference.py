@@ -2,6 +2,8 @@
 
 import inspect
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, get_args
 
@@ -53,8 +55,14 @@ def test_the_python_client_has_a_method_for_every_command(command: Any) -> None:
     assert given >= len(fields)
 
 
-def test_the_page_shows_a_program_of_twenty_lines() -> None:
+def test_the_page_shows_a_program_of_twenty_lines_that_runs(tmp_path: Path) -> None:
     text = (ROOT / reference.PAGE).read_text(encoding="utf-8")
     program = text.split("```python\n")[1].split("```")[0]
-    compile(program, "docs/rpc.md", "exec")
     assert len([line for line in program.splitlines() if line.strip()]) <= 20
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert {"agent_start", "message_update", "agent_settled"} <= set(lines)
+    assert not lines[-1].isidentifier(), "the answer comes last"

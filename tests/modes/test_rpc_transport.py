@@ -12,8 +12,11 @@ import pytest
 from app.modes.client import RpcClient
 from app.modes.output import LineWriter
 from app.modes.wire_events import EventLines
+from app.sessions.log import SessionLog
 from app.values.codec import decode_json
+from app.values.entries import MessageEntry
 from app.values.events import MessageUpdate
+from app.values.messages import user_message
 from app.values.stream import TextDelta
 from app.values.usage import Usage
 from tests.modes.processes import STAGE, lines_until, put, start
@@ -43,23 +46,38 @@ async def test_json_mode_keeps_its_output_to_itself(tmp_path: Path) -> None:
     assert b"to the descriptor" in err
 
 
-async def test_a_slow_reader_slows_the_agent_and_loses_nothing(tmp_path: Path) -> None:
+DELTAS = 20_000
+
+
+async def test_a_slow_reader_slows_the_agent_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each delta is a line of 270 bytes: five times what may wait to be read."""
+    sent = tmp_path / "sent"
+    monkeypatch.setenv("STAGE_COUNTS", str(sent))
     process = await start(tmp_path, "-e", STAGE, "--no-merge-deltas")
-    put(process, type="prompt", message="words 20000", id="p")
-    put(process, type="get_state", id="s")
     assert process.stdout is not None
+    put(process, type="set_auto_compaction", enabled=False, id="begun")
+    await lines_until(process, id="begun")
+    before = resident(process.pid)
     process.stdout._transport.pause_reading()  # pyright: ignore[reportAttributeAccessIssue]  (how else to read nothing)
+    put(process, type="prompt", message=f"deltas {DELTAS}", id="p")
+    while not (sent.exists() and size(sent)):  # noqa: ASYNC110  (its output is what we do not read)
+        await asyncio.sleep(0.05)
     memory = await settled_memory(process.pid)
+    assert memory - before < 40 * 2**20
+    assert 0 < size(sent) < DELTAS // 2  # the model itself waits
     process.stdout._transport.resume_reading()  # pyright: ignore[reportAttributeAccessIssue]
     lines = await lines_until(process, type="agent_settled")
-    text = "".join(
-        line["assistantMessageEvent"]["delta"]
-        for line in lines
-        if line["type"] == "message_update" and line["assistantMessageEvent"]["type"] == "text_delta"
-    )
-    assert text == "".join(f"word{index} " for index in range(20000))
-    assert memory < 200 * 2**20
+    updates = [line["assistantMessageEvent"] for line in lines if line["type"] == "message_update"]
+    deltas = [update["delta"] for update in updates if update["type"] == "text_delta"]
+    assert deltas == [f"word{index % 10_000:04} " for index in range(DELTAS)]
+    assert size(sent) == DELTAS
     await process.communicate(b"")
+
+
+def size(file: Path) -> int:
+    return file.stat().st_size
 
 
 async def settled_memory(pid: int) -> int:
@@ -165,6 +183,20 @@ async def test_a_line_below_the_limit_is_taken_whole(tmp_path: Path) -> None:
     async with RpcClient(cwd=tmp_path) as client:
         await client.set_session_name("n" * 8_000_000)
         assert len((await client.get_state()).get("sessionName", "")) == 8_000_000
+
+
+async def test_the_tree_of_a_long_session_is_read_although_it_is_deep(tmp_path: Path) -> None:
+    log = SessionLog.create(tmp_path, tmp_path)
+    for index in range(3000):
+        log.append(MessageEntry(parent_id=None, message=user_message(f"message {index}")))
+    log.close()
+    async with RpcClient(cwd=tmp_path, arguments=["--session", str(log.path)]) as client:
+        [node] = (await client.get_tree())["tree"]
+    depth = 1
+    while node["children"]:
+        node = node["children"][0]
+        depth += 1
+    assert depth >= 3000
 
 
 async def test_the_ready_frame_comes_first(tmp_path: Path) -> None:

@@ -4,11 +4,13 @@ import asyncio
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from app.extensions.public import BashResult, ExtensionApi, ProviderSpec, UserBashAnswer
 from app.providers.scripted import Scripted, call, fail, say
 from app.values.content import text_of
 from app.values.messages import UserMessage
+from app.values.stream import TextDelta
 
 PIECE = 9
 """Characters that come at once, so that it can be said how many deltas an answer has."""
@@ -38,6 +40,24 @@ def answer(context, count):
     return say("Done." if done else " ".join(words))
 
 
+def counting(adapter):
+    """Writes a byte into the file STAGE_COUNTS for each delta that the model sends."""
+
+    async def counted(model, context, options, stream) -> None:
+        emit = stream.emit
+
+        def note(event) -> None:
+            if isinstance(event, TextDelta):
+                sent.write(b".")
+            emit(event)
+
+        with Path(os.environ["STAGE_COUNTS"]).open("ab", buffering=0) as sent:  # noqa: ASYNC230  (a byte at a time)
+            stream.emit = note
+            await adapter(model, context, options, stream)
+
+    return counted if "STAGE_COUNTS" in os.environ else adapter
+
+
 def extension(api: ExtensionApi) -> None:
     stays: list[bool] = []
     script = Scripted(
@@ -45,7 +65,9 @@ def extension(api: ExtensionApi) -> None:
         piece=(PIECE, PIECE),
         tokens_per_second=float(os.environ.get("STAGE_TOKENS_PER_SECOND", "0")),
     )
-    spec = ProviderSpec(name="scripted", models=(script.model,), adapter=script.adapter, api_key="none")
+    spec = ProviderSpec(
+        name="scripted", models=(script.model,), adapter=counting(script.adapter), api_key="none"
+    )
     api.register_provider(spec)
     print("printed while loading")
 

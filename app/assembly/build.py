@@ -235,13 +235,19 @@ def _choice(
         told.append(f"The setting defaultModel: {problem}")
     model: Model | None = None
     if selection is not None:
-        model, level = selection.model, _level(options, selection.thinking, level)
+        model = selection.model
+        level = _level(
+            options, selection.thinking, settings.model.model_thinking_levels.get(model.key, level)
+        )
         told += [selection.warning] if selection.warning else []
     if options.api_key is not None and model is not None:
         credentials.use_for_this_run(model.provider, options.api_key)
-    choice = ModelChoice(catalogue, credentials, model=model, thinking=level, scope=scope)
+    levels = settings.model.model_thinking_levels
+    choice = ModelChoice(catalogue, credentials, model=model, thinking=level, scope=scope, levels_of=levels)
     if choice.model is None:
         choice.set(scope[0] if scope else _default_model(choice))
+        if (asked := thinking_level(options.thinking)) is not None:
+            choice.set_thinking(asked)
     return choice, told
 
 

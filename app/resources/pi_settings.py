@@ -10,7 +10,6 @@ from app.resources.settings import check_value, keys
 _OTHER_NAMES = {
     "queueMode": "steeringMode",
     "terminal.showTerminalProgress": "terminal.progress",
-    "retry.maxDelayMs": "retry.provider.maxRetryDelayMs",
 }
 _OTHER_VALUES: dict[tuple[str, Any], tuple[str, Any]] = {
     ("compaction.enabled", True): ("compaction.mode", "auto"),

@@ -247,15 +247,6 @@ class NetworkSettings(Group, frozen=True, kw_only=True):
     ] = False
 
 
-class ProviderRetry(Group, frozen=True, kw_only=True):
-    """Retries of one request, before the agent's own."""
-
-    max_retries: Annotated[int, Meta(ge=0, le=20, description="Retries inside one request.")] = 0
-    max_retry_delay_ms: Annotated[
-        int, Meta(ge=0, description="Longest wait that a provider may ask for; a longer one is an error.")
-    ] = 60_000
-
-
 class RetrySettings(Group, frozen=True, kw_only=True):
     """What happens after a failed request."""
 
@@ -265,7 +256,6 @@ class RetrySettings(Group, frozen=True, kw_only=True):
         int, Meta(ge=0, description="First wait; each further one is twice as long.")
     ] = 2000
     max_agent_delay_ms: Annotated[int, Meta(ge=0, description="Longest wait.")] = 60_000
-    provider: ProviderRetry = ProviderRetry()
 
 
 class ShellSettings(Group, frozen=True, kw_only=True):

@@ -38,7 +38,9 @@ class DisplaySettings(Group, frozen=True, kw_only=True):
     quiet_startup: Annotated[
         bool | Literal["header"], Meta(description="Hide the start-up lists; `header` hides the header too.")
     ] = False
-    hide_thinking_block: Annotated[bool, Meta(description="Show thinking as one line.")] = False
+    hide_thinking_block: Annotated[
+        bool, Meta(description="Show thinking as one line that can be opened; off shows all of it.")
+    ] = True
     animations: Annotated[
         Literal["on", "reduced", "off"],
         Meta(description="Spinners and smooth scrolling; state is always told by words too."),
@@ -51,13 +53,12 @@ class DisplaySettings(Group, frozen=True, kw_only=True):
         Meta(description="What is left on the terminal after quitting."),
     ] = "last-answer"
     fullscreen_scrollbar: Annotated[
-        Literal["auto", "always", "hidden"], Meta(description="When the scroll bar shows.")
+        Literal["auto", "hidden"], Meta(description="Whether there is a scroll bar.")
     ] = "auto"
     fullscreen_copy_on_select: Annotated[bool, Meta(description="Copy what the mouse selects.")] = True
     fullscreen_wheel_scroll_lines: Annotated[
         int, Meta(ge=1, le=100, description="Lines per step of the wheel.")
     ] = 3
-    output_pad: Annotated[int, Meta(ge=0, le=4, description="Columns left free beside the transcript.")] = 1
     expand_tools: Annotated[
         Literal["never", "errors", "edits", "always"],
         Meta(description="Which tool cards open by themselves."),
@@ -67,9 +68,6 @@ class DisplaySettings(Group, frozen=True, kw_only=True):
 class MarkdownSettings(Group, frozen=True, kw_only=True):
     """How answers are drawn."""
 
-    code_block_indent: Annotated[
-        str, Meta(max_length=8, description="Put before each line of a code block.")
-    ] = "  "
     mermaid: Annotated[
         Literal["streaming", "final", "off"],
         Meta(description="Draw Mermaid diagrams as text: at once, when complete, never."),
@@ -127,8 +125,6 @@ class FooterSettings(Group, frozen=True, kw_only=True):
 class TerminalSettings(Group, frozen=True, kw_only=True):
     """What bayou may ask of the terminal."""
 
-    show_images: Annotated[bool, Meta(description="Draw images where the terminal can.")] = True
-    image_width_cells: Annotated[int, Meta(ge=8, le=400, description="Widest image, in columns.")] = 60
     hyperlinks: Annotated[
         Literal["auto", "on", "off"], Meta(description="Write links that the terminal can open.")
     ] = "auto"

@@ -22,6 +22,7 @@ from app.assembly.extending import Extended
 from app.engine.session import Session
 from app.tui import acts, look, looking, page
 from app.tui.attaching import joined
+from app.tui.cache_misses import CacheMisses
 from app.tui.choosing import Choosing
 from app.tui.completing import popup_for
 from app.tui.context_page import ContextPage
@@ -118,6 +119,7 @@ class BayouApp(App[int]):
         self.sending = Sending(self)
         self.waiting = Waiting(self)
         self.manners = Manners(self, clock)
+        self.cache_misses = CacheMisses(self)
         self.status = Status(self)
         self.leaving = Leaving(self)
         self.extended: Extended | None = None
@@ -180,6 +182,13 @@ class BayouApp(App[int]):
 
     # What happens
 
+    @on(events.TextSelected)
+    def _selected(self) -> None:
+        if self.assembled.settings.display.fullscreen_copy_on_select and (
+            text := self.screen.get_selected_text()
+        ):
+            self.copy(text, "selection")
+
     @on(AppFocus)
     @on(AppBlur)
     def _focus_changed(self, event: AppFocus | AppBlur) -> None:
@@ -191,6 +200,7 @@ class BayouApp(App[int]):
 
     def _note_event(self, event: Event) -> None:
         self.manners.note(event)
+        self.cache_misses.note(event)
         match event:
             case QueueUpdate():
                 self.waiting.show()

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rich.color import ColorSystem
 from textual.app import App
 from textual.css.errors import StylesheetError
 from textual.css.stylesheet import StylesheetErrors, StylesheetParseError
@@ -20,6 +21,11 @@ DARK, LIGHT = "bayou-dark", "bayou-light"
 WATCH_SECONDS = 1.0
 _RULES = ("theme", "rules")
 """Where the rules of the theme in force stand among the styles."""
+
+
+def use_colors(app: App[int], *, is_true_color: bool) -> None:
+    """Instead of what the environment says the terminal can."""
+    app.console._color_system = ColorSystem.TRUECOLOR if is_true_color else ColorSystem.EIGHT_BIT
 
 
 class Looks:

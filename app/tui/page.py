@@ -25,5 +25,9 @@ def editor(settings: Settings) -> PromptEditor:
 def put_in_force(app: "BayouApp", settings: Settings) -> None:
     """At the start, and whenever settings were changed."""
     app.header.display = settings.footer.header and settings.display.quiet_startup != "header"
+    app.transcript.wheel_rows = settings.display.fullscreen_wheel_scroll_lines
+    app.transcript.styles.scrollbar_size_vertical = (
+        0 if settings.display.fullscreen_scrollbar == "hidden" else 1
+    )
     app.animation_level = "none" if settings.display.animations == "off" else app.animation_level
     app.status.refresh_all()

@@ -79,6 +79,8 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
     )
     app.driver_class = TerminalDriver
     terminal = assembled.settings.terminal
+    if terminal.true_color != "auto":
+        look.use_colors(app, is_true_color=terminal.true_color == "on")
     if terminal.scroll_regions:
         OutputDiff(app).install()
     code = asyncio.run(_run(app, mouse=terminal.mouse))

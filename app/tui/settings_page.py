@@ -102,4 +102,6 @@ def follow_settings(app: "BayouApp", before: Settings) -> None:
     is_other = now.display.theme != before.display.theme
     if is_other and (problem := app.looks.use(now.display.theme)) is not None:
         app.presenter.note(problem, NoteKind.WARNING)
+    if now.display.hide_thinking_block != before.display.hide_thinking_block:
+        app.transcript.expand_thinking(not now.display.hide_thinking_block)
     page.put_in_force(app, now)

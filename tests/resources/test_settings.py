@@ -161,7 +161,7 @@ def _set_one(file: str, name: str) -> None:
 
 
 def test_two_processes_that_change_two_keys_are_both_heard(paths: Paths):
-    names = ["retry.baseDelayMs", "historySize", "terminal.imageWidthCells", "bash.defaultTimeoutSeconds"]
+    names = ["retry.baseDelayMs", "historySize", "notifications.minSeconds", "bash.defaultTimeoutSeconds"]
     context = multiprocessing.get_context("spawn")
     with context.Pool(2) as pool:
         pool.starmap(_set_one, [(str(paths.settings_file), name) for name in names])

@@ -29,7 +29,7 @@ def pi_folder(root: Path) -> Path:
         "theme": "mine",
         "compaction": {"enabled": False, "reserveTokens": 5},
         "modelThinkingLevels": {"a/b": "low"},
-        "outputPad": 99,
+        "editorPaddingX": 99,
     }
     (pi / "settings.json").write_text(json.dumps(settings))
     return pi
@@ -55,8 +55,8 @@ def test_what_is_taken_is_there_and_pis_folder_unchanged(tmp_path: Path) -> None
     settings: dict[str, Any] = {}
 
     def set_setting(name: str, value: Any) -> None:
-        if name == "outputPad":
-            raise ValueError("outputPad: at most 4")
+        if name == "editorPaddingX":
+            raise ValueError("editorPaddingX: at most 3")
         settings[name] = value
 
     bayou = tmp_path / "bayou"
@@ -69,7 +69,7 @@ def test_what_is_taken_is_there_and_pis_folder_unchanged(tmp_path: Path) -> None
         "compaction.reserveTokens": 5,
         "modelThinkingLevels": {"a/b": "low"},
     }
-    assert [item.refused for item in done if item.name == "outputPad"] == ["outputPad: at most 4"]
+    assert [item.refused for item in done if item.name == "editorPaddingX"] == ["editorPaddingX: at most 3"]
     assert (bayou / "models.json").read_text() == "{} // mine"
     assert (bayou / "prompts" / "fix.md").exists() and (bayou / "skills" / "pdf" / "SKILL.md").exists()
     assert [one.cwd for one in list_sessions(bayou / "sessions")] == ["/home/user/proj"]

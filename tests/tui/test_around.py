@@ -4,16 +4,20 @@ import asyncio
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from app.assembly.options import Options
-from app.providers.scripted import call, fail, say
+from app.providers.scripted import call, fail, say, think
 from app.resources.settings_file import set_value
 from app.tui.git_state import git_state, read_status
 from app.tui.run import say_goodbye
 from app.tui.settings_page import keep_setting
-from app.values.events import ProviderWaiting
+from app.values.events import MessageEnd, ProviderWaiting
+from app.values.messages import AssistantMessage
+from app.values.usage import Usage
 from tests.tui.stage import StageApp, make_app, settled, submit
+from widgets.transcript.blocks import NoteKind
 
 
 @pytest.fixture
@@ -166,3 +170,62 @@ async def test_a_session_file_is_copied_in_and_gone_on_with(home: Path) -> None:
         assert app.session.log.path not in (None, first)
         await submit(app, pilot, "/import nowhere.jsonl")
         await app.settling_until(pilot, lambda: "nowhere.jsonl" in app.screen_text)
+
+
+async def test_thinking_is_one_line_or_all_of_it(home: Path) -> None:
+    wish(home, "hideThinkingBlock", False)
+    app = make_app(home, think("the tide is low") + say("Wait."))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "go")
+        await settled(app, pilot)
+        assert "the tide is low" in app.screen_text
+        keep_setting(app, "hideThinkingBlock", True)
+        await pilot.pause()
+        assert "the tide is low" not in app.screen_text
+
+
+async def test_what_the_mouse_selects_is_copied_if_one_wishes(home: Path) -> None:
+    app = make_app(home, say("harbour"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        copied: list[str] = []
+        app.copy = lambda text, what: copied.append(text)
+        await submit(app, pilot, "go")
+        await settled(app, pilot)
+        row = next(y for y, line in enumerate(app.screen_text.splitlines()) if "harbour" in line)
+        await pilot.click(offset=(5, row), times=2)
+        await app.settling_until(pilot, lambda: copied == ["harbour"])
+        keep_setting(app, "fullscreenCopyOnSelect", False)
+        await pilot.click(offset=(5, row), times=2)
+        await pilot.pause()
+        assert copied == ["harbour"]
+
+
+async def test_a_scroll_bar_can_be_done_without(home: Path) -> None:
+    app = make_app(home, say("\n\n".join(f"line {n}" for n in range(60))))
+    async with app.run_test(size=(60, 20)) as pilot:
+        await submit(app, pilot, "go")
+        await settled(app, pilot)
+        width = app.transcript.text_width
+        keep_setting(app, "fullscreenScrollbar", "hidden")
+        await app.settling_until(pilot, lambda: app.transcript.text_width == width + 1)
+
+
+def test_a_model_brings_its_own_thinking_level(home: Path) -> None:
+    wish(home, "modelThinkingLevels", {"offline/guide": "high"})
+    assert make_app(home).session.choice.thinking == "high"
+    by_hand = make_app(home, options=Options(no_session=True, thinking="low", use_theme="bayou-dark"))
+    assert by_hand.session.choice.thinking == "low"
+
+
+def test_a_missed_prompt_cache_is_told_if_one_wishes(home: Path) -> None:
+    wish(home, "showCacheMissNotices", True)
+    app = make_app(home, say("x"))
+    told: list[str] = []
+    app.presenter.note = lambda text, kind=NoteKind.INFO: told.append(text) or ""
+    answer = AssistantMessage(timestamp=1_000, usage=Usage(input=20, cache_write=4_000))
+    for usage in (Usage(input=10, cache_read=4_000), Usage(input=4_100)):
+        app.cache_misses.note(MessageEnd(message=answer))
+        answer = msgspec.structs.replace(answer, timestamp=answer.timestamp + 1_000, usage=usage)
+    assert told == []
+    app.cache_misses.note(MessageEnd(message=answer))
+    assert told == ["The prompt cache was missed: 4.1k tokens were read anew."]

@@ -11,10 +11,10 @@ from widgets.transcript.item import Item
 from widgets.transcript.pointing import Link, Place, between, link_at, place_at, span, word_at
 from widgets.transcript.reading import Reading
 
-WHEEL_ROWS = 3
-
 
 class Pointing(Reading):
+    wheel_rows = 3
+    """How far a step of the wheel goes."""
     _pressed_at = Offset(-1, -1)
     _selected_before: Selection | None = None
     """What was selected when the button went down: letting it go without a move clears it."""
@@ -34,7 +34,7 @@ class Pointing(Reading):
         if event.shift and row is not None:
             self._scroll_sideways(row.item, direction)
         else:
-            self.scroll_by(direction * WHEEL_ROWS)
+            self.scroll_by(direction * self.wheel_rows)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         self._pressed_at = Offset(event.x, event.y)
@@ -113,6 +113,7 @@ class Pointing(Reading):
         else:
             return
         self.screen.selections = {self: between(other, here)}
+        self.post_message(events.TextSelected())
 
     def _select(self, event: events.Click) -> None:
         """Two clicks select a word, three the paragraph or line of code."""
@@ -127,3 +128,4 @@ class Pointing(Reading):
             end = text.find("\n", place.offset)
             end = end if end >= 0 else len(text)
         self.screen.selections = {self: span(place.block, start, end)}
+        self.post_message(events.TextSelected())

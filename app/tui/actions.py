@@ -89,12 +89,17 @@ def palette_rows(app: "BayouApp") -> list[ActionRow]:
         if binding.id not in _NOT_OFFERED
     }
     rows = [
-        ActionRow(id=row.id, title=row.title, keys=row.keys, detail=row.group.lower())
+        ActionRow(id=row.id, title=row.title, keys=row.keys, detail=_where(row.group))
         for row in key_rows(app)
         if row.id in offered or row.group == "Extensions"
     ]
     commands = [ActionRow(id=f"/{name}", title=f"/{name}", detail=text) for name, text in command_names(app)]
     return [*rows[: len(acts.ACTS)], *commands, *rows[len(acts.ACTS) :]]
+
+
+def _where(group: str) -> str:
+    """Most are of the page itself, which says nothing."""
+    return "" if group == "The page" else group.lower()
 
 
 _NOT_OFFERED = {"app.interrupt", "app.clear", "app.palette", "tui.editor.closeCompletion", "transcript.leave"}

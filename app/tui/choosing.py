@@ -70,7 +70,11 @@ class Choosing:
         await session.open(session.places.new(), "new")
 
     async def prompt_to_fork(self) -> None:
-        picked = await self.pick("Fork from", pickers.prompt_rows(self._app.session.log), order="given")
+        rows = pickers.prompt_rows(self._app.session.log)
+        if not rows:
+            self._app.presenter.note("There is no prompt to fork from yet.")
+            return
+        picked = await self.pick("Fork from", rows, order="given")
         if picked is not None:
             data = await fork_session(self._app.session, EntryParams(entry_id=picked.row.id))
             self._app.editor.set_text(data.get("text") or "")

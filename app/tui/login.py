@@ -6,13 +6,25 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.engine.commands.base import CommandError
-from app.providers.credentials import CredentialError
+from app.providers.credentials import CredentialError, Credentials, Source
+from app.providers.known import PROVIDERS
 from app.providers.signin.interface import SignIn
 from app.tui.dialogs import ask_text
-from widgets.lists.rows import ListRow
+from widgets.lists.rows import Badge, ListRow
 
 if TYPE_CHECKING:
     from app.tui.app import BayouApp
+
+
+_SOURCES: dict[Source, str] = {
+    "run": "connected for this run",
+    "stored": "connected by a stored key",
+    "sign-in": "connected by an account",
+    "extension": "connected by an extension",
+    "models.json": "connected by models.json",
+    "environment": "connected by the environment",
+    "surroundings": "connected by what this machine is",
+}
 
 
 class LoginUi:
@@ -44,10 +56,7 @@ async def login(app: "BayouApp", provider: str) -> None:
     """Stores a key or an account's tokens; bayou never shows them."""
     choice = app.session.choice
     if not provider:
-        rows = [
-            ListRow(id=name, title=name, detail="connected" if choice.credentials.has(name) else "")
-            for name in choice.catalogue.providers
-        ]
+        rows = [_provider_row(choice.credentials, name) for name in choice.catalogue.providers]
         picked = await app.choosing.pick("Connect a provider", rows)
         if picked is None:
             return
@@ -70,6 +79,19 @@ async def login(app: "BayouApp", provider: str) -> None:
     app.presenter.note(f"{provider} is connected. /model chooses one of its models.")
 
 
+def _provider_row(credentials: Credentials, name: str) -> ListRow:
+    """How it is connected; else how it can be."""
+    known = PROVIDERS.get(name)
+    title = known.name if known is not None else name
+    source = credentials.source(name)
+    if source is not None:
+        return ListRow(
+            id=name, title=title, words=name, badges=(Badge(text=_SOURCES[source], tone="success"),)
+        )
+    ways = [*(known.env[:1] if known else ()), *(("an account",) if name in credentials.sign_ins else ())]
+    return ListRow(id=name, title=title, words=name, detail=" or ".join(ways))
+
+
 async def _wants_account(app: "BayouApp", account: SignIn) -> bool | None:
     """None: neither."""
     needs = f" (set {account.missing} first)" if account.missing else ""
@@ -80,8 +102,14 @@ async def _wants_account(app: "BayouApp", account: SignIn) -> bool | None:
 
 async def logout(app: "BayouApp", provider: str) -> None:
     credentials = app.session.choice.credentials
+    stored = tuple(credentials.stored())
+    if not provider and not stored:
+        app.presenter.note(
+            "No key or account is stored here; what the environment holds is not bayou's to forget."
+        )
+        return
     if not provider:
-        provider = await app.choosing.select("Forget which?", tuple(credentials.stored())) or ""
+        provider = await app.choosing.select("Forget which?", stored) or ""
     if not provider:
         return
     found = await credentials.forget(provider)

@@ -176,7 +176,7 @@ class RowList(ScrollView, can_focus=False):
         )
         line.take(piece)
         if self.title_cells and (row.badges or detail):
-            line.fill_to(min(self.title_cells, line.width // 2))
+            line.fill_to(min(self.title_cells, self.scrollable_content_region.width * 2 // 5))
         for badge in row.badges:
             line.add("  ").add(plain(badge.text), self._style(badge.tone, is_current))
         if detail:

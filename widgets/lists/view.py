@@ -171,9 +171,11 @@ class RowList(ScrollView, can_focus=False):
         piece = Line(
             line.room - min(badges, line.room // 2), line.base
         )  # a long title leaves the badges their room
+        words = title.rstrip()  # blanks behind it only line up what follows, and need not stay
         piece.add_marked(
-            title, (at for at in places if at < len(title)), self._style(tone, is_current), match
+            words, (at for at in places if at < len(title)), self._style(tone, is_current), match
         )
+        piece.pad(len(title) - len(words))
         line.take(piece)
         if self.title_cells and (row.badges or detail):
             line.fill_to(min(self.title_cells, self.scrollable_content_region.width * 2 // 5))

@@ -221,7 +221,12 @@ def test_a_missed_prompt_cache_is_told_if_one_wishes(home: Path) -> None:
     wish(home, "showCacheMissNotices", True)
     app = make_app(home, say("x"))
     told: list[str] = []
-    app.presenter.note = lambda text, kind=NoteKind.INFO: told.append(text) or ""
+
+    def note(text: str, kind: NoteKind = NoteKind.INFO, *, next_step: str = "") -> str:
+        told.append(text)
+        return ""
+
+    app.presenter.note = note
     answer = AssistantMessage(timestamp=1_000, usage=Usage(input=20, cache_write=4_000))
     for usage in (Usage(input=10, cache_read=4_000), Usage(input=4_100)):
         app.cache_misses.note(MessageEnd(message=answer))

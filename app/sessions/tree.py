@@ -79,7 +79,8 @@ class Tree:
     def _load(self, entries: Iterable[Entry]) -> list[int]:
         """Files entries behind all others; returns the positions that found no parent. Runs for thousands at once."""
         index, parents, orphans = self._index, self._parents, []
-        for position, entry in enumerate(entries, len(self.entries)):
+        fresh = list(entries)
+        for position, entry in enumerate(fresh, len(self.entries)):
             entry_id, parent_id = entry.id, entry.parent_id
             parent = NOWHERE
             if parent_id is not None:
@@ -89,14 +90,13 @@ class Tree:
                     if parent == NOWHERE:
                         orphans.append(position)
             parents.append(parent)
-            self.entries.append(entry)
-            if entry_id:
-                if entry_id in index:
-                    self.duplicates.append(entry_id)
+            if entry_id and index.setdefault(entry_id, position) != position:
+                self.duplicates.append(entry_id)
                 index[entry_id] = position
             kind = type(entry)
             if kind is LabelEntry or kind is SessionInfoEntry:
                 self._note(entry)
+        self.entries += fresh
         return orphans
 
     def _note(self, entry: Entry) -> None:

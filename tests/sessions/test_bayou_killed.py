@@ -62,7 +62,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def work_until_killed(bayou: Bayou, chance: random.Random) -> list[dict[str, Any]]:
-    """Prompts and compactions, one after the other; the kill comes at some line, whatever it is."""
+    """Prompts and compactions, one after the other; the kill comes a moment behind some line, whatever it is."""
     prompts = 0
     last = chance.randrange(1, 250)
     seen: list[dict[str, Any]] = []
@@ -70,6 +70,8 @@ def work_until_killed(bayou: Bayou, chance: random.Random) -> list[dict[str, Any
     for line in bayou.lines():
         seen.append(line)
         if len(seen) >= last:
+            if bayou.process.poll() is None:
+                time.sleep(chance.random() * 0.02)  # anywhere between two lines
             bayou.process.kill()  # what it had written by then is still read
         elif line.get("type") == "agent_settled":
             prompts += 1
@@ -89,10 +91,12 @@ def announced(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def recorded(log: SessionLog) -> list[dict[str, Any]]:
     found = [to_wire(entry.message) for entry in log.entries if isinstance(entry, MessageEntry)]
-    found += [
-        {"role": "custom", "content": e.content} for e in log.entries if isinstance(e, CustomMessageEntry)
-    ]
-    return found
+    return found + [kept_of_custom(to_wire(e)) for e in log.entries if isinstance(e, CustomMessageEntry)]
+
+
+def kept_of_custom(message: dict[str, Any]) -> dict[str, Any]:
+    """What a custom message has in its entry as well as on the wire."""
+    return {name: message.get(name) for name in ("customType", "content", "display", "details")}
 
 
 @pytest.fixture
@@ -112,8 +116,10 @@ def test_what_bayou_had_announced_is_there_after_a_kill(places: tuple[Path, Path
     home, project = places
     lines = work_until_killed(Bayou(home, project), random.Random(seed))
     files = list((home / ".bayou" / "agent" / "sessions").glob("*/*.jsonl"))
-    messages = [message for message in announced(lines) if message["role"] != "custom"]
-    if not any(message["role"] == "user" for message in messages):
+    messages = [
+        kept_of_custom(message) if message["role"] == "custom" else message for message in announced(lines)
+    ]
+    if not any(message.get("role") == "user" for message in messages):
         return  # nothing was said yet, so there need be no file
     (path,) = files
     log = SessionLog.open(path)

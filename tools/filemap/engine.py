@@ -23,6 +23,7 @@ _MANY_CHILDREN = 5000
 _CHECK_EVERY = 256
 _MAX_IMPORTS = 200
 _AROUND = 60
+_KEPT = 40
 _MAX_SYMBOLS = 400_000
 _LONGEST_DOC = 300
 _LONGEST_HEADER = 3 * MAX_SIGNATURE
@@ -141,6 +142,7 @@ class _Walk:
         self.place = Place(source)
         self.drafts: list[Draft] = []
         self.imports: list[str] = []
+        self._said_before: dict[bytes, tuple[str, ...]] = {}
         self._found: dict[tuple[Sign, ...], array[int]] = {}
 
     def _occurrences(self, wanted: tuple[Sign, ...]) -> "array[int]":
@@ -318,21 +320,19 @@ class _Walk:
     def _qualify(self, draft: Draft, begin: int, name_at: int) -> None:
         language = self.plan.language
         before = self.source[max(begin, name_at - 800) : name_at] if begin < name_at else b""
-        found: list[str] = []
-        if language.modifiers and before:
-            for word in _WORD.findall(before):
-                text = word.decode()
-                if text in language.modifiers and text not in found:
-                    found.append(text)
-        exported = not language.exporting.isdisjoint(found)
-        if language.export_rule is not None:
-            exported = language.export_rule(draft, before.decode("utf-8", "replace"))
-        if exported:
-            found.insert(0, "exported")
-        if language.has_decorators and b"@" in before:
-            found.extend(word.decode() for word in _DECORATOR.findall(before)[:6])
-        if found:
-            draft.modifiers = tuple(found)
+        found = self._said_before.get(before)
+        if found is None:
+            found = _words_of(before, language)
+            if len(before) <= _KEPT:
+                self._said_before[before] = found
+        if language.export_rule is None:
+            is_exported = not language.exporting.isdisjoint(found)
+        else:
+            is_exported = language.export_rule(draft, before.decode("utf-8", "replace"))
+        if is_exported:
+            draft.modifiers = ("exported", *found)
+        elif found:
+            draft.modifiers = found
 
     def _import(self, node: Node, kind: int) -> None:
         rule = self.plan.imports[kind]
@@ -346,6 +346,19 @@ class _Walk:
                 text = one_line(text, MAX_NAME).strip("\"'`<>; ")
                 if text and text not in self.imports:
                     self.imports.append(text)
+
+
+def _words_of(before: bytes, language: Language) -> tuple[str, ...]:
+    """Modifiers and decorators in the text before a name."""
+    found: list[str] = []
+    if language.modifiers:
+        for word in _WORD.findall(before):
+            text = word.decode()
+            if text in language.modifiers and text not in found:
+                found.append(text)
+    if language.has_decorators and b"@" in before:
+        found.extend(word.decode() for word in _DECORATOR.findall(before)[:6])
+    return tuple(found)
 
 
 def _places_of(sign: Sign, source: bytes) -> Iterator[int]:

@@ -60,7 +60,7 @@ def header(text: str, *, is_cut: bool) -> str:
     elif "\n" in text and ("#" in text or "//" in text):
         text = _without_last_comments(text)
     text = text.strip()
-    if text[-1:] in _HEAD_ENDS:
+    if text and text[-1] in _HEAD_ENDS:
         text = text.rstrip("{:=;, \t\r\n").removesuffix("=>").removesuffix(" is").removesuffix(" do").rstrip()
     return one_line(text, MAX_SIGNATURE)
 

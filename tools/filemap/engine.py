@@ -107,8 +107,14 @@ def outline(language: Language, source: bytes, watch: Watch) -> Outline:
     tree = parse(plan.grammar, prepared, watch)
     walk = _Walk(plan, source, watch)
     walk.run(tree)
-    drafts = walk.drafts
     has_errors = tree.root_node.has_error
+    if language.simplify is not None and tree.root_node.is_error:
+        del tree
+        again = _Walk(plan, source, watch)
+        again.run(parse(plan.grammar, language.simplify(prepared, watch), watch))
+        if len(again.drafts) > len(walk.drafts):
+            walk = again
+    drafts = walk.drafts
     if has_errors and language.recover is not None:
         drafts = language.recover(drafts, prepared)
     if language.finish is not None:

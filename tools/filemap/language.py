@@ -117,6 +117,8 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     """How its functions' bodies are written, so that those without symbols need not be parsed."""
     prepare: Callable[[bytes, Watch], bytes] | None = None
     """Covers up what the grammar cannot know, such as macros; lengths and lines must stay as they are."""
+    simplify: Callable[[bytes, Watch], bytes] | None = None
+    """Where the grammar cannot make out the whole: the text with less structure, to be tried instead."""
     recover: Callable[[list[Draft], bytes], list[Draft]] | None = None
     """Where there are syntax errors, before `finish`: brings back what they swallowed."""
     finish: Callable[[list[Draft], bytes], list[Draft]] | None = None

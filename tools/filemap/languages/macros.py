@@ -16,14 +16,18 @@ _ALONE = re.compile(
 _ABOVE = re.compile(
     rb"(?m:^)[ \t]*(?P<macro>"
     + _NAME
-    + rb")(?=[ \t]*\r?\n[ \t]*(?!\w+[ \t]*\()[A-Za-z_][\w:]*(?:<[^;{}()]*>)?[ \t\r\n*&]+[A-Za-z_~])"
+    + rb")(?=[ \t]*\r?\n(?:[ \t]*#[^\n]*\n)*[ \t]*(?!\w+[ \t]*\()[A-Za-z_][\w:]*(?:<[^;{}()]*>)?[ \t\r\n*&]+[A-Za-z_~])"
 )
 """`LIB_NODISCARD` on the line above a declaration."""
+_CALL = re.compile(
+    rb"(?m:^)[ \t]*(?P<macro>" + _NAME + _ARGUMENTS + rb")(?=[ \t]*(?://[^\n]*)?\r?\n(?!\s*[{:]))"
+)
+"""A line with nothing but `LIB_COMPARED(eq, ==)`, which no body follows."""
 _IN_FRONT = re.compile(
     rb"(?m:^)(?P<before>[ \t]*(?:(?:static|inline|virtual|explicit|friend|constexpr|extern|template[ \t]*<[^<>\n]*>)"
     rb"[ \t]+)*)(?P<macro>" + _NAME + rb"(?:" + _ARGUMENTS + rb")?)"
-    rb"(?=[ \t]+(?:static[ \t]|inline[ \t]|virtual[ \t]|constexpr[ \t]|explicit[ \t]|class[ \t]|struct[ \t]"
-    rb"|template[ \t]*<"
+    rb"(?=[ \t]+(?:static[ \t]|inline[ \t]|virtual[ \t]|constexpr[ \t]|explicit[ \t]|friend[ \t]|const[ \t]"
+    rb"|class[ \t]|struct[ \t]|template[ \t]*<|[A-Za-z_]\w*::~?[A-Za-z_]\w*[ \t]*\("
     rb"|[A-Za-z_][\w:]*(?:<[^;{}()\n]*>)?(?:[ \t]+|[ \t]*[*&]+[ \t]*)[*&]*~?[A-Za-z_][\w:]*[ \t]*[(=;]))"
 )
 """`LIB_API int f(…)`: in front of a whole declaration."""
@@ -32,7 +36,7 @@ _IN_NAME = re.compile(
     + _NAME
     + rb"(?:"
     + _ARGUMENTS
-    + rb")?)(?=[ \t]+\w+[ \t\w:<>,]*[{:\n])"
+    + rb")?)(?=[ \t]+\w+[ \t\w:<>,]*[{:\r\n])"
 )
 """`class LIB_EXPORT Name {`."""
 _AS_TYPE = re.compile(
@@ -73,7 +77,7 @@ def _covered(block: bytes) -> bytes:
         lambda match: b" " * len(match[0].rstrip(b"\r")) + b"\r" * match[0].endswith(b"\r"), block
     )
     block = _AS_TYPE.sub(lambda match: b"int" + b" " * (len(match["macro"]) - 3), block)
-    for pattern in (_ABOVE, _IN_FRONT, _IN_NAME, _AFTER_NAME, _BEHIND):
+    for pattern in (_CALL, _ABOVE, _IN_FRONT, _IN_NAME, _AFTER_NAME, _BEHIND):
         block = pattern.sub(_blank, block)
     return block
 

@@ -3,6 +3,7 @@
 import re
 
 from tools.filemap.language import Draft
+from tools.filemap.watch import Watch
 
 _HEAD = re.compile(
     rb"^(?P<indent>[ \t]*)(?P<word>class|struct|namespace)[ \t]+(?P<name>[A-Za-z_][\w:]*)"
@@ -15,6 +16,11 @@ _TOKEN = re.compile(
 )
 _BEGIN = re.compile(rb"^(?P<before>[A-Z]\w*NAMESPACE)_BEGIN\((?P<name>[a-z]\w*)\)", re.M)
 _MAX_RECOVERED = 400
+_AROUND = re.compile(
+    rb"^[ \t]*(?:(?:inline[ \t]+)?namespace\b[^;{}()=\n]{0,200}|extern[ \t]+\"C(?:\+\+)?\")\s*\{", re.M
+)
+_CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif|else|endif)\b(?:[^\n\\]|\\\r?\n|\\.)*", re.M)
+_MARK = re.compile(rb"[^\s]")
 
 
 def recovered(drafts: list[Draft], source: bytes) -> list[Draft]:
@@ -43,6 +49,21 @@ def recovered(drafts: list[Draft], source: bytes) -> list[Draft]:
             rows.between(match.start(), end, row),
         )
     return drafts
+
+
+def without_surroundings(source: bytes, watch: Watch) -> bytes:
+    """The source without namespaces, `extern "C"` and conditions around declarations; positions stay the same.
+
+    For texts in which the grammar lost its way: then one error costs a declaration, not all that follows.
+    """
+    covered = bytearray(source)
+    for match in _AROUND.finditer(source):
+        watch.check()
+        end = _closing(source, match.end())
+        if end >= 0:
+            covered[match.start() : match.end()] = _MARK.sub(b" ", match[0])
+            covered[end : end + 1] = b" "
+    return _CONDITION.sub(lambda match: _MARK.sub(b" ", match[0]), bytes(covered))
 
 
 def namespaces_of_macros(drafts: list[Draft], source: bytes) -> list[Draft]:

@@ -1,9 +1,12 @@
 """R, Julia, Fortran, Zig, Dart and the shells."""
 
+import re
+
 from tree_sitter import Node
 
 from tools.filemap.drafts import ordered
 from tools.filemap.language import Draft, Language, Named, Place, Rule, deep, first_child, first_of, words
+from tools.filemap.languages.missed import missed_functions
 
 _R_DEFINERS = words("setClass setMethod setGeneric setRefClass setValidity R6Class test_that describe it")
 
@@ -340,6 +343,12 @@ def _bash_finish(drafts: list[Draft], _source: bytes) -> list[Draft]:
     return kept
 
 
+_BASH_HEAD = re.compile(
+    rb"^(?:function[ \t]+(?=[\w:.-]+[ \t]*[({])|(?=[\w:.-]+[ \t]*\())"
+    rb"(?P<name>[\w:.-]+)[ \t]*(?:\(\)[ \t]*)?(?P<rest>\n?\{[^\n]*)$",
+    re.M,
+)
+
 BASH = Language(
     name="bash",
     title="Shell",
@@ -356,6 +365,7 @@ BASH = Language(
     ),
     modifiers=words("export readonly local declare"),
     exporting=words("export"),
+    recover=missed_functions(_BASH_HEAD),
     finish=_bash_finish,
 )
 

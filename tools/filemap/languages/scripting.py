@@ -6,6 +6,7 @@ from tree_sitter import Node
 
 from tools.filemap.language import Draft, Language, Named, Place, Rule, first_child, head_line, words
 from tools.filemap.languages.blocks import PERL_BODIES, PHP_BODIES
+from tools.filemap.languages.missed import missed_functions
 
 _PAIR = re.compile(r"(\w+)\s*=>")
 _ATTRIBUTES = words("attr_accessor attr_reader attr_writer cattr_accessor mattr_accessor class_attribute")
@@ -216,8 +217,15 @@ def _perl_pod(node: Node, place: Place) -> list[Named] | None:
     return [Named(line.lstrip("="), "documentation", line)] if line.startswith("=") else None
 
 
+_with_missed_subs = missed_functions(
+    re.compile(rb"^sub[ \t]+(?P<name>[A-Za-z_][\w:']*)(?P<rest>[^\n{]*\n?\{[^\n]*)$", re.M)
+)
+"""`pi2 / 360 }` may begin a pattern, for all that a grammar knows."""
+
+
 def _perl_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
     """A package without a block reaches to the next one and owns what stands between."""
+    drafts = _with_missed_subs(drafts, source)
     packages = [index for index, draft in enumerate(drafts) if draft.kind == "package" and draft.parent < 0]
     last_row = source.count(b"\n") - (1 if source.endswith(b"\n") else 0)
     order = sorted(packages, key=lambda index: drafts[index].start_row)

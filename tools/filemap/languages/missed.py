@@ -1,0 +1,53 @@
+"""Functions at the left margin that a grammar lost, found again by their text: a slip costs one, not the rest."""
+
+import re
+from collections.abc import Callable
+
+from tools.filemap.language import Draft
+
+_ELSEWHERE = re.compile(rb"^=[a-z]\w*.*?^=cut\b", re.M | re.S)
+
+
+def missed_functions(head: re.Pattern[bytes]) -> Callable[[list[Draft], bytes], list[Draft]]:
+    """`head` matches the line that begins one, with the groups `name` and `rest`, which holds the brace."""
+
+    def with_missed(drafts: list[Draft], source: bytes) -> list[Draft]:
+        known = {draft.start_row for draft in drafts}
+        documents = [match.span() for match in _ELSEWHERE.finditer(source)]
+        row = counted = 0
+        for match in head.finditer(source):
+            start = match.start()
+            row += source.count(b"\n", counted, start)
+            counted = start
+            if row in known or any(first <= start < last for first, last in documents):
+                continue
+            around = _around(drafts, row)
+            if around is not None and (around.start_row == row or b"<<" in source[around.start : start]):
+                continue
+            if around is not None:
+                own = head.match(source, around.start)
+                around.end_row = row - 1
+                if own is not None:
+                    around.end_row = around.start_row + source.count(b"\n", around.start, _end(source, own))
+            name = match["name"].decode("utf-8", "replace")
+            last = row + source.count(b"\n", start, _end(source, match))
+            declared = source[match.start("name") : match.end()].split(b"{")[0].decode("utf-8", "replace")
+            drafts.append(Draft(name, "function", start, row, last, signature=" ".join(declared.split())))
+        return drafts
+
+    return with_missed
+
+
+def _around(drafts: list[Draft], row: int) -> Draft | None:
+    """The function that is said to reach over this row."""
+    return next(
+        (each for each in drafts if each.kind == "function" and each.start_row <= row <= each.end_row), None
+    )
+
+
+def _end(source: bytes, match: re.Match[bytes]) -> int:
+    rest = match["rest"]
+    if rest.count(b"{") and rest.count(b"{") == rest.count(b"}"):
+        return match.end()
+    end = source.find(b"\n}", match.end())
+    return end + 1 if end >= 0 else match.end()

@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import selectors
+import shlex
 import subprocess
 import time
 from collections.abc import Iterator
@@ -42,6 +44,16 @@ class Dialogue:
             found += self._responses_until("fence")
         return found + self._responses_until("fence")
 
+    def answer_to(self, **command: Any) -> dict[str, Any]:
+        """The one response to a command with an id, whatever else is answered meanwhile."""
+        self.write(json.dumps(command).encode())
+        found: list[dict[str, Any]] = []
+        while not found:
+            found = [frame for frame in self._responses_until("fence") if frame.get("id") == command["id"]]
+        found += [frame for frame in self._responses_until("fence") if frame.get("id") == command["id"]]
+        [answer] = found
+        return answer
+
     def write(self, line: bytes) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(line + b"\n")
@@ -50,6 +62,10 @@ class Dialogue:
     def until(self, kind: str) -> None:
         while not any(frame["type"] == kind for frame in self._frames):
             self._frames.append(self._next())
+        self._frames.clear()
+
+    def forget(self) -> None:
+        """What was told before is not waited for."""
         self._frames.clear()
 
     def _responses_until(self, fence: str) -> list[dict[str, Any]]:
@@ -94,6 +110,8 @@ def dialogue(_folder: Path) -> Iterator[Dialogue]:
     assert process.close() == 0
 
 
+INTERNAL = re.compile(r"\w+(Error|Exception): ")
+"""How a fault of bayou's own is told."""
 SAFE = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TYPES = [command.name for command in reference.commands()]
 UNANSWERED = ("extension_ui_response", "host_tool_update", "host_tool_result")
@@ -106,19 +124,36 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2),
     max_leaves=5,
 )
+PATHS = ("outputPath", "sessionPath", "parentSession")
 FIELDS = sorted(
     {
         name
         for command in reference.commands()
         for name in (field for field in command.params.__struct_encode_fields__)
-        if name not in ("id", "outputPath", "sessionPath", "parentSession")  # these write files
+        if name not in ("id", *PATHS)
     }
 )
+PATHS_HERE = VALUES | st.text(st.characters(exclude_characters="/~"), max_size=300).map(
+    lambda text: f"{text}.html"
+)
+"""Any name, but none that leads out of the folder."""
+SHELL = VALUES | st.text(max_size=50).map(lambda text: f"printf %s {shlex.quote(text)}")
 COMMANDS = st.builds(
     lambda kind, fields: {**fields, "type": kind},
-    st.sampled_from([kind for kind in TYPES if kind != "bash"])
-    | VALUES.filter(lambda v: v not in UNANSWERED),
+    st.sampled_from(TYPES) | VALUES.filter(lambda v: v not in UNANSWERED),
     st.dictionaries(st.sampled_from([*FIELDS, "id"]), VALUES, max_size=4),
+)
+PATH_COMMANDS = st.builds(
+    lambda kind, path: {"type": kind[0], kind[1]: path, "id": "x"},
+    st.sampled_from(
+        [("export_html", "outputPath"), ("switch_session", "sessionPath"), ("new_session", "parentSession")]
+    ),
+    PATHS_HERE,
+)
+SHELL_COMMANDS = st.builds(
+    lambda command, exclude: {"type": "bash", "command": command, "excludeFromContext": exclude, "id": "x"},
+    SHELL,
+    VALUES,
 )
 
 
@@ -148,6 +183,32 @@ def test_any_fields(dialogue: Dialogue, command: dict[str, Any]) -> None:
     assert ("error" in answer) is not answer["success"]
 
 
+@SAFE
+@given(command=PATH_COMMANDS)
+@example(command={"type": "switch_session", "sessionPath": "a\0b"})
+@example(command={"type": "export_html", "outputPath": "a\0b.html"})
+@example(command={"type": "export_html", "outputPath": "\ud800.html"})
+@example(command={"type": "switch_session", "sessionPath": "x" * 300})
+@example(command={"type": "switch_session", "sessionPath": "."})
+def test_any_path(dialogue: Dialogue, command: dict[str, Any]) -> None:
+    [answer] = dialogue.answers(json.dumps(command).encode())
+    assert answer["command"] == command["type"]
+    assert not INTERNAL.match(answer.get("error", "")), answer
+
+
+@settings(SAFE, max_examples=40)
+@given(command=SHELL_COMMANDS)
+@example(command={"type": "bash", "command": "a\0b"})
+@example(command={"type": "bash", "command": "printf '\ud800'"})
+@example(command={"type": "bash", "command": "kill -9 $$"})
+@example(command={"type": "bash", "command": "head -c 300000 /dev/zero"})
+@example(command={"type": "bash", "command": "cat"})
+def test_any_command_of_the_person(dialogue: Dialogue, command: dict[str, Any]) -> None:
+    [answer] = dialogue.answers(json.dumps(command).encode())
+    assert answer["command"] == "bash"
+    assert not INTERNAL.match(answer.get("error", "")), answer
+
+
 @pytest.mark.parametrize("kind", sorted(UNANSWERED))
 @pytest.mark.parametrize(
     "fields", [{}, {"id": 5}, {"id": "no", "result": 7, "partialResult": [], "value": {}}]
@@ -158,31 +219,55 @@ def test_answers_that_nobody_waits_for_are_passed_over(
     assert dialogue.answers(json.dumps({"type": kind, **fields}).encode(), count=0) == []
 
 
-@pytest.mark.parametrize(
-    ("words", "reached"),
-    [("", ""), ("hang", "message_update"), ("fail", "auto_retry_start"), ("words 3", "agent_settled")],
-    ids=["new", "streaming", "retrying", "settled"],
-)
-def test_every_command_in_every_state(dialogue: Dialogue, words: str, reached: str) -> None:
+STATES = {
+    "new": ([], ""),
+    "streaming": ([{"type": "prompt", "message": "hang"}], "message_update"),
+    "retrying": ([{"type": "prompt", "message": "fail"}], "auto_retry_start"),
+    "settled": ([{"type": "prompt", "message": "words 3"}], "agent_settled"),
+    "compacting": ([{"type": "compact", "customInstructions": "stall-here"}], "compaction_start"),
+    "without a key": ([], ""),
+}
+"""How each is come by, and the event that tells it has been reached."""
+FILLED = {
+    "message": "hello", "level": "low", "name": "n", "command": "true", "enabled": True, "entryId": "none",
+    "jobId": "none", "provider": "p", "modelId": "m", "sessionPath": "new.jsonl", "tools": [],
+    "customInstructions": "",
+}  # fmt: skip
+
+
+def bring_about(dialogue: Dialogue, state: str) -> None:
+    dialogue.answer_to(type="abort", id="1")
+    dialogue.answer_to(type="clear_queue", id="2")
+    dialogue.answer_to(type="set_auto_retry", enabled=True, id="3")
+    dialogue.answer_to(type="set_model", provider="scripted", modelId="script", id="4")
+    if state == "compacting":
+        for words in ("words 3", "words 4"):
+            dialogue.forget()
+            dialogue.write(json.dumps({"type": "prompt", "message": words}).encode())
+            dialogue.until("agent_settled")
+    lines, reached = STATES[state]
+    for line in lines:
+        dialogue.forget()
+        dialogue.write(json.dumps(line).encode())
+        dialogue.until(reached)
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_every_command_in_every_state(state: str, _folder: Path) -> None:
+    write_settings({"retry": {"baseDelayMs": 60_000}, "compaction": {"keepRecentTokens": 1}})
+    model = ["--model", "anthropic/claude-sonnet-4-5"] if state == "without a key" else ["-e", STAGE]
+    dialogue = Dialogue(_folder, *model, "--no-session")
+    dialogue.answers(b"")
     for command in reference.commands():
-        if words:
-            dialogue.answers(b'{"type":"abort"}')
-            dialogue.answers(b'{"type":"clear_queue"}')
-            dialogue.answers(b'{"type":"set_auto_retry","enabled":true}')
-            dialogue.answers(b'{"type":"set_model","provider":"scripted","modelId":"script"}')
-            dialogue.answers(json.dumps({"type": "prompt", "message": words}).encode())
-            dialogue.until(reached)
-        fields = {"message": "hello", "level": "low", "name": "n", "command": "true", "enabled": True} | {
-            "mode": "wait" if command.name == "set_interrupt_mode" else "all",
-            "entryId": "none", "jobId": "none", "provider": "p", "modelId": "m", "sessionPath": "new.jsonl",
-            "tools": [], "customInstructions": "",
-        }  # fmt: skip
+        if STATES[state][0]:
+            bring_about(dialogue, state)
+        fields = FILLED | {"mode": "wait" if command.name == "set_interrupt_mode" else "all"}
         line = {key: value for key, value in fields.items() if key in command.params.__struct_encode_fields__}
-        [answer] = dialogue.answers(json.dumps({"type": command.name, "id": "x", **line}).encode())
-        assert (answer["command"], answer["id"]) == (command.name, "x")
-        assert "Error:" not in answer.get("error", "")
-    [state] = dialogue.answers(b'{"type":"get_messages"}')
-    assert state["success"] is True
+        answer = dialogue.answer_to(type=command.name, id="x", **line)
+        assert answer["command"] == command.name
+        assert not INTERNAL.match(answer.get("error", "")), answer
+    assert dialogue.answer_to(type="get_messages", id="m")["success"] is True
+    assert dialogue.close() == 0
 
 
 def test_compaction_refuses_prompts_and_can_be_aborted(dialogue: Dialogue) -> None:

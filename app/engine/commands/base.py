@@ -27,6 +27,17 @@ class NoParams(Params, frozen=True, kw_only=True):
     pass
 
 
+def for_the_system(text: str, field: str) -> str:
+    """A command line or a path, as an operating system can take it. Raises `CommandError`."""
+    if "\0" in text:
+        raise CommandError(f"{field} has a NUL character, which no command line and no path can have.")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise CommandError(f"{field} is not valid Unicode: it has half a surrogate pair.") from None
+    return text
+
+
 P = TypeVar("P", bound=Params)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from msgspec import Raw
 
 from app.engine.commands import results
-from app.engine.commands.base import Command, CommandError, NoParams, Params, command
+from app.engine.commands.base import Command, CommandError, NoParams, Params, command, for_the_system
 from app.engine.intake import Stayed
 from app.engine.session import Session
 from app.sessions.fork import clone as clone_session
@@ -51,15 +51,19 @@ async def new_session(session: Session, params: NewSession) -> dict[str, bool]:
     await session.abort()
     if session.log.path is None:  # a session that is kept nowhere is followed by another such
         return await _opened(session, SessionLog.in_memory(session.cwd), "new")
-    parent = Path(params.parent_session) if params.parent_session else None
+    parent = Path(for_the_system(params.parent_session, "parentSession")) if params.parent_session else None
     return await _opened(session, session.places.new(parent=parent), "new")
 
 
 async def switch_session(session: Session, params: SwitchSession) -> dict[str, bool]:
-    if session.places.is_at(session.log, params.session_path):
+    name = for_the_system(params.session_path, "sessionPath")
+    if session.places.is_at(session.log, name):
         await session.abort()
         return {"cancelled": False}
-    log = session.places.open_or_begin(params.session_path)
+    try:
+        log = session.places.open_or_begin(name)
+    except OSError as problem:
+        raise CommandError(f"{name}: {problem.strerror or problem}.") from None
     log.require_cwd()
     await session.abort()
     return await _opened(session, log, "resume")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from app.engine.commands import results
-from app.engine.commands.base import Command, CommandError, NoParams, Null, Params, command
+from app.engine.commands.base import Command, CommandError, NoParams, Null, Params, command, for_the_system
 from app.engine.exporting import export_session
 from app.engine.session import Session
 from app.values.messages import AssistantMessage
@@ -133,7 +133,7 @@ async def get_commands(session: Session, params: NoParams) -> dict[str, Any]:
 
 
 def _page(folder: Path, name: str) -> Path:
-    target = folder / Path(name).expanduser()
+    target = folder / Path(for_the_system(name, "outputPath")).expanduser()
     if target.suffix.lower() not in (".html", ".htm"):
         raise CommandError(f"{target} does not end in .html")
     return target

@@ -7,7 +7,7 @@ import msgspec
 from app.agent.ports import InterruptMode
 from app.agent.queues import QueueMode
 from app.compaction.cut import CannotCompact
-from app.engine.commands.base import Command, CommandError, NoParams, Params, command
+from app.engine.commands.base import Command, CommandError, NoParams, Params, command, for_the_system
 from app.engine.commands.results import BashResult, Disposed, Removed
 from app.engine.session import Session
 from app.engine.summariser import SummaryFailed
@@ -124,7 +124,8 @@ async def set_auto_compaction(session: Session, params: Switch) -> None:
 
 async def bash(session: Session, params: Bash) -> BashResult:
     update_id = params.id if isinstance(params.id, str) else None
-    done = await session.run_shell(params.command, exclude=params.exclude_from_context, update_id=update_id)
+    words = for_the_system(params.command, "command")
+    done = await session.run_shell(words, exclude=params.exclude_from_context, update_id=update_id)
     data: BashResult = {"output": done.output, "cancelled": done.cancelled, "truncated": done.truncated}
     if done.exit_code is not None:
         data["exitCode"] = done.exit_code

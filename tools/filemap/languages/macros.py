@@ -31,6 +31,10 @@ _IN_FRONT = re.compile(
     rb"|[A-Za-z_][\w:]*(?:<[^;{}()\n]*>)?(?:[ \t]+|[ \t]*[*&]+[ \t]*)[*&]*~?[A-Za-z_][\w:]*[ \t]*[(=;]))"
 )
 """`LIB_API int f(…)`: in front of a whole declaration."""
+_BETWEEN = re.compile(
+    rb"[\w>*&](?<!define)[ \t]+(?P<macro>" + _NAME + rb")(?=[ \t]+~?[A-Za-z_][\w:]*[ \t]*\()"
+)
+"""`int LIB_CALL f(…)`."""
 _IN_NAME = re.compile(
     rb"[cseu](?<![\w.].)(?:lass|truct|nion|num)(?P<macro>[ \t]+"
     + _NAME
@@ -77,7 +81,7 @@ def _covered(block: bytes) -> bytes:
         lambda match: b" " * len(match[0].rstrip(b"\r")) + b"\r" * match[0].endswith(b"\r"), block
     )
     block = _AS_TYPE.sub(lambda match: b"int" + b" " * (len(match["macro"]) - 3), block)
-    for pattern in (_CALL, _ABOVE, _IN_FRONT, _IN_NAME, _AFTER_NAME, _BEHIND):
+    for pattern in (_CALL, _ABOVE, _IN_FRONT, _BETWEEN, _IN_NAME, _AFTER_NAME, _BEHIND):
         block = pattern.sub(_blank, block)
     return block
 

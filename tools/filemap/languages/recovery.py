@@ -6,7 +6,7 @@ from tools.filemap.language import Draft
 from tools.filemap.watch import Watch
 
 _HEAD = re.compile(
-    rb"^(?P<indent>[ \t]*)(?P<word>class|struct|namespace)[ \t]+(?P<name>[A-Za-z_][\w:]*)"
+    rb"^(?P<indent>[ \t]*)(?P<word>class|struct|namespace)[ \t]+(?P<name>[A-Za-z_]\w*(?:::\w+)*)"
     rb"(?P<rest>[^;{}()=]{0,300})\{",
     re.M,
 )

@@ -32,7 +32,8 @@ def _ruby_call(node: Node, place: Place) -> list[Named] | None:
     if first is None:
         return None
     if word in ("define_method", "alias_method", "delegate"):
-        return [Named(place.text(first).lstrip(":"), "method", f"{word} {place.text(first)}")]
+        kind = "alias" if word == "alias_method" else "method"
+        return [Named(place.text(first).lstrip(":"), kind, f"{word} {place.text(first)}")]
     if word in _RUBY_LISTS:
         return [Named(place.text(first).lstrip(":"), "property", f"{word} {place.text(first)}")]
     if word in ("private", "public", "protected", "module_function", "private_class_method"):

@@ -26,7 +26,7 @@ from app.resources.paths import Paths
 from app.resources.settings import LoadedSettings, Settings, load_settings
 from app.resources.themes import Themes, find_themes
 from app.resources.trust import Decision, decide
-from app.sessions.errors import SessionLocked
+from app.sessions.errors import SessionLocked, SessionTooNew
 from app.sessions.index import header_of, session_files
 from app.sessions.log import SessionLog
 from app.values.models import Model, ThinkingLevel, thinking_level
@@ -168,13 +168,17 @@ def _places(options: Options, settings: Settings, paths: Paths) -> Places:
 def _opened(
     options: Options, places: Places, cwd: Path, can_ask: bool
 ) -> tuple[SessionLog, SessionLocked | None]:
-    """A session that another process writes is shown read-only while the person is asked what to do."""
+    """What cannot be written is shown read-only; with a session of another process the person is asked what to do."""
     try:
         log = open_log(options, places, cwd)
     except SessionLocked as locked:
         if not can_ask or locked.path is None:
             raise
         return places.open(locked.path, read_only=True), locked
+    except SessionTooNew as newer:
+        if not can_ask or newer.path is None:
+            raise
+        return places.open_newer(newer.path), None
     if not can_ask:
         log.require_cwd()
     return log, None

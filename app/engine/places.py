@@ -37,6 +37,14 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
     def open(self, path: Path, *, read_only: bool = False) -> SessionLog:
         return SessionLog.open(path, read_only=read_only, fsync=self.sync, cwd=self.cwd)
 
+    def open_newer(self, path: Path) -> SessionLog:
+        """A file in a version of the format that only a newer bayou writes: it can be looked at."""
+        log = self.open(path, read_only=True)
+        log.problems.append(
+            f"{path} was written by a newer bayou; it is open read-only. Update to go on with it."
+        )
+        return log
+
     def open_or_begin(self, name: str) -> SessionLog:
         """An existing file, or a new session that will be written to this path."""
         path = self._path(name)

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.sessions.errors import SessionLocked
+from app.sessions.errors import SessionLocked, SessionTooNew
 from app.sessions.log import SessionLog
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import QuestionScreen
@@ -57,6 +57,8 @@ class Resuming:
             if answer == "fork":
                 return await self._copy(path)
             return await asyncio.to_thread(places.open, path, read_only=True) if answer else None
+        except SessionTooNew:
+            return await asyncio.to_thread(places.open_newer, path)
         if not log.is_cwd_gone:
             return log
         answer = await self._ask_gone(log)

@@ -15,7 +15,7 @@ from app.assembly.options import Options
 from app.engine.places import Places
 from app.providers.scripted import say
 from app.resources.paths import Paths, styles_dir
-from app.sessions.errors import SessionLocked
+from app.sessions.errors import SessionLocked, SessionTooNew
 from app.sessions.log import SessionLog
 from app.sessions.partial import PartialFile
 from app.tui.opening import Opening
@@ -162,6 +162,23 @@ async def test_from_within_it_is_read_or_forked_as_well(home: Path, locked: Path
         await until(pilot, lambda: app.session.log.path == locked)
         assert app.session.log.is_read_only
         assert (app.session.log.path or Path()).samefile(locked)
+
+
+async def test_a_session_of_a_newer_bayou_can_be_looked_at(home: Path) -> None:
+    path = a_session(home, "from the future")
+    path.write_bytes(path.read_bytes().replace(b'"version":3', b'"version":9', 1))
+    before = path.read_bytes()
+    app, _ = started(home, str(path))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: "written by a newer bayou" in app.screen_text)
+        assert "from the future, answered" in app.screen_text and app.session.log.is_read_only
+    other = make_app(home, say("hello"), options=Options(offline=True))
+    async with other.run_test(size=(100, 30)) as pilot:
+        await other.chosen(other.resuming.open(path))
+        await until(pilot, lambda: "written by a newer bayou" in other.screen_text)
+    with pytest.raises(SessionTooNew, match="Update bayou"):
+        assemble(Options(session=str(path), offline=True), paths_of(home), {})
+    assert path.read_bytes() == before
 
 
 async def test_a_file_that_is_no_session_is_told_and_one_stays(home: Path) -> None:

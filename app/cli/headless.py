@@ -73,8 +73,7 @@ async def _work(options: Options, paths: Paths, assembled: Assembled, face: str,
             session, prepare, merge=not options.no_merge_deltas, says_ready=options.rpc_ready
         )
     if not given.prompts:
-        tell("There is no prompt. Give one as an argument or on standard input.")
-        return 2
+        return fail("There is no prompt. Give one as an argument or on standard input.")
     if face == "json":
         return await run_json(
             session, prepare, given.prompts, given.images, merge=not options.no_merge_deltas

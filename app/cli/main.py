@@ -5,7 +5,7 @@ import sys
 from app.version import VERSION
 
 EXIT_FAILED = 1
-EXIT_USAGE = 2
+"""Also for words that are not understood, as in pi: a script asks whether it went well."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -36,7 +36,7 @@ def _run(words: list[str]) -> int:
         return start(options)
     except UsageError as problem:
         _complain(str(problem))
-        return EXIT_USAGE
+        return EXIT_FAILED
     except KeyboardInterrupt:
         return 130
     except Exception as problem:  # noqa: BLE001  (the last boundary: no traceback reaches a person)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from app.cli.flags import FLAGS
 from app.sessions.log import SessionLog
 
 EXTENSION = """
@@ -171,7 +172,7 @@ def test_another_folder(tmp_path: Path) -> None:
 
 def test_a_list_to_choose_from_needs_a_terminal(tmp_path: Path) -> None:
     done = bayou("--resume", cwd=tmp_path)
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert "--continue" in done.stderr and "--session" in done.stderr
 
 
@@ -247,3 +248,66 @@ def test_every_face_tells_extensions_of_the_end(face: str, tmp_path: Path) -> No
     words = ["help"] if face == "json" else []
     assert bayou("--mode", face, "-e", "e.py", *words, cwd=tmp_path).returncode == 0
     assert (tmp_path / "end").read_text() == "quit\n"
+
+
+# What a program can ask of a start
+
+
+def state(*words: str, cwd: Path) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "app", "--mode", "rpc", *words],
+        cwd=cwd, input='{"type":"get_state","id":"1"}', capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    [answer] = [line for line in map(json.loads, done.stdout.splitlines()) if line.get("id") == "1"]
+    return answer["data"]
+
+
+def test_thinking_goes_before_a_models_suffix_and_is_clamped(tmp_path: Path) -> None:
+    assert state("--thinking", "high", cwd=tmp_path)["thinkingLevel"] == "high"
+    assert state("--model", "guide:low", cwd=tmp_path)["thinkingLevel"] == "low"
+    assert state("--model", "guide:low", "--thinking=off", cwd=tmp_path)["thinkingLevel"] == "off"
+
+
+def test_a_key_for_one_run_is_not_kept(tmp_path: Path) -> None:
+    words = ["--model", "anthropic/claude-sonnet-4-5"]
+    bare = bayou("-p", "x", *words, cwd=tmp_path)
+    assert bare.returncode == 1 and "No API key found for anthropic" in bare.stderr
+    assert state(*words, "--api-key", "sk-secret-1", cwd=tmp_path)["model"]["provider"] == "anthropic"
+    kept = [path for path in Path(os.environ["HOME"]).rglob("*") if path.is_file()]
+    assert not [path for path in kept if b"sk-secret-1" in path.read_bytes()]
+    alone = bayou("-p", "x", "--api-key", "k", cwd=tmp_path)
+    assert alone.returncode == 1 and "--api-key needs --model" in alone.stderr
+
+
+def test_no_session_keeps_nothing(tmp_path: Path) -> None:
+    assert "sessionFile" not in state("--no-session", cwd=tmp_path)
+    assert "sessionFile" in state(cwd=tmp_path)
+    assert begun("--no-session", cwd=tmp_path)["session"] == "kept nowhere"
+    assert not files()
+
+
+def test_themes_by_place_and_by_name(tmp_path: Path) -> None:
+    mine = Path(os.environ["BAYOU_AGENT_DIR"]) / "themes"
+    mine.mkdir(parents=True)
+    (mine / "mine.json").write_text("{}")
+    (tmp_path / "named.json").write_text("{}")
+
+    def opens(*words: str) -> bool:
+        done = bayou("-p", "help", *words, cwd=tmp_path)
+        assert done.returncode == 0 or "there is no theme" in done.stderr
+        return done.returncode == 0
+
+    assert opens("--use-theme", "mine") and opens("--use-theme", "system")
+    assert not opens("--use-theme", "mine", "--no-themes")
+    assert not opens("--use-theme", "named")
+    assert opens("--use-theme", "named", "--theme", "named.json")
+    assert opens("--use-theme", "named/mine", "--theme", "named.json")
+    assert opens("--use-theme", "named", "--no-themes", "--theme", "named.json")
+
+
+def test_every_flag_is_tried_by_name() -> None:
+    """Here or, where a flag makes a face, in the tests of that face."""
+    tests = Path(__file__).parents[1]
+    told = "".join(path.read_text(encoding="utf-8") for path in tests.rglob("test_*.py"))
+    assert [flag.name for flag in FLAGS if f'"--{flag.name}' not in told and f'"-{flag.short}"' not in told] == []

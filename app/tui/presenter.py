@@ -12,6 +12,7 @@ from app.engine.session import Session
 from app.extensions.catalogue import Catalogue
 from app.tui import replay
 from app.tui.drawing import Drawing
+from app.tui.own_command import OwnCommands
 from app.tui.summaries import Summaries
 from app.values.content import ToolCall
 from app.values.entries import CustomEntry, Entry
@@ -106,6 +107,7 @@ class Presenter:
         self._retry_note: str | None = None
         self.drawing = Drawing(session.toolbox)
         self.summaries = Summaries(transcript)
+        self.own_commands = OwnCommands(transcript)
         self.offers: dict[str, str] = {}
         """What the page has to offer for what a notice is about."""
 
@@ -113,6 +115,7 @@ class Presenter:
         """The whole branch, from the log."""
         self._calls.clear()
         self._untold.clear()
+        self.own_commands.forget()
         self._transcript.replace_all(replay.blocks_of(self._session.log.path_to(), self.drawing))
 
     def show_renderers(self, catalogue: Catalogue) -> None:
@@ -144,10 +147,8 @@ class Presenter:
                 self._close_open_calls()
             case Notice() | ExtensionError():
                 self._show_notice(event)
-            case AutoRetryStart():
+            case AutoRetryStart() | AutoRetryEnd():
                 self._show_retry(event)
-            case AutoRetryEnd():
-                self._end_retry(event)
             case CompactionStart() | CompactionProgress() | CompactionEnd():
                 self._show_compaction(event)
             case EntryAppended():
@@ -166,7 +167,6 @@ class Presenter:
                 | SummarizationRetryScheduled()
                 | SummarizationRetryAttemptStart()
                 | SummarizationRetryFinished()
-                | BashExecutionUpdate()
                 | ProviderRequestPrepared()
                 | ProviderRequestDelivered()
                 | ProviderRequestFailed()
@@ -176,6 +176,8 @@ class Presenter:
                 | QuestionAsked()
             ):
                 pass
+            case BashExecutionUpdate():
+                self.own_commands.hear(event.delta)
             case _:
                 assert_never(event)
         self._on_other(event)
@@ -257,6 +259,7 @@ class Presenter:
             case AssistantMessage():
                 self._end_reply(message)
             case BashExecutionMessage():
+                self.own_commands.recorded()
                 self._transcript.add(replay.command_block(message.id, message))
             case CustomMessage(display=True):
                 block = replay.custom_block(message.id, message, self.drawing)
@@ -331,19 +334,15 @@ class Presenter:
 
     # Retry and compaction
 
-    def _show_retry(self, event: AutoRetryStart) -> None:
-        if self._retry_note is not None:
-            self._transcript.remove_block(self._retry_note)
-        self._retry_note = self.note(
-            f"{event.error_message} Attempt {event.attempt} of {event.max_attempts}.", NoteKind.WARNING
-        )
-
-    def _end_retry(self, event: AutoRetryEnd) -> None:
+    def _show_retry(self, event: AutoRetryStart | AutoRetryEnd) -> None:
         """A success takes the traces of failed attempts away; a failure says so once."""
         if self._retry_note is not None:
             self._transcript.remove_block(self._retry_note)
             self._retry_note = None
-        if not event.success:
+        if isinstance(event, AutoRetryStart):
+            words = f"{event.error_message} Attempt {event.attempt} of {event.max_attempts}."
+            self._retry_note = self.note(words, NoteKind.WARNING)
+        elif not event.success:
             self.note(f"Gave up after {event.attempt} attempts: {event.final_error}", NoteKind.ERROR)
 
     def _show_compaction(self, event: CompactionStart | CompactionProgress | CompactionEnd) -> None:

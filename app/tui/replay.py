@@ -200,6 +200,10 @@ def duration_text(milliseconds: float | None) -> str:
     return f"{int(seconds // 60)}m {int(seconds % 60)}s"
 
 
+COMMAND_PEEK = 10
+"""Lines of output that a person's own command shows unopened: it was run to be read."""
+
+
 def command_block(block_id: str, message: BashExecutionMessage) -> CustomBlock:
     notes = [
         "cancelled" if message.cancelled else "",
@@ -213,15 +217,18 @@ def command_block(block_id: str, message: BashExecutionMessage) -> CustomBlock:
         note=", ".join(note for note in notes if note),
     )
     is_failed = bool(message.exit_code) or message.cancelled
+    ending = f"exit {message.exit_code}" if message.exit_code else ""
+    kept = "kept from the model" if message.exclude_from_context else ""
     return CustomBlock(
         id=block_id,
         kind=CustomKind.COMMAND,
         card=Card(
-            title="!!" if message.exclude_from_context else "!",
+            title="",
             subject=message.command.split("\n", 1)[0],
-            summary=f"exit {message.exit_code}" if message.exit_code else "",
+            summary=" · ".join(part for part in (ending, kept) if part),
             blocks=(block,),
         ),
+        peek=COMMAND_PEEK,
         state=CardState.FAILED if is_failed else CardState.DONE,
     )
 

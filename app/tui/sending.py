@@ -62,9 +62,15 @@ class Sending:
         if not command:
             return
         self._app.status.say(f"$ {command.splitlines()[0][:40]} · Esc stops")
+        own = self._app.presenter.own_commands
+        is_first = not self._app.session.shell.is_running
+        if is_first:
+            own.begin(command, exclude=exclude)
         try:
-            await self._app.session.run_shell(command, exclude=exclude)
+            own.end(await self._app.session.run_shell(command, exclude=exclude))
         except EXPECTED as problem:
+            if is_first:
+                own.end(None)
             self._app.presenter.note(str(problem), NoteKind.ERROR)
             self._give_back(Draft(text=text))
         self._app.status.say("")

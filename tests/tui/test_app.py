@@ -1,6 +1,7 @@
 """The full-screen face as a person uses it, key by key, over a scripted model."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -126,6 +127,27 @@ async def test_a_command_with_two_marks_is_kept_from_the_model(home: Path) -> No
         (message,) = app.session.messages
         assert isinstance(message, BashExecutionMessage)
         assert (message.output, message.exclude_from_context) == ("for my eyes\n", True)
+
+
+async def test_a_command_shows_its_output_while_it_runs(home: Path, tmp_path: Path) -> None:
+    app = make_app(home, say("x"))
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, f"!seq 1 40; read line < {gate}; echo the end")
+        async with asyncio.timeout(10):
+            while "│ 40" not in app.screen_text:
+                await pilot.pause(0.02)
+        assert "more lines above" in app.screen_text
+        assert "│ 20" not in app.screen_text
+        await asyncio.to_thread(gate.write_text, "go\n")
+        async with asyncio.timeout(10):
+            while not app.session.messages:
+                await app.something_happened()
+        app.transcript.flush()
+        await pilot.pause()
+        assert app.screen_text.count("! seq 1 40") == 1
+        assert "│ the end" in app.screen_text
 
 
 async def test_a_failure_says_what_and_can_be_tried_again(home: Path) -> None:

@@ -215,7 +215,8 @@ def header(
 ) -> Leaf:
     """The one line of a card."""
     parts = [(f"{glyph} ", glyph_key), (_one_line(card.title), "title")]
-    parts.append((f" {_one_line(card.subject)}" if card.subject else "", "subject"))
+    space = " " if card.title and card.subject else ""
+    parts.append((f"{space}{_one_line(card.subject)}", "subject"))
     if word:
         parts.append((f" · {word}", word_key))
     for text in (card.summary, timing):
@@ -263,9 +264,11 @@ def draw_custom(block: CustomBlock, *, is_open: bool, is_whole: bool) -> list[Le
 
 
 def _peek(block: CustomBlock) -> list[Leaf]:
-    """The first lines of what an extension shows, as plain text."""
+    """The first lines of what an extension shows, as plain text; the last ones of a command's output."""
     if not block.peek:
         return []
+    if block.kind is CustomKind.COMMAND:
+        return barred(_end_of_output(block))
     lines = raw_text(block).rstrip("\n").split("\n")
     shown = barred(cards.output("\n".join(lines[: block.peek])))
     left_out = len(lines) - block.peek
@@ -273,6 +276,15 @@ def _peek(block: CustomBlock) -> list[Leaf]:
         words = f"… {left_out:,} more {'line' if left_out == 1 else 'lines'}"
         shown.append(Leaf(words, key="hint", first=GUTTER, rest=GUTTER, link="toggle"))
     return shown
+
+
+def _end_of_output(block: CustomBlock) -> list[Leaf]:
+    limit = cards.IN_PLACE._replace(lines=block.peek)
+    text = "\n".join(part.output for part in block.card.blocks if isinstance(part, CommandBlock))
+    leaves = cards.output(text, tail=True, limit=limit)
+    if leaves and leaves[0].link == "full":
+        leaves[0].link = "toggle"
+    return leaves
 
 
 def draw_note(block: NoteBlock) -> list[Leaf]:

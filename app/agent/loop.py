@@ -28,11 +28,16 @@ class CannotContinue(Exception):
     """There is nothing that the model could answer."""
 
 
-async def run(prompts: Sequence[Message], ports: Ports) -> AsyncGenerator[Event, None]:
-    """Delivers `prompts` and lets the agent work until it has no more to do."""
+async def run(
+    prompts: Sequence[Message], ports: Ports, *, is_from_queue: bool = False
+) -> AsyncGenerator[Event, None]:
+    """Delivers `prompts` and lets the agent work until it has no more to do.
+
+    `is_from_queue`: they were taken from a queue just now, so that none is taken beside them.
+    """
     if not prompts:
         raise CannotContinue("Nothing to say: a run needs at least one message.")
-    async with aclosing(_run(list(prompts), ports)) as events:
+    async with aclosing(_run(list(prompts), ports, takes_steering=not is_from_queue)) as events:
         async for event in events:
             yield event
 
@@ -43,20 +48,18 @@ async def resume(history: Sequence[Message], ports: Ports) -> AsyncGenerator[Eve
         raise CannotContinue("Cannot continue: no messages in context")
     if isinstance(history[-1], AssistantMessage):
         raise CannotContinue("Cannot continue from message role: assistant")
-    async with aclosing(_run([], ports)) as events:
+    async with aclosing(_run([], ports, takes_steering=True)) as events:
         async for event in events:
             yield event
 
 
-async def _run(pending: list[Message], ports: Ports) -> AsyncGenerator[Event, None]:
+async def _run(pending: list[Message], ports: Ports, *, takes_steering: bool) -> AsyncGenerator[Event, None]:
     produced: list[Message] = []
     last: AssistantMessage | None = None
-    is_first = True
     yield AgentStart()
+    if takes_steering:
+        pending += ports.queues.take("steering")
     while True:
-        if is_first:
-            pending += ports.queues.take("steering")
-            is_first = False
         turn = _Turn(pending, ports)
         async with aclosing(turn.events()) as events:
             async for event in events:

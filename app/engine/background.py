@@ -25,8 +25,8 @@ async def tell_agent(session: "Session", job: Job) -> None:
     try:
         await session.send(message, deliver_as=when, trigger=job.state != "killed")
     except Refused as problem:
-        session.notify(f"The result of {job.id} was not told to the model: {problem}", "warning")
-        return
+        session.notify(f"The result of {job.id} waits for your next prompt: {problem}", "warning")
+        await session.send(message, deliver_as="next_turn")
     receipt = await session.wait_for_delivery(message.id)
     if receipt.outcome == "delivered":
         session.jobs.mark_delivered(job.id)

@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from app.agent.abort import Abort
 from app.compaction.branch import Branch, branch_of
 from app.compaction.summary import BRANCH_PREAMBLE, Written, branch_request
 from app.engine.choice import ModelChoice
 from app.engine.conversation import Conversation
 from app.engine.summariser import Summariser, SummaryFailed
+from app.engine.underway import Underway
 from app.values.entries import BranchSummaryEntry, Entry
 
 
@@ -61,15 +61,11 @@ class Brancher:
         self._conversation = conversation
         self._choice = choice
         self._summariser = summariser
-        self._abort: Abort | None = None
+        self.underway = Underway()
 
     @property
     def is_running(self) -> bool:
-        return self._abort is not None
-
-    def abort(self) -> None:
-        if self._abort is not None:
-            self._abort.set()
+        return self.underway.is_running
 
     async def leave(
         self, target_id: str | None, *, summarise: bool = False, instructions: str | None = None
@@ -135,8 +131,7 @@ class Brancher:
         )
 
     async def _write(self, entries: Sequence[Entry], instructions: str | None) -> Written:
-        abort = self._abort = Abort()
-        try:
+        with self.underway.begun() as abort:
             branch = self._branch(entries)
             if not branch.messages:
                 raise SummaryFailed("There is nothing in that branch to summarise.")
@@ -144,8 +139,6 @@ class Brancher:
             written = await self._summariser.write(request, abort, "branchSummary")
             text = BRANCH_PREAMBLE + written.text + branch.files.as_text()
             return msgspec.structs.replace(written, text=text)
-        finally:
-            self._abort = None
 
     def _branch(self, entries: Sequence[Entry]) -> Branch:
         model = self._choice.required()

@@ -4,6 +4,7 @@ Where to cut is `app.compaction.cut`'s business, what a summary says `app.compac
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Literal
 
 import msgspec
@@ -16,6 +17,7 @@ from app.engine.account import Account
 from app.engine.choice import ModelChoice
 from app.engine.conversation import Conversation
 from app.engine.summariser import Source, Summariser, SummaryCancelled, SummaryFailed
+from app.engine.underway import Underway
 from app.providers.classify import Failure
 from app.values.content import text_of
 from app.values.entries import CompactionEntry, Entry
@@ -93,7 +95,7 @@ class Compactor:
         self._classify = classify
         self._context_changed = context_changed
         self._cache_is_dropped = cache_is_dropped
-        self._abort: Abort | None = None
+        self.underway = Underway()
         self._has_recovered = False
         self._is_stuck = False
         self._is_held = False
@@ -101,7 +103,7 @@ class Compactor:
 
     @property
     def is_running(self) -> bool:
-        return self._abort is not None
+        return self.underway.is_running
 
     @property
     def limits(self) -> Limits:
@@ -113,10 +115,6 @@ class Compactor:
         """Whether the room that is kept for the answer is touched. Costs the same however long the session is."""
         model = self._choice.model
         return model is not None and self.limits.is_full(self._account.context_tokens, model.context_window)
-
-    def abort(self) -> None:
-        if self._abort is not None:
-            self._abort.set()
 
     def prompt_began(self) -> None:
         """A new prompt has its own right to one recovery."""
@@ -187,26 +185,25 @@ class Compactor:
         draft: Draft | None = None,
     ) -> CompactionResult:
         """Raises `CannotCompact` or `SummaryFailed`, after the end event told so. A `draft` is taken as it is."""
-        abort = self._begin()
-        forget = run.on_set(abort.set) if run is not None else lambda: None
-        try:
-            await self._publish(CompactionStart(reason=reason))
-            if draft is not None:
-                result = self._take(draft)
-            else:
-                result = await self._replace(reason, instructions, abort)
-        except (CannotCompact, SummaryFailed) as problem:
-            await self._publish(
-                CompactionEnd(
-                    reason=reason,
-                    aborted=isinstance(problem, SummaryCancelled),
-                    error_message=str(problem),
+        with self._begun() as abort:
+            forget = run.on_set(abort.set) if run is not None else lambda: None
+            try:
+                await self._publish(CompactionStart(reason=reason))
+                if draft is not None:
+                    result = self._take(draft)
+                else:
+                    result = await self._replace(reason, instructions, abort)
+            except (CannotCompact, SummaryFailed) as problem:
+                await self._publish(
+                    CompactionEnd(
+                        reason=reason,
+                        aborted=isinstance(problem, SummaryCancelled),
+                        error_message=str(problem),
+                    )
                 )
-            )
-            raise
-        finally:
-            forget()
-            self._abort = None
+                raise
+            finally:
+                forget()
         self._is_held = False
         await self._publish(CompactionEnd(reason=reason, result=result, will_retry=reason == "overflow"))
         self._cache_is_dropped()
@@ -215,21 +212,15 @@ class Compactor:
 
     async def draft(self, instructions: str | None = None) -> Draft:
         """The summary that a compaction would leave; nothing is recorded. Raises as `compact`."""
-        abort = self._begin()
-        try:
+        with self._begun() as abort:
             preparation = self.preparation()
-            return Draft(
-                preparation=preparation,
-                written=await self._write(preparation, instructions, abort, "preview"),
-            )
-        finally:
-            self._abort = None
+            written = await self._write(preparation, instructions, abort, "preview")
+            return Draft(preparation=preparation, written=written)
 
-    def _begin(self) -> Abort:
-        if self._abort is not None:
+    def _begun(self) -> AbstractContextManager[Abort]:
+        if self.underway.is_running:
             raise CannotCompact("Compaction is already in progress")
-        self._abort = Abort()
-        return self._abort
+        return self.underway.begun()
 
     def _take(self, draft: Draft) -> CompactionResult:
         path = self._conversation().log.path_to()

@@ -32,6 +32,8 @@ class Deliveries:
     def __init__(self) -> None:
         self._requests: dict[str, _Open] = {}
         self._receipts: dict[str, Receipt] = {}
+        self._lost: set[str] = set()
+        """Waited for and out of the context, but still in a request that is open."""
         self._settled_of: tuple[object, int] = (None, 0)
         """A stretch of the conversation, and how many messages from its beginning have been delivered."""
         self._waiting: dict[str, list[asyncio.Future[Receipt]]] = {}
@@ -53,6 +55,7 @@ class Deliveries:
 
     def failed(self, request_id: str) -> None:
         self._requests.pop(request_id, None)
+        self._drop_lost()
 
     def is_open(self, request_id: str) -> bool:
         return request_id in self._requests
@@ -62,10 +65,16 @@ class Deliveries:
 
         A message in a request that is still open keeps its chance.
         """
+        self._lost = {message_id for message_id in self._waiting if message_id in known} - remaining
+        self._drop_lost()
+
+    def _drop_lost(self) -> None:
+        if not self._lost:
+            return
         open_ids = {message_id for request in self._requests.values() for message_id in request.message_ids}
-        for message_id in list(self._waiting):
-            if message_id in known and message_id not in remaining and message_id not in open_ids:
-                self._settle(Receipt(message_id=message_id, outcome="dropped"))
+        for message_id in self._lost - open_ids:
+            self._settle(Receipt(message_id=message_id, outcome="dropped"))
+        self._lost &= open_ids
 
     def dropped(self, message_id: str) -> None:
         """It was taken out of its queue: nothing will ever carry it."""
@@ -93,6 +102,8 @@ class Deliveries:
                 waiting.remove(future)
 
     def _settle(self, receipt: Receipt) -> None:
+        if receipt.message_id in self._receipts:
+            return
         self._receipts[receipt.message_id] = receipt
         for future in self._waiting.pop(receipt.message_id, ()):
             if not future.done():

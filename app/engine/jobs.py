@@ -30,6 +30,8 @@ class Job(msgspec.Struct, kw_only=True):
     tail: Callable[[], str]
     kill: Callable[[], None]
     task: asyncio.Task[None] | None = None
+    """Follows the work, and then tells the agent."""
+    has_ended: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 
     @property
     def seconds(self) -> float:
@@ -103,8 +105,10 @@ class JobTable:
     async def wait(self, job_id: str, timeout: float | None = None) -> Job:
         """Until the job has ended or `timeout` seconds have passed; look at its state."""
         job = self.get(job_id)
-        if job.task is not None and job.state == "running":
-            await asyncio.wait([job.task], timeout=timeout)
+        try:
+            await asyncio.wait_for(job.has_ended.wait(), timeout)
+        except TimeoutError:
+            pass  # it goes on
         return job
 
     def mark_delivered(self, job_id: str) -> None:
@@ -118,9 +122,11 @@ class JobTable:
         ending = [job for job in self.running() if not (keep_pinned and job.is_pinned)]
         for job in ending:
             self.kill(job.id)
-        tasks = [job.task for job in ending if job.task is not None]
-        if tasks:
-            await asyncio.wait(tasks, timeout=5)
+        if ending:
+            await asyncio.wait([asyncio.ensure_future(job.has_ended.wait()) for job in ending], timeout=5)
+        for job in self._jobs.values():
+            if job.task is not None and not (keep_pinned and job.is_pinned):
+                job.task.cancel()  # nobody is told any more
 
     async def _follow(self, job: Job, work: Awaitable[ToolResult]) -> None:
         try:
@@ -132,6 +138,7 @@ class JobTable:
         job.ended = time.monotonic()
         if job.state != "killed":
             job.state = "failed" if job.result.is_error else "done"
+        job.has_ended.set()
         self._changed(job)
         if not job.is_told:
             await self._tell_agent(job)

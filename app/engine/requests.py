@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -94,10 +94,16 @@ class Requests:
             messages, stretch = transformed, None
             message_ids = tuple(message.id for message in transformed)
         self._deliveries.prepared(request_id, message_ids, stretch)
+        try:
+            await self._publish(
+                ProviderRequestPrepared(
+                    request_id=request_id, session_id=ask.session_id, message_ids=message_ids
+                )
+            )
+        except BaseException:  # stopped while a listener was waited for: it is not sent
+            self._deliveries.failed(request_id)
+            raise
         self._request_of_message[reply_id] = request_id
-        await self._publish(
-            ProviderRequestPrepared(request_id=request_id, session_id=ask.session_id, message_ids=message_ids)
-        )
         if failure is not None:
             return failed_stream(ask.model, failure, message_id=reply_id)
         return self.registry.stream(
@@ -160,11 +166,13 @@ class Requests:
         )
 
 
-def failed_stream(model: Model, text: str, *, message_id: str) -> AssistantStream:
+def failed_stream(
+    model: Model, text: str, *, reason: Literal["error", "aborted"] = "error", message_id: str | None = None
+) -> AssistantStream:
     """A response that is over before it began."""
 
     async def produce(stream: AssistantStream) -> None:
-        stream.draft.stop_reason = "error"
+        stream.draft.stop_reason = reason
         stream.draft.error_message = text
 
-    return AssistantStream(model, message_id=message_id, timestamp=now_ms()).run(produce)
+    return AssistantStream(model, message_id=message_id or new_id(), timestamp=now_ms()).run(produce)

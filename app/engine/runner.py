@@ -12,6 +12,7 @@ import msgspec
 
 from app.agent import loop
 from app.agent.abort import Abort
+from app.agent.outcomes import in_words
 from app.agent.ports import Ports
 from app.agent.queues import Queues
 from app.engine.conversation import Conversation
@@ -126,15 +127,19 @@ class Runner:
             self._abort.set()
         except loop.CannotContinue as problem:
             await self._steps.publish(Notice(level="error", text=str(problem)))
+        except Exception as problem:  # noqa: BLE001  (whatever went wrong, the session can be talked to again)
+            text = f"The run ended early: {in_words(problem)}. What it did is kept; send a prompt to go on."
+            await self._steps.publish(Notice(level="error", text=text))
         finally:
             await self._settle()
 
     async def _run_until_settled(self, prompts: list[Message]) -> None:
         pending: list[Message] = prompts
+        is_queued = False
         while True:
             ports = self._steps.make_ports(self._abort)
             if pending:
-                await self._consume(loop.run(pending, ports))
+                await self._consume(loop.run(pending, ports, is_from_queue=is_queued))
             else:
                 await self._consume(loop.resume(self.conversation.messages, ports))
             if await self._what_next() == "continue":
@@ -142,7 +147,7 @@ class Runner:
                 continue
             if self._abort.is_set:
                 return
-            pending = self._late_messages()
+            pending, is_queued = self._late_messages(), True
             if not pending and not await self._wants_more():
                 return
 

@@ -12,7 +12,7 @@ import msgspec
 
 from app.agent.abort import Abort
 from app.agent.ports import Ports
-from app.agent.queues import Aside, Queued, QueueName, Queues
+from app.agent.queues import Queued, QueueName, Queues
 from app.engine.account import Account
 from app.engine.background import tell_agent
 from app.engine.brancher import Brancher
@@ -21,7 +21,7 @@ from app.engine.choice import ModelChoice
 from app.engine.compactor import Compactor, Draft
 from app.engine.conversation import Conversation
 from app.engine.delivery import Deliveries, Receipt
-from app.engine.intake import Intake, Refused, Source, WhileRunning, Words, require_content
+from app.engine.intake import Intake, Refused, Source, WhileRunning, Words
 from app.engine.jobs import JobTable
 from app.engine.moving import Moving, SwitchReason
 from app.engine.places import Places
@@ -31,6 +31,7 @@ from app.engine.runner import Runner, Steps
 from app.engine.shell import UserShell
 from app.engine.stats import ContextUsage, Stats
 from app.engine.summariser import Summariser
+from app.engine.talking import DeliverAs, Disposition, Talking
 from app.engine.toolbox import Toolbox, file_changed
 from app.engine.turns import SessionOptions, Turns
 from app.providers.classify import Failure
@@ -54,12 +55,9 @@ from app.values.messages import (
     BashExecutionMessage,
     CustomMessage,
     Message,
-    user_message,
 )
 from app.values.models import Model, ThinkingLevel
 
-Disposition = Literal["started", "queued", "handled"]
-DeliverAs = Literal["steer", "follow_up", "next_turn", "aside"]
 ModelSource = Literal["set", "cycle", "restore"]
 LAST_WORDS_SECONDS = 3.0
 """How long the end of a session waits for listeners that are behind."""
@@ -103,6 +101,7 @@ class Session:
             requests=self.requests,
             options=parts.options,
             sections=parts.sections,
+            report=lambda text: self.notify(text, "warning"),
         )
         self.summariser = Summariser(
             parts.choice,
@@ -145,6 +144,7 @@ class Session:
         )
         self.runner = self._new_runner()
         self.moving = Moving(self)
+        self._talking = Talking(self)
         parts.toolbox.jobs = self.jobs
         parts.toolbox.model = lambda: self.choice.model
         parts.toolbox.workspace.mutations.subscribe(lambda change: self.publish_now(file_changed(change)))
@@ -166,6 +166,11 @@ class Session:
     @property
     def is_compacting(self) -> bool:
         return self.compactor.is_running or self.brancher.is_running
+
+    async def until_summarised(self) -> None:
+        """Until no summary is being written."""
+        await self.compactor.underway.wait()
+        await self.brancher.underway.wait()
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -220,53 +225,20 @@ class Session:
         expand: bool = True,
     ) -> Disposition:
         """Sends a prompt. Returns once it is accepted; what comes of it arrives as events."""
-        require_content(text, images)
-        if self.is_running and while_running is None and not self.intake.is_command(text):
-            raise Refused(
-                "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') "
-                "to queue the message."
-            )
         words = Words(text=text, images=tuple(images), source=source, while_running=while_running)
-        taken = await self.intake.take(words, expand=expand)
-        if taken is None:
-            return "handled"
-        message = user_message(taken.text, taken.images)
-        if self.is_running:
-            self.queues.add("follow_up" if while_running == "follow_up" else "steering", message)
-            return "queued"
-        if self.compactor.is_running:
-            raise Refused(
-                "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."
-            )
-        self._require_model()
-        companions = await self.intake.companions(taken)
-        self._start([*self.queues.take_next_turn(), *companions, message])
-        return "started"
+        return await self._talking.prompt(words, expand=expand)
 
     async def queue(
         self, queue: QueueName, text: str, images: Sequence[Image] = (), *, source: Source = "interactive"
     ) -> Disposition:
         """Adds a message to a queue: delivered in this run if one is under way, else with the next."""
-        require_content(text, images)
-        if self.intake.is_command(text):
-            raise Refused(
-                f'Extension command "{text.split()[0]}" cannot be queued. '
-                "Use prompt() or execute the command when not streaming."
-            )
         how = "steer" if queue == "steering" else "follow_up"
-        taken = await self.intake.take(
-            Words(text=text, images=tuple(images), source=source, while_running=how)
-        )
-        if taken is None:
-            return "handled"
-        self.queues.add(queue, user_message(taken.text, taken.images))
-        return "queued"
+        words = Words(text=text, images=tuple(images), source=source, while_running=how)
+        return await self._talking.queue(queue, words)
 
     def resume(self) -> None:
         """Lets the agent go on from the conversation as it stands."""
-        self.require_idle("Continuing")
-        self._require_model()
-        self._start([])
+        self._talking.resume()
 
     async def send(
         self,
@@ -277,40 +249,25 @@ class Session:
         call_id: str | None = None,
     ) -> str:
         """Delivers a message of bayou's or an extension's own; returns its id, for `wait_for_delivery`."""
-        if deliver_as == "next_turn":
-            self.queues.hold_for_next_turn(message)
-        elif self.is_running and deliver_as == "aside":
-            self.queues.add_aside(Aside(message=message, call_id=call_id))
-        elif self.is_running:
-            self.queues.add("steering" if deliver_as == "steer" else "follow_up", message)
-        elif trigger:
-            self._require_model()
-            self._start([message])
-        else:
-            await self.runner.append(message)
-        return message.id
-
-    def _start(self, messages: Sequence[Message]) -> None:
-        self.compactor.prompt_began()
-        self.runner.start(messages)
+        return await self._talking.send(message, deliver_as=deliver_as, trigger=trigger, call_id=call_id)
 
     async def abort(self) -> None:
         """Stops whatever is under way and waits until it has settled. Queued messages stay queued."""
         self.shell.abort()
-        self.compactor.abort()
-        self.brancher.abort()
+        self.compactor.underway.stop()
+        self.brancher.underway.stop()
         await self.runner.abort()
 
     async def compact(self, instructions: str | None = None) -> CompactionResult:
         """Replaces the older part of the context by a summary. A run that is under way is stopped first."""
         await self.runner.abort()
-        self._require_model()
+        self.require_model()
         return await self.compactor.compact("manual", instructions)
 
     async def draft_compaction(self, instructions: str | None = None) -> Draft:
         """The summary that `compact` would leave, for a person to read and change; nothing is recorded."""
         self.require_idle("Compaction")
-        self._require_model()
+        self.require_model()
         return await self.compactor.draft(instructions)
 
     async def compact_as(self, draft: Draft) -> CompactionResult:
@@ -400,6 +357,7 @@ class Session:
 
     async def close(self) -> None:
         """Ends the run, the jobs and the log."""
+        self._talking.close()
         await self.abort()
         await self.jobs.close()
         await asyncio.wait([asyncio.ensure_future(self.drain())], timeout=LAST_WORDS_SECONDS)
@@ -429,7 +387,7 @@ class Session:
     def _never_delivered(self, message: Queued) -> None:
         self.deliveries.dropped(message.id)
 
-    def _require_model(self) -> None:
+    def require_model(self) -> None:
         if self.log.is_read_only:
             raise Refused(str(SessionReadOnly(self.log.path)))
         model = self.choice.model

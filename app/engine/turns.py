@@ -7,19 +7,21 @@ from typing import Any
 
 import msgspec
 
-from app.agent.abort import Abort
+from app.agent.abort import Abort, Aborted
+from app.agent.outcomes import in_words
 from app.agent.ports import InterruptMode, Ports, TurnOutcome, Verdict
 from app.agent.prompt import prompt_text
 from app.agent.queues import Queues
 from app.engine.choice import ModelChoice
 from app.engine.conversation import Conversation
-from app.engine.requests import Ask, Requests
+from app.engine.requests import Ask, Requests, failed_stream
 from app.engine.retry import RetryPolicy
 from app.engine.toolbox import Toolbox
 from app.providers.contract import AssistantStream, Context, Credential, StreamOptions
 from app.providers.credentials import CredentialError
 from app.values.content import ToolCall
 from app.values.messages import AssistantMessage, SystemMessage
+from app.values.models import Model
 from tools.results import ToolResult
 
 
@@ -79,6 +81,7 @@ class Turns:
         requests: Requests,
         options: SessionOptions,
         sections: Callable[[], Mapping[str, str]],
+        report: Callable[[str], None],
     ) -> None:
         self.hooks = TurnHooks()
         self.stream: AssistantStream | None = None
@@ -88,13 +91,14 @@ class Turns:
         self._queues = queues
         self._requests = requests
         self._options = options
+        self._report = report
         self.sections = sections
 
     def ports(
         self, conversation: Conversation, abort: Abort, will_retry: Callable[[AssistantMessage], bool]
     ) -> Ports:
         return Ports(
-            ask=lambda: self.ask(conversation),
+            ask=lambda: self.ask(conversation, abort),
             tools=self._toolbox.active,
             tool_context=self._toolbox.context,
             queues=self._queues,
@@ -106,6 +110,7 @@ class Turns:
             before_tool=self.hooks.before_tool,
             after_tool=self.hooks.after_tool,
             after_turn=self.hooks.after_turn,
+            report=self._report,
             will_retry=will_retry,
         )
 
@@ -117,9 +122,19 @@ class Turns:
             self.hooks.prompt_changed()
         return update
 
-    async def ask(self, conversation: Conversation) -> AssistantStream:
-        """Sends what is in the conversation now to the model that is chosen now."""
+    async def ask(self, conversation: Conversation, abort: Abort) -> AssistantStream:
+        """Sends what is in the conversation now to the model that is chosen now. A failure is an answer, too."""
         model = self._choice.required()
+        try:
+            with abort.interrupting():
+                self.stream = await self._sent(model, conversation)
+        except Aborted:
+            self.stream = failed_stream(model, "Request was aborted", reason="aborted")
+        except Exception as problem:  # noqa: BLE001  (hooks and credentials are foreign code)
+            self.stream = failed_stream(model, f"The request could not be made: {in_words(problem)}")
+        return self.stream
+
+    async def _sent(self, model: Model, conversation: Conversation) -> AssistantStream:
         credential, problem = await self._credential(model.provider)
         declared = conversation.declared
         ask = Ask(
@@ -139,8 +154,7 @@ class Turns:
             ),
             session_id=conversation.log.session_id,
         )
-        self.stream = await self._requests.send(ask, failure=problem)
-        return self.stream
+        return await self._requests.send(ask, failure=problem)
 
     async def _credential(self, provider: str) -> tuple[Credential, str | None]:
         """A key that cannot be had (a failing command, say) is the request's failure, in its own words."""

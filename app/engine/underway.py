@@ -1,0 +1,37 @@
+"""One piece of work that may be going on: stopped from outside, waited for by those who must not come in between."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from app.agent.abort import Abort
+
+
+class Underway:
+    def __init__(self) -> None:
+        self._abort: Abort | None = None
+        self._ended = asyncio.Event()
+
+    @property
+    def is_running(self) -> bool:
+        return self._abort is not None
+
+    @contextmanager
+    def begun(self) -> Iterator[Abort]:
+        """Inside, the work is going on; it looks at what is handed to it."""
+        abort = self._abort = Abort()
+        self._ended.clear()
+        try:
+            yield abort
+        finally:
+            self._abort = None
+            self._ended.set()
+
+    def stop(self) -> None:
+        if self._abort is not None:
+            self._abort.set()
+
+    async def wait(self) -> None:
+        """Until nothing is going on."""
+        while self._abort is not None:
+            await self._ended.wait()

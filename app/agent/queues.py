@@ -131,3 +131,9 @@ class Queues:
     def take_next_turn(self) -> list[CustomMessage]:
         taken, self._next_turn = self._next_turn, []
         return taken
+
+    def forget_companions(self) -> None:
+        """What belongs to a conversation that is left. A person's own words stay: they are theirs to take back."""
+        forgotten = [*self.take_asides(), *self.take_next_turn()]
+        for message in forgotten:
+            self._on_removed(message)

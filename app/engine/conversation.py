@@ -10,6 +10,7 @@ import msgspec
 
 from app.sessions.log import SessionLog
 from app.sessions.partial import PartialFile, left_behind
+from app.sessions.projection import milliseconds
 from app.values.entries import (
     CompactionEntry,
     ContextEditEntry,
@@ -109,6 +110,8 @@ class Conversation:
         stored = self.log.append(entry)
         if stored.id != message.id:
             message = msgspec.structs.replace(message, id=stored.id)
+        if isinstance(stored, CustomMessageEntry):  # its line has one time, that of its entry
+            message = msgspec.structs.replace(message, timestamp=milliseconds(stored.timestamp))
         self._place(message)
         return message
 

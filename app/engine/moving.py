@@ -58,6 +58,7 @@ class Moving:
         session.require_idle("Switching sessions")
         await session.intake.leave(log, reason)
         await session.jobs.close(keep_pinned=True)
+        session.queues.forget_companions()
         session.deliveries.left_context(frozenset(), _ids(session.log))
         previous = session.take_up(Conversation(log))
         previous.close()

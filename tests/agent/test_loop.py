@@ -260,6 +260,51 @@ async def test_in_immediate_mode_steering_skips_the_rest_and_keeps_what_is_finis
     assert any(is_prompt(message, "stop that") for message in stage.conversation)
 
 
+async def test_in_immediate_mode_steering_while_the_model_speaks_skips_its_whole_batch() -> None:
+    stage = Stage(call("echo") + call("echo"), say("ok"), tools=[echo()], interrupt_mode="immediate")
+
+    def steer(event: Event) -> None:
+        if isinstance(event, MessageUpdate) and not stage.queues.waiting("steering"):
+            stage.queues.add("steering", user_message("not that"))
+
+    stage.on_event = steer
+    await stage.run("go")
+    assert stage.result_texts[:2] == ["Skipped due to queued user message."] * 2
+
+
+async def test_in_immediate_mode_steering_skips_what_a_sequential_batch_has_not_begun() -> None:
+    stage = Stage(
+        call("echo", text="first") + call("echo", text="second"),
+        say("ok"),
+        tools=[echo(mode="sequential")],
+        interrupt_mode="immediate",
+    )
+
+    def steer(event: Event) -> None:
+        if isinstance(event, ToolExecutionEnd) and len(stage.all(ToolExecutionEnd)) == 1:
+            stage.queues.add("steering", user_message("enough"))
+
+    stage.on_event = steer
+    await stage.run("go")
+    assert stage.result_texts == ["echo: first", "Skipped due to queued user message."]
+    assert len(stage.all(ToolExecutionStart)) == 2
+
+
+async def test_steering_outlives_a_batch_that_wants_to_end_the_run() -> None:
+    async def end(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        return ToolResult(terminate=True)
+
+    stage = Stage(call("end"), say("heard"), tools=[tool("end", end)])
+
+    def steer(event: Event) -> None:
+        if isinstance(event, ToolExecutionStart):
+            stage.queues.add("steering", user_message("one more thing"))
+
+    stage.on_event = steer
+    await stage.run("go")
+    assert plain(stage.conversation[-1]) == "heard"
+
+
 async def test_in_wait_mode_steering_leaves_running_calls_alone() -> None:
     gate = Gate("gate")
     stage = Stage(call("echo") + call("gate"), say("ok"), tools=[echo(), gate.tool])

@@ -1,0 +1,334 @@
+"""Delivery is exact: by id, with the response headers of the first request that contains the message, or never."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.compaction.budget import Limits
+from app.engine.delivery import Deliveries
+from app.engine.requests import Ask, Requests
+from app.providers.contract import Context, StreamOptions
+from app.providers.credentials import Credentials
+from app.providers.scripted import Answer, fail, say
+from app.providers.senders.connections import close_connections
+from app.values.events import (
+    AutoRetryStart,
+    Event,
+    JobChanged,
+    MessageEnd,
+    ProviderRequestDelivered,
+    ProviderRequestFailed,
+    ProviderRequestPrepared,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+)
+from app.values.messages import CustomMessage, UserMessage, user_message
+from tests.agent.stage import plain
+from tests.engine.stage import Play
+from tests.providers.loopback import Loopback, Received, Reply, loopback
+from tests.providers.wires import model_for, sse
+from tools.registry import builtin_tools
+from tools.shell import ShellSettings
+
+
+def note(text: str = "built") -> CustomMessage:
+    return CustomMessage(custom_type="background-result", content=text)
+
+
+async def test_every_request_has_an_id_and_names_its_messages_before_and_after(tmp_path: Path) -> None:
+    play = Play(tmp_path, say("one"), say("two"))
+    await play.prompt("a")
+    await play.prompt("b")
+    prepared, delivered = play.all(ProviderRequestPrepared), play.all(ProviderRequestDelivered)
+    assert [event.request_id for event in prepared] == [event.request_id for event in delivered]
+    assert len({event.request_id for event in prepared}) == 2
+    assert {event.session_id for event in prepared} == {play.session.log.session_id}
+    said = [message.id for message in play.session.conversation.said]
+    assert prepared[0].message_ids == tuple(said[:1])
+    assert prepared[1].message_ids == tuple(said[:3])
+    assert delivered[0].status == 200
+    for event in delivered:
+        assert play.events.index(event) > play.events.index(
+            next(one for one in prepared if one.request_id == event.request_id)
+        )
+
+
+async def test_a_message_has_its_id_from_birth(tmp_path: Path) -> None:
+    play = Play(tmp_path, say("ok"))
+    message = note()
+    assert await play.session.send(message, deliver_as="next_turn") == message.id
+    waiting = asyncio.ensure_future(play.session.wait_for_delivery(message.id))
+    await play.prompt("go")
+    assert (await waiting).outcome == "delivered"
+    assert message.id in play.all(ProviderRequestPrepared)[0].message_ids
+    assert any(line["id"] == message.id for line in play.lines())
+
+
+async def test_whoever_asks_later_gets_the_same_receipt(tmp_path: Path) -> None:
+    play = Play(tmp_path, say("ok"), say("again"))
+    await play.prompt("go")
+    prompt_id = next(m.id for m in play.session.messages if isinstance(m, UserMessage))
+    first = await play.session.wait_for_delivery(prompt_id, timeout=10)
+    await play.prompt("more")
+    assert await play.session.wait_for_delivery(prompt_id, timeout=10) == first
+    assert first.request_id == play.all(ProviderRequestPrepared)[0].request_id
+
+
+async def test_a_time_limit_raises_and_leaves_nobody_waiting(tmp_path: Path) -> None:
+    play = Play(tmp_path)
+    with pytest.raises(TimeoutError):
+        await play.session.wait_for_delivery("nobody", timeout=0.001)
+
+
+async def test_a_failed_request_does_not_count_and_a_retry_with_another_model_does(tmp_path: Path) -> None:
+    play = Play(tmp_path, fail("overloaded"), say("noted"))
+    other = play.script.model.__class__(**{**_fields(play.script.model), "id": "other"})
+
+    def switch(event: Event) -> None:
+        if isinstance(event, AutoRetryStart):
+            play.session.choice.set(other)
+
+    play.session.subscribe(switch)
+    message = note()
+    await play.session.send(message, trigger=True)
+    receipt = await play.session.wait_for_delivery(message.id, timeout=10)
+    await play.session.wait_until_idle()
+    failed, delivered = play.all(ProviderRequestFailed), play.all(ProviderRequestDelivered)
+    assert [event.error_message for event in failed] == ["overloaded"]
+    assert [event.request_id for event in delivered] == [receipt.request_id]
+    assert play.session.conversation.last_assistant is not None
+    assert play.session.conversation.last_assistant.model == "other"
+
+
+def _fields(model: Any) -> dict[str, Any]:
+    return {name: getattr(model, name) for name in model.__struct_fields__}
+
+
+async def test_headers_count_even_when_the_answer_breaks_off(tmp_path: Path) -> None:
+    play = Play(tmp_path, say("half of it", error="connection lost", breaks_after=1))
+    message = note()
+    await play.session.send(message, trigger=True)
+    assert (await play.session.wait_for_delivery(message.id, timeout=10)).outcome == "delivered"
+    assert play.all(ProviderRequestFailed) == []
+
+
+async def test_what_is_summarised_away_before_it_was_sent_is_dropped(tmp_path: Path) -> None:
+    play = Play(tmp_path, say("one " * 400), say("two " * 400), say("the summary"))
+    await play.prompt("a")
+    message = note()
+    await play.session.send(message)  # stands in the context, unsent
+    waiting = asyncio.ensure_future(play.session.wait_for_delivery(message.id))
+    play.session.compactor.options.limits = Limits(keep_recent_tokens=1)
+    await play.session.send(note("something newer " * 50))
+    await play.session.compact()
+    assert message.id not in play.session.conversation.context_ids
+    assert (await asyncio.wait_for(waiting, 10)).outcome == "dropped"
+
+
+async def test_what_is_taken_out_of_its_queue_is_dropped(tmp_path: Path) -> None:
+    play = Play(tmp_path)
+    await play.session.queue("follow_up", "later")
+    message = play.session.queues.waiting("follow_up")[0]
+    waiting = asyncio.ensure_future(play.session.wait_for_delivery(message.id))
+    await asyncio.sleep(0)
+    play.session.queues.remove(message.id)
+    assert (await asyncio.wait_for(waiting, 10)).outcome == "dropped"
+
+
+async def test_what_is_left_behind_in_another_branch_is_dropped(tmp_path: Path) -> None:
+    play = Play(tmp_path, say("one"))
+    await play.prompt("a")
+    leaf = play.session.log.leaf_id
+    message = note()
+    await play.session.send(message)
+    waiting = asyncio.ensure_future(play.session.wait_for_delivery(message.id))
+    await asyncio.sleep(0)
+    await play.session.go_to(leaf)
+    assert (await asyncio.wait_for(waiting, 10)).outcome == "dropped"
+
+
+class Flight:
+    """Requests whose headers come when the test says so."""
+
+    def __init__(self, folder: Path) -> None:
+        self.headers = [asyncio.Event(), asyncio.Event()]
+        self.play = Play(folder, *[self._response] * 2)
+        self.deliveries = Deliveries()
+        self.events: list[Event] = []
+        self.requests = Requests(self.play.registry, self.deliveries, self._publish, self.events.append)
+        self.answers = [say("fine"), say("fine")]
+
+    async def _publish(self, event: Event) -> None:
+        self.events.append(event)
+
+    def _response(self, context: Context, number: int) -> Any:
+        async def made() -> Answer:
+            await self.headers[number - 1].wait()
+            return self.answers[number - 1]
+
+        return made()
+
+    async def send(self, *messages: Any) -> asyncio.Task[None]:
+        stream = await self.requests.send(
+            Ask(
+                model=self.play.script.model,
+                context=Context(messages=messages),
+                message_ids=tuple(message.id for message in messages),
+                options=StreamOptions(merge_seconds=0),
+                session_id="s",
+            )
+        )
+
+        async def follow() -> None:
+            await self.requests.note(MessageEnd(message=await stream.result()))
+
+        return asyncio.ensure_future(follow())
+
+    def id_of(self, number: int) -> str:
+        return [e.request_id for e in self.events if isinstance(e, ProviderRequestPrepared)][number]
+
+
+async def test_two_requests_in_flight_are_told_apart(tmp_path: Path) -> None:
+    flight = Flight(tmp_path)
+    both, second = note("both"), note("second")
+    first_done = await flight.send(both)
+    second_done = await flight.send(both, second)
+    waiting = [asyncio.ensure_future(flight.deliveries.wait(one.id)) for one in (both, second)]
+    flight.headers[1].set()
+    await second_done
+    receipts = await asyncio.gather(*waiting)
+    assert [receipt.request_id for receipt in receipts] == [flight.id_of(1), flight.id_of(1)]
+    assert flight.deliveries.is_open(flight.id_of(0))
+    flight.answers[0] = fail("overloaded")
+    flight.headers[0].set()
+    await first_done
+    failed = [event.request_id for event in flight.events if isinstance(event, ProviderRequestFailed)]
+    assert failed == [flight.id_of(0)]
+    assert (await flight.deliveries.wait(both.id)) == receipts[0]
+
+
+async def test_a_message_in_an_open_request_keeps_its_chance_and_is_dropped_when_that_fails(
+    tmp_path: Path,
+) -> None:
+    flight = Flight(tmp_path)
+    kept, lost = note("kept"), note("lost")
+    first_done, second_done = await flight.send(kept), await flight.send(lost)
+    waiting = [asyncio.ensure_future(flight.deliveries.wait(one.id)) for one in (kept, lost)]
+    await asyncio.sleep(0)
+    flight.deliveries.left_context(frozenset(), frozenset({kept.id, lost.id}))
+    assert not any(one.done() for one in waiting)
+    flight.headers[0].set()
+    flight.answers[1] = fail("refused", status=400)
+    flight.headers[1].set()
+    await asyncio.gather(first_done, second_done)
+    assert [(await one).outcome for one in waiting] == ["delivered", "dropped"]
+
+
+async def test_a_request_begins_where_the_last_delivered_one_of_its_stretch_ended() -> None:
+    deliveries, stretch = Deliveries(), object()
+    deliveries.prepared("r1", ("a", "b"), stretch)
+    deliveries.delivered("r1")
+    deliveries.prepared("r2", ("a", "b", "c"), stretch)
+    deliveries.delivered("r2")
+    deliveries.prepared("r3", ("x", "c", "d"), object())  # read anew: nothing is taken for granted
+    deliveries.delivered("r3")
+    for message_id, request_id in {"a": "r1", "b": "r1", "c": "r2", "x": "r3", "d": "r3"}.items():
+        assert (await deliveries.wait(message_id, 1)).request_id == request_id
+
+
+# From end to end: a slow command, a threshold, a provider over real HTTP
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Loopback]:
+    async with loopback() as running:
+        yield running
+        await close_connections()
+
+
+def chunk(finish: str | None = None, **delta: Any) -> dict[str, Any]:
+    return {"id": "c", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+
+def speaks(text: str) -> Reply:
+    return Reply(body=sse(chunk(role="assistant", content=text), chunk("stop"), done=True))
+
+
+def runs(command: str) -> Reply:
+    function = {"name": "bash", "arguments": f'{{"command": "{command}"}}'}
+    asked = {"index": 0, "id": "call_1", "type": "function", "function": function}
+    return Reply(body=sse(chunk(tool_calls=[asked]), chunk("tool_calls"), done=True))
+
+
+def with_provider(folder: Path, server: Loopback) -> Play:
+    play = Play(folder, tools=builtin_tools())
+    play.session.choice.credentials = Credentials(folder / "agent", {"OPENAI_API_KEY": "k"})
+    play.session.choice.model = model_for("openai-completions", server.url, provider="openai")
+    play.session.toolbox.workspace.shell = ShellSettings(background_after_seconds=0.05)
+    return play
+
+
+@pytest.mark.parametrize("has_outage", [False, True])
+async def test_a_background_result_is_pending_until_headers_answer_a_request_with_it(
+    tmp_path: Path, server: Loopback, has_outage: bool
+) -> None:
+    play = with_provider(tmp_path, server)
+    os.mkfifo(tmp_path / "gate")
+    headers, asked_again = asyncio.Event(), asyncio.Event()
+
+    async def holds_its_headers(received: Received) -> Reply:
+        asked_again.set()
+        await headers.wait()
+        return speaks("The build is done.")
+
+    outage = [Reply(status=503, body=b'{"error": {"message": "overloaded"}}')] if has_outage else []
+    server.reply(runs("echo x > began; cat gate"), speaks("I wait."), *outage, holds_its_headers)
+
+    await play.prompt("build it")
+    assert (tmp_path / "began").exists(), "the work started at once"
+    promoted = play.all(JobChanged)
+    assert [event.state for event in promoted] == ["running"], "the mark came with the promotion"
+    assert play.events.index(promoted[0]) > play.events.index(play.all(ToolExecutionStart)[0])
+    assert play.events.index(promoted[0]) < play.events.index(play.all(ToolExecutionEnd)[0])
+    assert "Background job job1 started" in plain(play.all(ToolExecutionEnd)[0].message)
+
+    (tmp_path / "gate").write_text("built 42 files\n")  # nobody asks: the end wakes the agent by itself
+    async with asyncio.timeout(20):
+        await asked_again.wait()
+    message = next(m for m in play.session.messages if isinstance(m, CustomMessage))
+    assert "built 42 files" in plain(message)
+    assert message.details["jobId"] == "job1"
+    assert "built 42 files" in server.requests[-1].body.decode(), "the result is on the wire"
+    assert play.session.jobs.get("job1").state == "done", "but no headers have come: still pending"
+    if has_outage:
+        assert len(play.all(ProviderRequestFailed)) == 1, "nor did the failed request count"
+
+    headers.set()
+    await play.session.wait_until_idle()
+    await play.until(lambda: play.session.jobs.get("job1").state == "delivered")
+    receipt = await play.session.wait_for_delivery(message.id, timeout=10)
+    delivered = next(e for e in play.all(ProviderRequestDelivered) if e.request_id == receipt.request_id)
+    cleared = next(e for e in play.all(JobChanged) if e.state == "delivered")
+    assert play.events.index(cleared) > play.events.index(delivered)
+    prepared = next(e for e in play.all(ProviderRequestPrepared) if e.request_id == receipt.request_id)
+    assert message.id in prepared.message_ids
+    assert plain(play.session.messages[-1]) == "The build is done."
+    await play.session.close()
+
+
+async def test_a_quick_command_has_no_mark_at_all(tmp_path: Path, server: Loopback) -> None:
+    play = with_provider(tmp_path, server)
+    play.session.toolbox.workspace.shell = ShellSettings(background_after_seconds=60)
+    server.reply(runs("echo quick"), speaks("ok"))
+    await play.prompt("go")
+    assert play.all(JobChanged) == []
+    assert plain(play.all(ToolExecutionEnd)[0].message) == "quick"
+    await play.session.close()
+
+
+def test_messages_of_a_person_have_ids_too() -> None:
+    assert user_message("a").id != user_message("a").id

@@ -1,0 +1,202 @@
+"""Background jobs: they wake the agent when they end, can be looked at, waited for and ended, and leave nothing."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.engine.commands.table import COMMANDS
+from app.engine.jobs_tool import jobs_tool
+from app.providers.scripted import call, say
+from app.values.content import ToolCall
+from app.values.events import AgentSettled, JobChanged, Notice, QueueUpdate
+from app.values.messages import CustomMessage
+from tests.agent.stage import Gate, plain, tool
+from tests.engine.stage import Play
+from tools.base import Tool, ToolContext
+from tools.results import ToolResult, text_result
+
+
+class Slow:
+    """A tool that hands its work over at once; the test ends the work."""
+
+    def __init__(self) -> None:
+        self.done = asyncio.Event()
+        self.was_killed = False
+        self.tool: Tool = tool("slow", self._run)
+
+    async def _run(self, arguments: Any, context: ToolContext) -> ToolResult:
+        async def work() -> ToolResult:
+            await self.done.wait()
+            return text_result("killed" if self.was_killed else "42 files", is_error=self.was_killed)
+
+        assert context.jobs is not None
+        job_id = context.jobs.adopt(
+            call_id=context.call_id,
+            title="a slow one",
+            work=work(),
+            tail=lambda: "so far\n",
+            kill=self._kill,
+        )
+        return text_result(f"started {job_id}")
+
+    def _kill(self) -> None:
+        self.was_killed = True
+        self.done.set()
+
+
+def background_messages(play: Play) -> list[CustomMessage]:
+    return [m for m in play.session.messages if isinstance(m, CustomMessage)]
+
+
+@pytest.mark.parametrize("how", ["steer", "follow_up"])
+async def test_the_end_of_a_job_wakes_an_idle_agent(tmp_path: Path, how: str) -> None:
+    slow = Slow()
+    play = Play(tmp_path, call("slow"), say("I go on."), say("Done."), tools=[slow.tool])
+    play.session.options.background_delivery = how
+    await play.prompt("go")
+    assert len(play.all(AgentSettled)) == 1
+    slow.done.set()
+    await play.until(lambda: len(play.all(AgentSettled)) == 2)
+    message = background_messages(play)[0]
+    assert message.custom_type == "background-result"
+    assert plain(message) == "Background job1 (a slow one) has ended: done.\n\n42 files"
+    assert plain(play.session.messages[-1]) == "Done."
+    await play.until(lambda: play.session.jobs.get("job1").state == "delivered")
+
+
+@pytest.mark.parametrize(("how", "calls"), [("steer", 3), ("follow_up", 3)])
+async def test_the_end_of_a_job_is_queued_while_the_agent_works(tmp_path: Path, how: str, calls: int) -> None:
+    slow, gate = Slow(), Gate("gate")
+    play = Play(tmp_path, call("slow") + call("gate"), say("a"), say("b"), tools=[slow.tool, gate.tool])
+    play.session.options.background_delivery = how
+    await play.session.prompt("go")
+    await gate.started.wait()
+    slow.done.set()
+    await play.until(lambda: any(e.steering or e.follow_up for e in play.all(QueueUpdate)))
+    queued = play.session.queues.texts("steering" if how == "steer" else "follow_up")
+    assert len(queued) == 1
+    gate.go_on.set()
+    await play.session.wait_until_idle()
+    second = [plain(message) for message in play.script.contexts[1].messages]
+    assert ("42 files" in second[-1]) == (how == "steer")
+    assert len(play.all(AgentSettled)) == 1
+    assert play.script.call_count == calls - (how == "steer")
+
+
+async def test_waiting_for_a_job_ends_with_the_job_and_not_with_its_message(tmp_path: Path) -> None:
+    slow = Slow()
+    play = Play(tmp_path, call("slow"), call("jobs", action="wait", job="job1"), say("ok"), tools=[slow.tool])
+    play.session.toolbox.register(jobs_tool(play.session.jobs), owner="test")
+    play.session.toolbox.set_active(["slow", "jobs"])
+    play.script.responses.append(say("thanks"))
+    await play.session.prompt("go")
+    await play.until(lambda: play.script.call_count == 2)
+    slow.done.set()
+    async with asyncio.timeout(10):
+        await play.session.wait_until_idle()
+    results = [plain(m) for m in play.session.messages if getattr(m, "tool_name", "") == "jobs"]
+    assert "42 files" in results[0]
+
+
+async def test_a_wait_with_a_time_limit_tells_how_far_the_job_is(tmp_path: Path) -> None:
+    slow = Slow()
+    play = Play(tmp_path, call("slow"), say("ok"), tools=[slow.tool])
+    await play.prompt("go")
+    jobs = jobs_tool(play.session.jobs)
+    context = play.session.toolbox.context(ToolCall(id="c", name="jobs", arguments={}), lambda result: None)
+    for arguments, expected in [
+        ({}, "job1  running"),
+        ({"action": "tail", "job": "job1"}, "so far"),
+        ({"action": "wait", "job": "job1", "timeout": 0}, "job1  running"),
+        ({"action": "pin", "job": "job1"}, "running, pinned"),
+        ({"action": "kill", "job": "job1"}, "job1  killed"),
+    ]:
+        assert jobs.arguments is not None
+        result = await jobs.run(jobs.arguments(**arguments), context)
+        assert expected in result.text.replace("killed, pinned", "killed")
+    await play.session.close()
+
+
+async def test_a_job_that_the_person_ends_is_answered_at_once_and_told_with_the_next_prompt(
+    tmp_path: Path,
+) -> None:
+    slow = Slow()
+    play = Play(tmp_path, call("slow"), say("ok"), say("I see"), tools=[slow.tool])
+    await play.prompt("go")
+    play.session.jobs.kill("job1", tell=True)
+    async with asyncio.timeout(3):
+        await play.session.jobs.wait("job1")
+    await play.until(lambda: bool(background_messages(play)))
+    assert len(play.all(AgentSettled)) == 1, "nobody was woken"
+    await play.prompt("and?")
+    assert "has ended: killed" in plain(play.script.contexts[-1].messages[-2])
+
+
+async def test_a_job_whose_end_cannot_be_sent_is_told_with_the_next_prompt(tmp_path: Path) -> None:
+    slow = Slow()
+    play = Play(tmp_path, call("slow"), say("ok"), say("I see"), tools=[slow.tool])
+    await play.prompt("go")
+    model, play.session.choice.model = play.session.choice.model, None
+    slow.done.set()
+    await play.until(lambda: any("waits for your next prompt" in e.text for e in play.all(Notice)))
+    play.session.choice.model = model
+    await play.prompt("and?")
+    assert "42 files" in plain(background_messages(play)[0])
+
+
+async def test_a_job_that_ends_while_a_summary_is_written_wakes_the_agent_behind_it(tmp_path: Path) -> None:
+    slow, gate = Slow(), asyncio.Event()
+    play = Play(
+        tmp_path,
+        call("slow"),
+        say("long " * 500),
+        say("the summary", gate=gate),
+        say("Done."),
+        tools=[slow.tool],
+    )
+    await play.prompt("go " * 400)
+    from app.compaction.budget import Limits
+
+    play.session.compactor.options.limits = Limits(keep_recent_tokens=1)
+    compacting = asyncio.ensure_future(play.session.compact())
+    await play.until(lambda: play.script.call_count == 3)
+    slow.done.set()
+    await play.until(lambda: bool(play.all(QueueUpdate)))
+    assert len(play.session.queues) == 1
+    assert not play.session.is_running
+    gate.set()
+    await compacting
+    await play.until(lambda: len(play.all(AgentSettled)) == 2)
+    assert plain(play.session.messages[-1]) == "Done."
+    assert len(play.session.queues) == 0
+
+
+async def test_jobs_end_with_their_session_unless_they_are_pinned(tmp_path: Path) -> None:
+    one, two = Slow(), Slow()
+    two.tool = tool("other", two._run)
+    play = Play(tmp_path, call("slow") + call("other"), say("ok"), tools=[one.tool, two.tool])
+    await play.prompt("go")
+    play.session.jobs.pin("job2")
+    await play.session.open(play.places.new(), "new")
+    assert [job.state for job in play.session.jobs.all()] == ["killed", "running"]
+    await play.session.close()
+    assert two.was_killed
+    assert [job.state for job in play.session.jobs.all()] == ["killed", "killed"]
+
+
+async def test_a_job_that_fails_says_so(tmp_path: Path) -> None:
+    async def broken() -> ToolResult:
+        raise RuntimeError("disk full")
+
+    play = Play(tmp_path, say("I see"))
+    play.session.jobs.adopt(call_id="c", title="broken", work=broken(), tail=lambda: "", kill=lambda: None)
+    await play.until(lambda: any(event.state == "failed" for event in play.all(JobChanged)))
+    await play.until(lambda: bool(play.all(AgentSettled)))
+    assert "has ended: failed.\n\ndisk full" in plain(background_messages(play)[0])
+
+
+async def test_there_are_commands_for_all_of_it() -> None:
+    names = set(COMMANDS)
+    assert names >= {"list_jobs", "get_job", "wait_for_job", "kill_job", "pin_job"}

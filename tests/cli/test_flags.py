@@ -310,4 +310,6 @@ def test_every_flag_is_tried_by_name() -> None:
     """Here or, where a flag makes a face, in the tests of that face."""
     tests = Path(__file__).parents[1]
     told = "".join(path.read_text(encoding="utf-8") for path in tests.rglob("test_*.py"))
-    assert [flag.name for flag in FLAGS if f'"--{flag.name}' not in told and f'"-{flag.short}"' not in told] == []
+    assert [
+        flag.name for flag in FLAGS if f'"--{flag.name}' not in told and f'"-{flag.short}"' not in told
+    ] == []

@@ -10,8 +10,20 @@ from app.resources.paths import Paths
 from app.resources.settings_file import SettingRefused, set_value
 from app.sessions.import_pi import ImportItem, plan_import, run_import
 
+USAGE = """usage: bayou import-pi [--from DIR] [--yes]
+
+Shows what of pi's would be taken over: sessions, models, prompts, skills, settings; and what not, and why.
+Then asks. pi's own files stay as they are.
+
+  --from DIR  pi's folder, if it is not ~/.pi/agent
+  --yes       agrees beforehand
+"""
+
 
 def run(words: list[str]) -> int:
+    if {"-h", "--help"} & set(words):
+        sys.stdout.write(USAGE)
+        return 0
     paths = Paths.from_env(os.environ, Path.cwd())
     source, agrees = _read(words, paths)
     items = plan_import(source, paths.agent_dir, paths.sessions_dir)

@@ -103,7 +103,7 @@ class SessionsPage:
                 title=one_line(one.title, 120),
                 age=age(one.modified, now),
                 folder=short_path(Path(one.cwd), self._app.home),
-                count=f"{one.message_count} message{'s' if one.message_count != 1 else ''}",
+                count=_count(one),
                 depth=thread.depth,
                 recency=one.modified,
                 is_here=one.cwd == here,
@@ -165,6 +165,11 @@ class SessionsPage:
         )
         if screen.is_there:
             screen.refresh_preview()
+
+
+def _count(summary: SessionSummary) -> str:
+    cost = f" ${summary.cost:.2f}" if summary.cost >= 0.005 else ""
+    return f"{summary.message_count} message{'s' if summary.message_count != 1 else ''}{cost}"
 
 
 def _head(summary: SessionSummary, home: Path) -> PreviewText:

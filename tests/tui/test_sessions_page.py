@@ -7,6 +7,10 @@ from textual.pilot import Pilot
 
 from app.assembly.options import Options
 from app.providers.scripted import say
+from app.sessions.log import SessionLog
+from app.values.entries import MessageEntry
+from app.values.messages import AssistantMessage
+from app.values.usage import Cost, Usage
 from tests.tui.stage import StageApp, make_app, submit
 from tests.tui.test_resuming import a_session, until
 from widgets.screens.sessions import SessionsScreen
@@ -43,6 +47,18 @@ async def test_this_folder_first_and_everything_with_a_key(home: Path) -> None:
         await pilot.press("tab")
         await until(pilot, lambda: "of another folder" in app.screen_text)
         assert "~/elsewhere" in app.screen_text
+
+
+async def test_what_a_session_cost_stands_in_its_row(home: Path) -> None:
+    path = a_session(home, "a dear question")
+    log = SessionLog.open(path)
+    usage = Usage(output=5, cost=Cost(output=1.5, total=1.5))
+    log.append(MessageEntry(parent_id=None, message=AssistantMessage(usage=usage)))
+    log.close()
+    app = page(home)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+        assert "3 messages $1.50" in app.screen_text
 
 
 async def test_any_word_that_was_said_finds_its_session(home: Path) -> None:

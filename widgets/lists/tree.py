@@ -87,19 +87,21 @@ class Tree:
     ) -> list[TreeLine]:
         """What shows, from the top."""
         asked = Query(query.strip())
-        children = self._children(lambda entry: self._shows(entry, kind, asked))
+        children = self._children(lambda entry: self._shows(entry, kind, None if asked.is_empty else asked))
         found: list[TreeLine] = []
         roots = children.get("", [])
         stack = [(*item, -1, len(roots) > 1) for item in reversed(_prefixed(roots, ""))]
         while stack:
             entry, own, rest, parent, is_branch = stack.pop()
-            below = children.get(entry.id, [])
-            is_folded = entry.id in folded and bool(below)
-            hidden = _count(entry.id, children) if is_folded else 0
-            found.append(TreeLine(entry, own, parent, is_branch, is_folded, hidden))
-            if is_folded:
+            below = children.get(entry.id, ())
+            if below and entry.id in folded:
+                found.append(TreeLine(entry, own, parent, is_branch, True, _count(entry.id, children)))
                 continue
-            index = len(found) - 1
+            index = len(found)
+            found.append(TreeLine(entry, own, parent, is_branch, False, 0))
+            if len(below) == 1:  # nearly always, and a session has thousands
+                stack.append((below[0], rest, rest, index, False))
+                continue
             for child, prefix, further in reversed(_prefixed(below, rest)):
                 stack.append((child, prefix, further, index, len(below) > 1))
         return found
@@ -124,8 +126,8 @@ class Tree:
             words=f"{entry.label} {entry.words}",
         )
 
-    def _shows(self, entry: TreeEntry, kind: TreeFilter, asked: Query) -> bool:
-        if entry.id == self.leaf and asked.is_empty and kind != "labeled-only":
+    def _shows(self, entry: TreeEntry, kind: TreeFilter, asked: Query | None) -> bool:
+        if asked is None and entry.id == self.leaf and kind != "labeled-only":
             return True
         match kind:
             case "default":
@@ -140,7 +142,7 @@ class Tree:
                 shown = bool(entry.label)
             case _:
                 shown = True
-        return shown and (asked.is_empty or asked.accepts(f"{entry.text} {entry.label} {entry.words}"))
+        return shown and (asked is None or asked.accepts(f"{entry.text} {entry.label} {entry.words}"))
 
     def _children(self, shows: Callable[[TreeEntry], bool]) -> dict[str, list[TreeEntry]]:
         """Entries that show by the one they hang on; parents come before their children in a session file."""

@@ -42,5 +42,12 @@ def files_of(messages: Iterable[Message], *, carried: Any = None) -> FileLists:
     return FileLists(read_files=tuple(sorted(read - changed)), modified_files=tuple(sorted(changed)))
 
 
+def own_details(details: Any) -> dict[str, Any]:
+    """An extension's details, beside the lists of files that the next compaction carries on."""
+    if isinstance(details, dict):
+        return details
+    return {"extension": details} if details is not None else {}
+
+
 def _texts(value: Any) -> set[str]:
     return {item for item in value if isinstance(item, str)} if isinstance(value, list | tuple) else set()

@@ -1,16 +1,20 @@
 """Leaving a branch: moving the leaf, with a summary of what is left behind where one is wanted; and merging one in."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 import msgspec
 
 from app.compaction.branch import Branch, branch_of
+from app.compaction.cut import message_of
+from app.compaction.files import own_details
 from app.compaction.summary import BRANCH_PREAMBLE, Written, branch_request
 from app.engine.choice import ModelChoice
 from app.engine.conversation import Conversation
 from app.engine.summariser import Summariser, SummaryFailed
 from app.engine.underway import Underway
 from app.values.entries import BranchSummaryEntry, Entry
+from app.values.messages import Message
 
 
 class Leaving(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,12 +28,18 @@ class Leaving(msgspec.Struct, frozen=True, kw_only=True):
     wants_summary: bool
     instructions: str | None
 
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return tuple(message for entry in self.entries if (message := message_of(entry)) is not None)
+
 
 class Opinion(msgspec.Struct, frozen=True, kw_only=True):
     """What an extension says to it."""
 
     is_cancelled: bool = False
     summary: str | None = None
+    details: Any = None
+    """Of an extension's own summary."""
     instructions: str | None = None
     label: str | None = None
 
@@ -84,9 +94,7 @@ class Brancher:
         log.move_leaf(target_id)
         summary_id = None
         if written is not None:
-            summary_id = self._record(leaving, written, from_hook=opinion.summary is not None)
-            if opinion.label:
-                log.set_label(summary_id, opinion.label)
+            summary_id = self._record(leaving, written, opinion)
         await self.told(leaving, written.text if written else None)
         return summary_id
 
@@ -112,9 +120,7 @@ class Brancher:
             written = Written(text=opinion.summary)
         else:
             written = await self._write(entries, opinion.instructions or instructions)
-        summary_id = self._record(merging, written, from_hook=opinion.summary is not None)
-        if opinion.label:
-            log.set_label(summary_id, opinion.label)
+        summary_id = self._record(merging, written, opinion)
         await self.told(merging, written.text)
         return summary_id
 
@@ -144,25 +150,25 @@ class Brancher:
         model = self._choice.required()
         return branch_of(entries, max(1_000, model.context_window - self.reserve_tokens))
 
-    def _record(self, leaving: Leaving, written: Written, *, from_hook: bool = False) -> str:
-        branch = self._branch(leaving.entries)
-        return (
-            self._conversation()
-            .log.append(
-                BranchSummaryEntry(
-                    parent_id=None,
-                    from_id=leaving.old_leaf_id or "root",
-                    summary=written.text,
-                    details={
-                        "readFiles": list(branch.files.read_files),
-                        "modifiedFiles": list(branch.files.modified_files),
-                    },
-                    usage=written.usage,
-                    from_hook=from_hook,
-                )
+    def _record(self, leaving: Leaving, written: Written, opinion: Opinion) -> str:
+        log, files = self._conversation().log, self._branch(leaving.entries).files
+        entry = log.append(
+            BranchSummaryEntry(
+                parent_id=None,
+                from_id=leaving.old_leaf_id or "root",
+                summary=written.text,
+                details={
+                    "readFiles": list(files.read_files),
+                    "modifiedFiles": list(files.modified_files),
+                    **own_details(opinion.details),
+                },
+                usage=written.usage,
+                from_hook=opinion.summary is not None,
             )
-            .id
         )
+        if opinion.label:
+            log.set_label(entry.id, opinion.label)
+        return entry.id
 
 
 def _below(path: Sequence[Entry], ancestor_id: str | None) -> tuple[Entry, ...]:

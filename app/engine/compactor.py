@@ -12,6 +12,7 @@ import msgspec
 from app.agent.abort import Abort
 from app.compaction.budget import Limits, estimate_tokens
 from app.compaction.cut import CannotCompact, Preparation, message_of, prepare
+from app.compaction.files import own_details
 from app.compaction.summary import Written, write_summary
 from app.engine.account import Account
 from app.engine.choice import ModelChoice
@@ -30,6 +31,7 @@ from app.values.events import (
     Notice,
 )
 from app.values.messages import AssistantMessage, Message, SystemMessage, ToolResultMessage
+from app.values.usage import Usage
 
 Reason = Literal["manual", "threshold", "overflow"]
 Mode = Literal["off", "remind", "auto"]
@@ -57,6 +59,10 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
 
     preparation: Preparation
     written: Written
+    from_hook: bool = False
+    """An extension wrote it."""
+    details: Any = None
+    """The extension's own."""
 
     def reworded(self, text: str) -> "Draft":
         return msgspec.structs.replace(self, written=msgspec.structs.replace(self.written, text=text))
@@ -189,10 +195,7 @@ class Compactor:
             forget = run.on_set(abort.set) if run is not None else lambda: None
             try:
                 await self._publish(CompactionStart(reason=reason))
-                if draft is not None:
-                    result = self._take(draft)
-                else:
-                    result = await self._replace(reason, instructions, abort)
+                result = self._take(draft or await self._propose(reason, instructions, abort, "compaction"))
             except (CannotCompact, SummaryFailed) as problem:
                 await self._publish(
                     CompactionEnd(
@@ -213,9 +216,7 @@ class Compactor:
     async def draft(self, instructions: str | None = None) -> Draft:
         """The summary that a compaction would leave; nothing is recorded. Raises as `compact`."""
         with self._begun() as abort:
-            preparation = self.preparation()
-            written = await self._write(preparation, instructions, abort, "preview")
-            return Draft(preparation=preparation, written=written)
+            return await self._propose("manual", instructions, abort, "preview")
 
     def _begun(self) -> AbstractContextManager[Abort]:
         if self.underway.is_running:
@@ -223,21 +224,18 @@ class Compactor:
         return self.underway.begun()
 
     def _take(self, draft: Draft) -> CompactionResult:
-        path = self._conversation().log.path_to()
         if not draft.written.text.strip():
             raise SummaryFailed("The summary is empty, so nothing was compacted.")
-        _require_place(path, draft.preparation.first_kept_entry_id)
-        return self.record(draft.preparation, draft.written)
+        _require_place(self._conversation().log.path_to(), draft.preparation.first_kept_entry_id)
+        return self._record(draft)
 
     def preparation(self) -> Preparation:
         conversation = self._conversation()
         return prepare(conversation.log.path_to(), self.limits, self._account.context_tokens)
 
-    def record(
-        self, preparation: Preparation, written: Written, *, from_hook: bool = False, details: Any = None
-    ) -> CompactionResult:
+    def _record(self, draft: Draft) -> CompactionResult:
         """Makes the summary count from here on."""
-        conversation = self._conversation()
+        conversation, preparation, written = self._conversation(), draft.preparation, draft.written
         entry = CompactionEntry(
             parent_id=None,
             summary=written.text,
@@ -246,10 +244,10 @@ class Compactor:
             details={
                 "readFiles": list(preparation.files.read_files),
                 "modifiedFiles": list(preparation.files.modified_files),
-                **(details if isinstance(details, dict) else {"extension": details} if details else {}),
+                **own_details(draft.details),
             },
             usage=written.usage,
-            from_hook=from_hook,
+            from_hook=draft.from_hook,
             system_message=SystemMessage(
                 sections=dict(conversation.declared.sections),
                 tools_added=tuple(conversation.declared.tools.values()),
@@ -270,18 +268,18 @@ class Compactor:
             details=entry.details,
         )
 
-    async def _replace(self, reason: Reason, instructions: str | None, abort: Abort) -> CompactionResult:
+    async def _propose(self, reason: Reason, instructions: str | None, abort: Abort, source: Source) -> Draft:
         preparation = self.preparation()
         opinion = await self.consult(preparation, reason, instructions)
-        if opinion.is_cancelled:
+        if opinion.is_cancelled or abort.is_set:
             raise SummaryCancelled("Compaction cancelled")
         if opinion.result is not None:
             given = opinion.result
-            _require_place(self._conversation().log.path_to(), given.first_kept_entry_id)
             chosen = msgspec.structs.replace(preparation, first_kept_entry_id=given.first_kept_entry_id)
-            return self.record(chosen, Written(text=given.summary), from_hook=True, details=given.details)
-        written = await self._write(preparation, opinion.instructions or instructions, abort, "compaction")
-        return self.record(preparation, written)
+            written = Written(text=given.summary, usage=given.usage or Usage())
+            return Draft(preparation=chosen, written=written, from_hook=True, details=given.details)
+        written = await self._write(preparation, opinion.instructions or instructions, abort, source)
+        return Draft(preparation=preparation, written=written)
 
     async def _write(
         self, preparation: Preparation, instructions: str | None, abort: Abort, source: Source

@@ -10,6 +10,7 @@ from app.agent.abort import Abort
 from app.agent.prompt import prompt_text
 from app.compaction.cut import CannotCompact
 from app.compaction.summary import Written
+from app.engine.compactor import Draft
 from app.engine.extending.nested import NestedCalls
 from app.engine.jobs import JobTable
 from app.engine.session import Refused, Session
@@ -22,7 +23,7 @@ from app.sessions.fork import clone, fork_before
 from app.sessions.log import SessionLog
 from app.values.content import Image
 from app.values.entries import ContextEditEntry, Entry
-from app.values.events import CompactionEnd, CompactionStart, EntryAppended, Event
+from app.values.events import EntryAppended, Event
 from app.values.messages import CustomMessage, Message
 from app.values.models import Model, ThinkingLevel
 from app.values.wire import to_wire
@@ -181,16 +182,12 @@ class SessionHost:
             self._session.notify(f"An extension's compaction was left out: {problem}", "warning")
             return False
         if first_kept_entry_id is not None:
-            if first_kept_entry_id not in self._session.log:
-                self._session.notify(
-                    f"An extension's compaction was left out: there is no entry {first_kept_entry_id}.",
-                    "warning",
-                )
-                return False
             preparation = msgspec.structs.replace(preparation, first_kept_entry_id=first_kept_entry_id)
-        await self._session.publish(CompactionStart(reason="manual"))
-        result = compactor.record(preparation, Written(text=summary), from_hook=True)
-        await self._session.publish(CompactionEnd(reason="manual", result=result))
+        draft = Draft(preparation=preparation, written=Written(text=summary), from_hook=True)
+        try:
+            await compactor.compact("manual", draft=draft)
+        except (CannotCompact, SummaryFailed):
+            return False  # the end event has told it
         return True
 
     async def set_label(self, entry_id: str, label: str | None) -> None:

@@ -247,6 +247,7 @@ class Wiring:
             target_id=leaving.target_id,
             old_leaf_id=leaving.old_leaf_id,
             common_ancestor_id=leaving.common_ancestor_id,
+            messages=leaving.messages,
             wants_summary=leaving.wants_summary,
             custom_instructions=leaving.instructions,
         )
@@ -256,6 +257,7 @@ class Wiring:
         return Opinion(
             is_cancelled=answer.cancel,
             summary=answer.summary.summary if answer.summary else None,
+            details=answer.summary.details if answer.summary else None,
             instructions=answer.custom_instructions,
             label=answer.label,
         )

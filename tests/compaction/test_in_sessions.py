@@ -1,0 +1,329 @@
+"""Compaction in whole sessions: when it happens, what it leaves, who may stop it, and the way back."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agent.abort import Abort
+from app.compaction.budget import Limits
+from app.compaction.cut import CannotCompact, Preparation
+from app.compaction.summary import SYSTEM_PROMPT
+from app.engine.compactor import Replacement
+from app.engine.summariser import SummaryCancelled
+from app.providers.contract import Context
+from app.providers.scripted import Answer, call, fail, say
+from app.sessions.log import SessionLog
+from app.values.content import text_of
+from app.values.entries import CompactionEntry, MessageEntry
+from app.values.events import (
+    CompactionEnd,
+    CompactionProgress,
+    CompactionResult,
+    CompactionStart,
+    Notice,
+    SummarizationRetryScheduled,
+)
+from app.values.messages import CompactionSummaryMessage, Message, SystemMessage, ToolResultMessage
+from tests.agent.stage import echo
+from tests.engine.stage import Play
+
+LONG = "many words " * 300
+"""About 825 tokens."""
+
+TWO_PARTS = (say("a summary"), say("and of the turn that is cut in two"))
+
+
+class Model:
+    """Answers prompts with long texts and requests for summaries with numbered ones."""
+
+    def __init__(self, answer: Answer | None = None) -> None:
+        self.answer = answer or say(LONG)
+        self.summaries: list[str] = []
+        self.prompts = 0
+
+    def __call__(self, context: Context, count: int) -> Answer:
+        if context.system_prompt == SYSTEM_PROMPT:
+            self.summaries.append(text_of(context.messages[0].content))  # type: ignore[union-attr]
+            return say(f"## Goal\nSummary {len(self.summaries)}")
+        self.prompts += 1
+        return self.answer
+
+
+def play_of(folder: Path, *responses: Any, window: int = 4_000, keep: int = 500, **more: Any) -> Play:
+    play = Play(folder, *responses, context_window=window, **more)
+    play.session.compactor.options.limits = Limits(reserve_tokens=1_000, keep_recent_tokens=keep)
+    return play
+
+
+def reasons(play: Play) -> list[str]:
+    return [event.reason for event in play.all(CompactionStart)]
+
+
+def texts(messages: tuple[Message, ...]) -> list[str]:
+    return [text_of(getattr(message, "content", "") or "") for message in messages]
+
+
+def summary_of(play: Play) -> str:
+    [message] = [one for one in play.session.messages if isinstance(one, CompactionSummaryMessage)]
+    return message.summary
+
+
+async def test_five_compactions_then_resumed_then_back_before_the_first_and_on(tmp_path: Path) -> None:
+    model = Model()
+    writes = call("write", path="kept.md") + say(LONG)
+    responses = [writes, *([model] * 80)]
+    play = play_of(tmp_path, *responses, tools=[echo("write")])
+    count = 0
+    while len(play.all(CompactionEnd)) < 5:
+        count += 1
+        await play.prompt(f"prompt {count}")
+        assert count < 40, "the window never filled"
+    session = play.session
+    assert all(event.result is not None for event in play.all(CompactionEnd))
+    entries = [entry for entry in session.log.path_to() if isinstance(entry, CompactionEntry)]
+    assert len(entries) == 5
+    assert all("kept.md" in entry.summary for entry in entries), "a changed file is never forgotten"
+    assert all(f"Summary {len(model.summaries)}" not in text for text in texts(session.messages)[:1])
+    assert session.account.context_tokens < 4_000
+    before, path = session.messages, session.log.path
+    assert path is not None
+    await session.close()
+
+    again = play_of(tmp_path, *([model] * 20), log=SessionLog.open(path))
+    assert again.session.messages == before, "what the model reads is the same from disk"
+    await again.prompt("after resuming")
+    first = entries[0]
+    assert first.parent_id is not None
+    await again.session.go_to(first.parent_id)
+    assert not any(isinstance(message, CompactionSummaryMessage) for message in again.session.messages)
+    assert "prompt 1" in texts(again.session.messages)
+    await again.prompt("on from there")
+    assert again.session.conversation.last_assistant is not None
+    assert again.session.conversation.last_assistant.stop_reason == "stop"
+    await again.session.close()
+
+
+async def test_what_is_kept_is_the_same_before_and_after(tmp_path: Path) -> None:
+    play = play_of(tmp_path, *([Model()] * 4))
+    await play.prompt("one")
+    await play.prompt("two")
+    before = play.session.messages
+    result = await play.session.compact()
+    after = play.session.messages
+    kept = [message for message in after if not isinstance(message, CompactionSummaryMessage)]
+    entries = [entry.id for entry in play.session.log.entries if isinstance(entry, MessageEntry)]
+    at = entries.index(result.first_kept_entry_id)
+    expected = [message for message in before if message.id in entries[at:]]
+    assert [message.id for message in kept][-len(expected) :] == [message.id for message in expected]
+    assert isinstance(kept[0], SystemMessage), "prompt and tools stay in force"
+
+
+async def test_one_huge_result_does_not_jump_the_threshold(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def next_request(context: Context, count: int) -> Answer:
+        if context.system_prompt == SYSTEM_PROMPT:
+            return say("a summary")
+        seen.append(sum(len(text) for text in texts(context.messages)) // 4)
+        return say("done")
+
+    huge = "x" * 6_000
+    play = play_of(
+        tmp_path, say(LONG), say(LONG), call("echo", text=huge), *([next_request] * 4), tools=[echo()]
+    )
+    await play.prompt("one")
+    await play.prompt("two")
+    await play.prompt("three")
+    assert reasons(play) == ["threshold"]
+    assert seen and max(seen) < 3_000, "the request behind the result was made smaller before it was sent"
+    results = [one for one in play.session.messages if isinstance(one, ToolResultMessage)]
+    assert [text_of(one.content) for one in results] == [f"echo: {huge}"], "the result stands with its call"
+
+
+async def test_off_means_never_and_the_error_says_what_can_be_done(tmp_path: Path) -> None:
+    play = play_of(
+        tmp_path, say(LONG), say(LONG), say(LONG), say(LONG), fail("prompt is too long", status=400)
+    )
+    play.session.compactor.options.mode = "off"
+    for number in range(5):
+        await play.prompt(f"prompt {number}")
+    assert not reasons(play)
+    [told] = [notice for notice in play.all(Notice) if notice.level == "error"]
+    assert "compaction is switched off" in told.text
+    assert "/compact" in told.text and "/tree" in told.text and "What fills it most" in told.text
+
+
+async def test_remind_tells_once_and_does_nothing(tmp_path: Path) -> None:
+    play = play_of(tmp_path, *([Model()] * 6))
+    play.session.compactor.options.mode = "remind"
+    for number in range(5):
+        await play.prompt(f"prompt {number}")
+    told = [notice for notice in play.all(Notice) if notice.about == "contextFull"]
+    assert len(told) == 1 and "/compact --preview" in told[0].text
+    assert not reasons(play)
+
+
+async def test_an_overflow_is_recovered_from_once_and_then_stops_with_words(tmp_path: Path) -> None:
+    too_long = fail("prompt is too long", status=400)
+    play = play_of(tmp_path, say(LONG), say(LONG), too_long, *TWO_PARTS, too_long, window=100_000)
+    await play.prompt("one")
+    await play.prompt("two")
+    await play.prompt("three")
+    assert reasons(play) == ["overflow"]
+    assert play.all(CompactionEnd)[0].will_retry
+    told = [notice.text for notice in play.all(Notice) if notice.level == "error"]
+    assert len(told) == 1 and told[0].startswith("Context overflow recovery failed after one")
+
+
+async def test_after_an_overflow_the_run_goes_on_by_itself(tmp_path: Path) -> None:
+    play = play_of(
+        tmp_path,
+        say(LONG),
+        say(LONG),
+        fail("prompt is too long"),
+        *TWO_PARTS,
+        say("at last"),
+        window=99_999,
+    )
+    for text in ("one", "two", "three"):
+        await play.prompt(text)
+    assert play.session.conversation.last_assistant is not None
+    assert play.session.conversation.last_assistant.text == "at last"
+    assert "three" in texts(play.session.messages)
+
+
+async def test_a_loop_is_guarded_against_with_what_fills_the_window(tmp_path: Path) -> None:
+    model = Model(say("word " * 2_800))
+    play = play_of(tmp_path, *([model] * 12), keep=3_000)
+    await play.prompt("one")
+    await play.prompt("two")
+    told = [notice.text for notice in play.all(Notice) if "still nearly full" in notice.text]
+    assert len(told) == 1
+    assert "not compacted again" in told[0] and "What fills it most: “word word" in told[0]
+    assert len(play.all(CompactionStart)) <= 2
+
+
+async def test_limits_of_one_model_hold_for_it_alone(tmp_path: Path) -> None:
+    play = play_of(tmp_path, *([Model()] * 8))
+    own = Limits(reserve_tokens=10, keep_recent_tokens=10)
+    play.session.compactor.options.by_model = {"scripted/script": own}
+    assert play.session.compactor.limits == own
+    play.session.compactor.options.by_model = {"scripted/other": own}
+    assert play.session.compactor.limits.reserve_tokens == 1_000
+
+
+async def test_a_cheaper_model_writes_and_its_tokens_are_counted(tmp_path: Path) -> None:
+    asked: list[str] = []
+    play = play_of(tmp_path, say(LONG), say(LONG), *TWO_PARTS)
+    session = play.session
+    for text in ("one", "two"):
+        await play.prompt(text)
+    cheap = type(play.script.model)(
+        id="cheap", name="Cheap", api=play.script.model.api, provider="scripted", context_window=9_000
+    )
+    session.summariser.model = cheap
+    stream = play.registry.stream
+
+    def noting(model: Any, *more: Any) -> Any:
+        asked.append(model.id)
+        return stream(model, *more)
+
+    play.registry.stream = noting  # type: ignore[method-assign]
+    before = session.stats.usage.output
+    result = await session.compact()
+    assert asked == ["cheap", "cheap"]
+    assert result.usage is not None and result.usage.output > 0
+    assert session.stats.usage.output >= before + result.usage.output
+
+
+async def test_a_failed_request_for_a_summary_is_tried_again(tmp_path: Path) -> None:
+    play = play_of(tmp_path, say(LONG), say(LONG), fail("overloaded"), *TWO_PARTS)
+    for text in ("one", "two"):
+        await play.prompt(text)
+    await play.session.compact()
+    assert [event.attempt for event in play.all(SummarizationRetryScheduled)] == [1]
+    assert "a summary" in summary_of(play)
+
+
+async def test_a_summary_is_told_as_it_is_written_and_can_be_stopped(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    play = play_of(tmp_path, say(LONG), say(LONG), say("half a summary", gate=gate))
+    for text in ("one", "two"):
+        await play.prompt(text)
+    before = play.session.messages
+    work = asyncio.create_task(play.session.compact())
+    await play.until(lambda: bool(play.all(CompactionProgress)))
+    await play.session.abort()
+    with pytest.raises(SummaryCancelled):
+        await work
+    assert play.all(CompactionEnd)[-1].aborted
+    assert play.session.messages == before
+
+
+async def test_the_full_history_comes_back_and_stays(tmp_path: Path) -> None:
+    play = play_of(tmp_path, *([Model()] * 12))
+    while not play.all(CompactionEnd):
+        await play.prompt("and on")
+    await play.session.undo_compaction()
+    assert not any(isinstance(one, CompactionSummaryMessage) for one in play.session.messages)
+    await play.prompt("more")
+    assert len(play.all(CompactionStart)) == 1, "it is not compacted by itself again"
+
+
+async def test_a_draft_of_a_branch_that_was_left_does_not_count(tmp_path: Path) -> None:
+    play = play_of(tmp_path, *([Model()] * 6))
+    await play.prompt("one")
+    await play.prompt("two")
+    draft = await play.session.draft_compaction()
+    await play.session.go_to(None)
+    with pytest.raises(CannotCompact, match="not on this branch"):
+        await play.session.compact_as(draft)
+
+
+async def test_an_extension_writes_changes_or_stops_a_summary_a_previewed_one_too(tmp_path: Path) -> None:
+    model = Model()
+    play = play_of(tmp_path, *([model] * 8))
+    session = play.session
+    await play.prompt("one")
+    await play.prompt("two")
+    replies = [
+        Replacement(is_cancelled=True),
+        Replacement(instructions="Only the colours."),
+    ]
+    given: list[Preparation] = []
+
+    async def consult(preparation: Preparation, reason: str, instructions: str | None) -> Replacement:
+        given.append(preparation)
+        return replies.pop(0)
+
+    session.compactor.consult = consult
+    with pytest.raises(SummaryCancelled):
+        await session.draft_compaction()
+    await session.draft_compaction("All of it.")
+    assert "Only the colours." in model.summaries[-1] and "All of it." not in model.summaries[-1]
+    assert given[0].kept and given[0].discarded
+    first = given[0].first_kept_entry_id or ""
+    own = CompactionResult(summary="mine", first_kept_entry_id=first, tokens_before=1, details={"by": "me"})
+    replies.append(Replacement(result=own))
+    result = await session.compact()
+    assert result.summary == "mine"
+    [entry] = [one for one in session.log.path_to() if isinstance(one, CompactionEntry)]
+    assert entry.from_hook and entry.details["by"] == "me" and "modifiedFiles" in entry.details
+
+
+async def test_a_stopped_run_stops_its_compaction(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    play = play_of(tmp_path, say(LONG), say(LONG), say(LONG), say("never", gate=gate))
+    run = asyncio.create_task(play.session.compactor.compact("threshold", run=(abort := Abort())))
+    with pytest.raises(CannotCompact):
+        await run
+    await play.prompt("one")
+    await play.prompt("two")
+    play.script.responses[:] = [say("never", gate=gate)]
+    run = asyncio.create_task(play.session.compactor.compact("threshold", run=abort))
+    await play.until(lambda: bool(play.all(CompactionProgress)))
+    abort.set()
+    with pytest.raises(SummaryCancelled):
+        await run

@@ -178,6 +178,8 @@ async def _files() -> list[Row]:
             for n in range(FILES)
         ]
         index._blocks = [_Block(names[at : at + BLOCK]) for at in range(0, FILES, BLOCK)]
+        gc.collect()
+        gc.freeze()  # as the application does when it has started
         firsts, totals, gaps = [], [], []
         for query in ("m", "module_0123", "pkg1h", "view", "zzz", "p200view"):
             first, total, gap = await _search(index, query)

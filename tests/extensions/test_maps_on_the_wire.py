@@ -1,0 +1,66 @@
+"""Three large reads at once, over real HTTP: what the provider is sent next holds their pages and their maps."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from app.assembly.build import assemble
+from app.assembly.ending import close_quietly
+from app.assembly.extending import extend
+from app.assembly.options import Options
+from app.extensions.ui import SilentUi
+from app.resources.paths import Paths
+from tests.providers.loopback import Reply, loopback, sse
+
+NAMES = ("a.py", "b.py", "c.py")
+
+
+def asked_for() -> list[dict[str, Any]]:
+    calls = [
+        {
+            "index": index,
+            "id": f"call_{index}",
+            "type": "function",
+            "function": {"name": "read", "arguments": json.dumps({"path": name})},
+        }
+        for index, name in enumerate(NAMES)
+    ]
+    return [{"index": 0, "delta": {"tool_calls": calls}, "finish_reason": "tool_calls"}]
+
+
+async def test_three_reads_complete_and_their_maps_follow_in_call_order_in_the_next_request(
+    tmp_path: Path,
+) -> None:
+    for name in NAMES:
+        text = "".join(f"def {name[0]}_{n}(x):\n    return x\n\n\n" for n in range(900))
+        (tmp_path / name).write_text(text)
+    paths = Paths.from_env({"HOME": str(tmp_path / "home")}, tmp_path)
+    paths.agent_dir.mkdir(parents=True)
+    async with loopback() as server:
+        done = {"id": "c", "choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]}
+        reads = {"id": "c", "choices": asked_for()}
+        server.reply(Reply(body=sse(reads, done=True)), Reply(body=sse(done, done=True)))
+        entry = {"baseUrl": server.url, "api": "openai-completions", "models": [{"id": "m"}]}
+        (paths.agent_dir / "models.json").write_text(json.dumps({"providers": {"mine": entry}}))
+        options = Options(no_session=True, model="mine/m")
+        assembled = assemble(options, paths, {})
+        session = assembled.session
+        await extend(
+            assembled, options, paths, mode="print", ui=SilentUi(session.publish_now), shutdown=lambda: None
+        )
+        await session.prompt("Look at them")
+        await session.wait_until_idle()
+        await session.drain()
+        await close_quietly(session)
+        assert len(server.requests) == 2
+        sent = server.requests[1].json["messages"]
+    results = [message for message in sent if message["role"] == "tool"]
+    assert [message["tool_call_id"] for message in results] == ["call_0", "call_1", "call_2"]
+    for message, name in zip(results, NAMES, strict=True):
+        page = json.dumps(message["content"])
+        assert f"def {name[0]}_0(x)" in page
+        assert "File map:" not in page
+    behind = json.dumps(sent[sent.index(results[-1]) + 1 :])
+    found = [behind.index(f"File map: {name}") for name in NAMES]
+    assert found == sorted(found)
+    assert "3,600 lines" in behind

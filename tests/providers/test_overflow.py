@@ -1,0 +1,50 @@
+"""A request too large for the model: compacted and sent again once, then told; the same behind every adapter."""
+
+from pathlib import Path
+
+import pytest
+
+from app.compaction.budget import Limits
+from app.engine.retry import RetryPolicy
+from app.providers.classify import classify
+from app.providers.scripted import say
+from app.values.events import CompactionEnd, Notice
+from tests.engine.stage import Play
+from tests.providers.loopback import Loopback, Reply
+from tests.providers.wires import ANSWERS, KEY, model_for
+
+TOO_LONG = Reply(
+    status=400,
+    headers={"Content-Type": "application/json"},
+    body=b'{"error":{"message":"prompt is too long: 213462 tokens > 200000 maximum"}}',
+)
+
+
+async def overflowing(api: str, server: Loopback, folder: Path) -> Play:
+    """A session with two turns behind it, whose model is then one that is asked over HTTP."""
+    play = Play(
+        folder, *[say("many words " * 300)] * 2, *[say("a summary")] * 2, retry=RetryPolicy(is_enabled=False)
+    )
+    session = play.session
+    session.compactor.options.limits = Limits(keep_recent_tokens=500)
+    session._classify = classify
+    session.choice.credentials.use_for_this_run("local", KEY)
+    await play.prompt("one")
+    await play.prompt("two")
+    session.summariser.model = play.script.model
+    session.choice.set(model_for(api, server.url))
+    return play
+
+
+@pytest.mark.parametrize("api", sorted(ANSWERS))
+async def test_it_is_recovered_from_once(api: str, server: Loopback, tmp_path: Path) -> None:
+    play = await overflowing(api, server, tmp_path)
+    server.reply(TOO_LONG, TOO_LONG)
+    await play.prompt("three")
+    [end] = play.all(CompactionEnd)
+    assert end.reason == "overflow" and end.will_retry
+    assert len(server.requests) == 2, "sent again once"
+    assert len(server.requests[1].body) < len(server.requests[0].body)
+    told = [notice.text for notice in play.all(Notice) if notice.level == "error"]
+    assert len(told) == 1 and told[0].startswith("Context overflow recovery failed after one")
+    await play.session.close()

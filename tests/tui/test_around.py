@@ -164,6 +164,7 @@ async def test_a_session_file_is_copied_in_and_gone_on_with(home: Path) -> None:
         await settled(app, pilot)
         first = app.session.log.path
         await submit(app, pilot, "/new")
+        await app.settling_until(pilot, lambda: app.session.log.path != first)
         await submit(app, pilot, f"/import {first}")
         await app.settling_until(pilot, lambda: "Copied in and opened" in app.screen_text)
         assert "The answer." in app.screen_text

@@ -14,6 +14,7 @@ import msgspec
 
 from tools.base import ToolError
 from tools.operations import Command
+from tools.presence import is_file
 from tools.process import pipe
 from tools.shell import child_environment
 from tools.text import visible
@@ -73,7 +74,7 @@ async def _choose(workspace: Workspace) -> str:
 def bundled_ripgrep() -> str | None:
     """The program that was installed beside this Python."""
     program = Path(sys.executable).parent / "rg"
-    return str(program) if program.is_file() else None
+    return str(program) if is_file(program) else None
 
 
 async def _version(workspace: Workspace, program: str) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from tools.base import ToolError
+from tools.presence import exists, is_file
 
 NON_INTERACTIVE: Final[Mapping[str, str]] = {
     # Pagers show everything at once.
@@ -164,14 +165,14 @@ def split_leading_cd(command: str) -> tuple[str | None, str]:
 def shell_argv(settings: ShellSettings, find_program: Callable[[str], str | None]) -> tuple[str, ...]:
     """The shell, ready for a command as its last argument."""
     if settings.path:
-        if not Path(settings.path).is_file():
+        if not is_file(Path(settings.path)):
             raise ToolError(
                 f"The shell {settings.path} does not exist. Correct the shellPath setting or remove it."
             )
         return (settings.path, "-c")
     own = os.environ.get("SHELL", "")
     for name in (own if Path(own).name in _POSIX_SHELLS else "", "/bin/bash", "bash", "/bin/sh"):
-        found = name if name.startswith("/") and Path(name).exists() else find_program(name) if name else None
+        found = name if name.startswith("/") and exists(Path(name)) else find_program(name) if name else None
         if found:
             return (found, "-c")
     raise ToolError("There is no shell: neither bash nor /bin/sh was found. Set shellPath to one.")

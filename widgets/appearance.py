@@ -1,6 +1,7 @@
 """Whether the terminal is dark or light, asked early: the answer arrives while everything else is being loaded.
 
-Needs nothing of Textual, so that the question can go out before Textual is read.
+From then on the terminal is held: what is typed is not echoed, and the first page gets it. Needs nothing of Textual,
+so that the question can go out before Textual is read.
 """
 
 import os
@@ -12,6 +13,8 @@ from typing import Any, Literal
 
 from widgets.colors import is_dark
 
+_INPUT_FLAGS, _LOCAL_FLAGS, _CHARACTERS = 0, 3, 6
+"""Where they stand in what `tcgetattr` gives."""
 Appearance = Literal["dark", "light"]
 _PART = rb"([0-9a-fA-F]{1,4})"
 _BACKGROUND = re.compile(rb"\x1b\]11;rgba?:" + b"/".join((_PART,) * 3) + rb"[^\x07\x1b]*(\x07|\x1b\\)")
@@ -20,10 +23,11 @@ _ATTRIBUTES = re.compile(rb"\x1b\[\?[\d;]*c")
 
 
 class AppearanceQuestion:
-    """Asked once; while it is open, what is typed is kept and not echoed. `end` must be called."""
+    """Asked once; from then until `end`, which must be called, what is typed is kept and not echoed."""
 
     def __init__(self) -> None:
-        self._before: Any = None
+        self.attributes: Any = None
+        """The terminal's, as they were before."""
         self._handle = -1
         self._asked = 0.0
         self._read = b""
@@ -32,42 +36,58 @@ class AppearanceQuestion:
         if sys.platform == "win32" or not (sys.stdin.isatty() and sys.stdout.isatty()):
             return
         import termios  # noqa: PLC0415  (not on every system)
-        import tty  # noqa: PLC0415  (not on every system)
 
         handle = sys.stdin.fileno()
         try:
-            self._before = termios.tcgetattr(handle)
-            tty.setcbreak(handle, termios.TCSANOW)
+            before = termios.tcgetattr(handle)
+            held = termios.tcgetattr(handle)
+            held[_INPUT_FLAGS] &= ~termios.ICRNL  # Enter stays Enter
+            held[_LOCAL_FLAGS] &= ~(termios.ECHO | termios.ICANON)  # but Ctrl+C ends the program
+            held[_CHARACTERS][termios.VMIN] = 1
+            self.attributes, self._handle, self._asked = before, handle, time.monotonic()  # a signal may come
+            termios.tcsetattr(handle, termios.TCSANOW, held)
             os.write(sys.stdout.fileno(), b"\x1b]11;?\x1b\\\x1b[c")
         except (termios.error, OSError):
-            return
-        self._handle, self._asked = handle, time.monotonic()
+            pass
 
     def answer(self, patience: float = 0.1) -> Appearance | None:
         """None when the terminal does not say within `patience` seconds after it was asked."""
         deadline = self._asked + patience
         while self._handle >= 0 and not _ATTRIBUTES.search(self._read):
-            left = max(0.0, deadline - time.monotonic())
-            try:
-                if not select.select([self._handle], [], [], left)[0]:
-                    break
-                self._read += os.read(self._handle, 4096)
-            except OSError:
+            if not self._read_more(max(0.0, deadline - time.monotonic())):
                 break
         color = background_from(self._read)
         return None if color is None else "dark" if is_dark(color) else "light"
 
-    def end(self) -> str:
-        """Gives the terminal back as it was; returns what was typed meanwhile."""
-        if self._before is not None:
-            import termios  # noqa: PLC0415  (not on every system)
+    def _read_more(self, patience: float) -> bool:
+        try:
+            if not select.select([self._handle], [], [], patience)[0]:
+                return False
+            more = os.read(self._handle, 4096)
+        except OSError:
+            return False
+        self._read += more
+        return bool(more)
 
-            try:
-                termios.tcsetattr(self._handle, termios.TCSADRAIN, self._before)
-            except termios.error:
-                pass
-            self._before, self._handle = None, -1
-        return typed_in(self._read)
+    def take_read(self) -> bytes:
+        """What the terminal has sent, answers and keys: whoever reads the terminal next begins with it."""
+        while self._handle >= 0 and self._read_more(0.0):
+            pass
+        read, self._read = self._read, b""
+        # One line end can only be Enter, from before the terminal was held; several may be a text.
+        return read.replace(b"\n", b"\r") if read.count(b"\n") == 1 else read
+
+    def end(self) -> None:
+        """Gives the terminal back as it was."""
+        if self.attributes is None:
+            return
+        import termios  # noqa: PLC0415  (not on every system)
+
+        try:
+            termios.tcsetattr(self._handle, termios.TCSADRAIN, self.attributes)
+        except termios.error:
+            pass
+        self.attributes, self._handle = None, -1
 
 
 def background_from(answer: bytes) -> str | None:
@@ -77,10 +97,3 @@ def background_from(answer: bytes) -> str | None:
         return None
     parts = (round(int(part, 16) / (16 ** len(part) - 1) * 255) for part in match.groups()[:3])
     return "#" + "".join(f"{part:02x}" for part in parts)
-
-
-def typed_in(read: bytes) -> str:
-    """The text among a terminal's answers, of somebody who did not wait for the first picture."""
-    rest = _ATTRIBUTES.sub(b"", _BACKGROUND.sub(b"", read)).split(b"\x1b", 1)[0]
-    text = rest.decode("utf-8", "ignore").replace("\r", "\n")
-    return "".join(char for char in text if char.isprintable() or char == "\n")

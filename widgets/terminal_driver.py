@@ -1,12 +1,11 @@
-"""Keys from the terminal, by a thread that sleeps until there are some.
+"""The terminal as Textual's driver: keys from a thread that sleeps until there are some.
 
 Textual's own thread looks ten times a second whether it should end, which is most of what a waiting program costs;
-this one is woken through a pipe. It also sees Escape as soon as its delay is over, keeps late answers to the
-terminal's questions out of the editor, and ends the program when the terminal has gone.
+this one is woken through a pipe. It also sees Escape as soon as its delay is over, takes what was typed before there
+was a page, and ends the program when the terminal has gone.
 """
 
 import os
-import re
 import select
 import signal
 import sys
@@ -14,14 +13,20 @@ import threading
 import time
 from typing import Any
 
+from textual import events
 from textual._parser import ParseError
 from textual._xterm_parser import XTermParser
+from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
+from widgets.appearance import AppearanceQuestion
+from widgets.pastes import Incoming
 from widgets.terminal_input import Reader
 
-_CHUNK = 4096
-_ANSWERS = re.compile("\x1b\\]\\d+;[^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b\\[\\?[\\d;]*c")
+_CHUNK = 65_536
+_KEEP_TITLE = "\x1b[22;0t"
+_OWN_TITLE_AND_CURSOR = "\x1b[23;0t\x1b[0 q"
+"""The shell's, which it does not set anew."""
 
 
 class _WakingEvent(threading.Event):
@@ -37,18 +42,50 @@ class _WakingEvent(threading.Event):
 
 
 class TerminalDriver(LinuxDriver):
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(
+        self,
+        app: App[Any],
+        *,
+        debug: bool = False,
+        mouse: bool = True,
+        size: tuple[int, int] | None = None,
+        question: AppearanceQuestion | None = None,
+    ) -> None:
+        """`question`: has held the terminal so far, and knows what it was like before."""
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
         if sys.__stderr__ is not None and not sys.__stderr__.isatty():
             self._file = sys.__stdout__  # `bayou 2>file` draws on the terminal all the same
-        self._wakes, waker = os.pipe()
+        _draw_anything(sys.__stdout__)
+        _draw_anything(self._file)
+        self._question = question
+        self._incoming = Incoming()
+        self._has_page = False
+        self._wakes, self._waker = os.pipe()
         os.set_blocking(self._wakes, False)
-        self.exit_event = _WakingEvent(waker)
+        self.exit_event = _WakingEvent(self._waker)
+
+    def start_application_mode(self) -> None:
+        super().start_application_mode()
+        if self._question is not None and self._question.attributes is not None:
+            self.attrs_before = self._question.attributes
+        self.write(_KEEP_TITLE)
+
+    def stop_application_mode(self) -> None:
+        self.write(_OWN_TITLE_AND_CURSOR)
+        super().stop_application_mode()
+
+    def _run_input_thread(self) -> None:
+        try:
+            self.run_input_thread()
+        except Exception as error:  # noqa: BLE001  (a listener's boundary: the app reports it)
+            self._app.call_later(self._app._handle_exception, error)
 
     def run_input_thread(self) -> None:
         """Until `disable_input`, which may be followed by another such thread (a suspended program goes on)."""
-        _empty(self._wakes)
+        self._wait_for_page()
         parser, reader = XTermParser(self._debug), Reader()
+        if self._question is not None:
+            self._take(parser, reader.read(self._question.take_read()))
         while not self.exit_event.is_set():
             ready, _, _ = select.select([self.fileno, self._wakes], [], [], _patience(parser))
             if self.fileno in ready:
@@ -65,12 +102,30 @@ class TerminalDriver(LinuxDriver):
         except (EOFError, ParseError):
             pass
 
+    def page_is_there(self) -> None:
+        """Until now keys would have found nobody who takes them."""
+        self._has_page = True
+        os.write(self._waker, b"\0")
+
+    def _wait_for_page(self) -> None:
+        while not (self._has_page or self.exit_event.is_set()):
+            select.select([self._wakes], [], [])
+            _empty(self._wakes)
+        _empty(self._wakes)
+
     def _take(self, parser: XTermParser, text: str) -> None:
-        if "\x1b" in text:
-            text = _ANSWERS.sub("", text)
-        if text:  # to the parser, nothing means the end
-            for event in parser.feed(text):
-                self.process_message(event)
+        for part in self._incoming.take(text):
+            if isinstance(part, events.Paste):
+                self.process_message(part)
+            else:
+                for event in parser.feed(part):
+                    self.process_message(event)
+
+
+def _draw_anything(file: Any) -> None:
+    """Whatever the locale says: a frame is drawn with characters, and a name on disk may hold bytes that are none."""
+    if file is not None:
+        file.reconfigure(encoding="utf-8", errors="replace")
 
 
 def _patience(parser: XTermParser) -> float | None:

@@ -30,6 +30,7 @@ from app.sessions.errors import SessionLocked, SessionTooNew
 from app.sessions.index import header_of, session_files
 from app.sessions.log import SessionLog
 from app.values.models import Model, ThinkingLevel, thinking_level
+from tools.presence import is_file
 from tools.registry import builtin_tools
 from tools.workspace import ReadSettings, Workspace
 
@@ -307,7 +308,7 @@ def _text_or_file(given: str | None) -> str | None:
         return None
     try:
         path = Path(given).expanduser()
-        return path.read_text(encoding="utf-8") if path.is_file() else given
+        return path.read_text(encoding="utf-8") if is_file(path) else given
     except (OSError, ValueError):
         return given
 

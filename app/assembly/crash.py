@@ -1,26 +1,49 @@
 """An internal error: a report file with the traceback, and a line that says where it is. Nobody sees a traceback."""
 
 import os
+import platform
 import sys
+import tempfile
 import traceback
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
+
+from app.version import VERSION
 
 EXIT_CRASHED = 70
 
 
-def write_crash_report(folder: Path, error: BaseException) -> Path:
+class Crash(NamedTuple):
+    error: BaseException
+    report: Path | None
+    """None: it could be written nowhere."""
+
+
+def report_crash(folder: Path, error: BaseException) -> Crash:
+    """Written to bayou's own folder of reports, else to the system's for what is temporary."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    path = folder / f"crash-{stamp}-{os.getpid()}.txt"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
-    except OSError as problem:
-        sys.stderr.write(f"bayou: no crash report could be written to {path}: {problem}\n")
-    return path
+    text = f"{_system()}\n\n{''.join(traceback.format_exception(error))}"
+    for place in (folder, Path(tempfile.gettempdir())):
+        path = place / f"bayou-crash-{stamp}-{os.getpid()}.txt"
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        except OSError:
+            continue
+        return Crash(error, path)
+    return Crash(error, None)
 
 
-def tell_of_crash(report: Path) -> int:
-    """Says where the report is; returns the exit code."""
-    sys.stderr.write(f"bayou: an internal error ended the program; the session is safe. Report: {report}\n")
+def _system() -> str:
+    """What somebody who reads the report asks first. No settings, no environment: they hold secrets."""
+    return f"bayou {VERSION}, Python {platform.python_version()}, {platform.platform()}"
+
+
+def tell_of_crash(crash: Crash) -> int:
+    """Says what it was and where the report is; returns the exit code."""
+    words = " ".join(f"{type(crash.error).__name__}: {crash.error}".split())
+    what = "".join(char for char in words if char.isprintable())[:200]
+    where = f"Report: {crash.report}" if crash.report else "No report could be written."
+    sys.stderr.write(f"bayou: an internal error ended the program ({what}); the session is safe. {where}\n")
     return EXIT_CRASHED

@@ -73,6 +73,8 @@ async def _work(options: Options, paths: Paths, assembled: Assembled, face: str,
             session, prepare, merge=not options.no_merge_deltas, says_ready=options.rpc_ready
         )
     if not given.prompts:
+        if options.extension_flags:
+            await prepare()  # a word that is no flag of anybody's is the better thing to tell
         return fail("There is no prompt. Give one as an argument or on standard input.")
     if face == "json":
         return await run_json(

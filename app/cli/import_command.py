@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from app.assembly.options import UsageError
+from app.cli.folder import current_folder
 from app.resources.paths import Paths
 from app.resources.settings_file import SettingRefused, set_value
 from app.sessions.import_pi import ImportItem, plan_import, run_import
@@ -24,7 +25,7 @@ def run(words: list[str]) -> int:
     if {"-h", "--help"} & set(words):
         sys.stdout.write(USAGE)
         return 0
-    paths = Paths.from_env(os.environ, Path.cwd())
+    paths = Paths.from_env(os.environ, current_folder())
     source, agrees = _read(words, paths)
     items = plan_import(source, paths.agent_dir, paths.sessions_dir)
     if not items:

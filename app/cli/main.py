@@ -54,10 +54,10 @@ def _crashed(problem: Exception) -> int:
     import os  # noqa: PLC0415
     from pathlib import Path  # noqa: PLC0415
 
-    from app.assembly.crash import tell_of_crash, write_crash_report  # noqa: PLC0415
+    from app.assembly.crash import report_crash, tell_of_crash  # noqa: PLC0415
     from app.resources.paths import Paths  # noqa: PLC0415
 
-    return tell_of_crash(write_crash_report(Paths.from_env(os.environ, Path("/")).crash_dir, problem))
+    return tell_of_crash(report_crash(Paths.from_env(os.environ, Path("/")).crash_dir, problem))
 
 
 def _say(text: str) -> int:

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from app.assembly.options import UsageError
+from app.cli.folder import current_folder
 from app.resources.paths import Paths
 from tools.filemap.cache import shared_cache
 from tools.filemap.map import map_file
@@ -15,7 +16,7 @@ def run(words: list[str]) -> int:
     is_json, level, files = _read(words)
     if not files:
         raise UsageError("bayou map needs a file: bayou map FILE… [--json] [--level LEVEL].")
-    cache = shared_cache(Paths.from_env(os.environ, Path.cwd()).cache_dir / "maps")
+    cache = shared_cache(Paths.from_env(os.environ, current_folder()).cache_dir / "maps")
     failed = False
     for name in files:
         try:

@@ -1,7 +1,6 @@
 """From the command line's words to options; contradictions are found here."""
 
 import re
-from pathlib import Path
 
 import msgspec
 
@@ -59,8 +58,6 @@ def _refuse_contradictions(options: Options) -> None:
         raise UsageError("@file arguments are not read in RPC mode; send them with a prompt command.")
     if options.no_tools and options.tools:
         raise UsageError("--tools and --no-tools exclude each other.")
-    if options.cwd is not None and not Path(options.cwd).is_dir():
-        raise UsageError(f"--cwd {options.cwd}: there is no such folder.")
 
 
 def _refuse(flag: str, places: dict[str, object]) -> None:

@@ -3,11 +3,12 @@
 import asyncio
 import gc
 import os
+import signal
 import sys
-from pathlib import Path
 from typing import Literal
 
 from app.assembly.options import Options, UsageError
+from app.cli.folder import current_folder, enter
 from app.resources.paths import Paths
 
 Face = Literal["tui", "print", "json", "rpc"]
@@ -16,8 +17,9 @@ Face = Literal["tui", "print", "json", "rpc"]
 def start(options: Options) -> int:
     if options.safe and options.extension_flags:
         raise UsageError(f"Unknown option: --{next(iter(options.extension_flags))}. See bayou --help.")
-    cwd = _folder(options)
-    paths = Paths.from_env(os.environ, cwd)
+    if options.cwd is not None:
+        enter(options.cwd)
+    paths = Paths.from_env(os.environ, current_folder())
     if options.list_models:
         from app.cli.list_models import list_models  # noqa: PLC0415  (the catalogue is not needed elsewhere)
 
@@ -37,9 +39,12 @@ def start(options: Options) -> int:
         gc.disable()
         from widgets.appearance import AppearanceQuestion  # noqa: PLC0415  (only the full screen asks)
 
+        # From here on the terminal is to be given back, whatever ends the program.
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
         question = AppearanceQuestion()
-        question.ask()
         try:
+            question.ask()
             from app.tui.run import run_tui  # noqa: PLC0415  (Textual is the largest import of all)
 
             return run_tui(options, paths, question)
@@ -59,14 +64,3 @@ def face_of(options: Options, *, stdin_is_tty: bool, stdout_is_tty: bool) -> Fac
     if options.print or not stdin_is_tty or not stdout_is_tty:
         return "print"
     return "tui"
-
-
-def _folder(options: Options) -> Path:
-    if options.cwd is not None:
-        os.chdir(options.cwd)
-    try:
-        return Path.cwd()
-    except FileNotFoundError:
-        raise UsageError(
-            "The current folder does not exist any more. Change to one that does, or use --cwd DIR."
-        ) from None

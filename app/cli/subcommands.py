@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 Subcommand = Callable[[list[str]], int]
 
@@ -15,10 +14,11 @@ def _map(words: list[str]) -> int:
 
 
 def _auth(words: list[str]) -> int:
+    from app.cli.folder import current_folder  # noqa: PLC0415
     from app.providers.signin.command import run_auth  # noqa: PLC0415
     from app.resources.paths import Paths  # noqa: PLC0415
 
-    return run_auth(words, Paths.from_env(os.environ, Path.cwd()).agent_dir, os.environ)
+    return run_auth(words, Paths.from_env(os.environ, current_folder()).agent_dir, os.environ)
 
 
 def _import_pi(words: list[str]) -> int:
@@ -29,10 +29,11 @@ def _import_pi(words: list[str]) -> int:
 
 def _packages(name: str) -> Subcommand:
     def run(words: list[str]) -> int:
+        from app.cli.folder import current_folder  # noqa: PLC0415
         from app.extensions.package_commands import run as run_command  # noqa: PLC0415
         from app.resources.paths import Paths  # noqa: PLC0415
 
-        paths = Paths.from_env(os.environ, Path.cwd())
+        paths = Paths.from_env(os.environ, current_folder())
         ask = _ask if sys.stdin.isatty() else None
         return run_command(name, words, paths, ask=ask, say=_say, complain=_complain)
 

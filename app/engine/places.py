@@ -8,6 +8,7 @@ import msgspec
 from app.sessions.fork import copy_session
 from app.sessions.library import find, latest, session_folder
 from app.sessions.log import SessionLog
+from tools.presence import exists
 
 Sync = Literal["off", "turn", "entry"]
 
@@ -48,7 +49,7 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
     def open_or_begin(self, name: str) -> SessionLog:
         """An existing file, or a new session that will be written to this path."""
         path = self._path(name)
-        if path.exists():
+        if exists(path):
             return self.open(path)
         log = self.new()
         log.path = path

@@ -17,6 +17,7 @@ from app.extensions.modules import CannotLoad, load_function
 from app.extensions.registrations import Extension, Source
 from app.extensions.versions import require_version
 from app.resources.paths import Paths
+from tools.presence import is_dir, is_file
 
 Origin = Literal["builtin", "user", "project", "flag", "settings", "package", "entry-point"]
 GROUP = "bayou.extensions"
@@ -118,13 +119,13 @@ def in_folder(folder: Path, origin: Origin) -> list[Source]:
 
 def _at(path: Path, origin: Origin) -> list[Source]:
     """The extension or extensions at a path; none when it is something else."""
-    if path.is_file():
+    if is_file(path):
         return [_file_source(path, path.stem, origin)] if path.suffix == ".py" else []
     manifest = path / MANIFEST
-    if manifest.is_file():
+    if is_file(manifest):
         return _from_manifest(path, manifest, origin)
     init = path / "__init__.py"
-    return [_file_source(init, path.name, origin)] if init.is_file() else []
+    return [_file_source(init, path.name, origin)] if is_file(init) else []
 
 
 def _from_manifest(folder: Path, manifest: Path, origin: Origin) -> list[Source]:
@@ -137,10 +138,10 @@ def _from_manifest(folder: Path, manifest: Path, origin: Origin) -> list[Source]
     found: list[Source] = []
     for name in names:
         file = folder / name
-        if file.is_dir():
+        if is_dir(file):
             file = file / "__init__.py"
         title = folder.name if len(names) == 1 else f"{folder.name}/{Path(name).stem}"
-        if not file.is_file() or not file.resolve().is_relative_to(folder.resolve()):
+        if not is_file(file) or not file.resolve().is_relative_to(folder.resolve()):
             found.append(_broken(manifest, title, origin, f"it names {name}, which is not in its folder"))
         else:
             found.append(_file_source(file, title, origin, str(data.get("api", ""))))

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from app.extensions.loader import GROUP, MANIFEST
+from tools.presence import exists, is_dir, is_file
 
 
 class BadPackage(Exception):
@@ -53,9 +54,9 @@ def look_into(folder: Path) -> Contents:
     """What the folder declares in `bayou.json`, or holds in the usual places. Raises `BadPackage`."""
     check_links(folder)
     manifest = folder / MANIFEST
-    if manifest.is_file():
+    if is_file(manifest):
         return _declared(folder, manifest)
-    extensions = ["."] if (folder / "__init__.py").is_file() else []
+    extensions = ["."] if is_file(folder / "__init__.py") else []
     extensions += [_relative(folder, path) for path in _python(folder / "extensions")]
     if not extensions:
         extensions = [path.name for path in sorted(folder.glob("*.py")) if _defines_extension(path)]
@@ -63,7 +64,7 @@ def look_into(folder: Path) -> Contents:
         extensions=tuple(extensions),
         skills=tuple(_relative(folder, path.parent) for path in _skills(folder)),
         prompts=("prompts",) if any((folder / "prompts").glob("*.md")) else (),
-        themes=("themes",) if (folder / "themes").is_dir() else (),
+        themes=("themes",) if is_dir(folder / "themes") else (),
     )
 
 
@@ -105,7 +106,7 @@ def _declared(folder: Path, manifest: Path) -> Contents:
             raise BadPackage(f"{MANIFEST}: {kind} must be a list of paths")
         for name in names:
             target = (folder / name).resolve()
-            if not target.is_relative_to(folder.resolve()) or not target.exists():
+            if not target.is_relative_to(folder.resolve()) or not exists(target):
                 raise BadPackage(f"{MANIFEST} names {name}, which is not in the package")
         fields[kind] = tuple(names)
     return Contents(**fields)  # pyright: ignore[reportArgumentType]  (four of its fields)
@@ -120,12 +121,12 @@ def check_links(folder: Path) -> None:
 
 
 def _python(folder: Path) -> list[Path]:
-    if not folder.is_dir():
+    if not is_dir(folder):
         return []
     return [
         path
         for path in sorted(folder.iterdir())
-        if not path.name.startswith((".", "_")) and (path.suffix == ".py" or (path / "__init__.py").is_file())
+        if not path.name.startswith((".", "_")) and (path.suffix == ".py" or is_file(path / "__init__.py"))
     ]
 
 
@@ -134,7 +135,7 @@ def _defines_extension(path: Path) -> bool:
 
 
 def _skills(folder: Path) -> list[Path]:
-    if (folder / "SKILL.md").is_file():
+    if is_file(folder / "SKILL.md"):
         return [folder / "SKILL.md"]
     return sorted((folder / "skills").rglob("SKILL.md"))
 

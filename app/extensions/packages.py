@@ -158,7 +158,9 @@ def installed(paths: Paths) -> tuple[Installed, ...]:
     try:
         text = read_text(file)
         packages = msgspec.json.decode(text, type=list[Installed]) if text and text.strip() else []
-    except (FileFault, msgspec.DecodeError) as problem:
+    except FileFault as problem:
+        raise BadPackage(f"{problem}. Mend it or delete it.") from None
+    except msgspec.DecodeError as problem:
         raise BadPackage(f"{file} cannot be read: {problem}. Mend it or delete it.") from None
     return tuple(sorted(packages, key=lambda package: package.name))
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from tools.presence import is_file
+
 
 def has_aws(env: Mapping[str, str]) -> bool:
     """A profile, a key pair, a bearer token, or the identity of a container or a pod."""
@@ -29,7 +31,7 @@ def adc_file(env: Mapping[str, str]) -> Path | None:
         home = Path(env.get("HOME") or Path.home())
         path = home / ".config" / "gcloud" / "application_default_credentials.json"
     try:
-        return path if path.is_file() else None
+        return path if is_file(path) else None
     except OSError:
         return None
 

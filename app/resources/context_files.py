@@ -7,6 +7,7 @@ import msgspec
 
 from app.resources.files import FileFault, read_text
 from app.resources.paths import Paths
+from tools.presence import is_dir, is_file
 
 NAMES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
 """The first that exists in a folder counts there."""
@@ -50,7 +51,7 @@ def _first(folder: Path) -> Path | None:
     for name in NAMES:
         path = folder / name
         try:
-            if path.is_file():
+            if is_file(path):
                 return path
         except OSError:
             continue
@@ -74,9 +75,9 @@ def _nested_worktree(cwd: Path) -> tuple[Path | None, Path | None]:
     """The worktree that `cwd` is in and its main checkout, if the one lies inside the other."""
     for folder in (cwd, *cwd.parents):
         link = folder / ".git"
-        if link.is_dir():
+        if is_dir(link):
             break
-        if link.is_file():
+        if is_file(link):
             main = _main_checkout(link)
             if main is not None and folder != main and folder.is_relative_to(main):
                 return folder, main

@@ -9,7 +9,11 @@ LIMIT = 4 * 1024 * 1024
 
 
 class FileFault(Exception):
-    """The file could not be read or written. `str` of it says what and why."""
+    """The file could not be read or written. `str` of it says which, what and why; `what` leaves the file out."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        self.what = what
+        super().__init__(f"{path} {what}")
 
 
 def read_text(path: Path) -> str | None:
@@ -17,22 +21,22 @@ def read_text(path: Path) -> str | None:
     try:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # opening a pipe would wait for a writer
-            raise FileFault(f"{path} is not a regular file")
+            raise FileFault(path, "is not a regular file")
         with path.open("rb") as file:
             data = file.read(LIMIT + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except IsADirectoryError:
-        raise FileFault(f"{path} is a folder, a file is needed there") from None
+        raise FileFault(path, "is a folder, a file is needed there") from None
     except OSError as problem:
-        raise FileFault(f"{path} cannot be read: {problem.strerror or problem}") from None
+        raise FileFault(path, f"cannot be read: {problem.strerror or problem}") from None
     if len(data) > LIMIT:
-        raise FileFault(f"{path} is larger than {LIMIT // (1024 * 1024)} MB and was not read")
+        raise FileFault(path, f"is larger than {LIMIT // (1024 * 1024)} MB and was not read")
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
-        raise FileFault(f"{path} line {line}: not UTF-8 text; save the file as UTF-8") from None
+        raise FileFault(path, f"line {line}: not UTF-8 text; save the file as UTF-8") from None
 
 
 def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
@@ -59,7 +63,7 @@ def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
             draft.unlink(missing_ok=True)
             raise
     except OSError as problem:
-        raise FileFault(f"{path} cannot be written: {problem.strerror or problem}") from None
+        raise FileFault(path, f"cannot be written: {problem.strerror or problem}") from None
 
 
 def _mode_of(path: Path) -> int:

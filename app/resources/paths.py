@@ -6,6 +6,8 @@ from pathlib import Path
 
 import msgspec
 
+from tools.presence import exists, is_dir
+
 PROJECT_FOLDER = ".bayou"
 
 
@@ -97,12 +99,12 @@ def styles_dir() -> Path:
     """The shipped styles: `styles/` of a checkout, `app/_styles` of an installed wheel."""
     app = Path(__file__).resolve().parent.parent
     installed = app / "_styles"
-    return installed if installed.is_dir() else app.parent / "styles"
+    return installed if is_dir(installed) else app.parent / "styles"
 
 
 def project_root(cwd: Path) -> Path | None:
     """The nearest folder at or above `cwd` that holds a `.git`; None outside any repository."""
     for folder in (cwd, *cwd.parents):
-        if (folder / ".git").exists():
+        if exists(folder / ".git"):
             return folder
     return None

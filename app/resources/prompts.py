@@ -9,6 +9,7 @@ import msgspec
 from app.resources.files import FileFault, read_text
 from app.resources.frontmatter import split_frontmatter
 from app.resources.paths import Paths
+from tools.presence import is_file
 
 
 class PromptTemplate(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,10 +59,10 @@ def find_prompts(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) -
 
 
 def _files(place: Path, problems: list[str]) -> list[Path]:
-    if place.is_file():
+    if is_file(place):
         return [place]
     try:
-        return sorted(path for path in place.iterdir() if path.suffix == ".md" and path.is_file())
+        return sorted(path for path in place.iterdir() if path.suffix == ".md" and is_file(path))
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as problem:

@@ -15,6 +15,7 @@ from app.resources.frontmatter import split_frontmatter
 from app.resources.paths import Paths
 from app.resources.rule_scopes import Scope, compile_condition, parse_scopes, scopes_of_glob
 from app.resources.system_prompt import RuleLine
+from tools.presence import is_dir, is_file
 
 Source = Literal["native", "cursor", "windsurf", "cline"]
 SOURCES: tuple[Source, ...] = ("native", "cursor", "windsurf", "cline")
@@ -112,7 +113,7 @@ def _files(source: Source, paths: Paths, is_trusted: bool, problems: list[str]) 
             yield from _in_folder(paths.cwd / ".cursor" / "rules", (".mdc", ".md"), problems)
         case "windsurf":
             shared = paths.home / ".codeium" / "windsurf" / "memories" / "global_rules.md"
-            if shared.is_file():
+            if is_file(shared):
                 yield shared, "global_rules"
             yield from _in_folder(paths.cwd / ".windsurf" / "rules", (".md",), problems)
         case "cline":
@@ -121,7 +122,7 @@ def _files(source: Source, paths: Paths, is_trusted: bool, problems: list[str]) 
 
 def _in_folder(folder: Path, suffixes: tuple[str, ...], problems: list[str]) -> Iterator[tuple[Path, str]]:
     try:
-        files = sorted(path for path in folder.iterdir() if path.suffix in suffixes and path.is_file())
+        files = sorted(path for path in folder.iterdir() if path.suffix in suffixes and is_file(path))
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as problem:
@@ -135,10 +136,10 @@ def _cline(cwd: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
     """The nearest `.clinerules` at or above here: one rule, or a folder of them."""
     for folder in (cwd, *cwd.parents):
         place = folder / ".clinerules"
-        if place.is_dir():
+        if is_dir(place):
             yield from _in_folder(place, (".md",), problems)
             return
-        if place.is_file():
+        if is_file(place):
             yield place, "clinerules"
             return
 

@@ -225,7 +225,7 @@ class _Values:
         try:
             text = read_text(file)
         except FileFault as problem:
-            self._report(file, "broken", text=f"{problem}. Its settings are not used.")
+            self._report(file, "broken", text=f"{problem.what}. Its settings are not used.")
             return
         if text is None or not text.strip():
             return

@@ -8,6 +8,7 @@ import msgspec
 from app.resources.files import FileFault, read_text, write_text
 from app.resources.settings import Key, Settings, check_value, keys
 from app.values.json_comments import JsonFault, parse, with_value, without_key
+from tools.presence import exists
 
 
 class SettingRefused(ValueError):
@@ -55,7 +56,7 @@ def _change(file: Path, edit: Any) -> None:
         with filelock.FileLock(f"{file}.lock", timeout=5):
             text = read_text(file) or "{}\n"
             changed = edit(text)
-            if changed != text or not file.exists():
+            if changed != text or not exists(file):
                 _write(file, changed)
     except filelock.Timeout:
         raise SettingRefused(f"{file} is being changed by another process; try again") from None

@@ -10,6 +10,7 @@ import msgspec
 from app.resources.files import FileFault, read_text
 from app.resources.frontmatter import split_frontmatter
 from app.resources.paths import Paths, project_root
+from tools.presence import is_dir, is_file
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
 _DEPTH = 4
@@ -33,7 +34,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
         """What `/skill:name arguments` sends. Raises `FileFault` when the file is gone."""
         text = read_text(self.path)
         if text is None:
-            raise FileFault(f"{self.path} is gone; /reload looks for skills again")
+            raise FileFault(self.path, "is gone; /reload looks for skills again")
         body = split_frontmatter(text).body
         block = (
             f'<skill name="{self.name}" location="{self.path.as_posix()}">\n'
@@ -93,7 +94,7 @@ def _places(paths: Paths, is_trusted: bool) -> Iterator[Path]:
 
 def _skill_files(place: Path) -> Iterator[Path]:
     """A place is a `SKILL.md`, a skill's folder, or a folder of skills, also in groups."""
-    if place.is_file():
+    if is_file(place):
         yield place
         return
     waiting = [(place, 0)]
@@ -102,12 +103,12 @@ def _skill_files(place: Path) -> Iterator[Path]:
         folder, depth = waiting.pop(0)
         file = folder / "SKILL.md"
         try:
-            if file.is_file():
+            if is_file(file):
                 count += 1
                 yield file
                 continue
             below = sorted(
-                path for path in folder.iterdir() if not path.name.startswith(".") and path.is_dir()
+                path for path in folder.iterdir() if not path.name.startswith(".") and is_dir(path)
             )
         except OSError:
             continue

@@ -11,6 +11,7 @@ import msgspec
 
 from app.resources.files import stamp
 from app.resources.paths import Paths, styles_dir
+from tools.presence import exists, is_file
 
 Source = Literal["built-in", "user", "project", "settings"]
 SUFFIXES = (".json", ".tcss")
@@ -51,7 +52,7 @@ def find_themes(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) ->
     found: dict[str, ThemeFile] = {}
     problems: list[str] = []
     for place, source in places:
-        if source == "settings" and not place.exists():
+        if source == "settings" and not exists(place):
             problems.append(f"{place}: there is no such theme file or folder")
         for path in _files(place):
             if path.stem == "system":
@@ -64,9 +65,9 @@ def find_themes(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) ->
 
 
 def _files(place: Path) -> list[Path]:
-    if place.is_file():
+    if is_file(place):
         return [place] if place.suffix in SUFFIXES else []
     try:
-        return sorted(path for path in place.iterdir() if path.suffix in SUFFIXES and path.is_file())
+        return sorted(path for path in place.iterdir() if path.suffix in SUFFIXES and is_file(path))
     except OSError:
         return []

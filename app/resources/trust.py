@@ -16,6 +16,7 @@ import msgspec
 from app.resources.files import FileFault, read_text, write_text
 from app.resources.paths import PROJECT_FOLDER, Paths
 from app.values.json_comments import JsonFault, parse
+from tools.presence import is_dir, is_file
 
 Answer = Literal["yes", "no", "undecided"]
 
@@ -119,7 +120,7 @@ def remember(paths: Paths, question: Question, *, is_trusted: bool) -> None:
             }
             write_text(file, json.dumps(table, indent=2, ensure_ascii=False) + "\n", mode=0o600)
     except (OSError, filelock.Timeout) as problem:
-        raise FileFault(f"{file} cannot be written: {problem}") from None
+        raise FileFault(file, f"cannot be written: {problem}") from None
 
 
 def forget(paths: Paths, folder: Path) -> bool:
@@ -166,23 +167,25 @@ def _items(cwd: Path) -> Iterator[Item]:
     yield from _extensions(cwd, project / "extensions")
     yield from _settings_items(cwd, project / "settings.json")
     for name in ("SYSTEM.md", "APPEND_SYSTEM.md"):
-        if (project / name).is_file():
+        if is_file(project / name):
             yield _item(cwd, "prompt", project / name, "replaces or extends the system prompt")
     for name, kind in (("models.json", "models"), ("mcp.json", "server")):
-        if (project / name).is_file():
+        if is_file(project / name):
             yield _item(cwd, kind, project / name, _commands_in(project / name))
     for name in ("skills", "prompts", "rules", "themes"):
-        if (project / name).is_dir():
+        if is_dir(project / name):
             yield _item(cwd, "prompt", project / name, f"the project's own {name}")
 
 
 def _extensions(cwd: Path, folder: Path) -> Iterator[Item]:
-    if not folder.is_dir():
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
         return
-    for path in sorted(folder.iterdir()):
+    for path in entries:
         if path.name.startswith((".", "__")):
             continue
-        if path.suffix == ".py" or (path.is_dir() and any(path.rglob("*.py"))):
+        if path.suffix == ".py" or (is_dir(path) and any(path.rglob("*.py"))):
             yield _item(cwd, "extension", path, "Python code")
 
 
@@ -253,7 +256,7 @@ def _relative(cwd: Path, path: Path) -> str:
 def fingerprint(path: Path) -> str:
     """A hash of a file, or of every file below a folder with its name."""
     whole = hashlib.sha256()
-    files = [path] if path.is_file() else sorted(_files_below(path))
+    files = [path] if is_file(path) else sorted(_files_below(path))
     left = _BYTES_LIMIT
     for file in files[:_FILES_LIMIT]:
         name = file.name if file == path else file.relative_to(path).as_posix()
@@ -270,5 +273,5 @@ def fingerprint(path: Path) -> str:
 
 def _files_below(folder: Path) -> Iterator[Path]:
     for path in folder.rglob("*"):
-        if "__pycache__" not in path.parts and path.is_file():
+        if "__pycache__" not in path.parts and is_file(path):
             yield path

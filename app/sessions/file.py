@@ -3,6 +3,7 @@
 A write either has all its bytes in the file or none. What lines mean is the business of `log`.
 """
 
+import errno
 import os
 from pathlib import Path
 from typing import Literal
@@ -13,7 +14,11 @@ from app.sessions.lock import holder_of, name_of, try_lock
 Sync = Literal["off", "turn", "entry"]
 
 _FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _SPACE = "Free some disk space or export the session elsewhere, then try again."
+_PLACE = (
+    "Make its folder writable, choose another with --session-dir DIR, or keep no session with --no-session."
+)
 
 
 class SessionFile:
@@ -45,7 +50,7 @@ class SessionFile:
                 path, "a file of that name exists already", "Start another session."
             ) from None
         except OSError as problem:
-            raise SessionWriteError(path, f"cannot be created: {reason(problem)}", _SPACE) from None
+            raise SessionWriteError(path, f"cannot be created: {reason(problem)}", _remedy(problem)) from None
         try:
             file = cls(path, _locked(path, descriptor), sync)
         except SessionLocked:
@@ -71,7 +76,9 @@ class SessionFile:
         except OSError as problem:
             self._is_torn = True
             self._mend(quietly=True)
-            raise SessionWriteError(self.path, f"cannot be written: {reason(problem)}", _SPACE) from None
+            raise SessionWriteError(
+                self.path, f"cannot be written: {reason(problem)}", _remedy(problem)
+            ) from None
         self.size += len(data)
         self._is_dirty = self._sync == "turn"
 
@@ -80,7 +87,9 @@ class SessionFile:
         try:
             os.ftruncate(self._descriptor, size)
         except OSError as problem:
-            raise SessionWriteError(self.path, f"cannot be repaired: {reason(problem)}", _SPACE) from None
+            raise SessionWriteError(
+                self.path, f"cannot be repaired: {reason(problem)}", _remedy(problem)
+            ) from None
         self.size = size
 
     def _mend(self, *, quietly: bool = False) -> None:
@@ -92,7 +101,9 @@ class SessionFile:
         except OSError as problem:
             if quietly:
                 return
-            raise SessionWriteError(self.path, f"cannot be repaired: {reason(problem)}", _SPACE) from None
+            raise SessionWriteError(
+                self.path, f"cannot be repaired: {reason(problem)}", _remedy(problem)
+            ) from None
         self._is_torn = False
 
     def foreign(self) -> bytes:
@@ -189,3 +200,7 @@ def sync_folder(folder: Path) -> None:
         return
     finally:
         os.close(descriptor)
+
+
+def _remedy(problem: OSError) -> str:
+    return _SPACE if problem.errno in _FULL else _PLACE

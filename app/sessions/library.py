@@ -15,6 +15,7 @@ from app.sessions.ids import folder_name, is_session_id
 from app.sessions.index import Hit, SessionIndex, SessionSummary, header_of, session_files
 from app.sessions.log import SessionLog
 from app.sessions.trash import Trashed, delete_session, in_trash, undo_delete
+from tools.presence import exists, is_file
 
 Answer = TypeVar("Answer")
 
@@ -68,8 +69,8 @@ def find(id_or_path: str, root: Path, cwd: Path) -> Path:
     named = Path(text).expanduser()
     named = named if named.is_absolute() else cwd / named
     is_path = text.endswith(".jsonl") or os.sep in text or "/" in text
-    if is_path or (text and named.is_file()):
-        if not named.exists():
+    if is_path or (text and is_file(named)):
+        if not exists(named):
             raise SessionNotFound(named, "there is no such session file", "See the list with --resume.")
         return named
     if not text or not is_session_id(text):

@@ -35,6 +35,7 @@ from app.values.entries import (
 )
 from app.values.messages import AssistantMessage, UserMessage
 from app.values.wire import new_id
+from tools.presence import exists, is_dir
 
 __all__ = ["SessionError", "SessionLocked", "SessionLog", "SessionReadOnly", "SessionWriteError"]
 
@@ -147,7 +148,7 @@ class SessionLog:
     @property
     def is_cwd_gone(self) -> bool:
         """The folder that the session was about is not there: continue elsewhere, fork, or leave it."""
-        return not self.cwd.is_dir()
+        return not is_dir(self.cwd)
 
     @property
     def leaf_id(self) -> str | None:
@@ -368,7 +369,7 @@ class SessionLog:
     def _write_anew(self) -> None:
         """The file was deleted or replaced under us: what is in memory goes into a new file of that name."""
         assert self._file is not None and self.path is not None
-        if self.path.exists():
+        if exists(self.path):
             raise SessionWriteError(
                 self.path,
                 "another program put a different file in this place",

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from app.sessions.index import SessionIndex
+from tools.presence import is_dir
 
 
 def read_in_background(root: Path) -> threading.Thread:
@@ -15,7 +16,7 @@ def read_in_background(root: Path) -> threading.Thread:
 
 
 def _read(root: Path) -> None:
-    if not root.is_dir():
+    if not is_dir(root):
         return
     index = SessionIndex(root)
     try:

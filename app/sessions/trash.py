@@ -12,6 +12,7 @@ from app.sessions.file import SessionFile
 from app.sessions.ids import SIDECARS, sidecar
 from app.values.codec import decode, encode_json
 from app.values.wire import new_id
+from tools.presence import exists, is_dir
 
 TRASH_NAME = ".trash"
 _NOTE = "deleted.json"
@@ -42,7 +43,7 @@ def delete_session(path: Path, root: Path) -> Trashed:
         folder.mkdir(parents=True)
         (folder / _NOTE).write_bytes(encode_json(msgspec.to_builtins(trashed)))
         for kind in SIDECARS:
-            if sidecar(path, kind).exists():
+            if exists(sidecar(path, kind)):
                 shutil.move(sidecar(path, kind), folder / sidecar(path, kind).name)
         shutil.move(path, folder / path.name)
     except OSError as problem:
@@ -66,7 +67,7 @@ def _refuse_if_written(path: Path) -> None:
 
 def _put_back(folder: Path, path: Path) -> None:
     """Everything of a trash folder beside `path` again."""
-    if not folder.is_dir():
+    if not is_dir(folder):
         return
     for found in folder.iterdir():
         if found.name != _NOTE:
@@ -77,9 +78,9 @@ def _put_back(folder: Path, path: Path) -> None:
 def undo_delete(trashed: Trashed) -> Path:
     """Brings a session back to where it was. Raises `SessionError` when it is gone or its place is taken."""
     path, folder = Path(trashed.original), Path(trashed.folder)
-    if not (folder / path.name).exists():
+    if not exists(folder / path.name):
         raise SessionError(path, "is not in the trash any more", "Look for another copy of it.")
-    if path.exists():
+    if exists(path):
         raise SessionError(path, "another file has this name now", f"The deleted one is in {folder}.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

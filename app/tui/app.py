@@ -13,6 +13,7 @@ from typing import ClassVar
 from textual import events, on
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
+from textual.driver import Driver
 from textual.events import AppBlur, AppFocus
 from textual.filter import LineFilter
 from textual.screen import Screen
@@ -69,6 +70,7 @@ class Page(Screen[None]):
 
     AUTO_FOCUS: ClassVar[str | None] = ""
     """The editor has the focus from the start; giving it to another first would style both once more."""
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (7, "-tall")]  # noqa: RUF012  (declared so by Screen)
 
 
 class BayouApp(App[int]):
@@ -197,6 +199,11 @@ class BayouApp(App[int]):
             self.spawn(self.status.look_at_git())
         if isinstance(event, AppFocus) and self.extended is not None:
             self.extended.settings.follow()
+
+    @on(Driver.SignalResume)
+    def _back_from_the_background(self) -> None:
+        """The terminal was the shell's meanwhile."""
+        self.refresh(layout=True)
 
     def _note_event(self, event: Event) -> None:
         self.manners.note(event)

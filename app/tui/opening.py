@@ -6,12 +6,14 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 import msgspec
+from textual.geometry import Size
 
 from app.assembly.extending import Extended
 from app.tui import bars, page
 from app.tui.extended import adopt
 from app.tui.trusting import ask_trust
 from app.values.content import Image
+from widgets.screens.dialogs import GRACE
 from widgets.transcript.blocks import NoteKind
 
 if TYPE_CHECKING:
@@ -26,6 +28,9 @@ WELCOME = (
     "Three things to try: read README.md · map FILE · run git status"
 )
 
+LEAST = Size(40, 10)
+SMALL = "This terminal is {size.width}x{size.height}: make it larger, 80x24 shows everything."
+
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line asks to happen at the start."""
@@ -36,8 +41,6 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     indexes: bool = False
     """Makes the texts of all sessions searchable, beside everything else."""
     prompts: tuple[str, ...] = ()
-    typed: str = ""
-    """What was typed before the editor was there."""
     images: tuple[Image, ...] = ()
     """Go with the first prompt."""
 
@@ -52,13 +55,13 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         app.presenter.show_all()
         if bars.is_offline_session(app.session):
             app.presenter.note(WELCOME)
+        if app.size.width < LEAST.width or app.size.height < LEAST.height:
+            app.presenter.note(SMALL.format(size=app.size), NoteKind.WARNING)
         for text in (*app.assembled.problems, *key_problems):
             app.presenter.note(text, NoteKind.WARNING)
         app.editor.focus()
         if (draft := app.drafts.restore()) is not None:
             app.editor.reset(draft)
-        if self.typed:
-            app.editor.paste(self.typed)
         app.status.refresh()
 
     async def complete(self, app: "BayouApp") -> None:
@@ -78,7 +81,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         if self.indexes:
             app.sessions_page.read_texts()
         if app.assembled.trust.needs_answer:
-            await ask_trust(app)
+            await ask_trust(app, grace=GRACE)
         if self.opens_sessions:
             await app.chosen(app.sessions_page.open())
         for index, prompt in enumerate(self.prompts):

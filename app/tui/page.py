@@ -24,7 +24,7 @@ def editor(settings: Settings) -> PromptEditor:
 
 def put_in_force(app: "BayouApp", settings: Settings) -> None:
     """At the start, and whenever settings were changed."""
-    app.header.display = settings.footer.header and settings.display.quiet_startup != "header"
+    app.header.set_class(not settings.footer.header or settings.display.quiet_startup == "header", "-off")
     app.transcript.wheel_rows = settings.display.fullscreen_wheel_scroll_lines
     app.transcript.styles.scrollbar_size_vertical = (
         0 if settings.display.fullscreen_scrollbar == "hidden" else 1

@@ -6,17 +6,21 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 # Keys are echoed at the next frame; at 60 Hz that alone is 16 ms. Read by Textual when it is imported.
 os.environ.setdefault("TEXTUAL_FPS", "120")
 
+from textual.driver import Driver
+
 from app.assembly.build import Assembled, assemble
-from app.assembly.crash import EXIT_CRASHED, tell_of_crash, write_crash_report
+from app.assembly.crash import EXIT_CRASHED, Crash, report_crash, tell_of_crash
 from app.assembly.ending import close_quietly
 from app.assembly.extending import Extended, extend
 from app.assembly.inputs import files_input
-from app.assembly.options import Options
+from app.assembly.options import Options, UsageError
 from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionError
 from app.tui import look
@@ -25,6 +29,7 @@ from app.tui.extended import adopt
 from app.tui.extension_ui import ScreenUi
 from app.tui.opening import Opening
 from app.tui.settings_page import follow_settings
+from tools.presence import exists
 from widgets.appearance import AppearanceQuestion
 from widgets.terminal_driver import TerminalDriver
 from widgets.terminal_manners import restore_terminal
@@ -44,7 +49,6 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
         return 1
     if assembled.theme == "system":
         assembled.theme = look.system_theme(appearance.answer())
-    typed = appearance.end()
     given = files_input(options.files, paths.cwd)
     prompts = list(options.messages)
     if given.prompts[0] or given.images:
@@ -68,7 +72,6 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
         indexes=True,
         prompts=tuple(prompts),
         images=given.images,
-        typed=typed,
     )
     app = GuardedApp(
         assembled,
@@ -77,7 +80,7 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
         home=paths.home,
         css_path=sorted(styles_dir().glob("*.tcss")),
     )
-    app.driver_class = TerminalDriver
+    app.driver_class = cast(type[Driver], partial(TerminalDriver, question=appearance))
     terminal = assembled.settings.terminal
     if terminal.true_color != "auto":
         look.use_colors(app, is_true_color=terminal.true_color == "on")
@@ -85,14 +88,16 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
         OutputDiff(app).install()
     code = asyncio.run(_run(app, mouse=terminal.mouse))
     say_goodbye(assembled)
-    if app.crash_report is not None:
-        return tell_of_crash(app.crash_report)
+    if app.refused is not None:
+        raise app.refused
+    if app.crash is not None:
+        return tell_of_crash(app.crash)
     return code
 
 
 async def _run(app: "GuardedApp", *, mouse: bool) -> int:
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         loop.add_signal_handler(number, _end_on_signal, app, number)
     try:
         code = await app.run_async(mouse=mouse)
@@ -126,11 +131,20 @@ class GuardedApp(BayouApp):
     def __init__(self, assembled: Assembled, *, crash_dir: Path, **rest: object) -> None:
         super().__init__(assembled, **rest)  # pyright: ignore[reportArgumentType]  (BayouApp's own arguments)
         self._crash_dir = crash_dir
-        self.crash_report: Path | None = None
+        self.crash: Crash | None = None
+        self.refused: UsageError | None = None
+        """What the command line asks for is found to be impossible only now."""
+
+    def on_ready(self) -> None:
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.page_is_there()
 
     def _handle_exception(self, error: Exception) -> None:
-        if self.crash_report is None:
-            self.crash_report = write_crash_report(self._crash_dir, error)
+        if isinstance(error, UsageError):
+            self.refused = error
+            self.exit(1)
+        elif self.crash is None:
+            self.crash = report_crash(self._crash_dir, error)
             self.exit(EXIT_CRASHED)
 
 
@@ -145,5 +159,5 @@ def say_goodbye(assembled: Assembled) -> None:
         sys.stdout.write(clean(export_markdown(log)))
     elif wanted == "last-answer" and message is not None and message.text:
         sys.stdout.write(clean(message.text).rstrip("\n") + "\n\n")
-    if log.path is not None and log.path.exists():
+    if log.path is not None and exists(log.path):
         sys.stdout.write(f"To resume this session: bayou --session {log.session_id}\n")

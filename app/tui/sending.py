@@ -25,7 +25,9 @@ class Sending:
         self._app = app
 
     async def send(self, draft: Draft, text: str, attachments: Sequence[Attachment], how: While) -> None:
+        """What was sent before the extensions were there waits for them: they may have a say in it."""
         self._app.transcript.follow()
+        await self._app.is_ready.wait()
         if text.startswith("!"):
             await self._shell(text)
             return

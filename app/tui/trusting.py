@@ -18,8 +18,8 @@ _ANSWERS = (
 )
 
 
-async def ask_trust(app: "BayouApp") -> None:
-    """The answer is kept for the folder, and counts at once."""
+async def ask_trust(app: "BayouApp", *, grace: float = 0.0) -> None:
+    """The answer is kept for the folder, and counts at once. `grace`: when the person did not ask for the question."""
     paths = app.assembled.prompt.paths
     question = question_for(paths.cwd)
     if question.is_empty:
@@ -27,7 +27,9 @@ async def ask_trust(app: "BayouApp") -> None:
         return
     listed = "\n".join(f"{item.kind}  {item.path}  {item.detail}".rstrip() for item in question.items)
     text = f"{paths.cwd} brings along:\n\n{listed}"
-    chosen: ListRow | None = await app.choosing.ask(QuestionScreen("Trust this project?", text, _ANSWERS))
+    chosen: ListRow | None = await app.choosing.ask(
+        QuestionScreen("Trust this project?", text, _ANSWERS, grace=grace)
+    )
     if chosen is None or chosen.id == "later":
         return
     try:

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from app.assembly.build import assemble
-from app.assembly.crash import write_crash_report
+from app.assembly.crash import report_crash, tell_of_crash
 from app.assembly.options import Options
 from app.resources.paths import Paths
 from app.tui.run import GuardedApp
@@ -21,12 +23,23 @@ async def test_an_internal_error_leaves_a_report_and_ends_the_program(tmp_path: 
 
         app.spawn(fall_over())
     assert app.return_value == 70
-    assert app.crash_report is not None
-    assert "ZeroDivisionError: a fault of ours" in app.crash_report.read_text()
+    assert app.crash is not None and app.crash.report is not None
+    assert "ZeroDivisionError: a fault of ours" in app.crash.report.read_text()
 
 
-def test_a_report_that_cannot_be_written_is_no_second_fault(tmp_path: Path) -> None:
+def test_a_report_goes_elsewhere_when_its_folder_cannot_be_written(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    path = write_crash_report(blocked, ValueError("x"))
-    assert path.parent == blocked
+    crash = report_crash(blocked, ValueError("x"))
+    assert crash.report is not None and "ValueError: x" in crash.report.read_text()
+    crash.report.unlink()
+
+
+def test_a_report_that_can_be_written_nowhere_is_no_second_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(blocked))
+    assert tell_of_crash(report_crash(blocked, ValueError("red \x1b[31m\nlines"))) == 70
+    assert "(ValueError: red [31m lines)" in capsys.readouterr().err

@@ -1,120 +1,233 @@
-"""The real program in a real pseudo-terminal: how it starts, ends and survives."""
+"""The real program in a real pseudo-terminal: how it starts, how it is typed into, steps aside, ends and survives."""
 
 import os
-import pty
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
-LIMIT = 20.0
+from tests.support.terminals import LIMIT, Terminal, terminal
+
+PAGE = "Ask anything"
+"""Is on the page when it waits for a prompt."""
 
 
-class Terminal:
-    """bayou in a pseudo-terminal; everything that it printed is in `shown`."""
-
-    def __init__(self, cwd: Path, *words: str) -> None:
-        self.shown = b""
-        self._ours, theirs = pty.openpty()
-        os.set_blocking(self._ours, False)
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "app", *words],
-            cwd=cwd, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
-        )  # fmt: skip
-        os.close(theirs)
-
-    def type(self, text: str) -> None:
-        os.write(self._ours, text.encode())
-
-    def read(self) -> None:
-        try:
-            self.shown += os.read(self._ours, 65536)
-        except (BlockingIOError, OSError):
-            time.sleep(0.02)  # nobody tells when a terminal has more to read
-
-    def until(self, text: str) -> None:
-        """Reads until `text` was shown."""
-        end = time.monotonic() + LIMIT
-        while text.encode() not in self.shown:
-            assert time.monotonic() < end, f"{text!r} was not shown: {self.shown[-2000:]!r}"
-            self.read()
-
-    def ended(self) -> int:
-        end = time.monotonic() + LIMIT
-        while self.process.poll() is None:
-            assert time.monotonic() < end, "it did not end"
-            self.read()
-        self.read()
-        return self.process.returncode
-
-    def hang_up(self) -> None:
-        os.close(self._ours)
+def test_ctrl_d_leaves_and_the_terminal_is_given_back(tmp_path: Path) -> None:
+    with terminal(tmp_path) as shown:
+        shown.until(PAGE)
+        shown.press("\x04")
+        assert shown.ended() == 0
+        assert shown.left_behind() == []
 
 
-@pytest.fixture
-def terminals() -> Iterator[list[Terminal]]:
-    opened: list[Terminal] = []
-    yield opened
-    for terminal in opened:
-        if terminal.process.poll() is None:
-            terminal.process.kill()
-            terminal.process.wait()
+def test_the_way_back_is_printed(tmp_path: Path) -> None:
+    with terminal(tmp_path, "help") as shown:
+        shown.until("shows this")
+        shown.press("\x04")
+        assert shown.ended() == 0
+        assert "To resume this session: bayou --session" in shown.screen
 
 
-def opened(terminals: list[Terminal], cwd: Path, *words: str) -> Terminal:
-    terminal = Terminal(cwd, *words)
-    terminals.append(terminal)
-    terminal.until("offline")
-    return terminal
+def test_what_is_typed_before_the_page_is_there_is_sent(tmp_path: Path) -> None:
+    """From the first moment, when the terminal still cooks lines, until the page has painted."""
+    (tmp_path / "boat.txt").write_text("afloat")
+    with terminal(tmp_path) as shown:
+        shown.press("read boat.txt\n")
+        shown.until("afloat")
 
 
-def test_ctrl_d_leaves_and_the_terminal_is_given_back(terminals: list[Terminal], tmp_path: Path) -> None:
-    terminal = opened(terminals, tmp_path)
-    terminal.type("\x04")
-    assert terminal.ended() == 0
-    assert terminal.shown.rstrip().endswith(b"\x1b[?1004l") or b"\x1b[?1049l" in terminal.shown
+def test_keys_before_the_page_are_keys(tmp_path: Path) -> None:
+    with terminal(tmp_path) as shown:
+        shown.until(lambda: b"\x1b]11;?" in shown.sent)
+        shown.press("unsaid\x7f\x7f\x7f\x7f\x7f\x7fsaid")
+        shown.until("\nsaid")
 
 
-def test_the_way_back_is_printed(terminals: list[Terminal], tmp_path: Path) -> None:
-    terminal = opened(terminals, tmp_path, "help")
-    terminal.until("shows this")
-    terminal.type("\x04")
-    assert terminal.ended() == 0
-    assert b"To resume this session: bayou --session" in terminal.shown
+def test_a_paste_never_presses_enter(tmp_path: Path) -> None:
+    """Not even with escape sequences in it that a terminal ought to have taken out."""
+    hostile = "one\r\x1b[A\x1b]0;" + "x" * 60 + "\x07\rtwo"
+    with terminal(tmp_path) as shown:
+        shown.until(PAGE)
+        shown.press(f"\x1b[200~{hostile}\x1b[201~")
+        shown.until("two")
+        assert "› one" not in shown.screen
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_signals_end_it_with_their_code(
-    number: signal.Signals, code: int, terminals: list[Terminal], tmp_path: Path
-) -> None:
-    terminal = opened(terminals, tmp_path)
-    terminal.process.send_signal(number)
-    assert terminal.ended() == code
-    assert b"\x1b[?1049l" in terminal.shown
+def test_a_new_size_is_drawn(tmp_path: Path) -> None:
+    with terminal(tmp_path, size=(80, 24)) as shown:
+        shown.until(PAGE)
+        for columns, lines in ((200, 60), (40, 10), (20, 5), (2, 2), (80, 24)):
+            shown.resize(columns, lines)
+        shown.until(lambda: PAGE in shown.screen and "─" * 80 in shown.screen)
+        shown.press("still here")
+        shown.until("still here")
 
 
-def test_a_terminal_that_goes_away_takes_bayou_with_it(terminals: list[Terminal], tmp_path: Path) -> None:
-    terminal = opened(terminals, tmp_path)
-    terminal.hang_up()
-    terminal.process.send_signal(signal.SIGHUP)
-    assert terminal.process.wait(LIMIT) in (129, -signal.SIGHUP)
+def test_it_steps_into_the_background_and_comes_back(tmp_path: Path) -> None:
+    with terminal(tmp_path) as shown:
+        shown.until(PAGE)
+        shown.press("kept")
+        shown.until("kept")
+        os.kill(shown.process.pid, signal.SIGTSTP)
+        os.waitid(os.P_PID, shown.process.pid, os.WSTOPPED)
+        while shown.read():
+            pass
+        assert shown.left_behind() == []
+        assert "kept" not in shown.screen
+        os.kill(shown.process.pid, signal.SIGCONT)
+        shown.until("kept")
+        shown.press("!")
+        shown.until("kept!")
+        shown.press("\x03\x04")
+        assert shown.ended() == 0
+        assert shown.left_behind() == []
 
 
-def test_a_draft_survives_a_kill(terminals: list[Terminal], tmp_path: Path) -> None:
-    first = opened(terminals, tmp_path, "help")
-    first.until("shows this")
-    first.type("a draft that must survive")
-    first.until("survive")
-    drafts = Path(os.environ["BAYOU_AGENT_DIR"])
+def test_another_editor_takes_the_terminal_and_gives_it_back(tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text(
+        f"#!{sys.executable}\nimport sys, pathlib\n"
+        "answer = input('what? ')\npathlib.Path(sys.argv[1]).write_text(answer.upper())\n"
+    )
+    editor.chmod(0o755)
+    with terminal(tmp_path, env={"VISUAL": str(editor)}) as shown:
+        shown.until(PAGE)
+        shown.press("\x07")
+        shown.until("what?")
+        shown.press("afloat\n")
+        shown.until("AFLOAT")
+        shown.press("!")
+        shown.until("AFLOAT!")
+
+
+def test_errors_go_to_a_file_and_the_page_to_the_terminal(tmp_path: Path) -> None:
+    errors = os.open(tmp_path / "errors", os.O_WRONLY | os.O_CREAT)
+    with terminal(tmp_path, errors=errors) as shown:
+        os.close(errors)
+        shown.until(PAGE)
+        shown.press("\x04")
+        assert shown.ended() == 0
+    assert (tmp_path / "errors").read_bytes() == b""
+
+
+def test_a_locale_without_the_characters_of_the_page(tmp_path: Path) -> None:
+    with terminal(tmp_path, env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}) as shown:
+        shown.until(PAGE)
+        shown.until("─" * 80)
+
+
+def test_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/b\xffat"))
+    folder.mkdir()
+    with terminal(folder) as shown:
+        shown.until(PAGE)
+        shown.press("list\r")
+        shown.until("is empty")
+        shown.press("\x04")
+        assert shown.ended() == 0
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)]
+)
+def test_signals_end_it_with_their_code(number: signal.Signals, code: int, tmp_path: Path) -> None:
+    with terminal(tmp_path) as shown:
+        shown.until(PAGE)
+        shown.process.send_signal(number)
+        assert shown.ended() == code
+        assert shown.left_behind() == []
+        assert "Traceback" not in shown.screen
+
+
+def test_a_signal_while_it_starts(tmp_path: Path) -> None:
+    with terminal(tmp_path) as shown:
+        shown.until(lambda: b"\x1b]11;?" in shown.sent)
+        shown.process.send_signal(signal.SIGTERM)
+        assert shown.ended() == 143
+        assert shown.left_behind() == []
+
+
+def test_a_signal_while_a_tool_runs_ends_the_tool_too(tmp_path: Path) -> None:
+    with terminal(tmp_path, "run echo $$ > pid; sleep 600") as shown:
+        pid = tmp_path / "pid"
+        shown.until(lambda: pid.exists() and pid.read_text().strip() != "")
+        shown.process.send_signal(signal.SIGTERM)
+        assert shown.ended() == 143
+        assert shown.left_behind() == []
+    assert is_gone(int(pid.read_text()))
+
+
+def is_gone(pid: int) -> bool:
     end = time.monotonic() + LIMIT
-    while not any(b"must survive" in path.read_bytes() for path in drafts.rglob("*.draft")):
-        assert time.monotonic() < end
-        first.read()
-    first.process.kill()
-    first.process.wait()
-    second = opened(terminals, tmp_path, "-c")
-    second.until("a draft that must survive")
+    while time.monotonic() < end:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.02)  # nobody tells of the end of somebody else's child
+    return False
+
+
+def test_a_terminal_that_goes_away_takes_bayou_with_it(tmp_path: Path) -> None:
+    with terminal(tmp_path) as shown:
+        shown.until(PAGE)
+        shown.hang_up()
+        assert shown.process.wait(LIMIT) == 129
+
+
+def test_a_draft_survives_a_kill(tmp_path: Path) -> None:
+    with terminal(tmp_path, "help") as first:
+        first.until("shows this")
+        first.press("a draft that must survive")
+        first.until("survive")
+        drafts = Path(os.environ["BAYOU_AGENT_DIR"])
+        first.until(lambda: any(b"must survive" in path.read_bytes() for path in drafts.rglob("*.draft")))
+    with terminal(tmp_path, "-c") as second:
+        second.until("a draft that must survive")
+
+
+FAULTS = {
+    "when modules are read": "import sys; sys.modules['app.tui.run'] = None",
+    "before the page": "import app.assembly.build as m; m.Catalogue.load = lambda *a, **k: 1 / 0",
+    "in composing": "from app.tui.app import BayouApp as A; A.compose = lambda self: 1 / 0",
+    "in mounting": "from app.tui.app import BayouApp as A; A.on_mount = lambda self: 1 / 0",
+    "in drawing": "from widgets.editor.prompt import PromptEditor as E; E.render_line = lambda self, y: 1 / 0",
+    "after the first paint": "import app.tui.opening as m; m.warm_up = lambda app: 1 / 0",
+}
+FAULTS_OF_KEYS = {
+    "in reading keys": "from widgets.pastes import Incoming as I; I.take = lambda self, text: 1 / 0",
+    "in a key": "from app.tui.app import BayouApp as A; A.action_act = lambda self, name: 1 / 0",
+    "in leaving": "from app.tui import run; run.say_goodbye = lambda assembled: 1 / 0",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
+def test_a_fault_of_ours_leaves_a_report_and_never_a_traceback(fault: str, tmp_path: Path) -> None:
+    with faulty(tmp_path, fault) as shown:
+        report_of(shown)
+
+
+@pytest.mark.parametrize("fault", FAULTS_OF_KEYS.values(), ids=FAULTS_OF_KEYS.keys())
+def test_so_does_one_that_a_key_brings_out(fault: str, tmp_path: Path) -> None:
+    with faulty(tmp_path, fault) as shown:
+        shown.until(PAGE)
+        shown.press("\x0f\x04")
+        report_of(shown)
+
+
+def faulty(cwd: Path, fault: str) -> AbstractContextManager[Terminal]:
+    return terminal(cwd, program=f"{fault}\nimport sys\nfrom app.cli.main import main\nsys.exit(main([]))")
+
+
+def report_of(shown: Terminal) -> None:
+    assert shown.ended() == 70
+    assert shown.left_behind() == []
+    assert "Traceback" not in shown.screen
+    assert "an internal error ended the program" in shown.screen
+    reports = list(Path(os.environ["BAYOU_AGENT_DIR"]).glob("crashes/bayou-crash-*.txt"))
+    assert len(reports) == 1
+    assert "Traceback" in reports[0].read_text()
+    assert reports[0].name in shown.screen.replace("\n", "")

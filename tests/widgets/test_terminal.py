@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from widgets import clipboard
-from widgets.appearance import background_from, typed_in
+from widgets.appearance import background_from
 from widgets.terminal_manners import (
     BELL,
     RESTORE,
@@ -77,18 +77,13 @@ def test_the_answer_about_the_background() -> None:
     assert background_from(b"\x1b[?62c") is None
 
 
-def test_what_was_typed_meanwhile_is_text_only() -> None:
-    assert typed_in(b"fix\rit \xc3\xa9\x07\x1b]11;rgb:0/0/0\x07\x1b[?1;2c") == "fix\nit \u00e9"
-    assert typed_in(b"a\x1b[A\x1b[Bb") == "a"
-
-
 @pytest.mark.parametrize(
     ("answer", "appearance"),
     [
         (b"\x1b]11;rgb:fbfb/fafa/f6f6\x1b\\\x1b[?62c", "light"),
         (b"\x1b]11;rgb:1212/1818/1a1a\x1b\\\x1b[?62c", "dark"),
         (b"\x1b[?62c", "None"),
-        (b"who is \x1b]11;rgb:1212/1818/1a1a\x1b\\there\x1b[?62c", "dark 'who is there'"),
+        (b"who\r\x1b]11;rgb:1212/1818/1a1a\x1b\\\x1b[?62c", "dark with Enter"),
     ],
 )
 def test_asking_a_real_terminal(answer: bytes, appearance: str) -> None:
@@ -96,8 +91,9 @@ def test_asking_a_real_terminal(answer: bytes, appearance: str) -> None:
         "from widgets.appearance import AppearanceQuestion\n"
         "question = AppearanceQuestion()\n"
         "question.ask()\n"
-        "appearance, typed = question.answer(5.0), question.end()\n"
-        "print('is', appearance, repr(typed) if typed else '', flush=True)\n"
+        "appearance, read = question.answer(5.0), question.take_read()\n"
+        "question.end()\n"
+        "print('is', appearance, 'with Enter' if b'who\\r' in read else '', flush=True)\n"
     )
     root = Path(__file__).parents[2]
     child, handle = pty.fork()

@@ -1,0 +1,126 @@
+"""A whole process in a real pseudo-terminal, with a terminal behind it that keeps the screen and every mode."""
+
+import fcntl
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from widgets.terminal.emulator import Emulator
+
+LIMIT = 20.0
+_MODE = re.compile(rb"\x1b\[\?([\d;]+)([hl])")
+_KEYBOARD = re.compile(rb"\x1b\[([<>])\d*u")
+_TITLE = re.compile(rb"\x1b\[2([23]);0t")
+_ON_AT_FIRST = {7, 25}
+"""Lines wrap, and there is a cursor."""
+
+
+class Terminal:
+    """`words` after the Python that runs the tests; without `program`, they are bayou's."""
+
+    def __init__(
+        self,
+        cwd: Path,
+        *words: str,
+        program: str = "",
+        size: tuple[int, int] = (80, 24),
+        env: Mapping[str, str] | None = None,
+        before: Callable[[], None] | None = None,
+        errors: int | None = None,
+    ) -> None:
+        """`before`: run in the new process. `errors`: where standard error goes, if not to the terminal."""
+        self.sent = b""
+        self._ours, theirs = pty.openpty()
+        self._emulator = Emulator(*size, reply=self.press)
+        os.set_blocking(self._ours, False)
+        self.resize(*size, tells=False)
+        self.attributes = termios.tcgetattr(self._ours)
+        start = ["-c", program] if program else ["-m", "app"]
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", *start, *words],
+            cwd=cwd, stdin=theirs, stdout=theirs, stderr=theirs if errors is None else errors,
+            env={**os.environ, **(env or {})}, start_new_session=True, preexec_fn=before,
+        )  # fmt: skip
+        os.close(theirs)
+
+    @property
+    def screen(self) -> str:
+        return self._emulator.text()
+
+    def press(self, keys: str | bytes) -> None:
+        os.write(self._ours, keys.encode() if isinstance(keys, str) else keys)
+
+    def resize(self, columns: int, lines: int, *, tells: bool = True) -> None:
+        fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        self._emulator.resize(columns, lines)
+        if tells:
+            self.process.send_signal(
+                signal.SIGWINCH
+            )  # the process has no controlling terminal to hear it from
+
+    def until(self, condition: str | Callable[[], bool]) -> None:
+        """Reads until a text is on the screen, or something else is so."""
+        is_so = condition if callable(condition) else lambda: condition in self.screen
+        end = time.monotonic() + LIMIT
+        while not is_so():
+            assert time.monotonic() < end, f"{condition!r} did not happen. The screen:\n{self.screen}"
+            assert self.read() or self.process.poll() is None or is_so(), f"it has ended:\n{self.screen}"
+
+    def ended(self) -> int:
+        end = time.monotonic() + LIMIT
+        while self.process.poll() is None:
+            assert time.monotonic() < end, f"it did not end. The screen:\n{self.screen}"
+            self.read()
+        while self.read():
+            pass
+        return self.process.returncode
+
+    def read(self) -> bool:
+        try:
+            data = os.read(self._ours, 65536)
+        except (BlockingIOError, OSError):
+            time.sleep(0.01)  # nobody tells when a terminal has more to read
+            return False
+        self.sent += data
+        self._emulator.feed(data)
+        return True
+
+    def hang_up(self) -> None:
+        os.close(self._ours)
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def left_behind(self) -> list[str]:
+        """What is not as it was: modes that are still set, keyboard and title, the line discipline."""
+        modes: dict[int, bool] = {}
+        for numbers, switch in _MODE.findall(self.sent):
+            modes |= {int(number): switch == b"h" for number in numbers.split(b";")}
+        found = [f"mode {n} is {on}" for n, on in modes.items() if on != (n in _ON_AT_FIRST)]
+        for name, pattern in (("keyboard", _KEYBOARD), ("title", _TITLE)):
+            kinds = pattern.findall(self.sent)
+            if kinds and kinds.count(kinds[0]) * 2 != len(kinds):
+                found.append(f"{name}: {kinds}")
+        if termios.tcgetattr(self._ours)[:4] != self.attributes[:4]:
+            found.append("the line discipline is another")
+        return found
+
+
+@contextmanager
+def terminal(cwd: Path, *words: str, **how: object) -> Iterator[Terminal]:
+    opened = Terminal(cwd, *words, **how)  # pyright: ignore[reportArgumentType]  (its own arguments)
+    try:
+        yield opened
+    finally:
+        opened.kill()

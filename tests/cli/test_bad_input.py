@@ -190,7 +190,9 @@ def furnished(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_terminal_too_small_to_work_in(tmp_path: Path) -> None:
     """All that matters is there, it says what would help, and it works."""
-    with terminal(tmp_path, size=(20, 5)) as shown:
+    folder = tmp_path / "boats"
+    folder.mkdir()
+    with terminal(folder, size=(20, 5)) as shown:
         for part in ("shows everything.", "Ask anything", "guide"):
             shown.until(part)
         shown.press("list\r")

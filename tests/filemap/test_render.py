@@ -82,6 +82,25 @@ def test_a_map_cut_in_the_middle_shows_both_ends_and_says_what_is_missing() -> N
     assert f"{rendered.shown:,} of 15,000 symbols" in rendered.text
 
 
+def test_a_class_with_too_many_methods_shows_its_first_and_its_last() -> None:
+    rendered = render_map(classes(1, 4800))
+    shown = [line.split(" [")[0].strip() for line in rendered.text.splitlines() if "method_" in line]
+    assert len(shown) > 1_000
+    assert (shown[0], shown[-1]) == ("method method_0", "method method_4799")
+    hidden = re.search(
+        r"^  … ([\d,]+) more symbols in lines [\d,]+ to [\d,]+ …$", rendered.text, re.MULTILINE
+    )
+    assert hidden is not None
+    assert int(hidden[1].replace(",", "")) == 4800 - len(shown)
+    assert len(rendered.text.encode()) <= MAX_MAP_BYTES / 2
+
+
+def test_classes_that_have_too_many_methods_share_the_room() -> None:
+    text = render_map(classes(3, 1600)).text
+    assert all(f"class Thing{number} [" in text for number in range(3))
+    assert text.count("method method_0 [") == text.count("method method_1599 [") == 3
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_level_can_be_asked_for(level: str) -> None:
     rendered = render_map(classes(3, 2), level=level)

@@ -19,6 +19,9 @@ _SMALLEST = 1024
 _WINDOW_BYTES_A_TOKEN = 0.5
 """A model's window of 200,000 tokens or more gets the largest maps; a smaller one in proportion."""
 _NAMED_IMPORTS = 12
+_GAP_BYTES = 160
+_FEWEST_ENDS = 6
+"""Fewer children of a symbol that has too many are not worth their lines."""
 _SMALLEST_DETAIL = 16
 """With less room than this no signature is looked at any more."""
 _RANGE_LIKE = re.compile(r"\[(\d+(?:-\d+)?)\]")
@@ -96,27 +99,63 @@ def _at_level(file_map: FileMap, tree: _Tree, level: str, budget: int, *, fill: 
                 return None
             chosen.add(index)
     detailed = set(chosen) if is_full else set()
+    gaps: dict[int, str] = {}
     if fill and not is_full:
-        room = _fill_depth(symbols, tree, chosen, room)
+        room, gaps = _fill_depth(symbols, tree, chosen, room)
         _fill_detail(symbols, tree, chosen, detailed, room)
-    lines = _lines(symbols, tree, chosen, detailed)
+    lines = _lines(symbols, tree, chosen, detailed, gaps)
     return _finished(file_map, level, lines, len(chosen))
 
 
-def _fill_depth(symbols: tuple[Symbol, ...], tree: _Tree, chosen: set[int], room: int) -> int:
-    """Room that is left goes to what stands deeper: all children of the longest symbols first."""
+def _fill_depth(
+    symbols: tuple[Symbol, ...], tree: _Tree, chosen: set[int], room: int
+) -> tuple[int, dict[int, str]]:
+    """Room that is left goes to what stands deeper: all children of the longest symbols first, then both ends of what
+    has too many. Also tells what stands instead of the first one left out.
+    """
+    gaps: dict[int, str] = {}
     pending = sorted(chosen, key=lambda index: symbols[index].start_line - symbols[index].end_line)
     while pending:
         below: list[int] = []
+        large: list[list[int]] = []
         for index in pending:
             missing = [child for child in tree.children[index] if child not in chosen]
             cost = sum(tree.costs[child] for child in missing)
-            if missing and cost <= room:
+            if cost > room:
+                large.append(missing)
+            elif missing:
                 room -= cost
                 chosen.update(missing)
                 below.extend(missing)
+        for left, missing in enumerate(large):
+            share = room // (len(large) - left)
+            shown, cost = _both_ends(tree, missing, share - _GAP_BYTES)
+            if len(shown) < _FEWEST_ENDS:
+                continue
+            room -= cost + _GAP_BYTES
+            chosen.update(shown)
+            hidden = [child for child in missing if child not in chosen]
+            gaps[hidden[0]] = _gap(symbols, hidden, tree.depth[hidden[0]])
         pending = sorted(below, key=lambda index: symbols[index].start_line - symbols[index].end_line)
-    return room
+    return room, gaps
+
+
+def _both_ends(tree: _Tree, siblings: list[int], room: int) -> tuple[list[int], int]:
+    """As many of the first and the last as fit, and what they cost."""
+    front, back, cost = 0, 0, 0
+    while front + back < len(siblings):
+        is_front = front <= back
+        more = tree.costs[siblings[front if is_front else len(siblings) - 1 - back]]
+        if cost + more > room:
+            break
+        cost += more
+        front, back = (front + 1, back) if is_front else (front, back + 1)
+    return siblings[:front] + siblings[len(siblings) - back :], cost
+
+
+def _gap(symbols: tuple[Symbol, ...], hidden: list[int], depth: int) -> str:
+    first, last = symbols[hidden[0]].start_line, max(symbols[index].end_line for index in hidden)
+    return f"{'  ' * min(depth, 20)}… {len(hidden):,} more symbols in lines {first:,} to {last:,} …"
 
 
 def _fill_detail(
@@ -134,7 +173,9 @@ def _fill_detail(
             detailed.add(index)
 
 
-def _lines(symbols: tuple[Symbol, ...], tree: _Tree, chosen: set[int], detailed: set[int]) -> list[str]:
+def _lines(
+    symbols: tuple[Symbol, ...], tree: _Tree, chosen: set[int], detailed: set[int], gaps: dict[int, str]
+) -> list[str]:
     lines = []
     pending = list(reversed(tree.roots))
     while pending:
@@ -142,6 +183,8 @@ def _lines(symbols: tuple[Symbol, ...], tree: _Tree, chosen: set[int], detailed:
         if index in chosen:
             lines.append(_line(symbols[index], tree.depth[index], index in detailed))
             pending.extend(reversed(tree.children[index]))
+        elif index in gaps:
+            lines.append(gaps[index])
     return lines
 
 
@@ -214,20 +257,11 @@ def _truncated(file_map: FileMap, tree: _Tree, budget: int) -> RenderedMap:
     """Both ends of the top level; the most that fits."""
     symbols, roots = file_map.symbols, tree.roots
     room = budget - _size(_frame(file_map, "truncated", len(symbols), len(symbols) + 1)) - 160
-    front, back = 0, 0
-    while front + back < len(roots):
-        is_front = front <= back
-        room -= tree.costs[roots[front if is_front else len(roots) - 1 - back]]
-        if room < 0:
-            break
-        front, back = (front + 1, back) if is_front else (front, back + 1)
-    hidden = roots[front : len(roots) - back]
-    shown = [_line(symbols[index], 0, False) for index in roots[:front]]
-    if hidden:
-        first, last = symbols[hidden[0]].start_line, max(symbols[index].end_line for index in hidden)
-        shown += ["", f"… {len(hidden):,} more symbols in lines {first:,} to {last:,} …", ""]
-    shown += [_line(symbols[index], 0, False) for index in roots[len(roots) - back :]]
-    return _finished(file_map, "truncated", shown, front + back)
+    chosen, _ = _both_ends(tree, roots, room)
+    hidden = sorted(set(roots) - set(chosen))
+    gaps = {hidden[0]: f"\n{_gap(symbols, hidden, 0)}\n"} if hidden else {}
+    lines = _lines(symbols, tree, set(chosen), set(), gaps)
+    return _finished(file_map, "truncated", lines, len(chosen))
 
 
 def _plain(text: str) -> str:

@@ -170,7 +170,7 @@ async def test_a_session_file_is_copied_in_and_gone_on_with(home: Path) -> None:
         assert "The answer." in app.screen_text
         assert app.session.log.path not in (None, first)
         await submit(app, pilot, "/import nowhere.jsonl")
-        await app.settling_until(pilot, lambda: "nowhere.jsonl" in app.screen_text)
+        await app.settling_until(pilot, lambda: "nowhere.jsonl" in "".join(app.screen_text.split()))
 
 
 async def test_thinking_is_one_line_or_all_of_it(home: Path) -> None:

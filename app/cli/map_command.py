@@ -11,8 +11,20 @@ from tools.filemap.cache import shared_cache
 from tools.filemap.map import map_file
 from tools.filemap.render import LEVELS, map_json_line, render_map
 
+_USAGE = f"""\
+bayou map FILE… [--json] [--level LEVEL]
+
+Prints the outline of each file: its symbols with their lines. A map is never larger than 100 KB.
+
+  --json         one JSON object a line, with every symbol
+  --level LEVEL  how much is said of each symbol: {", ".join(LEVELS)}
+"""
+
 
 def run(words: list[str]) -> int:
+    if {"-h", "--help"} & set(words):
+        sys.stdout.write(_USAGE)
+        return 0
     is_json, level, files = _read(words)
     if not files:
         raise UsageError("bayou map needs a file: bayou map FILE… [--json] [--level LEVEL].")

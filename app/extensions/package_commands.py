@@ -21,6 +21,9 @@ USAGE = {
 
 def run(name: str, words: list[str], paths: Paths, *, ask: Ask | None, say: Say, complain: Say) -> int:
     """Returns the exit code. `ask` is None where nobody can be asked: then `--yes` has to say it."""
+    if {"-h", "--help"} & set(words):
+        say(USAGE[name])
+        return 0
     options = [word for word in words if word.startswith("--")]
     rest = [word for word in words if not word.startswith("--")]
     unknown = [word for word in options if word != "--yes" or name in ("remove", "list")]

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from app.cli.subcommands import SUBCOMMANDS
+
 
 def bayou(*words: str, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -21,6 +23,13 @@ def test_help_names_flags_and_commands(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "--continue" in done.stdout
     assert "import-pi" in done.stdout
+
+
+@pytest.mark.parametrize("command", SUBCOMMANDS)
+def test_each_command_explains_itself(command: str, tmp_path: Path) -> None:
+    done = bayou(command, "--help", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"bayou {command}" in done.stdout
 
 
 def test_a_map_for_people_and_for_programs(tmp_path: Path) -> None:

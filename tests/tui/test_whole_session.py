@@ -17,7 +17,7 @@ import pytest
 from tests.conftest import OUTSIDE
 
 SCREENS = Path(__file__).parents[2] / "snapshots" / "tui" / "test_whole_session"
-LIMIT = 30.0
+LIMIT = 90.0
 _VOLATILE = (
     (re.compile(r"\d+\.\d+s"), "0.0s"),
     (re.compile(r" +(?:now|\d+m)$", re.MULTILINE), " now"),

@@ -48,7 +48,7 @@ class Terminal:
         self.process = subprocess.Popen(
             [sys.executable, "-P", *start, *words],
             cwd=cwd, stdin=theirs, stdout=theirs, stderr=theirs if errors is None else errors,
-            env={**os.environ, **(env or {})}, start_new_session=True, preexec_fn=before,
+            env={**_environment(), **(env or {})}, start_new_session=True, preexec_fn=before,
         )  # fmt: skip
         os.close(theirs)
 
@@ -69,7 +69,7 @@ class Terminal:
 
     def until(self, condition: str | Callable[[], bool]) -> None:
         """Reads until a text is on the screen, or something else is so."""
-        is_so = condition if callable(condition) else lambda: condition in self.screen
+        is_so = condition if callable(condition) else lambda: _unwrapped(condition) in _unwrapped(self.screen)
         end = time.monotonic() + LIMIT
         while not is_so():
             assert time.monotonic() < end, f"{condition!r} did not happen. The screen:\n{self.screen}"
@@ -124,3 +124,13 @@ def terminal(cwd: Path, *words: str, **how: object) -> Iterator[Terminal]:
         yield opened
     finally:
         opened.kill()
+
+
+def _environment() -> dict[str, str]:
+    """Without a size that holds for another terminal."""
+    return {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+
+
+def _unwrapped(text: str) -> str:
+    """A long path may have broken the line anywhere."""
+    return "".join(text.split())

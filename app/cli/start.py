@@ -37,6 +37,9 @@ def start(options: Options) -> int:
     if face == "tui":
         # Imports make much and throw nothing away; the first paint is not the time to look for garbage.
         gc.disable()
+        # The terminal is asked for its size; the environment's word would come first, and follows no resize.
+        for name in ("COLUMNS", "LINES"):
+            os.environ.pop(name, None)
         from widgets.appearance import AppearanceQuestion  # noqa: PLC0415  (only the full screen asks)
 
         # From here on the terminal is to be given back, whatever ends the program.

@@ -231,3 +231,8 @@ def report_of(shown: Terminal) -> None:
     assert len(reports) == 1
     assert "Traceback" in reports[0].read_text()
     assert reports[0].name in shown.screen.replace("\n", "")
+
+
+def test_the_terminal_knows_its_size_better_than_the_environment(tmp_path: Path) -> None:
+    with terminal(tmp_path, env={"COLUMNS": "40", "LINES": "10"}, size=(100, 30)) as shown:
+        shown.until("─" * 100)

@@ -147,6 +147,8 @@ def _public(definition: dict[str, Any]) -> dict[str, Any]:
         shown["properties"] = {
             key: _optional(value) for key, value in shown["properties"].items() if not key.startswith(PRIVATE)
         }
+    if "description" in shown:  # how the lines of a docstring are indented depends on the Python
+        shown["description"] = " ".join(shown["description"].split())
     if "required" in shown:
         shown["required"] = [key for key in shown["required"] if not key.startswith(PRIVATE)]
     return shown

@@ -36,6 +36,10 @@ async def _as_they_are(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     return messages
 
 
+async def _whole_as_it_is(context: Context) -> Context:
+    return context
+
+
 def _nobody(model: Model) -> OnEvent | None:
     return None
 
@@ -45,6 +49,8 @@ class ContextHooks(msgspec.Struct, kw_only=True):
 
     transform: Callable[[tuple[Message, ...]], Awaitable[tuple[Message, ...]]] = _as_they_are
     """Returns what it was given if it changes nothing."""
+    transform_whole: Callable[[Context], Awaitable[Context]] = _whole_as_it_is
+    """The same with prompt and tools."""
     on_payload: Callable[[dict[str, Any], Model], Awaitable[dict[str, Any] | None]] | None = None
     on_headers: Callable[[dict[str, str | None]], Awaitable[None]] | None = None
     on_response: Callable[[int, Mapping[str, str]], Awaitable[None]] | None = None
@@ -88,11 +94,13 @@ class Requests:
         """Starts the request; its events tell the rest. With `failure` it fails in these words, unsent."""
         request_id = f"req_{uuid.uuid4().hex[:12]}"
         reply_id = new_id()
-        messages, message_ids, stretch = ask.context.messages, ask.message_ids, ask.stretch
-        transformed = await self.hooks.transform(messages)
-        if transformed is not messages:
-            messages, stretch = transformed, None
-            message_ids = tuple(message.id for message in transformed)
+        context, message_ids, stretch = ask.context, ask.message_ids, ask.stretch
+        messages = await self.hooks.transform(context.messages)
+        if messages is not context.messages:
+            context = msgspec.structs.replace(context, messages=messages)
+        context = await self.hooks.transform_whole(context)
+        if context.messages is not ask.context.messages:
+            message_ids, stretch = tuple(message.id for message in context.messages), None
         self._deliveries.prepared(request_id, message_ids, stretch)
         try:
             await self._publish(
@@ -108,7 +116,7 @@ class Requests:
             return failed_stream(ask.model, failure, message_id=reply_id)
         return self.registry.stream(
             ask.model,
-            msgspec.structs.replace(ask.context, messages=messages),
+            context,
             msgspec.structs.replace(ask.options, hooks=self._request_hooks(request_id, ask.model)),
             message_id=reply_id,
         )

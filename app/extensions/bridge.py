@@ -12,9 +12,9 @@ from app.agent.ports import TurnOutcome, Verdict
 from app.extensions import payloads as p
 from app.extensions.answers import AgentStartAnswers
 from app.extensions.runner import Extensions
-from app.providers.contract import OnEvent
-from app.values.content import Image, Text, ToolCall
-from app.values.messages import AssistantMessage, CustomMessage, Message, SystemMessage
+from app.providers.contract import Context, OnEvent
+from app.values.content import Image, Text, ToolCall, text_of
+from app.values.messages import AssistantMessage, CustomMessage, Message, SystemMessage, ToolDeclaration
 from app.values.models import Model
 from tools.results import ImagePart, TextPart, ToolResult
 
@@ -135,18 +135,20 @@ class Bridge:
     # `ContextHooks`
 
     async def transform(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-        listens = self._extensions.listens
-        if listens("context"):
-            system = tuple(message for message in messages if isinstance(message, SystemMessage))
-            others = tuple(message for message in messages if not isinstance(message, SystemMessage))
-            payload = p.ContextPayload(messages=others)
-            await self._extensions.emit("context", payload)
-            messages = (*system, *payload.messages)
-        if listens("context_with_system"):
-            payload = p.ContextPayload(messages=messages)
-            await self._extensions.emit("context_with_system", payload)
-            messages = tuple(payload.messages)
-        return messages
+        if not self._extensions.listens("context"):
+            return messages
+        payload = p.ContextPayload(messages=messages)
+        await self._extensions.emit("context", payload)
+        return tuple(payload.messages)
+
+    async def transform_whole(self, context: Context) -> Context:
+        """Prompt and tools are told as a system message in front; what system messages come back say is sent."""
+        if not self._extensions.listens("context_with_system"):
+            return context
+        system = SystemMessage(content=context.system_prompt, tools_added=context.tools or None)
+        payload = p.ContextPayload(messages=(system, *context.messages))
+        await self._extensions.emit("context_with_system", payload)
+        return _context_of(payload.messages)
 
     async def on_payload(self, payload: dict[str, Any], model: Model) -> dict[str, Any] | None:
         if not self._extensions.listens("before_provider_request"):
@@ -214,3 +216,19 @@ def _changed(result: ToolResult, payload: p.ToolResultPayload) -> ToolResult:
 
 def _known(content: Sequence[Any]) -> tuple[Text | Image, ...]:
     return tuple(part for part in content if isinstance(part, Text | Image))
+
+
+def _context_of(messages: Sequence[Message]) -> Context:
+    systems = [message for message in messages if isinstance(message, SystemMessage)]
+    texts: list[str | None] = []
+    tools: dict[str, ToolDeclaration] = {}
+    for system in systems:
+        texts += [text_of(system.content), *(system.sections or {}).values()]
+        for removed in system.tools_removed or ():
+            tools.pop(removed.name, None)
+        tools |= {tool.name: tool for tool in system.tools_added or ()}
+    return Context(
+        system_prompt="\n\n".join(text for text in texts if text),
+        messages=tuple(message for message in messages if not isinstance(message, SystemMessage)),
+        tools=tuple(sorted(tools.values(), key=lambda tool: tool.name)),
+    )

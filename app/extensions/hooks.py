@@ -132,7 +132,7 @@ HOOKS: dict[str, Hook] = {
             p.ContextPayload,
             p.ContextAnswer,
             fold.context_answers,
-            "As `context`, with system messages.",
+            "As `context`, with a system message in front: the prompt (`content`) and the tools (`tools_added`).",
         ),
         _change(
             "before_provider_request",

@@ -19,9 +19,17 @@ from app.extensions.payloads import (
     TrustAnswer,
 )
 from app.extensions.public import ExtensionApi
+from app.providers.contract import Context
 from app.providers.offline.guide import offline_model
 from app.values.content import Text, ToolCall
-from app.values.messages import AssistantMessage, CustomMessage, SystemMessage, user_message
+from app.values.messages import (
+    AssistantMessage,
+    CustomMessage,
+    SystemMessage,
+    ToolDeclaration,
+    ToolName,
+    user_message,
+)
 from tests.extensions.fake_host import FakeHost
 from tools.results import text_result
 
@@ -79,7 +87,7 @@ async def test_messages_and_prompt_before_a_run(load):
     assert payload.sections == {"mood": "calm"}
 
 
-async def test_the_context_is_changed_with_and_without_system_messages(load):
+async def test_the_context_is_changed_with_and_without_prompt_and_tools(load):
     seen = []
 
     def mine(api: ExtensionApi):
@@ -90,12 +98,17 @@ async def test_the_context_is_changed_with_and_without_system_messages(load):
 
         @api.on("context_with_system")
         def with_system(event, context):
-            seen.append(len(event.messages))
+            system, *others = event.messages
+            seen.append(system.content)
+            more = SystemMessage(content="Be brief.", tools_removed=(ToolName(name="bash"),))
+            return {"messages": (system, more, *others)}
 
-    messages = (SystemMessage(content="s"), user_message("a"), user_message("b"))
-    changed = await Bridge(await load(mine)).transform(messages)
-    assert seen == [2, 2]
-    assert changed == (messages[0], messages[2])
+    bridge = Bridge(await load(mine))
+    left = await bridge.transform((user_message("a"), user_message("b")))
+    tools = (ToolDeclaration(name="bash"), ToolDeclaration(name="read"))
+    sent = await bridge.transform_whole(Context(system_prompt="You help.", messages=left, tools=tools))
+    assert seen == [2, "You help."]
+    assert sent == Context(system_prompt="You help.\n\nBe brief.", messages=left, tools=tools[1:])
 
 
 async def test_payload_and_headers_of_a_request(load):

@@ -14,6 +14,7 @@ from app.extensions.payloads import (
     UserBash,
 )
 from app.extensions.public import ExtensionApi
+from app.providers.contract import Context
 from app.providers.offline.guide import offline_model
 from app.values.content import Text, ToolCall
 from app.values.events import AgentStart, TurnStart
@@ -197,6 +198,7 @@ async def test_raising_in_every_hook_leaves_everything_as_it_was(load):
     assert await bridge.after_tool(CALL, {}, result) == result
     assert await bridge.seal(message) is message
     assert await bridge.transform((user_message("x"),)) != ()
+    assert await bridge.transform_whole(Context(system_prompt="x")) == Context(system_prompt="x")
     assert await bridge.after_turn(TurnOutcome(message=message, results=())) is False
     assert await bridge.before_settle(message) is True
     assert await bridge.on_payload({"a": 1}, offline_model()) == {"a": 1}

@@ -13,7 +13,7 @@ from app.extensions.payloads import SessionBeforeFork, SessionBeforeSwitch, Sess
 from app.extensions.public import ExtensionApi
 from app.providers.scripted import say
 from app.values.messages import UserMessage
-from tests.extensions.test_with_session import Theatre
+from tests.extensions.theatre import Theatre
 
 
 async def test_going_elsewhere_is_asked_about_and_told(tmp_path: Path) -> None:

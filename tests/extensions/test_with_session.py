@@ -8,84 +8,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.engine.extending.host import SessionHost
-from app.engine.extending.wiring import Wiring
 from app.extensions.builtin import file_maps, read_recovery
 from app.extensions.builtin import rules as rules_extension
 from app.extensions.builtin.file_maps import FileMap, Wish
-from app.extensions.guard import Limits
 from app.extensions.hooks import HOOKS, SESSION_EVENTS
 from app.extensions.payloads import ModelSelect, SessionStart, ThinkingLevelSelect
 from app.extensions.public import ExtensionApi
-from app.extensions.runner import Extensions
-from app.extensions.ui import SilentUi
-from app.providers.contract import Context
 from app.providers.scripted import call, say
 from app.values.content import text_of
 from app.values.events import ExtensionError, Notice
-from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage
+from app.values.messages import AssistantMessage, CustomMessage, SystemMessage, ToolResultMessage
 from tests.engine.stage import Play
 from tests.extensions.conftest import source
-from tools.registry import builtin_tools
-
-
-class Theatre:
-    """A session with extensions, and what the model was asked with."""
-
-    def __init__(self, folder: Path, *responses: Any) -> None:
-        self.asked: list[Context] = []
-        self.sections: dict[str, str] = {}
-        self.play = Play(
-            folder,
-            *(self._noting(response) for response in responses),
-            tools=builtin_tools(),
-            sections=lambda: {"preamble": "You are a test.", **self.sections},
-        )
-        self.extensions = Extensions(limits=Limits(answer=1, slow_answer=1, block=0.5))
-
-    def _noting(self, response: Any) -> Any:
-        def made(context: Context, count: int) -> Any:
-            self.asked.append(context)
-            return response(context, count) if callable(response) else response
-
-        return made
-
-    async def load(self, *functions: Callable[..., Any], mode: Any = "print") -> None:
-        await self.extensions.load([source(function, function.__name__) for function in functions])
-        host = SessionHost(
-            self.play.session,
-            self.extensions,
-            mode=mode,
-            ui=SilentUi(self.play.session.publish_now),
-            settings=dict,
-            is_trusted=True,
-            shutdown=lambda: None,
-            reload=lambda: None,
-        )
-        wiring: Any = {"expand": lambda text: text, "own_sections": self.sections}
-        Wiring(self.play.session, self.extensions, host, **wiring)
-
-    async def prompt(self, text: str) -> None:
-        await self.play.prompt(text)
-        await self.play.session.drain()
-
-    def read(self, number: int = -1) -> list[str]:
-        """What the model read with a request, shortly: role or type, and the beginning of the text."""
-        return [described(message) for message in self.asked[number].messages]
-
-
-def described(message: Any) -> str:
-    match message:
-        case CustomMessage():
-            return f"{message.custom_type}: {text_of(message.content)[:40]}"
-        case ToolResultMessage():
-            return f"result {message.tool_call_id}: {text_of(message.content)[:40]}"
-        case UserMessage():
-            return f"user: {text_of(message.content)}"
-        case AssistantMessage():
-            return "assistant"
-        case _:
-            return type(message).__name__
+from tests.extensions.theatre import Theatre
 
 
 def maps(api: ExtensionApi) -> None:
@@ -189,6 +124,25 @@ async def test_a_tool_a_command_and_words_of_an_extension(tmp_path: Path) -> Non
     assert "note: be quick" in theatre.read(0)
     assert "user: shout, please" in theatre.read(0)
     assert theatre.read()[-1] == "result 1: HEY"
+
+
+async def test_prompt_and_tools_of_one_request_are_changed_as_a_system_message(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, say("ok"), say("ok"))
+
+    def mine(api: ExtensionApi) -> None:
+        @api.on("context_with_system")
+        def brief(event: Any, context: Any) -> Any:
+            system, *others = event.messages
+            read = tuple(tool for tool in system.tools_added if tool.name == "read")
+            said = SystemMessage(content=f"{system.content}\n\nBe brief.", tools_added=read)
+            return {"messages": (said, *others)}
+
+    await theatre.load(mine)
+    await theatre.prompt("go")
+    [asked] = theatre.asked
+    assert asked.system_prompt.startswith("You are a test.") and asked.system_prompt.endswith("Be brief.")
+    assert [tool.name for tool in asked.tools] == ["read"]
+    assert theatre.read() == ["user: go"]
 
 
 async def test_delivery_can_be_waited_for(tmp_path: Path) -> None:

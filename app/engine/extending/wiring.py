@@ -79,6 +79,7 @@ class Wiring:
         hooks.after_turn = self._after_turn
         requests = session.requests.hooks
         requests.transform = bridge.transform
+        requests.transform_whole = bridge.transform_whole
         requests.on_payload = bridge.on_payload
         requests.on_headers = bridge.on_headers
         requests.on_response = bridge.on_response

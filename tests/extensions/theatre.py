@@ -1,0 +1,76 @@
+"""A session over a scripted model, with extensions in it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from app.engine.extending.host import SessionHost
+from app.engine.extending.wiring import Wiring
+from app.extensions.guard import Limits
+from app.extensions.runner import Extensions
+from app.extensions.ui import SilentUi
+from app.providers.contract import Context
+from app.values.content import text_of
+from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage
+from tests.engine.stage import Play
+from tests.extensions.conftest import source
+from tools.registry import builtin_tools
+
+
+class Theatre:
+    """A session with extensions, and what the model was asked with."""
+
+    def __init__(self, folder: Path, *responses: Any) -> None:
+        self.asked: list[Context] = []
+        self.sections: dict[str, str] = {}
+        self.play = Play(
+            folder,
+            *(self._noting(response) for response in responses),
+            tools=builtin_tools(),
+            sections=lambda: {"preamble": "You are a test.", **self.sections},
+        )
+        self.extensions = Extensions(limits=Limits(answer=1, slow_answer=1, block=0.5))
+
+    def _noting(self, response: Any) -> Any:
+        def made(context: Context, count: int) -> Any:
+            self.asked.append(context)
+            return response(context, count) if callable(response) else response
+
+        return made
+
+    async def load(self, *functions: Callable[..., Any], mode: Any = "print") -> None:
+        await self.extensions.load([source(function, function.__name__) for function in functions])
+        host = SessionHost(
+            self.play.session,
+            self.extensions,
+            mode=mode,
+            ui=SilentUi(self.play.session.publish_now),
+            settings=dict,
+            is_trusted=True,
+            shutdown=lambda: None,
+            reload=lambda: None,
+        )
+        wiring: Any = {"expand": lambda text: text, "own_sections": self.sections}
+        Wiring(self.play.session, self.extensions, host, **wiring)
+
+    async def prompt(self, text: str) -> None:
+        await self.play.prompt(text)
+        await self.play.session.drain()
+
+    def read(self, number: int = -1) -> list[str]:
+        """What the model read with a request, shortly: role or type, and the beginning of the text."""
+        return [described(message) for message in self.asked[number].messages]
+
+
+def described(message: Any) -> str:
+    match message:
+        case CustomMessage():
+            return f"{message.custom_type}: {text_of(message.content)[:40]}"
+        case ToolResultMessage():
+            return f"result {message.tool_call_id}: {text_of(message.content)[:40]}"
+        case UserMessage():
+            return f"user: {text_of(message.content)}"
+        case AssistantMessage():
+            return "assistant"
+        case _:
+            return type(message).__name__

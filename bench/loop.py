@@ -15,9 +15,10 @@ from typing import Any
 
 from app.engine.choice import ModelChoice
 from app.engine.places import Places
-from app.engine.session import Parts, Session
+from app.engine.session import Session
 from app.engine.toolbox import Toolbox
 from app.engine.turns import SessionOptions
+from app.engine.workings import Parts
 from app.providers.catalogue import Catalogue
 from app.providers.classify import Failure
 from app.providers.contract import AssistantStream, Context, StreamOptions

@@ -13,8 +13,9 @@ from app.engine.choice import ModelChoice
 from app.engine.jobs_tool import jobs_tool
 from app.engine.places import Places
 from app.engine.prompting import PromptChoice, PromptSource
-from app.engine.session import Parts, Session
+from app.engine.session import Session
 from app.engine.toolbox import Toolbox, ToolChoice
+from app.engine.workings import Parts
 from app.extensions.choosing import Asked, Chosen, choose
 from app.providers.catalogue import Catalogue
 from app.providers.classify import classify

@@ -5,7 +5,7 @@ for nothing. A message that left the context before that (summarised away, omitt
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
@@ -22,7 +22,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
 class _Open(msgspec.Struct, frozen=True, kw_only=True):
     """A request whose response headers have not come."""
 
-    message_ids: tuple[str, ...]
+    message_ids: Sequence[str]
     stretch: object
 
 
@@ -38,7 +38,7 @@ class Deliveries:
         """A stretch of the conversation, and how many messages from its beginning have been delivered."""
         self._waiting: dict[str, list[asyncio.Future[Receipt]]] = {}
 
-    def prepared(self, request_id: str, message_ids: tuple[str, ...], stretch: object = None) -> None:
+    def prepared(self, request_id: str, message_ids: Sequence[str], stretch: object = None) -> None:
         """`stretch`: requests of the same one begin with the same messages, so that the old ones need no look."""
         self._requests[request_id] = _Open(message_ids=message_ids, stretch=stretch)
 

@@ -42,7 +42,7 @@ class JobTable:
     """All jobs of one session; a `tools.base.JobHost`."""
 
     def __init__(
-        self, tell_agent: Callable[[Job], Awaitable[None]], publish_now: Callable[[Event], None]
+        self, tell_agent: Callable[[Job], Awaitable[bool]], publish_now: Callable[[Event], None]
     ) -> None:
         self._tell_agent = tell_agent
         self._publish_now = publish_now
@@ -111,12 +111,6 @@ class JobTable:
             pass  # it goes on
         return job
 
-    def mark_delivered(self, job_id: str) -> None:
-        job = self._jobs.get(job_id)
-        if job is not None and job.state != "running":
-            job.state = "delivered"
-            self._changed(job)
-
     async def close(self, *, keep_pinned: bool = False) -> None:
         """Ends the jobs with the session."""
         ending = [job for job in self.running() if not (keep_pinned and job.is_pinned)]
@@ -140,8 +134,9 @@ class JobTable:
             job.state = "failed" if job.result.is_error else "done"
         job.has_ended.set()
         self._changed(job)
-        if not job.is_told:
-            await self._tell_agent(job)
+        if not job.is_told and await self._tell_agent(job):
+            job.state = "delivered"
+            self._changed(job)
 
     def _changed(self, job: Job) -> None:
         self._publish_now(

@@ -1,7 +1,7 @@
 """Asking the model: the request's context, its credential, its hooks, and the trace of its delivery."""
 
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -63,8 +63,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
     model: Model
     context: Context
-    message_ids: tuple[str, ...]
-    """Of the context's messages, in their order; made beside them, for going through all would cost more and more."""
+    message_ids: Sequence[str]
+    """Of the context's messages, in their order; kept beside them, for going through all would cost more and more."""
     stretch: object = None
     """The same for requests that begin with the same messages; None: not known."""
     options: StreamOptions

@@ -1,57 +1,32 @@
 """The session: the one object that every face drives. Verbs in, events out; the work is done by its parts.
 
-It is put together in `assembly`; how a run goes is `runner`'s business, what the model is asked with `turns`'.
+Its parts and how they meet are in `workings`; how a run goes is `runner`'s business, what the model is asked
+with `turns`'. It is put together in `assembly`.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Literal
 
-import msgspec
-
-from app.agent.abort import Abort
-from app.agent.ports import Ports
-from app.agent.queues import Queued, QueueName, Queues
-from app.engine.account import Account
+from app.agent.queues import QueueName
 from app.engine.background import tell_agent
-from app.engine.brancher import Brancher
-from app.engine.cache import PromptCache
-from app.engine.choice import ModelChoice
-from app.engine.compactor import Compactor, Draft
-from app.engine.conversation import Conversation
-from app.engine.delivery import Deliveries, Receipt
-from app.engine.intake import Intake, Refused, Source, WhileRunning, Words
+from app.engine.compactor import Draft
+from app.engine.intake import Source, WhileRunning, Words
 from app.engine.jobs import JobTable
 from app.engine.moving import Moving, SwitchReason
-from app.engine.places import Places
-from app.engine.publisher import Listener, Pace, Publisher
-from app.engine.requests import Requests
-from app.engine.runner import Runner, Steps
-from app.engine.shell import UserShell
+from app.engine.publisher import Listener, Pace
 from app.engine.stats import ContextUsage, Stats
-from app.engine.summariser import Summariser
 from app.engine.talking import DeliverAs, Disposition, Talking
-from app.engine.toolbox import Toolbox, file_changed
-from app.engine.turns import SessionOptions, Turns
-from app.providers.classify import Failure
-from app.providers.registry import Registry
-from app.sessions.errors import SessionReadOnly
+from app.engine.workings import Parts, Workings
 from app.sessions.log import SessionLog
 from app.values.content import Image
-from app.values.entries import ContextEditEntry
 from app.values.events import (
     CompactionResult,
-    EntryAppended,
-    Event,
     ModelChanged,
-    Notice,
-    QueueUpdate,
     SessionInfoChanged,
     ThinkingLevelChanged,
 )
 from app.values.messages import (
-    AssistantMessage,
     BashExecutionMessage,
     CustomMessage,
     Message,
@@ -61,116 +36,19 @@ from app.values.models import Model, ThinkingLevel
 ModelSource = Literal["set", "cycle", "restore"]
 LAST_WORDS_SECONDS = 3.0
 """How long the end of a session waits for listeners that are behind."""
-Classify = Callable[[AssistantMessage, Model | None], Failure]
 
 
-class Parts(msgspec.Struct, kw_only=True):
-    """What a session is made of."""
-
-    log: SessionLog
-    places: Places
-    registry: Registry
-    choice: ModelChoice
-    toolbox: Toolbox
-    sections: Callable[[], Mapping[str, str]]
-    """The system prompt, as it should be now."""
-    classify: Classify
-    options: SessionOptions
-
-
-class Session:
+class Session(Workings):
     """A conversation with a model that can use tools."""
 
     def __init__(self, parts: Parts) -> None:
-        self.options = parts.options
-        self.places = parts.places
-        self.choice = parts.choice
-        self.toolbox = parts.toolbox
-        self.conversation = Conversation(parts.log)
-        self.queues = Queues(on_change=self._queues_changed, on_removed=self._never_delivered)
-        self.intake = Intake()
-        self.account = Account(self.conversation)
-        self._classify = parts.classify
-        self._publisher = Publisher(lambda text: self.notify(text, "error"))
-        self.deliveries = Deliveries()
-        self.requests = Requests(parts.registry, self.deliveries, self.publish, self.publish_now)
-        self.turns = Turns(
-            choice=parts.choice,
-            toolbox=parts.toolbox,
-            queues=self.queues,
-            requests=self.requests,
-            options=parts.options,
-            sections=parts.sections,
-            report=lambda text: self.notify(text, "warning"),
-        )
-        self.summariser = Summariser(
-            parts.choice,
-            parts.registry,
-            classify=self._failure,
-            publish=self.publish,
-            policy=lambda: self.options.retry,
-            options=lambda: self.options.stream,
-        )
-        self.cache = PromptCache(self.account, parts.choice, self.publish_now)
-        self.compactor = Compactor(
-            conversation=lambda: self.conversation,
-            account=self.account,
-            choice=parts.choice,
-            summariser=self.summariser,
-            publish=self.publish,
-            classify=self._failure,
-            context_changed=self._context_changed,
-            cache_is_dropped=lambda: self.cache.drops("compaction"),
-        )
-        self.brancher = Brancher(
-            conversation=lambda: self.conversation, choice=parts.choice, summariser=self.summariser
-        )
-        self.turns.hooks.before_request = self.compactor.check
-        self.turns.hooks.prompt_changed = lambda: self.cache.drops("prompt")
-        self.jobs = JobTable(lambda job: tell_agent(self, job), self.publish_now)
-        self.shell = UserShell(
-            parts.toolbox.workspace,
-            self.publish,
-            record=lambda message: self.conversation.record(message),
-            is_agent_running=lambda: self.is_running,
-        )
-        self.steps = Steps(
-            make_ports=self._ports,
-            classify=self._failure,
-            publish=self.publish,
-            partial=lambda: self.turns.stream.partial if self.turns.stream else None,
-            turn_ended=self.shell.record_held_back,
-            make_room=self.compactor.after_run,
-        )
-        self.runner = self._new_runner()
-        self.moving = Moving(self)
+        super().__init__(parts)
         self._talking = Talking(self)
+        self.jobs = JobTable(lambda job: tell_agent(self, self._talking, job), self.publish_now)
+        self.moving = Moving(self, self.jobs)
         parts.toolbox.jobs = self.jobs
-        parts.toolbox.model = lambda: self.choice.model
-        parts.toolbox.workspace.mutations.subscribe(lambda change: self.publish_now(file_changed(change)))
 
     # What it is
-
-    @property
-    def log(self) -> SessionLog:
-        return self.conversation.log
-
-    @property
-    def cwd(self) -> Path:
-        return self.toolbox.cwd
-
-    @property
-    def is_running(self) -> bool:
-        return self.runner.is_running
-
-    @property
-    def is_compacting(self) -> bool:
-        return self.compactor.is_running or self.brancher.is_running
-
-    async def until_summarised(self) -> None:
-        """Until no summary is being written."""
-        await self.compactor.underway.wait()
-        await self.brancher.underway.wait()
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -189,29 +67,7 @@ class Session:
 
     def subscribe(self, listener: Listener, *, pace: Pace | None = None) -> Callable[[], None]:
         """Tells `listener` every event from now on; returns how to stop."""
-        return self._publisher.subscribe(listener, pace=pace)
-
-    async def publish(self, event: Event) -> None:
-        self._note(event)
-        await self._publisher.publish(event)
-        for text in self.log.take_problems():
-            self.notify(text, "warning")
-
-    def publish_now(self, event: Event) -> None:
-        self._note(event)
-        self._publisher.publish_now(event)
-
-    def _note(self, event: Event) -> None:
-        self.account.note(event)
-        if isinstance(event, EntryAppended) and isinstance(event.entry, ContextEditEntry):
-            self._context_changed()
-
-    def notify(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
-        self.publish_now(Notice(level=level, text=text))
-
-    async def drain(self) -> None:
-        """Waits until every listener has heard everything."""
-        await self._publisher.drain()
+        return self.publisher.subscribe(listener, pace=pace)
 
     # Talking
 
@@ -277,10 +133,6 @@ class Session:
 
     async def wait_until_idle(self) -> None:
         await self.runner.wait()
-
-    async def wait_for_delivery(self, message_id: str, timeout: float | None = None) -> Receipt:
-        """Resolves when a request with this message got response headers, or it left the context."""
-        return await self.deliveries.wait(message_id, timeout, look=self.moving.forget_undeliverable)
 
     # The model
 
@@ -349,55 +201,12 @@ class Session:
         """Goes on with another log; the present one is closed."""
         await self.moving.open(log, reason)
 
-    def take_up(self, conversation: Conversation) -> SessionLog:
-        """Puts another conversation in the place of the present one, whose log is returned, still open."""
-        previous, self.conversation = self.log, conversation
-        self.runner = self._new_runner()
-        return previous
-
     async def close(self) -> None:
         """Ends the run, the jobs and the log."""
         self._talking.close()
         await self.abort()
         await self.jobs.close()
         await asyncio.wait([asyncio.ensure_future(self.drain())], timeout=LAST_WORDS_SECONDS)
-        self._publisher.close()
+        self.publisher.close()
         self.toolbox.workspace.close()
         self.log.close()
-
-    # How the parts meet
-
-    def _new_runner(self) -> Runner:
-        return Runner(self.conversation, self.queues, self.requests, self.steps, lambda: self.options.retry)
-
-    def _ports(self, abort: Abort) -> Ports:
-        return self.turns.ports(self.conversation, abort, self.runner.will_retry)
-
-    def _failure(self, message: AssistantMessage) -> Failure:
-        return self._classify(message, self.choice.model)
-
-    def _context_changed(self) -> None:
-        self.account.recount(self.conversation)
-        self.moving.forget_undeliverable()
-
-    def _queues_changed(self) -> None:
-        texts = self.queues.texts
-        self.publish_now(QueueUpdate(steering=texts("steering"), follow_up=texts("follow_up")))
-
-    def _never_delivered(self, message: Queued) -> None:
-        self.deliveries.dropped(message.id)
-
-    def require_model(self) -> None:
-        if self.log.is_read_only:
-            raise Refused(str(SessionReadOnly(self.log.path)))
-        model = self.choice.model
-        if model is None:
-            raise Refused("No model is selected. Choose one with /model, or start with --model.")
-        if not self.choice.is_available(model):
-            raise Refused(f"No API key found for {model.provider}. Add one with /login {model.provider}.")
-
-    def require_idle(self, what: str) -> None:
-        if self.is_compacting:
-            raise Refused(f"{what} has to wait until the summary is written. Stop it with Escape first.")
-        if self.is_running:
-            raise Refused(f"{what} has to wait until the agent is idle. Stop it with Escape first.")

@@ -19,6 +19,7 @@ from app.engine.retry import RetryPolicy
 from app.engine.toolbox import Toolbox
 from app.providers.contract import AssistantStream, Context, Credential, StreamOptions
 from app.providers.credentials import CredentialError
+from app.values.beginning import Beginning
 from app.values.content import ToolCall
 from app.values.messages import AssistantMessage, SystemMessage
 from app.values.models import Model
@@ -144,7 +145,7 @@ class Turns:
                 messages=tuple(conversation.said),
                 tools=tuple(sorted(declared.tools.values(), key=lambda tool: tool.name)),
             ),
-            message_ids=tuple(conversation.said_ids),
+            message_ids=Beginning(conversation.said_ids),
             stretch=conversation.stretch,
             options=msgspec.structs.replace(
                 self._options.stream,

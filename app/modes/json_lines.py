@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from app.engine.session import Refused, Session
+from app.engine.intake import Refused
+from app.engine.session import Session
 from app.modes.endings import LAST_WORDS, READER_PATIENCE, Prepare, fail, problem_of
 from app.modes.output import LineWriter, claim_stdout
 from app.modes.told_once import without_repeats

@@ -6,7 +6,8 @@ Fails (exit 1) with the reason on standard error when an answer ended in an erro
 import os
 from collections.abc import Sequence
 
-from app.engine.session import Refused, Session
+from app.engine.intake import Refused
+from app.engine.session import Session
 from app.modes.endings import Prepare, fail, problem_of, tell
 from app.modes.output import claim_stdout
 from app.values.content import Image

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from app.engine.session import Refused
+from app.engine.intake import Refused
 from app.tui.attaching import Unsendable, images_of
 from app.tui.slash import EXPECTED, run_slash
 from app.values.content import Image

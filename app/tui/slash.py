@@ -9,7 +9,7 @@ from app.engine.choice import NoModel
 from app.engine.commands.base import CommandError, NoParams
 from app.engine.commands.places import clone as clone_session
 from app.engine.exporting import export_session
-from app.engine.session import Refused
+from app.engine.intake import Refused
 from app.engine.shell import ShellBusy
 from app.providers.select import ModelNotFound, select_model
 from app.sessions.errors import SessionError

@@ -7,6 +7,7 @@ messages in call order, messages delivered beside them, `turn_end`. Whatever an 
 the event is published.
 """
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -224,7 +225,7 @@ class ProviderRequestPrepared(
 
     request_id: str
     session_id: str
-    message_ids: tuple[str, ...]
+    message_ids: Sequence[str]
 
 
 class ProviderRequestDelivered(

@@ -11,6 +11,8 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
+from app.values.beginning import Beginning
+
 PRIVATE = f"*{os.urandom(8).hex()}."
 """Fields whose encoded name starts with this never reach the wire, and no text from outside can name one."""
 
@@ -39,7 +41,7 @@ def to_wire(value: Any) -> Any:
     """`value` as plain JSON data (dicts, lists, scalars)."""
     if isinstance(value, msgspec.Struct):
         return _struct_to_wire(value)
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | Beginning):
         return [to_wire(item) for item in value]
     if isinstance(value, dict):
         return {key: to_wire(item) for key, item in value.items()}

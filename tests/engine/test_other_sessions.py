@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.engine.commands.places import SwitchSession, switch_session
-from app.engine.session import Refused
+from app.engine.intake import Refused
 from app.providers.scripted import say
 from app.sessions.errors import SessionError, SessionLocked
 from app.sessions.log import SessionLog

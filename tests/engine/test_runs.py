@@ -8,9 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.engine.intake import Words
+from app.engine.intake import Refused, Words
 from app.engine.retry import Countdown, RetryPolicy
-from app.engine.session import Refused
 from app.providers.contract import Credential
 from app.providers.scripted import call, fail, say
 from app.sessions.log import SessionLog

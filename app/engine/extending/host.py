@@ -12,8 +12,9 @@ from app.compaction.cut import CannotCompact
 from app.compaction.summary import Written
 from app.engine.compactor import Draft
 from app.engine.extending.nested import NestedCalls
+from app.engine.intake import Refused
 from app.engine.jobs import JobTable
-from app.engine.session import Refused, Session
+from app.engine.session import Session
 from app.engine.summariser import SummaryFailed
 from app.extensions.bridge import Bridge
 from app.extensions.ports import DeliverAs, Mode, ProviderSpec, Ui, Usage

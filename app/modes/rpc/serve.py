@@ -12,7 +12,8 @@ import msgspec
 from app.engine.choice import NoModel
 from app.engine.commands.base import CommandError, Null
 from app.engine.commands.table import COMMANDS
-from app.engine.session import Refused, Session
+from app.engine.intake import Refused
+from app.engine.session import Session
 from app.engine.shell import ShellBusy
 from app.modes.endings import LAST_WORDS, READER_PATIENCE, Prepare
 from app.modes.output import LineWriter, claim_stdin, claim_stdout

@@ -1,0 +1,41 @@
+"""The first items of a list that only grows, as they were: a value that costs the same however many they are."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TypeVar, overload
+
+Item = TypeVar("Item")
+
+
+class Beginning(Sequence[Item]):
+    """What is added to the list later is not in it. Whoever changes the list otherwise has to begin a new one."""
+
+    __slots__ = ("_items", "_length")
+
+    def __init__(self, items: list[Item]) -> None:
+        self._items = items
+        self._length = len(items)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Item]:
+        return islice(self._items, self._length)
+
+    @overload
+    def __getitem__(self, at: int) -> Item: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Item, ...]: ...
+    def __getitem__(self, at: int | slice) -> Item | tuple[Item, ...]:
+        if isinstance(at, slice):
+            return tuple(self._items[index] for index in range(*at.indices(self._length)))
+        return self._items[range(self._length)[at]]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(other) == self._length and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"Beginning({list(self)!r})"

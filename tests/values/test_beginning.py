@@ -1,0 +1,32 @@
+"""The first items of a growing list."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.values.beginning import Beginning
+from app.values.wire import to_wire
+
+numbers = st.lists(st.integers(), max_size=20)
+
+
+@given(first=numbers, later=numbers, at=st.integers(-25, 25), to=st.integers(-25, 25))
+def test_it_stays_what_the_list_was(first: list[int], later: list[int], at: int, to: int):
+    items = list(first)
+    beginning = Beginning(items)
+    items += later
+    assert list(beginning) == first
+    assert len(beginning) == len(first)
+    assert beginning == tuple(first)
+    assert beginning[at:to] == tuple(first[at:to])
+    assert to_wire(beginning) == first
+    assert [beginning[index] for index in range(-len(first), len(first))] == first + first
+
+
+def test_what_came_later_is_out_of_reach():
+    items = ["a"]
+    beginning = Beginning(items)
+    items.append("b")
+    assert "b" not in beginning
+    with pytest.raises(IndexError):
+        beginning[1]

@@ -1,158 +1,351 @@
-"""JSON: keys of the outer levels with the types and counts of what they hold. Comments and trailing commas are taken.
+"""JSON: keys of the outer levels with the types and counts of what they hold. Comments, trailing commas, and JSON5's
+names and quotes are taken.
 
-The tree is the grammar's: it knows lines also where the whole file is one. Where the time is over, a scan by
-indentation takes the outer keys.
+No tree is made: of large data that would take twenty times its size. What is not shown is skipped by one expression for
+each value, a small window at a time, so that nobody waits for the interpreter.
 """
 
 import re
 
-from tree_sitter import Node
+import msgspec
 
 from tools.filemap.language import Draft
-from tools.filemap.parsing import grammar_of, parse
-from tools.filemap.scanners.lines import Blocks, text_of
+from tools.filemap.scanners.lines import text_of
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Watch
 
 _MAX_SYMBOLS = 20_000
 _LARGE = 256 * 1024
 _DEPTH, _LARGE_DEPTH = 8, 3
-_SIMPLE = {"string": "string", "number": "number", "true": "boolean", "false": "boolean", "null": "null"}
 _ITEMS_LISTED = 40
 """The objects of longer lists are told by their shape alone."""
-_PARSED = 24 * 1024 * 1024
+_NAMED_BY = 6
+"""An item is called by one of so many first members."""
 _NAME_KEYS = (b'"name"', b'"id"', b'"key"', b'"title"', b'"type"', b'"label"')
+_WINDOW = 64 * 1024
+"""No expression looks farther than this at once."""
+_CHECK_EVERY = 256
+
+_STRING = rb"(?:\"[^\"\\\n]*+(?:\\.[^\"\\\n]*+)*+\"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')"
+_COMMENT = rb"(?://[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)"
+_BLANK = rb"(?:\s++|" + _COMMENT + rb")*+"
+_APART = rb"(?:[\s,]++|" + _COMMENT + rb")*+"
+_WORD = rb"[^\s,:\"'\[\]{}/]++"
+_VALUE = rb"(?:(?P<open>[\[{])|(?P<string>" + _STRING + rb")|(?P<word>" + _WORD + rb")|(?P<quote>[\"']))"
+_MEMBER = re.compile(
+    rb"%b(?:(?P<close>[\]}])|(?P<key>%b|%b)%b:%b%b)" % (_APART, _STRING, _WORD, _BLANK, _BLANK, _VALUE), re.S
+)
+_ELEMENT = re.compile(rb"%b(?:(?P<close>[\]}])|%b)" % (_APART, _VALUE), re.S)
+_NEXT = re.compile(_APART, re.S)
+_FIRST = re.compile(rb"%b%b" % (_BLANK, _VALUE), re.S)
+_LITTLE = rb"[^\[\]{}\"'/]*+(?:(?:" + _STRING + rb"|" + _COMMENT + rb")[^\[\]{}\"'/]*+)*+"
+
+
+def _balanced(levels: int) -> bytes:
+    """A value in brackets that holds at most so many levels of others."""
+    inside = _LITTLE
+    if levels:
+        inside += rb"(?:%b%b)*+" % (_balanced(levels - 1), _LITTLE)
+    return rb"[\[{]%b[\]}]" % inside
+
+
+_STEP = re.compile(
+    rb"(?P<plain>[^\[\]{}\"'/]*+)"
+    rb"(?:(?P<value>%b|%b)|(?P<open>[\[{])|(?P<close>[\]}])|(?P<quote>[\"'])|%b|/)?"
+    % (_balanced(4), _STRING, _COMMENT),
+    re.S,
+)
+_LISTS = {b"[": True, b"{": False}
+_CLOSES = {b"]": True, b"}": False}
+_BOOLEANS = (b"true", b"false")
+_NUMBER = re.compile(rb"[-+]?(?:[.\d]|Infinity$|NaN$)")
+
+
+class _Open(msgspec.Struct, gc=False):
+    """A list or an object whose end is still to come."""
+
+    is_list: bool
+    index: int
+    """Of the symbol that it is or that holds it; -1: it is none."""
+    depth: int
+    """Of what it holds."""
+    is_shown: bool = True
+    """Whether its members are symbols."""
+    is_nameless: bool = False
+    """Whether it is an item that may still be called by one of its members."""
+    count: int = 0
+    first: str = ""
+    """Type of the first element."""
+    first_item: int = -1
+    """The symbol of the first element, when that is an object."""
+    first_end: int = -1
+    """The number of symbols when that one was closed."""
 
 
 def scan(source: bytes, watch: Watch) -> Scanned:
-    if len(source) > _PARSED:
-        return Scanned(drafts=_by_indentation(source, watch), notes=("only keys of the outer levels",))
-    tree = parse(grammar_of("json"), source, watch)
-    walk = _Walk(source, watch, _LARGE_DEPTH if len(source) > _LARGE else _DEPTH)
-    walk.run(tree.root_node)
-    notes = ("it has syntax errors; keys near them may be missing",) if tree.root_node.has_error else ()
-    return Scanned(drafts=walk.drafts, notes=notes, parser="tree-sitter")
+    found = _Scan(source, watch, _LARGE_DEPTH if len(source) > _LARGE else _DEPTH)
+    found.run()
+    notes = ("it has syntax errors; keys near them may be missing",) if found.has_errors else ()
+    return Scanned(drafts=found.drafts, notes=notes)
 
 
-class _Walk:
+class _Scan:
     def __init__(self, source: bytes, watch: Watch, depth: int) -> None:
         self.source, self.watch, self.depth = source, watch, depth
         self.drafts: list[Draft] = []
+        self.has_errors = False
+        self._open: list[_Open] = []
+        self._at = self._row = self._counted = self._steps = self._line_end = 0
 
-    def run(self, root: Node) -> None:
-        stack: list[tuple[Node, int, int]] = [
-            (child, -1, 0) for child in reversed(root.named_children) if child.type != "comment"
-        ]
-        while stack and len(self.drafts) < _MAX_SYMBOLS:
-            node, parent, depth = stack.pop()
-            kind = node.type
-            if kind == "pair":
-                self._pair(node, parent, depth, stack)
-            elif kind == "object" or kind == "ERROR":
-                inside = [(child, parent, depth) for child in node.named_children if child.type != "comment"]
-                stack.extend(reversed(inside))
-            elif kind == "array":
-                self._array(node, parent, depth, stack)
+    def run(self) -> None:
+        """Takes one value after the other; there may be several at the outermost level."""
+        end = len(self.source)
+        while self._at < end:
+            self._pause()
+            frame = self._open[-1] if self._open else None
+            if frame is None:
+                self._top()
+            elif len(self.drafts) >= _MAX_SYMBOLS or (frame.is_list and frame.count > _ITEMS_LISTED):
+                self._skip_rest(frame)
+            elif frame.is_list:
+                self._element(frame)
+            else:
+                self._member(frame)
+        if self._open:
+            self.has_errors = True
+            while self._open:
+                self._close(end)
+
+    def _top(self) -> None:
+        match = _ELEMENT.match(self.source, self._at, self._at + _WINDOW)
+        if match is None or match["close"] is not None:
+            self._stumble()
+            return
+        mark = match["open"]
+        if mark is None:
+            self._pass(match)
+            return
+        self._at = match.end()
+        is_list = _LISTS[mark]
+        index = self._add("", "list", match.start("open"), -1) if is_list else -1
+        self._open.append(_Open(is_list, index, 0))
+
+    def _member(self, frame: _Open) -> None:
+        match = _MEMBER.match(self.source, self._at, self._at + _WINDOW)
+        if match is None:
+            self._stumble()
+            return
+        if match["close"] is not None:
+            self._closed_by(match)
+            return
+        key = match["key"]
+        frame.count += 1
+        if frame.is_nameless and frame.count <= _NAMED_BY:
+            self._name_item(frame, key, match)
+        mark = match["open"]
+        if not frame.is_shown:
+            self._pass(match)
+        elif mark is None:
+            start = match.start("key")
+            kind = self._pass(match)
+            self._add(_plain(key), "key", start, frame.index, kind, self._at)
+        else:
+            self._at = match.end()
+            index = self._add(_plain(key), "key", match.start("key"), frame.index)
+            if frame.depth + 1 < self.depth:
+                self._open.append(_Open(_LISTS[mark], index, frame.depth + 1))
+            else:
+                inner = _Open(_LISTS[mark], index, frame.depth + 1, is_shown=False)
+                self._open.append(inner)
+                self._skip_rest(inner)
+
+    def _name_item(self, frame: _Open, key: bytes, match: re.Match[bytes]) -> None:
+        if match["string"] is not None and key in _NAME_KEYS:
+            draft = self.drafts[frame.index]
+            draft.name = f"{draft.name} {_plain(match['string'])}"
+            frame.is_nameless = False
+
+    def _element(self, frame: _Open) -> None:
+        """The objects in a short list are symbols, called by their own name or number."""
+        match = _ELEMENT.match(self.source, self._at, self._at + _WINDOW)
+        if match is None:
+            self._stumble()
+            return
+        if match["close"] is not None:
+            self._closed_by(match)
+            return
+        number = frame.count
+        frame.count += 1
+        if number == 0:
+            frame.first = _type_of(match)
+        if frame.count > _ITEMS_LISTED:
+            self._keep_first(frame)
+        elif match["open"] == b"{":
+            self._at = match.end()
+            index = self._add(f"#{number}", "item", match.start("open"), frame.index)
+            is_shown = number == 0 or frame.depth + 1 < self.depth
+            self._open.append(_Open(False, index, frame.depth + 1, is_shown, True))
+            if number == 0:
+                frame.first_item = index
+            return
+        self._pass(match)
+
+    def _keep_first(self, frame: _Open) -> None:
+        """The list is a long one: only its first object says what is in it."""
+        del self.drafts[frame.first_end if frame.first_item >= 0 else frame.index + 1 :]
+        if frame.first_item >= 0:
+            self.drafts[frame.first_item].name = "#0"
+
+    def _closed_by(self, match: re.Match[bytes]) -> None:
+        if _CLOSES[match["close"]] != self._open[-1].is_list:
+            self.has_errors = True
+        self._at = match.end()
+        self._close(self._at)
+
+    def _close(self, end: int) -> None:
+        frame = self._open.pop()
+        if frame.index >= 0:
+            shape = _shape(frame)
+            draft = self.drafts[frame.index]
+            if draft.kind == "list":
+                draft.name = shape
+            else:
+                draft.signature = shape
+            draft.end_row = max(draft.start_row, self._row_of(end - 1))
+        if frame.first_item >= 0 and frame.count <= _ITEMS_LISTED and frame.depth + 1 >= self.depth:
+            del self.drafts[frame.first_item + 1 : frame.first_end]
+        around = self._open[-1] if self._open else None
+        if around is not None and around.is_list and around.first_item == frame.index >= 0:
+            around.first_end = len(self.drafts)
+
+    def _skip_rest(self, frame: _Open) -> None:
+        """Goes to the end of what is open, counting only."""
+        source, at = self.source, self._at
+        if not frame.count and frame.is_list:
+            first = _FIRST.match(source, at, at + _WINDOW)
+            frame.first = _type_of(first) if first is not None else ""
+        nest = commas = 0
+        is_pending, is_closed = False, False
+        end = len(source)
+        while at < end and not is_closed:
+            self._pause()
+            step = _STEP.match(source, at, at + _WINDOW)
+            assert step is not None  # it matches nothing, too
+            at = max(step.end(), at + 1)
+            kind = step.lastgroup
+            if not nest:
+                plain = step["plain"]
+                found = plain.count(b",")
+                if found:
+                    commas += found
+                    is_pending = bool(plain[plain.rfind(b",") + 1 :].strip())
+                elif not is_pending:
+                    is_pending = bool(plain.strip())
+                is_pending = is_pending or kind in ("value", "open", "quote")
+            if kind == "quote":
+                at = self._string_end(at - 1)
+            elif kind == "open":
+                nest += 1
+            elif kind == "close":
+                is_closed = not nest
+                nest -= 1
+                if is_closed and _CLOSES[step["close"]] != frame.is_list:
+                    self.has_errors = True
+        self._at = at
+        frame.count += commas + is_pending - (1 if frame.count and commas + is_pending else 0)
+        if is_closed:
+            self._close(at)
+
+    def _pass(self, match: re.Match[bytes]) -> str:
+        """Goes behind the value; its type."""
+        kind = _type_of(match)
+        mark = match["open"]
+        self._at = match.end()
+        if mark is not None:
+            inner = _Open(_LISTS[mark], -1, 0, is_shown=False)
+            self._open.append(inner)
+            self._skip_rest(inner)
+        elif match["quote"] is not None:
+            self._at = self._string_end(match.start("quote"))
+        elif not kind:
+            self.has_errors = True
+        return kind
+
+    def _string_end(self, start: int) -> int:
+        """Where a string ends that is longer than an expression may look, or that does not end: then with its line."""
+        source, quote = self.source, self.source[start : start + 1]
+        at = start + 1
+        if self._line_end <= start:
+            end = source.find(b"\n", at)
+            self._line_end = end if end >= 0 else len(source)
+        while (found := source.find(quote, at, self._line_end)) >= 0:
+            self._pause()
+            before = found
+            while before > start + 1 and source[before - 1] == 0x5C:
+                before -= 1
+            at = found + 1
+            if (found - before) % 2 == 0:
+                return at
+        self.has_errors = True
+        return self._line_end
+
+    def _stumble(self) -> None:
+        """Over what does not belong here, after what may stand between values."""
+        after = _NEXT.match(self.source, self._at, self._at + _WINDOW)
+        if after is not None and after.end() > self._at:
+            self._at = after.end()
+            return
+        self.has_errors = True
+        match = _ELEMENT.match(self.source, self._at, self._at + _WINDOW)
+        if match is None:
+            self._at += 1
+        elif match["close"] is not None:
+            self._at = match.end()
+        else:
+            self._pass(match)
+
+    def _pause(self) -> None:
+        self._steps += 1
+        if self._steps % _CHECK_EVERY == 0:
             self.watch.check()
 
-    def _pair(self, node: Node, parent: int, depth: int, stack: list[tuple[Node, int, int]]) -> None:
-        key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
-        if key is None or value is None:
-            return
-        index = self._add(node, self._plain(key), "key", parent, self.shape(value))
-        if depth + 1 < self.depth and value.type in ("object", "array"):
-            stack.append((value, index, depth + 1))
+    def _row_of(self, at: int) -> int:
+        self._row += self.source.count(b"\n", self._counted, at)
+        self._counted = max(at, self._counted)
+        return self._row
 
-    def _array(self, node: Node, parent: int, depth: int, stack: list[tuple[Node, int, int]]) -> None:
-        """The objects in a short list are symbols, called by their own name or number."""
-        count = node.named_child_count
-        if parent < 0:
-            parent = self._add(node, self.shape(node), "list", -1, "")
-        if count > _ITEMS_LISTED or depth >= self.depth:
-            first = node.named_child(0) if count else None
-            if first is not None and first.type == "object" and depth < self.depth:
-                stack.append((first, self._add(first, "#0", "item", parent, self.shape(first)), depth + 1))
-            return
-        below = []
-        for number, item in enumerate(node.named_children):
-            if item.type != "object":
-                continue
-            index = self._add(item, self._item_name(item, number), "item", parent, self.shape(item))
-            below.append((item, index, depth + 1))
-        if depth + 1 < self.depth:
-            stack.extend(reversed(below))
-
-    def _item_name(self, item: Node, number: int) -> str:
-        for pair in item.named_children[:6]:
-            key, value = pair.child_by_field_name("key"), pair.child_by_field_name("value")
-            if key is None or value is None or value.type != "string":
-                continue
-            if self.source[key.start_byte : key.end_byte] in _NAME_KEYS:
-                return f"#{number} {self._plain(value)}"
-        return f"#{number}"
-
-    def _plain(self, node: Node) -> str:
-        end = min(node.end_byte, node.start_byte + 400)
-        return text_of(self.source[node.start_byte : end].strip(b"\"'"), 100) or '""'
-
-    def shape(self, value: Node) -> str:
-        simple = _SIMPLE.get(value.type)
-        if simple is not None:
-            return simple
-        count = value.named_child_count
-        if value.type == "object":
-            return f"object of {count:,}"
-        if value.type != "array":
-            return value.type
-        first = value.named_child(0) if count else None
-        kind = "" if first is None else _SIMPLE.get(first.type, first.type)
-        return f"list of {count:,} {kind}s" if kind and count != 1 else f"list of {count} {kind}".strip()
-
-    def _add(self, node: Node, name: str, kind: str, parent: int, signature: str) -> int:
-        start, end = node.start_point[0], node.end_point
-        self.drafts.append(
-            Draft(
-                name=name,
-                kind=kind,
-                start=node.start_byte,
-                start_row=start,
-                end_row=end[0] if end[1] or end[0] == start else end[0] - 1,
-                parent=parent,
-                signature=signature,
-            )
-        )
+    def _add(
+        self, name: str, kind: str, start: int, parent: int, signature: str = "", end: int | None = None
+    ) -> int:
+        row = self._row_of(start)
+        last = self._row_of(end - 1) if end is not None else row
+        self.drafts.append(Draft(name, kind, start, row, last, parent, signature))
         return len(self.drafts) - 1
 
 
-_OUTER_KEY = re.compile(
-    rb"^(?P<indent>[ \t]{0,8})\"(?P<key>(?:[^\"\\\n]|\\.){0,200})\"\s*:\s*(?P<value>[^\n]?)", re.M
-)
-_OPENS = {b"{": "object", b"[": "list", b'"': "string", b"t": "boolean", b"f": "boolean", b"n": "null"}
+def _type_of(match: re.Match[bytes]) -> str:
+    """The type of a value in JSON's words; nothing when it is none."""
+    mark = match["open"]
+    if mark is not None:
+        return "array" if _LISTS[mark] else "object"
+    word = match["word"]
+    if word is None:
+        return "string"
+    if word in _BOOLEANS:
+        return "boolean"
+    return "number" if _NUMBER.match(word) else "null" if word == b"null" else ""
 
 
-def _by_indentation(source: bytes, watch: Watch) -> list[Draft]:
-    drafts: list[Draft] = []
-    open_: list[tuple[int, int]] = []
-    row = 0
-    for first, begin, block in Blocks(source, watch):
-        row, counted = first, 0
-        for match in _OUTER_KEY.finditer(block):
-            row += block.count(b"\n", counted, match.start())
-            counted = match.start()
-            indent = len(match["indent"].expandtabs(4))
-            while open_ and open_[-1][0] >= indent:
-                drafts[open_.pop()[1]].end_row = row - 1
-            if len(open_) >= _LARGE_DEPTH or len(drafts) >= _MAX_SYMBOLS:
-                continue
-            signature = _OPENS.get(match["value"], "number")
-            draft = Draft(name=text_of(match["key"], 100) or '""', kind="key", start=begin + counted,
-                          start_row=row, end_row=row, signature=signature)  # fmt: skip
-            draft.parent = open_[-1][1] if open_ else -1
-            open_.append((indent, len(drafts)))
-            drafts.append(draft)
-    last = max(row, source.count(b"\n") - source.endswith(b"\n"))
-    for _, index in open_:
-        drafts[index].end_row = last
-    for draft in drafts:
-        draft.end_row = max(draft.end_row, draft.start_row)
-    return drafts
+def _shape(frame: _Open) -> str:
+    if not frame.is_list:
+        return f"object of {frame.count:,}"
+    kind = frame.first
+    return (
+        f"list of {frame.count:,} {kind}s"
+        if kind and frame.count != 1
+        else f"list of {frame.count} {kind}".strip()
+    )
+
+
+def _plain(text: bytes) -> str:
+    return text_of(text[:400].strip(b"\"'"), 100) or '""'

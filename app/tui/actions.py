@@ -1,10 +1,11 @@
 """Everything that can be done, by name: key actions and slash commands, for the palette and the table of keys."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from app.tui import acts
-from app.tui.keymap import Place, keys_of, place
-from app.tui.slash import COMMANDS
+from textual.binding import BindingType
+
+from app.tui.keymap import NO_KEY, Place, keys_of, place
+from app.tui.stage import Stage
 from widgets.editor.prompt import PromptEditor
 from widgets.lists.view import RowList
 from widgets.screens.catalogue import ActionRow, ThemeScreen
@@ -22,12 +23,8 @@ from widgets.terminal.view import TerminalScreen
 from widgets.transcript.searchbar import SearchBar
 from widgets.transcript.view import Transcript
 
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
-
 _LISTS = (RowList.BINDINGS, SheetScreen.BINDINGS, PickerScreen.BINDINGS)
-PLACES: tuple[Place, ...] = (
-    place("the page", acts.BINDINGS),
+_PLACES: tuple[Place, ...] = (
     place("the editor", PromptEditor.BINDINGS),
     place("the transcript's blocks", Transcript.BINDINGS),
     place("the search in the transcript", SearchBar.BINDINGS),
@@ -46,73 +43,87 @@ PLACES: tuple[Place, ...] = (
     place("pages to read", PageScreen.BINDINGS),
     place("a program's own terminal", TerminalScreen.BINDINGS),
 )
-"""Every place where keys are heard, in the order in which the table of keys has them."""
-
-
-def key_rows(app: "BayouApp") -> list[ActionRow]:
-    """The live map of keys. An action that several places share is told once, where it comes first."""
-    own, conflicts = app.keymap.keys, app.keymap.conflicts
-    rows: list[ActionRow] = []
-    told: set[str] = set()
-    for one in PLACES:
-        for binding in one.bindings:
-            if binding.id is None or binding.id in told:
-                continue
-            told.add(binding.id)
-            rows.append(
-                ActionRow(
-                    id=binding.id,
-                    title=binding.description,
-                    keys=keys_of(binding, own),
-                    group=one.title[:1].upper() + one.title[1:],
-                    is_own=binding.id in own,
-                    problem=conflicts.get(binding.id, ""),
-                )
-            )
-    return rows + _extension_rows(app)
-
-
-def _extension_rows(app: "BayouApp") -> list[ActionRow]:
-    return [
-        ActionRow(id=binding.action, title=binding.description, keys=(key,), group="Extensions")
-        for key, binding in app._bindings
-        if binding.action.startswith("extension_key(")
-    ]
-
-
-def palette_rows(app: "BayouApp") -> list[ActionRow]:
-    """What can be done from the page: acts, the editor's and the transcript's actions, slash commands."""
-    offered = {
-        binding.id: binding
-        for one in PLACES[:3]
-        for binding in one.bindings
-        if binding.id not in _NOT_OFFERED
-    }
-    rows = [
-        ActionRow(id=row.id, title=row.title, keys=row.keys, detail=_where(row.group))
-        for row in key_rows(app)
-        if row.id in offered or row.group == "Extensions"
-    ]
-    commands = [ActionRow(id=f"/{name}", title=f"/{name}", detail=text) for name, text in command_names(app)]
-    return [*rows[: len(acts.ACTS)], *commands, *rows[len(acts.ACTS) :]]
-
-
-def _where(group: str) -> str:
-    """Most are of the page itself, which says nothing."""
-    return "" if group == "The page" else group.lower()
-
-
+_EXTENSIONS = "Extensions"
 _NOT_OFFERED = {"app.interrupt", "app.clear", "app.palette", "tui.editor.closeCompletion", "transcript.leave"}
 
 
-def command_names(app: "BayouApp") -> list[tuple[str, str]]:
-    """Slash commands: bayou's, then extensions' and skills'."""
-    names = [(command.name, command.help) for command in COMMANDS]
-    if app.extended is not None:
-        own = [command.name for command in COMMANDS]
-        offered = app.extended.wiring.catalogue.commands(own)
-        names += [(name, command.description) for name, command in offered.items()]
-    if app.assembled.settings.resources.enable_skill_commands:
-        skills = app.assembled.prompt.skills.skills
-        names += [(f"skill:{skill.name}", skill.description) for skill in skills]
-    return names
+def places(page: Sequence[BindingType]) -> tuple[Place, ...]:
+    """Every place where keys are heard, in the order in which the table of keys has them."""
+    return (place("the page", page), *_PLACES)
+
+
+class Actions:
+    """What one application can be asked to do."""
+
+    def __init__(
+        self, stage: Stage, page: Sequence[BindingType], commands: Sequence[tuple[str, str]]
+    ) -> None:
+        """`page`: the keys of the page itself; `commands`: bayou's own slash commands with their meaning."""
+        self.places = places(page)
+        self._stage = stage
+        self._commands = commands
+
+    def key_rows(self) -> list[ActionRow]:
+        """The live map of keys. An action that several places share is told once, where it comes first."""
+        own, conflicts = self._stage.keymap.keys, self._stage.keymap.conflicts
+        rows: list[ActionRow] = []
+        told: set[str] = set()
+        for one in self.places:
+            for binding in one.bindings:
+                if binding.id is None or binding.id in told:
+                    continue
+                told.add(binding.id)
+                rows.append(
+                    ActionRow(
+                        id=binding.id,
+                        title=binding.description,
+                        keys=keys_of(binding, own),
+                        group=one.title[:1].upper() + one.title[1:],
+                        is_own=binding.id in own,
+                        problem=conflicts.get(binding.id, ""),
+                    )
+                )
+        return rows + self._extension_rows()
+
+    def _extension_rows(self) -> list[ActionRow]:
+        return [
+            ActionRow(id=binding.action, title=binding.description, keys=(key,), group=_EXTENSIONS)
+            for key, binding in self._stage._bindings
+            if binding.action.startswith("extension_key(")
+        ]
+
+    def palette_rows(self) -> list[ActionRow]:
+        """What can be done from the page: its own actions, slash commands, the editor's and the transcript's."""
+        page, *around = self.places[:3]
+        own = {binding.id for binding in page.bindings}
+        offered = {binding.id for one in around for binding in one.bindings}
+        acts: list[ActionRow] = []
+        others: list[ActionRow] = []
+        for row in self.key_rows():
+            if row.id in _NOT_OFFERED:
+                continue
+            if row.id in own:
+                acts.append(ActionRow(id=row.id, title=row.title, keys=row.keys))
+            elif row.id in offered or row.group == _EXTENSIONS:
+                others.append(ActionRow(id=row.id, title=row.title, keys=row.keys, detail=row.group.lower()))
+        commands = [
+            ActionRow(id=f"/{name}", title=f"/{name}", detail=text) for name, text in self.command_names()
+        ]
+        return [*acts, *commands, *others]
+
+    def command_names(self) -> list[tuple[str, str]]:
+        """Slash commands: bayou's, then extensions' and skills'."""
+        stage, names = self._stage, list(self._commands)
+        if stage.extended is not None:
+            offered = stage.extended.wiring.catalogue.commands([name for name, _ in self._commands])
+            names += [(name, command.description) for name, command in offered.items()]
+        if stage.assembled.settings.resources.enable_skill_commands:
+            skills = stage.assembled.prompt.skills.skills
+            names += [(f"skill:{skill.name}", skill.description) for skill in skills]
+        return names
+
+    def key_of(self, action: str) -> str:
+        """As it is written for a person; empty when the key was taken away."""
+        row = next((row for row in self.key_rows() if row.id == action), None)
+        key = row.keys[0] if row is not None and row.keys else NO_KEY
+        return "" if key == NO_KEY else "+".join(part.title() for part in key.split("+"))

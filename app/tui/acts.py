@@ -4,17 +4,14 @@ What keys do inside the editor, the transcript or a screen stands with those.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import msgspec
 from textual.binding import Binding, BindingType
 
+from app.tui.desk import Desk
 from app.tui.keymap import NO_KEY
 
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
-
-Do = Callable[["BayouApp"], object]
+Do = Callable[[Desk], object]
 
 
 class Act(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,10 +28,10 @@ _NO_QUEUE = "No message is waiting."
 
 
 def _cycle_model(step: int) -> Do:
-    return lambda app: app.spawn(app.chosen(app.choosing.cycle_model(step)))
+    return lambda app: app.spawn(app.chosen(app.model_page.cycle(step)))
 
 
-def _copy_answer(app: "BayouApp") -> None:
+def copy_answer(app: Desk) -> None:
     message = app.session.conversation.last_assistant
     if message is None or not message.text:
         app.presenter.note("There is no answer to copy yet.")
@@ -42,7 +39,7 @@ def _copy_answer(app: "BayouApp") -> None:
     app.copy(message.text, "answer")
 
 
-def _open_or_close(app: "BayouApp") -> None:
+def _open_or_close(app: Desk) -> None:
     transcript = app.transcript
     if transcript.has_focus and transcript.cursor:
         transcript.toggle(transcript.cursor)
@@ -50,7 +47,7 @@ def _open_or_close(app: "BayouApp") -> None:
         transcript.expand_tools(not transcript.tools_are_open)
 
 
-def _to_background(app: "BayouApp") -> None:
+def _to_background(app: Desk) -> None:
     moved = app.presenter.running_call_ids()
     for call_id in moved:
         app.session.toolbox.send_to_background(call_id)
@@ -99,13 +96,13 @@ ACTS: tuple[Act, ...] = (
         id="app.session.fork",
         keys=NO_KEY,
         help="Go on from before a prompt, in a new file",
-        do=lambda app: app.spawn(app.chosen(app.choosing.prompt_to_fork())),
+        do=lambda app: app.spawn(app.chosen(app.sessions_page.fork())),
     ),
     Act(
         id="app.session.new",
         keys=NO_KEY,
         help="Begin a new session",
-        do=lambda app: app.spawn(app.chosen(app.choosing.new_session())),
+        do=lambda app: app.spawn(app.chosen(app.sessions_page.new())),
     ),
     Act(
         id="app.context.show",
@@ -129,7 +126,7 @@ ACTS: tuple[Act, ...] = (
         id="app.thinking.cycle",
         keys="shift+tab",
         help="Next thinking level",
-        do=lambda app: app.spawn(app.chosen(app.choosing.cycle_level())),
+        do=lambda app: app.spawn(app.chosen(app.model_page.cycle_level())),
         is_first=True,
     ),
     Act(
@@ -162,7 +159,7 @@ ACTS: tuple[Act, ...] = (
         help="Edit, move or remove queued messages",
         do=lambda app: app.queue_view.focus() if app.queue_view.rows else app.presenter.note(_NO_QUEUE),
     ),
-    Act(id="app.message.copy", keys="ctrl+x", help="Copy the last answer", do=_copy_answer),
+    Act(id="app.message.copy", keys="ctrl+x", help="Copy the last answer", do=copy_answer),
     Act(
         id="app.transcript.focus",
         keys="f6,alt+t",

@@ -1,14 +1,10 @@
 """Telling when a request that should have found its beginning in the provider's prompt cache did not."""
 
-from typing import TYPE_CHECKING
-
 from app.tui.bars import amount
+from app.tui.stage import Stage
 from app.values.events import CompactionEnd, Event, MessageEnd, ModelChanged, SessionReplaced
 from app.values.messages import AssistantMessage
 from widgets.transcript.blocks import NoteKind
-
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
 
 KEPT_SECONDS = 300
 """How long providers keep a prompt at the least."""
@@ -17,7 +13,7 @@ KEPT_SECONDS = 300
 class CacheMisses:
     """Follows one session's answers."""
 
-    def __init__(self, app: "BayouApp") -> None:
+    def __init__(self, app: Stage) -> None:
         self._app = app
         self._last: AssistantMessage | None = None
 

@@ -1,9 +1,8 @@
 """What the editor completes: commands with their arguments, files, symbols of mapped files, extensions' suggestions."""
 
 from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING
 
-from app.tui.actions import command_names
+from app.tui.desk import Desk
 from app.tui.slash import COMMANDS
 from tools.ripgrep import bundled_ripgrep
 from widgets.completion.commands import Arguments, CommandCompletions, CommandRow
@@ -12,13 +11,10 @@ from widgets.completion.files import FileCompletions, PathCompletions, SymbolRow
 from widgets.completion.popup import CompletionPopup
 from widgets.completion.source import CompletionRequest, Completions, Suggestion
 
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
-
 _MODELS_SHOWN = 200
 
 
-def popup_for(app: "BayouApp") -> CompletionPopup:
+def popup_for(app: Desk) -> CompletionPopup:
     """The completion list of the application's editor."""
     remembered = app.remembered
     index = FileIndex(app.session.cwd, frecency=remembered.frecency, rg=bundled_ripgrep() or "rg")
@@ -49,7 +45,7 @@ def popup_for(app: "BayouApp") -> CompletionPopup:
     return CompletionPopup(app.editor, sources, most_rows=most, on_chosen=mention, id="completion")
 
 
-def _command_rows(app: "BayouApp") -> list[CommandRow]:
+def _command_rows(app: Desk) -> list[CommandRow]:
     hints = {command.name: command.hint for command in COMMANDS}
     arguments = {name: make(app) for name, make in _ARGUMENTS.items()} | _extension_arguments(app)
     return [
@@ -60,11 +56,11 @@ def _command_rows(app: "BayouApp") -> list[CommandRow]:
             needs_argument=bool(hints.get(name)) and not hints[name].startswith("["),
             arguments=arguments.get(name),
         )
-        for name, text in command_names(app)
+        for name, text in app.actions.command_names()
     ]
 
 
-def _models(app: "BayouApp"):
+def _models(app: Desk):
     def suggest(typed: str) -> list[Suggestion]:
         models = app.session.choice.available()[:_MODELS_SHOWN]
         return [Suggestion(text=model.key, detail=model.name, kind="argument") for model in models]
@@ -72,21 +68,21 @@ def _models(app: "BayouApp"):
     return suggest
 
 
-def _levels(app: "BayouApp"):
+def _levels(app: Desk):
     return lambda typed: [Suggestion(text=level, kind="argument") for level in app.session.choice.levels]
 
 
-def _themes(app: "BayouApp"):
+def _themes(app: Desk):
     return lambda typed: [Suggestion(text=name, kind="argument") for name in app.assembled.themes.names]
 
 
-def _providers(app: "BayouApp"):
+def _providers(app: Desk):
     return lambda typed: [
         Suggestion(text=name, kind="argument") for name in app.session.choice.catalogue.providers
     ]
 
 
-def _extension_arguments(app: "BayouApp") -> dict[str, Arguments]:
+def _extension_arguments(app: Desk) -> dict[str, Arguments]:
     if app.extended is None:
         return {}
     catalogue = app.extended.wiring.catalogue
@@ -116,7 +112,7 @@ _ARGUMENTS = {
 class _ExtensionCompletions:
     """What extensions suggest, where nobody else does."""
 
-    def __init__(self, app: "BayouApp") -> None:
+    def __init__(self, app: Desk) -> None:
         self._app = app
 
     def accepts(self, request: CompletionRequest) -> bool:

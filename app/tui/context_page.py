@@ -1,21 +1,18 @@
 """`/context` and `/compact`: what fills the window, what is taken out of it, and how its older part is summarised."""
 
-from typing import TYPE_CHECKING
-
 from app.compaction.cut import CannotCompact
 from app.engine.cache import is_in_use, resending
 from app.engine.contents import Contents, Group, contents_of, drop_or_restore, text_of_large
 from app.engine.summariser import SummaryFailed
+from app.tui.asking import ask
 from app.tui.bars import amount
 from app.tui.looking import show_block
+from app.tui.stage import Stage
 from widgets.lists.rows import ListRow, Tone
 from widgets.screens.context import ContextLine, ContextScreen, ContextView, Share
 from widgets.screens.dialogs import TextScreen
 from widgets.screens.picker import Picked
 from widgets.screens.preview import PreviewText, preview_of
-
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
 
 _GROUPS: dict[Group, tuple[str, Tone]] = {
     "prompt": ("prompt", "dim"),
@@ -31,12 +28,12 @@ _LARGE = "large:"
 class ContextPage:
     """The context window of one application's session."""
 
-    def __init__(self, app: "BayouApp") -> None:
+    def __init__(self, app: Stage) -> None:
         self._app = app
 
     async def open(self) -> None:
         screen = ContextScreen(context_view(contents_of(self._app.session)), preview=self._preview)
-        picked: Picked | None = await self._app.choosing.ask(screen)
+        picked: Picked | None = await ask(self._app, screen)
         if picked is None:
             return
         if picked.action == "app.context.preview":
@@ -80,9 +77,10 @@ class ContextPage:
         if session.choice.model is not None and is_in_use(usage):
             left = session.account.context_tokens - draft.preparation.freed_tokens
             told += f" The prompt cache is dropped: {resending(session.choice.model, max(0, left))}"
-        text: str | None = await app.choosing.ask(
-            TextScreen("Summary: Enter makes it count", told, prefill=draft.written.text, is_for_reading=True)
+        screen = TextScreen(
+            "Summary: Enter makes it count", told, prefill=draft.written.text, is_for_reading=True
         )
+        text: str | None = await ask(app, screen)
         if text is None:
             app.presenter.note("Nothing was compacted.")
             return

@@ -1,6 +1,6 @@
 """What loaded extensions add to the page: how things look, keys, widgets of their own on screens of their own."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -9,21 +9,20 @@ from textual.widget import Widget
 
 from app.assembly.extending import Extended
 from app.extensions.registrations import Status
+from app.tui.asking import ask, pick
+from app.tui.stage import Stage
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.preview import PreviewPart, PreviewText
 
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
 
-
-def adopt(app: "BayouApp", extended: Extended) -> None:
+def adopt(app: Stage, extended: Extended) -> None:
     """After extensions were loaded, the first time and after every reload."""
     app.extended = extended
     app.presenter.show_renderers(extended.wiring.catalogue)
     _bind_shortcuts(app, extended)
 
 
-def _bind_shortcuts(app: "BayouApp", extended: Extended) -> None:
+def _bind_shortcuts(app: Stage, extended: Extended) -> None:
     """Keys that nothing of bayou's has; those of extensions that are gone are taken back."""
     bound = app._bindings.key_to_bindings
     for key, bindings in list(bound.items()):
@@ -34,11 +33,12 @@ def _bind_shortcuts(app: "BayouApp", extended: Extended) -> None:
         app.bind(key, f"extension_key({key!r})", description=shortcut.description or shortcut.key)
 
 
-async def show_extensions(app: "BayouApp") -> None:
+async def show_extensions(app: Stage) -> None:
     """What is loaded and from where, what each has registered, and what went wrong with it."""
     status = app.extended.extensions.status() if app.extended is not None else ()
     by_path = {each.path: each for each in status}
-    await app.choosing.pick(
+    await pick(
+        app,
         "Extensions",
         [_status_row(each) for each in status],
         empty="none is loaded",
@@ -91,12 +91,12 @@ class OverlayScreen(ModalScreen[Any]):
             self._widget.focus()
 
 
-async def show_widget_of(app: "BayouApp", block_id: str) -> bool:
+async def show_widget_of(app: Stage, block_id: str) -> bool:
     """The extension's widget for a block, full screen; False when the block has none."""
     log = app.session.log
     made = app.presenter.drawing.widget(log.entry(block_id)) if block_id in log else None
     if isinstance(made, Screen):
-        await app.choosing.ask(made)
+        await ask(app, made)
     elif isinstance(made, Widget):
-        await app.choosing.ask(OverlayScreen(made))
+        await ask(app, OverlayScreen(made))
     return isinstance(made, Widget)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textual.screen import Screen
 from textual.widget import Widget
@@ -10,14 +10,12 @@ from textual.widgets import Static
 
 from app.extensions.ports import Level, Placement
 from app.extensions.views import View, view_text
-from app.tui.dialogs import ask_text
+from app.tui.asking import ask, ask_text, select
 from app.tui.extended import OverlayScreen
+from app.tui.stage import Stage
 from widgets.screens.dialogs import ConfirmScreen, TextScreen
 from widgets.status.segments import Segment
 from widgets.transcript.blocks import NoteKind
-
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
 
 _KINDS = {"info": NoteKind.INFO, "warning": NoteKind.WARNING, "error": NoteKind.ERROR}
 
@@ -27,22 +25,22 @@ class ScreenUi:
 
     has_ui = True
 
-    def __init__(self, app: "BayouApp") -> None:
+    def __init__(self, app: Stage) -> None:
         self._app = app
         self._widgets: dict[str, Widget] = {}
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
-        return await _within(timeout, self._app.choosing.select(title, options), None)
+        return await _within(timeout, select(self._app, title, options), None)
 
     async def confirm(self, title: str, message: str = "", *, timeout: float | None = None) -> bool:
         screen = ConfirmScreen(title, message)
-        return await _within(timeout, self._app.choosing.ask(screen), None) is True
+        return await _within(timeout, ask(self._app, screen), None) is True
 
     async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
         return await _within(timeout, ask_text(self._app, title, placeholder=placeholder), None)
 
     async def editor(self, title: str, prefill: str = "") -> str | None:
-        return await self._app.choosing.ask(TextScreen(title, prefill=prefill))
+        return await ask(self._app, TextScreen(title, prefill=prefill))
 
     async def custom(self, make: Callable[..., Any], *, overlay: bool = False) -> Any:
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -60,7 +58,7 @@ class ScreenUi:
 
     async def _on_screen(self, screen: Screen[Any], answer: "asyncio.Future[Any]") -> Any:
         """Ends with `done(value)`, or when the screen dismisses itself."""
-        asked = asyncio.ensure_future(self._app.choosing.ask(screen))
+        asked = asyncio.ensure_future(ask(self._app, screen))
         try:
             await asyncio.wait((asked, answer), return_when=asyncio.FIRST_COMPLETED)
         finally:

@@ -3,13 +3,13 @@
 Also what a begun chord does: its keys are taken here before anybody else hears them.
 """
 
-from typing import TYPE_CHECKING
-
 from textual.events import Key
 
 from app.resources.files import FileFault
-from app.tui.actions import PLACES, key_rows, palette_rows
+from app.tui.actions import Actions
+from app.tui.asking import ask
 from app.tui.keymap import KeyMap, bind, read_keymap
+from app.tui.stage import Stage
 from app.values.json_comments import JsonFault
 from widgets.chords import Chords
 from widgets.editor.line_input import LineInput
@@ -20,24 +20,22 @@ from widgets.screens.picker import Picked
 from widgets.terminal.view import TerminalScreen
 from widgets.transcript.view import Transcript
 
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
-
 
 class KeysPage:
     """The keys of one application."""
 
-    def __init__(self, app: "BayouApp") -> None:
+    def __init__(self, app: Stage, actions: Actions) -> None:
         self._app = app
+        self._actions = actions
         self._chords = Chords({})
 
     def read(self) -> tuple[str, ...]:
         """Puts the person's own keys in force; returns what is wrong with their file."""
         file = self._app.assembled.prompt.paths.keybindings_file
-        keymap: KeyMap = read_keymap(file, PLACES)
+        keymap: KeyMap = read_keymap(file, self._actions.places)
         self._app.keymap = keymap
         self._app.set_keymap(keymap.keys)
-        self._app.tell_keys()
+        self._tell_keys()
         self._chords = Chords({action: keys.split(",") for action, keys in keymap.keys.items()})
         clashes = [
             f"{file}: the chord {chord} of {action} begins like another of {owner}"
@@ -45,19 +43,29 @@ class KeysPage:
         ]
         return (*keymap.problems, *clashes)
 
+    def _tell_keys(self) -> None:
+        """What is told with its key names the key that is in force."""
+        key, presenter = self._actions.key_of, self._app.presenter
+        presenter.drawing.retry_key = key("app.retry")
+        full, compacted = key("app.compaction.preview"), key("app.compaction.undo")
+        presenter.offers = {
+            "contextFull": f"{full} writes the summary for you to read and change first." if full else "",
+            "compacted": f"{compacted} goes back to the full history" if compacted else "",
+        }
+
     async def table(self) -> None:
         """Enter on an action asks for a new key, until one leaves."""
         at, note = "", ""
         while True:
-            rows = key_rows(self._app)
+            rows = self._actions.key_rows()
             problems = sum(1 for row in rows if row.problem)
             note = note or (f"{problems} conflicts" if problems else "")
-            picked: Picked | None = await self._app.choosing.ask(hotkeys_screen(rows, note=note, current=at))
+            picked: Picked | None = await ask(self._app, hotkeys_screen(rows, note=note, current=at))
             if picked is None:
                 return
             at = picked.row.id
             row = next(row for row in rows if row.id == at)
-            key: str | None = await self._app.choosing.ask(KeyScreen(row))
+            key: str | None = await ask(self._app, KeyScreen(row))
             note = "" if key is None else self._rebind(row.id, key)
 
     def _rebind(self, action: str, key: str) -> str:
@@ -72,7 +80,7 @@ class KeysPage:
 
     async def palette(self) -> None:
         """Every action and command by name; Enter does it."""
-        picked: Picked | None = await self._app.choosing.ask(palette_screen(palette_rows(self._app)))
+        picked: Picked | None = await ask(self._app, palette_screen(self._actions.palette_rows()))
         if picked is None:
             return
         action = picked.row.id
@@ -108,7 +116,7 @@ class KeysPage:
         return step.is_used
 
     def _words(self, action: str) -> str:
-        return next((row.title for row in key_rows(self._app) if row.id == action), action)
+        return next((row.title for row in self._actions.key_rows() if row.id == action), action)
 
     async def _run(self, action: str) -> None:
         """The action as the focus hears it; where nobody does, nothing happens."""

@@ -1,10 +1,11 @@
 """What Escape, Ctrl+C and Ctrl+D mean: stop what is under way, clear what is written, and only then leave."""
 
 import math
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
+from app.tui.sessions_page import SessionsPage
+from app.tui.stage import Stage
+from app.tui.tree import SessionTree
+from app.tui.waiting import Waiting
 
 DOUBLE_PRESS_SECONDS = 0.5
 
@@ -12,8 +13,11 @@ DOUBLE_PRESS_SECONDS = 0.5
 class Leaving:
     """The three keys over one application."""
 
-    def __init__(self, app: "BayouApp") -> None:
+    def __init__(self, app: Stage, waiting: Waiting, tree: SessionTree, sessions: SessionsPage) -> None:
         self._app = app
+        self._waiting = waiting
+        self._tree = tree
+        self._sessions = sessions
         self._last_clear = -math.inf
         self._last_escape = -math.inf
 
@@ -23,7 +27,7 @@ class Leaving:
         if app.session.runner.countdown.is_running:
             app.session.runner.countdown.cancel()
         elif app.session.is_running or app.session.is_compacting or app.session.shell.is_running:
-            app.waiting.take_back()
+            self._waiting.take_back()
             app.spawn(app.session.abort())
         elif app.editor.text.startswith("!"):
             app.editor.clear()
@@ -37,9 +41,9 @@ class Leaving:
         app = self._app
         match app.assembled.settings.interaction.double_escape_action:
             case "tree":
-                app.spawn(app.chosen(app.session_tree.open()))
+                app.spawn(app.chosen(self._tree.open()))
             case "fork":
-                app.spawn(app.chosen(app.choosing.prompt_to_fork()))
+                app.spawn(app.chosen(self._sessions.fork()))
 
     def clear(self) -> None:
         """Copies a selection, else empties the editor; a second press leaves."""

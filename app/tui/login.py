@@ -3,18 +3,14 @@
 import asyncio
 import webbrowser
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from app.engine.commands.base import CommandError
 from app.providers.credentials import CredentialError, Credentials, Source
 from app.providers.known import PROVIDERS
 from app.providers.signin.interface import SignIn
-from app.tui.dialogs import ask_text
+from app.tui.asking import ask_text, pick, select
+from app.tui.stage import Stage
 from widgets.lists.rows import Badge, ListRow
-
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
-
 
 _SOURCES: dict[Source, str] = {
     "run": "connected for this run",
@@ -30,7 +26,7 @@ _SOURCES: dict[Source, str] = {
 class LoginUi:
     """What a sign-in asks and shows, in the transcript and in small screens."""
 
-    def __init__(self, app: "BayouApp") -> None:
+    def __init__(self, app: Stage) -> None:
         self._app = app
 
     async def open_url(self, url: str, instructions: str) -> None:
@@ -45,19 +41,19 @@ class LoginUi:
 
     async def select(self, question: str, options: Sequence[tuple[str, str]]) -> str:
         rows = [ListRow(id=name, title=text) for name, text in options]
-        picked = await self._app.choosing.pick(question, rows)
+        picked = await pick(self._app, question, rows)
         return picked.row.id if picked is not None else ""
 
     def progress(self, text: str) -> None:
         self._app.presenter.note(text)
 
 
-async def login(app: "BayouApp", provider: str) -> None:
+async def login(app: Stage, provider: str) -> None:
     """Stores a key or an account's tokens; bayou never shows them."""
     choice = app.session.choice
     if not provider:
         rows = [_provider_row(choice.credentials, name) for name in choice.catalogue.providers]
-        picked = await app.choosing.pick("Connect a provider", rows)
+        picked = await pick(app, "Connect a provider", rows)
         if picked is None:
             return
         provider = picked.row.id
@@ -92,15 +88,15 @@ def _provider_row(credentials: Credentials, name: str) -> ListRow:
     return ListRow(id=name, title=title, words=name, detail=" or ".join(ways))
 
 
-async def _wants_account(app: "BayouApp", account: SignIn) -> bool | None:
+async def _wants_account(app: Stage, account: SignIn) -> bool | None:
     """None: neither."""
     needs = f" (set {account.missing} first)" if account.missing else ""
     by_account = f"Sign in to an account of {account.name}{needs}"
-    how = await app.choosing.select("How?", (by_account, "Use an API key"))
+    how = await select(app, "How?", (by_account, "Use an API key"))
     return how == by_account if how is not None else None
 
 
-async def logout(app: "BayouApp", provider: str) -> None:
+async def logout(app: Stage, provider: str) -> None:
     credentials = app.session.choice.credentials
     stored = tuple(credentials.stored())
     if not provider and not stored:
@@ -109,7 +105,7 @@ async def logout(app: "BayouApp", provider: str) -> None:
         )
         return
     if not provider:
-        provider = await app.choosing.select("Forget which?", stored) or ""
+        provider = await select(app, "Forget which?", stored) or ""
     if not provider:
         return
     found = await credentials.forget(provider)

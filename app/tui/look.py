@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from rich.color import ColorSystem
 from textual.app import App
@@ -11,11 +10,9 @@ from textual.css.stylesheet import StylesheetErrors, StylesheetParseError
 from textual.filter import ANSIToTruecolor, LineFilter, Monochrome, NoColor
 from textual.theme import Theme
 
+from app.assembly.build import Assembled
 from app.resources.themes import ThemeFile, Themes
 from widgets.themes import ThemeProblem, read_tcss_theme, read_theme, textual_theme
-
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
 
 DARK, LIGHT = "bayou-dark", "bayou-light"
 WATCH_SECONDS = 1.0
@@ -31,18 +28,19 @@ def use_colors(app: App[int], *, is_true_color: bool) -> None:
 class Looks:
     """The theme of one application."""
 
-    def __init__(self, app: "BayouApp") -> None:
+    def __init__(self, app: App[int], assembled: Assembled) -> None:
         self._app = app
+        self._assembled = assembled
         self._file: ThemeFile | None = None
         self._stamp: tuple[int, int] | None = None
         self._is_watching = False
 
     def begin(self) -> str | None:
         """Before the style sheet is read: setting the theme afterwards would read it again, a tenth of the start."""
-        app = self._app
-        file, theme, rules, problem = _load(app.assembled.themes, choose(app.assembled.theme))
+        app, assembled = self._app, self._assembled
+        file, theme, rules, problem = _load(assembled.themes, choose(assembled.theme))
         if theme is None:
-            file, theme, rules, _ = _load(app.assembled.themes, DARK)
+            file, theme, rules, _ = _load(assembled.themes, DARK)
         if theme is not None:
             self._remember(file)
             app.register_theme(theme)
@@ -53,7 +51,7 @@ class Looks:
 
     def use(self, name: str) -> str | None:
         """Returns why it cannot be used, if it cannot; then everything stays as it is."""
-        file, theme, rules, problem = _load(self._app.assembled.themes, choose(name))
+        file, theme, rules, problem = _load(self._assembled.themes, choose(name))
         if theme is None or file is None:
             return problem
         if theme.name == self._app.theme and file.stamp() == self._stamp:

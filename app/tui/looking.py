@@ -1,11 +1,12 @@
 """Pages to look at and lists to pick from besides the main ones: jobs, older prompts, a block in full, two branches."""
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from app.engine.jobs import Job
+from app.tui.asking import ask
 from app.tui.extended import show_widget_of
 from app.tui.pickers import age
+from app.tui.stage import Stage
 from app.values.messages import now_ms
 from tools.paths import display
 from tools.results import Card, MapBlock, TextBlock
@@ -19,23 +20,11 @@ from widgets.screens.symbols import SymbolsScreen
 from widgets.terminal_manners import edit_externally, editor_command
 from widgets.transcript.blocks import CardBlock, CardState
 
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
-
-
 JOBS_SECONDS = 0.5
 """Between two looks at the jobs, while their panel is open."""
 
 
-async def copy(app: "BayouApp", text: str, what: str) -> None:
-    """A native tool may take its time, so it runs beside the event loop."""
-    write = app._driver.write if app._driver is not None else None
-    fallback = app.assembled.prompt.paths.cache_dir / "clipboard.txt"
-    copied = await asyncio.to_thread(clipboard.copy, text, write, fallback=fallback, env=app.env)
-    app.notify(f"{copied.text}: {what}", markup=False)
-
-
-async def paste(app: "BayouApp") -> None:
+async def paste(app: Stage) -> None:
     """What the system's clipboard holds: an image as a chip, or text."""
     found = await asyncio.to_thread(clipboard.paste, env=app.env)
     if found is None:
@@ -46,21 +35,21 @@ async def paste(app: "BayouApp") -> None:
         app.editor.attach(found)
 
 
-async def show_block(app: "BayouApp", block_id: str) -> None:
+async def show_block(app: Stage, block_id: str) -> None:
     """The whole of it; for an extension's own widget, that."""
     if app.transcript.block(block_id) is None or await show_widget_of(app, block_id):
         return
-    await app.choosing.ask(BlockScreen("In full", lambda: app.transcript.block(block_id)))
+    await ask(app, BlockScreen("In full", lambda: app.transcript.block(block_id)))
 
 
-def ask_for_lines(app: "BayouApp", path: str, first: int, last: int) -> None:
+def ask_for_lines(app: Stage, path: str, first: int, last: int) -> None:
     """The request for these lines, ready to be sent or changed."""
     app.editor.set_text(f"read {display(path, app.session.cwd)}:{first}-{last}")
     app.editor.focus()
 
 
-async def choose_symbol(app: "BayouApp", block: MapBlock) -> None:
-    picked = await app.choosing.ask(SymbolsScreen(display(block.path, app.session.cwd), block))
+async def choose_symbol(app: Stage, block: MapBlock) -> None:
+    picked = await ask(app, SymbolsScreen(display(block.path, app.session.cwd), block))
     if picked is None:
         return
     symbol = block.symbols[int(picked.row.id)]
@@ -68,10 +57,10 @@ async def choose_symbol(app: "BayouApp", block: MapBlock) -> None:
         ask_for_lines(app, block.path, symbol.first_line, symbol.last_line)
     else:
         place = f"{display(block.path, app.session.cwd)}:{symbol.first_line}-{symbol.last_line}"
-        await copy(app, place, "the place of the symbol")
+        app.copy(place, "the place of the symbol")
 
 
-def open_link(app: "BayouApp", address: str) -> None:
+def open_link(app: Stage, address: str) -> None:
     """In the person's browser; where that would be on another machine, or not a page, the address is copied."""
     is_remote = app.env.get("SSH_CONNECTION") or app.env.get("SSH_TTY")
     if is_remote or not address.startswith(("http://", "https://")):
@@ -80,7 +69,7 @@ def open_link(app: "BayouApp", address: str) -> None:
         app.open_url(address)
 
 
-async def show_jobs(app: "BayouApp") -> None:
+async def show_jobs(app: Stage) -> None:
     """The jobs with the end of their output."""
     screen = JobsScreen(job_rows(app))
 
@@ -90,11 +79,11 @@ async def show_jobs(app: "BayouApp") -> None:
             app.set_timer(JOBS_SECONDS, keep_live)
 
     app.set_timer(JOBS_SECONDS, keep_live)
-    picked: Picked | None = await app.choosing.ask(screen)
+    picked: Picked | None = await ask(app, screen)
     if picked is None:
         return
     job = app.session.jobs.get(picked.row.id)
-    await app.choosing.ask(BlockScreen("Job", lambda: job_block(job)))
+    await ask(app, BlockScreen("Job", lambda: job_block(job)))
 
 
 def job_block(job: Job) -> CardBlock:
@@ -108,7 +97,7 @@ def job_block(job: Job) -> CardBlock:
     )
 
 
-def job_rows(app: "BayouApp") -> list[JobRow]:
+def job_rows(app: Stage) -> list[JobRow]:
     now = now_ms()
     return [
         JobRow(
@@ -128,7 +117,7 @@ def _note(job: Job) -> str:
     return ", ".join(words if job.state in ("running", "done") else [*words, job.state])
 
 
-def act_on_job(app: "BayouApp", action: str, job_id: str, screen: JobsScreen) -> None:
+def act_on_job(app: Stage, action: str, job_id: str, screen: JobsScreen) -> None:
     if action == "app.jobs.stop":
         app.session.jobs.kill(job_id, tell=True)
     elif action == "app.jobs.pin":
@@ -139,13 +128,13 @@ def act_on_job(app: "BayouApp", action: str, job_id: str, screen: JobsScreen) ->
     screen.show_jobs(job_rows(app))
 
 
-async def search_history(app: "BayouApp", entries: tuple[Draft, ...]) -> None:
-    picked: Picked | None = await app.choosing.ask(history_screen(entries))
+async def search_history(app: Stage, entries: tuple[Draft, ...]) -> None:
+    picked: Picked | None = await ask(app, history_screen(entries))
     if picked is not None:
         app.editor.restore(entries[int(picked.row.id)])
 
 
-def edit_elsewhere(app: "BayouApp", text: str) -> None:
+def edit_elsewhere(app: Stage, text: str) -> None:
     """The prompt in the person's own editor. Everything waits: the terminal belongs to that program."""
     command = editor_command(app.assembled.settings.interaction.external_editor or "", app.env)
     edited, problem = edit_externally(app, text, command)

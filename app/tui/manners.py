@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from app.tui.stage import Stage
 from app.values.events import (
     AgentSettled,
     AgentStart,
@@ -14,14 +14,11 @@ from app.values.events import (
 )
 from widgets.terminal_manners import Notifier, progress_sequence, title_sequence, write_to
 
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
-
 
 class Manners:
     """Follows one session's events."""
 
-    def __init__(self, app: "BayouApp", clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, app: Stage, clock: Callable[[], float] = time.monotonic) -> None:
         self._app = app
         self._clock = clock
         self._began = 0.0

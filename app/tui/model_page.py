@@ -1,29 +1,26 @@
 """`/model`, `/thinking`, `/scoped-models`: which model answers, how hard it thinks, what the cycle keys go through."""
 
-from typing import TYPE_CHECKING
-
 from app.engine.choice import ModelChoice
 from app.providers.discovery import discover, hint, known_state
 from app.providers.known import PROVIDERS
 from app.providers.select import select_scope
+from app.tui.asking import ask, pick_or_keep
 from app.tui.bars import amount
 from app.tui.login import login
 from app.tui.pickers import LEVEL_WORDS
 from app.tui.settings_page import keep_setting
+from app.tui.stage import Stage
 from app.values.models import Model, thinking_level
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.models import ModelScreen, ScopeScreen
 from widgets.screens.picker import Picked
 from widgets.screens.preview import PreviewPart, PreviewText
 
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
-
 
 class ModelPage:
     """The model of one application's session."""
 
-    def __init__(self, app: "BayouApp") -> None:
+    def __init__(self, app: Stage) -> None:
         self._app = app
 
     @property
@@ -39,7 +36,7 @@ class ModelPage:
             current=choice.model.key if choice.model else "",
             preview=self._preview,
         )
-        picked: Picked | None = await self._app.choosing.ask(screen)
+        picked: Picked | None = await ask(self._app, screen)
         if picked is None:
             return
         provider, _, model_id = picked.row.id.partition("/")
@@ -87,7 +84,7 @@ class ModelPage:
             ListRow(id=level, title=level, detail=LEVEL_WORDS[level], is_checked=level == choice.thinking)
             for level in choice.levels
         ]
-        picked = await self._app.choosing.pick_or_keep("Thinking", rows, current=choice.thinking)
+        picked = await pick_or_keep(self._app, "Thinking", rows, current=choice.thinking)
         level = thinking_level(picked.row.id) if picked is not None else None
         if level is None or picked is None:
             return
@@ -96,12 +93,22 @@ class ModelPage:
             keep_setting(self._app, "defaultThinkingLevel", level)
             self._app.presenter.note(f"New sessions begin with thinking {level}.")
 
+    async def cycle(self, step: int) -> None:
+        self._tell_if_alone(await self._app.session.cycle_model(step))
+
+    async def cycle_level(self) -> None:
+        self._tell_if_alone(await self._app.session.cycle_thinking())
+
+    def _tell_if_alone(self, changed: object) -> None:
+        if changed is None:
+            self._app.presenter.note("There is nothing else to choose from.")
+
     async def scope(self) -> None:
         """Which models Ctrl+P goes through; kept in the settings."""
         choice = self._choice
         rows = [row for row in model_rows(choice) if row.tone != "dim" and not row.id.endswith("/")]
         screen = ScopeScreen(rows, [model.key for model in choice.scope], lambda key: key.partition("/")[0])
-        picked: Picked | None = await self._app.choosing.ask(screen)
+        picked: Picked | None = await ask(self._app, screen)
         if picked is None:
             return
         chosen = screen.chosen

@@ -10,7 +10,9 @@ from textual.geometry import Size
 
 from app.assembly.extending import Extended
 from app.tui import bars, page
+from app.tui.desk import Desk
 from app.tui.extended import adopt
+from app.tui.sending import Sending
 from app.tui.trusting import ask_trust
 from app.values.content import Image
 from widgets.screens.dialogs import GRACE
@@ -18,9 +20,8 @@ from widgets.transcript.blocks import NoteKind
 
 if TYPE_CHECKING:
     from app.providers.registry import Registry
-    from app.tui.app import BayouApp
 
-Extend = Callable[["BayouApp"], Awaitable[Extended]]
+Extend = Callable[[Desk], Awaitable[Extended]]
 """Loads the session's extensions for this face."""
 WELCOME = (
     "The offline guide is active: a small program that works with your files, and no language model.\n"
@@ -44,7 +45,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     images: tuple[Image, ...] = ()
     """Go with the first prompt."""
 
-    def begin(self, app: "BayouApp") -> None:
+    def begin(self, app: Desk) -> None:
         """Before the first paint."""
         page.put_in_force(app, app.assembled.settings)
         app.transcript.expand_thinking(not app.assembled.settings.display.hide_thinking_block)
@@ -64,7 +65,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
             app.editor.reset(draft)
         app.status.refresh()
 
-    async def complete(self, app: "BayouApp") -> None:
+    async def complete(self, app: Desk, sending: Sending) -> None:
         """After it: extensions, the model's own parts, then what the command line asks."""
         gc.freeze()
         gc.enable()
@@ -85,10 +86,10 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         if self.opens_sessions:
             await app.chosen(app.sessions_page.open())
         for index, prompt in enumerate(self.prompts):
-            await app.sending.prompt(prompt, self.images if index == 0 else ())
+            await sending.prompt(prompt, self.images if index == 0 else ())
             await app.session.wait_until_idle()
 
-    async def _remember(self, app: "BayouApp") -> None:
+    async def _remember(self, app: Desk) -> None:
         """Older prompts, behind them what was written but not sent when bayou ended the last time."""
         prompts = await asyncio.to_thread(app.remembered.read_prompts)
         abandoned = app.drafts.abandoned(app.session.places.folder)
@@ -100,7 +101,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
             app.presenter.note("A draft that was not sent last time is one Up away.")
 
 
-def warm_up(app: "BayouApp") -> None:
+def warm_up(app: Desk) -> None:
     """Imports what the chosen model needs, beside the event loop, so that the first request waits for nothing."""
     model, registry = app.session.choice.model, app.session.requests.registry
     if model is not None:

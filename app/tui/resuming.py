@@ -2,15 +2,13 @@
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from app.sessions.errors import SessionLocked, SessionTooNew
 from app.sessions.log import SessionLog
+from app.tui.asking import ask
+from app.tui.stage import Stage
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import QuestionScreen
-
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
 
 _READ = ListRow(id="read", title="Open it read-only", detail="look, search, copy, export")
 _FORK = ListRow(id="fork", title="Fork it here", detail="go on in a copy; the file stays as it is")
@@ -21,7 +19,7 @@ _CANCEL = ListRow(id="cancel", title="Cancel")
 class Resuming:
     """Opens session files over one application."""
 
-    def __init__(self, app: "BayouApp") -> None:
+    def __init__(self, app: Stage) -> None:
         self._app = app
 
     async def begin(self) -> bool:
@@ -80,7 +78,5 @@ class Resuming:
         return await self._ask("The folder of this session is gone", text, _HERE, _FORK)
 
     async def _ask(self, title: str, text: str, *answers: ListRow) -> str | None:
-        chosen: ListRow | None = await self._app.choosing.ask(
-            QuestionScreen(title, text, (*answers, _CANCEL))
-        )
+        chosen: ListRow | None = await ask(self._app, QuestionScreen(title, text, (*answers, _CANCEL)))
         return None if chosen is None or chosen.id == "cancel" else chosen.id

@@ -25,6 +25,7 @@ from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionError
 from app.tui import look
 from app.tui.app import BayouApp
+from app.tui.desk import Desk
 from app.tui.extended import adopt
 from app.tui.extension_ui import ScreenUi
 from app.tui.opening import Opening
@@ -54,7 +55,7 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
     if given.prompts[0] or given.images:
         prompts[:1] = [given.prompts[0] + (prompts[0] if prompts else "")]
 
-    async def load_extensions(app: BayouApp) -> Extended:
+    async def load_extensions(app: Desk) -> Extended:
         return await extend(
             assembled,
             options,

@@ -2,17 +2,16 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from app.engine.intake import Refused
 from app.tui.attaching import Unsendable, images_of
-from app.tui.slash import EXPECTED, run_slash
+from app.tui.desk import Desk
+from app.tui.slash import run_slash
+from app.tui.stage import EXPECTED
 from app.values.content import Image
 from widgets.editor.chips import Attachment, Draft
 from widgets.transcript.blocks import NoteKind
-
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
 
 While = Literal["steer", "follow_up"]
 """What a prompt does when the agent is at work."""
@@ -21,7 +20,7 @@ While = Literal["steer", "follow_up"]
 class Sending:
     """Sends for one application."""
 
-    def __init__(self, app: "BayouApp") -> None:
+    def __init__(self, app: Desk) -> None:
         self._app = app
 
     async def send(self, draft: Draft, text: str, attachments: Sequence[Attachment], how: While) -> None:

@@ -1,27 +1,29 @@
-"""`/resume`: going on with another session. Lists, search, names, the trash, and a look into a session beforehand."""
+"""`/resume`, `/new`, `/fork`: going on with another session. Lists, search, names,
+the trash, and a look into a session beforehand.
+"""
 
 import asyncio
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from app.engine.commands.places import EntryParams
+from app.engine.commands.places import fork as fork_session
 from app.sessions.errors import SessionError
 from app.sessions.index import SessionSummary
 from app.sessions.library import list_sessions, rename_session, search_now, threads
 from app.sessions.log import SessionLog
 from app.sessions.reading_all import read_in_background
 from app.sessions.trash import delete_session, in_trash, undo_delete
+from app.tui.asking import ask, ask_text, pick
 from app.tui.bars import short_path
-from app.tui.dialogs import ask_text
-from app.tui.pickers import age, entry_title, one_line
+from app.tui.pickers import age, entry_title, one_line, prompt_rows
+from app.tui.resuming import Resuming
+from app.tui.stage import Stage
 from app.values.messages import now_ms
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import Picked
 from widgets.screens.preview import PreviewPart, PreviewText
 from widgets.screens.sessions import SessionRow, SessionsScreen
-
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
 
 PAUSE_SECONDS = 0.12
 """Of typing, before all texts are searched."""
@@ -32,8 +34,9 @@ LAST_SAID = 12
 class SessionsPage:
     """The sessions of one application's person."""
 
-    def __init__(self, app: "BayouApp") -> None:
+    def __init__(self, app: Stage, resuming: Resuming) -> None:
         self._app = app
+        self._resuming = resuming
         self._summaries: dict[str, SessionSummary] = {}
         self._told: dict[str, PreviewText] = {}
         self._searching: asyncio.Task[None] | None = None
@@ -51,10 +54,27 @@ class SessionsPage:
             return
         self.read_texts()
         screen = SessionsScreen(rows, preview=self._preview)
-        picked: Picked | None = await self._app.choosing.ask(screen)
+        picked: Picked | None = await ask(self._app, screen)
         if picked is None or picked.row.id == str(self._app.session.log.path):
             return
-        await self._app.resuming.open(Path(picked.row.id))
+        await self._resuming.open(Path(picked.row.id))
+
+    async def new(self) -> None:
+        session = self._app.session
+        await session.abort()
+        await session.open(session.places.new(), "new")
+
+    async def fork(self) -> None:
+        """A new session that ends before one of this one's prompts."""
+        session = self._app.session
+        rows = prompt_rows(session.log)
+        if not rows:
+            self._app.presenter.note("There is no prompt to fork from yet.")
+            return
+        picked = await pick(self._app, "Fork from", rows, order="given")
+        if picked is not None:
+            data = await fork_session(session, EntryParams(entry_id=picked.row.id))
+            self._app.editor.set_text(data.get("text") or "")
 
     async def act(self, screen: SessionsScreen, action: str, row: ListRow | None) -> None:
         """What is done while the list stays open."""

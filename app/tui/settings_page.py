@@ -1,7 +1,7 @@
 """`/settings`: every setting as a row, changed in the person's own file and in force at once where that is possible."""
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from app.assembly.applying import put_in_force
 from app.engine.commands.base import CommandError
@@ -9,11 +9,13 @@ from app.resources.files import FileFault
 from app.resources.settings import Key, Settings, check_value, choices, keys, load_settings, value_at
 from app.resources.settings_file import SettingRefused, set_value, unset
 from app.tui import page
+from app.tui.asking import ask
+from app.tui.stage import Stage
+from widgets.lists.rows import ListRow
+from widgets.screens.catalogue import ThemeScreen
+from widgets.screens.picker import Picked
 from widgets.screens.settings import SettingRow, SettingsScreen
 from widgets.transcript.blocks import NoteKind
-
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
 
 
 def setting_rows(settings: Settings) -> list[SettingRow]:
@@ -45,16 +47,24 @@ def typed(key: Key, text: str) -> Any:
         return text
 
 
-async def show_settings(app: "BayouApp") -> None:
+async def show_settings(app: Stage) -> None:
     by_name = {key.name: key for key in keys()}
 
     def check(name: str, text: str) -> str:
         return check_value(by_name[name], typed(by_name[name], text)) or ""
 
-    await app.choosing.ask(SettingsScreen(setting_rows(app.assembled.settings), check=check))
+    await ask(app, SettingsScreen(setting_rows(app.assembled.settings), check=check))
 
 
-def change_setting(app: "BayouApp", message: SettingsScreen.Changed) -> None:
+async def choose_theme(app: Stage) -> None:
+    """Each theme is seen while the cursor is on it."""
+    rows = [ListRow(id=name, title=name, is_checked=name == app.theme) for name in app.assembled.themes.names]
+    picked: Picked | None = await ask(app, ThemeScreen(rows, app.theme, app.looks.use))
+    if picked is not None and picked.action == "app.themes.save":
+        keep_setting(app, "theme", picked.row.id)
+
+
+def change_setting(app: Stage, message: SettingsScreen.Changed) -> None:
     """Writes one key, reads the files again, and puts what changed in force."""
     key = next(key for key in keys() if key.name == message.key)
     value = None if message.value is None else typed(key, message.value)
@@ -62,14 +72,14 @@ def change_setting(app: "BayouApp", message: SettingsScreen.Changed) -> None:
     message.screen.show_settings(setting_rows(app.assembled.settings), problem or "saved")
 
 
-def keep_setting(app: "BayouApp", name: str, value: Any) -> None:
+def keep_setting(app: Stage, name: str, value: Any) -> None:
     """What a screen offers to make the default. Raises `CommandError`."""
     problem = _write(app, name, value, is_default=value is None)
     if problem:
         raise CommandError(problem)
 
 
-def _write(app: "BayouApp", name: str, value: Any, *, is_default: bool) -> str:
+def _write(app: Stage, name: str, value: Any, *, is_default: bool) -> str:
     """Returns why it could not be written, if it could not."""
     paths = app.assembled.prompt.paths
     try:
@@ -83,7 +93,7 @@ def _write(app: "BayouApp", name: str, value: Any, *, is_default: bool) -> str:
     return ""
 
 
-def reload_settings(app: "BayouApp") -> None:
+def reload_settings(app: Stage) -> None:
     """Reads the files again and puts what is in them in force."""
     if app.extended is not None:
         app.extended.settings.follow()
@@ -96,7 +106,7 @@ def reload_settings(app: "BayouApp") -> None:
     follow_settings(app, before)
 
 
-def follow_settings(app: "BayouApp", before: Settings) -> None:
+def follow_settings(app: Stage, before: Settings) -> None:
     """What the page itself shows differently; everything else reads the settings when it needs them."""
     now = app.assembled.settings
     is_other = now.display.theme != before.display.theme

@@ -1,32 +1,25 @@
 """Slash commands: a table of names, what they mean, and what they do in the full-screen face."""
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.engine.choice import NoModel
 from app.engine.commands.base import CommandError, NoParams
 from app.engine.commands.places import clone as clone_session
 from app.engine.exporting import export_session
-from app.engine.intake import Refused
-from app.engine.shell import ShellBusy
-from app.providers.select import ModelNotFound, select_model
-from app.sessions.errors import SessionError
+from app.providers.select import select_model
+from app.tui.acts import copy_answer
+from app.tui.desk import Desk
 from app.tui.extended import show_extensions
 from app.tui.login import login, logout
 from app.tui.looking import show_jobs
-from app.tui.settings_page import show_settings
+from app.tui.settings_page import choose_theme, show_settings
+from app.tui.stage import EXPECTED
 from app.tui.trusting import ask_trust
 from app.values.models import THINKING_LEVELS, thinking_level
 from widgets.transcript.blocks import NoteKind
 
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
-
-Run = Callable[["BayouApp", str], Awaitable[None]]
-EXPECTED = (CommandError, Refused, NoModel, ShellBusy, SessionError, ModelNotFound)
-"""Failures whose words are for the person."""
+Run = Callable[[Desk, str], Awaitable[None]]
 
 
 class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +30,7 @@ class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
     """What its argument is called."""
 
 
-async def run_slash(app: "BayouApp", text: str) -> bool:
+async def run_slash(app: Desk, text: str) -> bool:
     """Carries out `/name argument`; False when there is no such command and the text is a prompt."""
     name, _, argument = text[1:].strip().partition(" ")
     command = BY_NAME.get(name)
@@ -50,15 +43,15 @@ async def run_slash(app: "BayouApp", text: str) -> bool:
     return True
 
 
-async def _quit(app: "BayouApp", argument: str) -> None:
+async def _quit(app: Desk, argument: str) -> None:
     app.exit(0)
 
 
-async def _new(app: "BayouApp", argument: str) -> None:
-    await app.choosing.new_session()
+async def _new(app: Desk, argument: str) -> None:
+    await app.sessions_page.new()
 
 
-async def _model(app: "BayouApp", argument: str) -> None:
+async def _model(app: Desk, argument: str) -> None:
     if not argument:
         await app.model_page.choose()
         return
@@ -72,7 +65,7 @@ async def _model(app: "BayouApp", argument: str) -> None:
         app.presenter.note(selection.warning, NoteKind.WARNING)
 
 
-async def _thinking(app: "BayouApp", argument: str) -> None:
+async def _thinking(app: Desk, argument: str) -> None:
     if not argument:
         await app.model_page.level()
         return
@@ -83,13 +76,13 @@ async def _thinking(app: "BayouApp", argument: str) -> None:
     app.presenter.note(f"Thinking: {app.session.choice.thinking}")
 
 
-async def _name(app: "BayouApp", argument: str) -> None:
+async def _name(app: Desk, argument: str) -> None:
     if argument:
         await app.session.rename(argument)
     app.presenter.note(f"Session name: {app.session.log.name or '(none)'}")
 
 
-async def _session(app: "BayouApp", argument: str) -> None:
+async def _session(app: Desk, argument: str) -> None:
     log, stats = app.session.log, app.session.stats
     usage = stats.usage
     app.presenter.note(
@@ -106,35 +99,35 @@ async def _session(app: "BayouApp", argument: str) -> None:
     )
 
 
-async def _copy(app: "BayouApp", argument: str) -> None:
-    app.action_act("app.message.copy")
+async def _copy(app: Desk, argument: str) -> None:
+    copy_answer(app)
 
 
-async def _clone(app: "BayouApp", argument: str) -> None:
+async def _clone(app: Desk, argument: str) -> None:
     await clone_session(app.session, NoParams())
     app.presenter.note(f"This is a copy now: {app.session.log.path}")
 
 
-async def _tree(app: "BayouApp", argument: str) -> None:
+async def _tree(app: Desk, argument: str) -> None:
     await app.session_tree.open()
 
 
-async def _fork(app: "BayouApp", argument: str) -> None:
-    await app.choosing.prompt_to_fork()
+async def _fork(app: Desk, argument: str) -> None:
+    await app.sessions_page.fork()
 
 
-async def _resume(app: "BayouApp", argument: str) -> None:
+async def _resume(app: Desk, argument: str) -> None:
     await app.sessions_page.open()
 
 
-async def _theme(app: "BayouApp", argument: str) -> None:
+async def _theme(app: Desk, argument: str) -> None:
     if not argument:
-        await app.choosing.theme()
+        await choose_theme(app)
     elif (problem := app.looks.use(argument)) is not None:
         raise CommandError(problem)
 
 
-async def _export(app: "BayouApp", argument: str) -> None:
+async def _export(app: Desk, argument: str) -> None:
     target = app.session.cwd / argument if argument else None
     try:
         written = export_session(app.session.log, target, folder=app.session.cwd)
@@ -143,19 +136,19 @@ async def _export(app: "BayouApp", argument: str) -> None:
     app.presenter.note(f"Written: {written}")
 
 
-async def _trust(app: "BayouApp", argument: str) -> None:
+async def _trust(app: Desk, argument: str) -> None:
     await ask_trust(app)
 
 
-async def _login(app: "BayouApp", argument: str) -> None:
+async def _login(app: Desk, argument: str) -> None:
     await login(app, argument)
 
 
-async def _logout(app: "BayouApp", argument: str) -> None:
+async def _logout(app: Desk, argument: str) -> None:
     await logout(app, argument)
 
 
-async def _reload(app: "BayouApp", argument: str) -> None:
+async def _reload(app: Desk, argument: str) -> None:
     if app.extended is not None:
         await app.extended.reload()
     else:
@@ -163,19 +156,19 @@ async def _reload(app: "BayouApp", argument: str) -> None:
     app.presenter.note("Context files, skills, prompts and extensions were read again.")
 
 
-async def _jobs(app: "BayouApp", argument: str) -> None:
+async def _jobs(app: Desk, argument: str) -> None:
     await show_jobs(app)
 
 
-async def _extensions(app: "BayouApp", argument: str) -> None:
+async def _extensions(app: Desk, argument: str) -> None:
     await show_extensions(app)
 
 
-async def _settings(app: "BayouApp", argument: str) -> None:
+async def _settings(app: Desk, argument: str) -> None:
     await show_settings(app)
 
 
-async def _kill(app: "BayouApp", argument: str) -> None:
+async def _kill(app: Desk, argument: str) -> None:
     try:
         job = app.session.jobs.kill(argument, tell=True)
     except KeyError as problem:
@@ -183,7 +176,7 @@ async def _kill(app: "BayouApp", argument: str) -> None:
     app.presenter.note(f"{job.id} is being ended.")
 
 
-async def _pin(app: "BayouApp", argument: str) -> None:
+async def _pin(app: Desk, argument: str) -> None:
     try:
         job = app.session.jobs.get(argument)
     except KeyError as problem:
@@ -193,7 +186,7 @@ async def _pin(app: "BayouApp", argument: str) -> None:
     app.presenter.note(f"{job.id} {goes_on}.")
 
 
-async def _compact(app: "BayouApp", argument: str) -> None:
+async def _compact(app: Desk, argument: str) -> None:
     is_preview = argument.split(" ", 1)[0] == "--preview"
     instructions = argument.removeprefix("--preview").strip() if is_preview else argument
     if is_preview:
@@ -202,15 +195,15 @@ async def _compact(app: "BayouApp", argument: str) -> None:
         await app.context_page.compact(instructions or None)
 
 
-async def _uncompact(app: "BayouApp", argument: str) -> None:
+async def _uncompact(app: Desk, argument: str) -> None:
     await app.context_page.undo()
 
 
-async def _context(app: "BayouApp", argument: str) -> None:
+async def _context(app: Desk, argument: str) -> None:
     await app.context_page.open()
 
 
-async def _import(app: "BayouApp", argument: str) -> None:
+async def _import(app: Desk, argument: str) -> None:
     if not argument:
         raise CommandError("/import takes a session file (.jsonl).")
     session = app.session
@@ -220,15 +213,15 @@ async def _import(app: "BayouApp", argument: str) -> None:
     app.presenter.note(f"Copied in and opened: {session.log.path}")
 
 
-async def _hotkeys(app: "BayouApp", argument: str) -> None:
+async def _hotkeys(app: Desk, argument: str) -> None:
     await app.keys_page.table()
 
 
-async def _scoped_models(app: "BayouApp", argument: str) -> None:
+async def _scoped_models(app: Desk, argument: str) -> None:
     await app.model_page.scope()
 
 
-async def _help(app: "BayouApp", argument: str) -> None:
+async def _help(app: Desk, argument: str) -> None:
     width = max(len(command.name) + len(command.hint) for command in COMMANDS) + 2
     rows = [f"/{f'{command.name} {command.hint}'.strip():<{width}} {command.help}" for command in COMMANDS]
     app.presenter.note("\n".join(rows))

@@ -1,8 +1,11 @@
 """What the lines around the page say while things happen: header, footer, and the word in the editor's border."""
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
+from app.assembly.build import Assembled
+from app.engine.session import Session
 from app.tui import bars
 from app.tui.git_state import git_state
 from app.values.events import (
@@ -21,17 +24,33 @@ from app.values.events import (
     SessionReplaced,
     ToolExecutionStart,
 )
+from widgets.editor.prompt import PromptEditor
+from widgets.status.footer import StatusFooter
+from widgets.status.header import StatusHeader
 from widgets.status.segments import Segment
-
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
 
 
 class Status:
     """Header, footer and border of one application."""
 
-    def __init__(self, app: "BayouApp") -> None:
-        self._app = app
+    def __init__(
+        self,
+        assembled: Assembled,
+        *,
+        header: StatusHeader,
+        footer: StatusFooter,
+        editor: PromptEditor,
+        home: Path,
+        tick: Callable[[], bool],
+    ) -> None:
+        """`tick`: draws elapsed times anew; false when nothing has one."""
+        self._assembled = assembled
+        self._session: Session = assembled.session
+        self._header = header
+        self._footer = footer
+        self._editor = editor
+        self._home = home
+        self._tick = tick
         self._activity = ""
         self._retry = ""
         self._silence = ""
@@ -53,10 +72,9 @@ class Status:
             case CompactionStart():
                 self.say("Compacting · Esc stops")
             case CompactionEnd():
-                self._go_on("Working" if self._app.session.is_running else "")
+                self._go_on("Working" if self._session.is_running else "")
             case AgentSettled():
                 self._go_on("")
-                self._app.spawn(self.look_at_git())
             case ToolExecutionStart():
                 self._start_ticking()
             case QueueUpdate() | ModelChanged() | SessionReplaced() | MessageEnd() | JobChanged():
@@ -68,7 +86,7 @@ class Status:
     def say(self, text: str) -> None:
         """What is under way, in the editor's border; nothing when it is idle."""
         self._activity = text
-        session, editor = self._app.session, self._app.editor
+        session, editor = self._session, self._editor
         editor.follows_up = session.is_running
         editor.set_border_state(thinking_level=session.choice.thinking, status=text)
 
@@ -78,7 +96,7 @@ class Status:
 
     def tell(self, text: str) -> None:
         """Something for a moment, in place of what is under way."""
-        self._app.editor.set_border_state(thinking_level=self._app.session.choice.thinking, status=text)
+        self._editor.set_border_state(thinking_level=self._session.choice.thinking, status=text)
 
     def show_extension(self, segment: Segment) -> None:
         """What an extension tells in the footer; an empty text takes it away."""
@@ -86,17 +104,16 @@ class Status:
         self.refresh()
 
     def refresh(self) -> None:
-        app = self._app
         around = bars.Surroundings(
-            home=app.home,
+            home=self._home,
             git=self._git,
             retry=self._retry,
             silence=self._silence,
             now=time.strftime("%H:%M"),
         )
-        own = bars.footer(app.session, around, app.assembled.settings.footer.segments)
-        app.footer.show([*own, *(segment for segment in self._extensions.values() if segment.text)])
-        app.header.show(bars.header(app.session))
+        own = bars.footer(self._session, around, self._assembled.settings.footer.segments)
+        self._footer.show([*own, *(segment for segment in self._extensions.values() if segment.text)])
+        self._header.show(bars.header(self._session))
 
     def refresh_all(self) -> None:
         """The border too: model or thinking level may be others."""
@@ -117,11 +134,11 @@ class Status:
             if self._retry and seconds > 1:
                 self._count_down(attempt, most, seconds - 1)
 
-        self._app.set_timer(1.0, again)
+        self._editor.set_timer(1.0, again)
 
     async def look_at_git(self) -> None:
         """At the start, after each run, and when the terminal comes to the front."""
-        git = await git_state(self._app.session.cwd)
+        git = await git_state(self._session.cwd)
         if git != self._git:
             self._git = git
             self.refresh()
@@ -133,12 +150,12 @@ class Status:
         self.is_ticking = True
 
         def tick() -> None:
-            if self._app.presenter.tick():
-                self._app.set_timer(1.0, tick)
+            if self._tick():
+                self._editor.set_timer(1.0, tick)
             else:
                 self.is_ticking = False
 
-        self._app.set_timer(1.0, tick)
+        self._editor.set_timer(1.0, tick)
 
 
 def _silence(event: ProviderWaiting) -> str:

@@ -1,18 +1,17 @@
 """Programs in a terminal on the full screen: what `tools` asks of a face that can show one."""
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import Any
+
+from textual.app import App
 
 from tools.ptyhost import PtyProgram
 from widgets.terminal.emulator import Emulator
 from widgets.terminal.view import BARS, TerminalScreen
 
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
-
 
 class TerminalHost:
-    def __init__(self, app: "BayouApp") -> None:
+    def __init__(self, app: App[Any]) -> None:
         self._app = app
 
     def open(self, program: PtyProgram) -> "ShownProgram":
@@ -22,7 +21,7 @@ class TerminalHost:
 class ShownProgram:
     """A program on its screen: a `tools.ptyhost.PtyView`."""
 
-    def __init__(self, app: "BayouApp", program: PtyProgram) -> None:
+    def __init__(self, app: App[Any], program: PtyProgram) -> None:
         self.size = (max(2, app.size.width), max(2, app.size.height - BARS))
         self._emulator = Emulator(*self.size, reply=program.send)
         self._loop = asyncio.get_running_loop()

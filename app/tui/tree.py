@@ -1,7 +1,7 @@
 """The session tree on the full screen: entries as the tree's values, and what choosing one does."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from app.engine.commands.base import CommandError, NoParams
 from app.engine.commands.places import EntryParams
@@ -10,8 +10,9 @@ from app.engine.commands.places import fork as fork_session
 from app.engine.summariser import SummaryFailed
 from app.sessions.log import SessionLog
 from app.tui import pickers
+from app.tui.asking import ask, ask_text, select
 from app.tui.bars import amount
-from app.tui.dialogs import ask_text
+from app.tui.stage import Stage
 from app.values.entries import (
     BranchSummaryEntry,
     CompactionEntry,
@@ -39,9 +40,6 @@ from widgets.screens.dialogs import GRACE, QuestionScreen
 from widgets.screens.pages import compare_screen
 from widgets.screens.preview import PreviewPart, PreviewText, preview_of
 from widgets.screens.tree import TreeScreen
-
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
 
 _MEANS = {
     "fork": (
@@ -115,7 +113,7 @@ def _called(entry: Entry, calls: dict[str, str]) -> str:
 class SessionTree:
     """The open tree of one application."""
 
-    def __init__(self, app: "BayouApp") -> None:
+    def __init__(self, app: Stage) -> None:
         self._app = app
 
     async def open(self) -> None:
@@ -125,7 +123,7 @@ class SessionTree:
             return
         chosen = self._app.assembled.settings.interaction.tree_filter_mode
         screen = TreeScreen(tree_entries(log), leaf=log.leaf_id, preview=self._preview, filter=chosen)
-        await self._app.choosing.ask(screen)
+        await ask(self._app, screen)
 
     async def act(self, message: TreeScreen.ActionRequested) -> None:
         """What is asked for in the open tree. It is left only when one really goes elsewhere."""
@@ -156,7 +154,7 @@ class SessionTree:
         rows = (ListRow(id="yes", title=title), ListRow(id="no", title="Stay in the tree"))
         entry = self._app.session.log.entry(entry_id)
         question = QuestionScreen(title, f"{means}\n\n{_text(entry)}", rows, grace=GRACE, hands_on=True)
-        return await self._app.choosing.ask(question)
+        return await ask(self._app, question)
 
     async def _leave(self, action: Literal["fork", "clone", "merge"], entry_id: str) -> None:
         session = self._app.session
@@ -175,7 +173,7 @@ class SessionTree:
         session = self._app.session
         how: str | None = WITHOUT
         if self._leaves_something(entry_id) and not self._app.assembled.settings.branch_summary.skip_prompt:
-            how = await self._app.choosing.select("Leave this branch", (WITHOUT, WITH, WITH_WORDS))
+            how = await select(self._app, "Leave this branch", (WITHOUT, WITH, WITH_WORDS))
         if how is None:
             return
         instructions = None
@@ -220,7 +218,7 @@ class SessionTree:
         ]
         parted = _text(log.entry(ancestor)) if ancestor else "at the beginning"
         note = f"they part at: {pickers.one_line(parted, 40)}"
-        await self._app.choosing.ask(compare_screen("Two branches", sides[0], sides[1], note=note))
+        await ask(self._app, compare_screen("Two branches", sides[0], sides[1], note=note))
 
 
 def _after(path: list[Entry], ancestor_id: str | None) -> list[Entry]:

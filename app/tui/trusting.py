@@ -1,15 +1,12 @@
 """Asking whether a project's own settings, extensions and commands may be used: exactly what would come into force."""
 
-from typing import TYPE_CHECKING
-
 from app.resources.files import FileFault
 from app.resources.trust import question_for, remember
+from app.tui.asking import ask
+from app.tui.stage import Stage
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import QuestionScreen
 from widgets.transcript.blocks import NoteKind
-
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
 
 _ANSWERS = (
     ListRow(id="yes", title="Trust this folder"),
@@ -18,7 +15,7 @@ _ANSWERS = (
 )
 
 
-async def ask_trust(app: "BayouApp", *, grace: float = 0.0) -> None:
+async def ask_trust(app: Stage, *, grace: float = 0.0) -> None:
     """The answer is kept for the folder, and counts at once. `grace`: when the person did not ask for the question."""
     paths = app.assembled.prompt.paths
     question = question_for(paths.cwd)
@@ -27,8 +24,8 @@ async def ask_trust(app: "BayouApp", *, grace: float = 0.0) -> None:
         return
     listed = "\n".join(f"{item.kind}  {item.path}  {item.detail}".rstrip() for item in question.items)
     text = f"{paths.cwd} brings along:\n\n{listed}"
-    chosen: ListRow | None = await app.choosing.ask(
-        QuestionScreen("Trust this project?", text, _ANSWERS, grace=grace)
+    chosen: ListRow | None = await ask(
+        app, QuestionScreen("Trust this project?", text, _ANSWERS, grace=grace)
     )
     if chosen is None or chosen.id == "later":
         return

@@ -1,15 +1,12 @@
 """The messages that wait, as rows above the editor; edited, moved, switched and taken back from there."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from app.agent.queues import Queued, QueueName
 from app.tui.attaching import attachment_of, draft_with, images_in, joined
+from app.tui.stage import Stage
 from app.values.content import text_of
 from widgets.status.queue import Kind, QueuedRow
-
-if TYPE_CHECKING:
-    from app.tui.app import BayouApp
 
 _NAMES: tuple[tuple[QueueName, Kind], ...] = (("steering", "steer"), ("follow_up", "followUp"))
 
@@ -17,7 +14,7 @@ _NAMES: tuple[tuple[QueueName, Kind], ...] = (("steering", "steer"), ("follow_up
 class Waiting:
     """The queues of one application's session."""
 
-    def __init__(self, app: "BayouApp") -> None:
+    def __init__(self, app: Stage) -> None:
         self._app = app
 
     def show(self) -> None:

@@ -14,6 +14,7 @@ from app.assembly.options import Options
 from app.providers.scripted import Response, Scripted
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
+from app.tui.desk import Desk
 from app.tui.extended import adopt
 from app.tui.extension_ui import ScreenUi
 from app.tui.opening import Opening
@@ -89,7 +90,7 @@ def make_app(
     opening = Opening()
     if extension:
 
-        async def load(app: BayouApp) -> Extended:
+        async def load(app: Desk) -> Extended:
             return await extend(
                 assembled,
                 options,

@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 
 from app.providers.scripted import call, say
-from app.tui.actions import PLACES, key_rows, palette_rows
+from app.tui import acts
+from app.tui.actions import places
 from app.tui.keymap import keys_of, read_keymap, spelled
 from tests.agent.stage import Gate
 from tests.tui.stage import make_app, settled, submit
+
+PLACES = places(acts.BINDINGS)
 
 
 @pytest.fixture
@@ -140,9 +143,9 @@ async def test_the_palette_does_what_is_chosen(home: Path) -> None:
         await pilot.press(*"yank what", "enter")
         await pilot.pause()
         assert "o" in app.editor.text
-        titles = [row.title for row in palette_rows(app)]
+        titles = [row.title for row in app.actions.palette_rows()]
         assert "/model" in titles and "Choose a model" in titles
-        assert len({row.id for row in key_rows(app)}) == len(key_rows(app))
+        assert len({row.id for row in app.actions.key_rows()}) == len(app.actions.key_rows())
 
 
 async def test_waiting_messages_are_reached_with_a_key(home: Path) -> None:

@@ -1,0 +1,58 @@
+"""The pages and habits of the full-screen face, each made once over one stage: what keys and commands reach for."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from textual.binding import BindingType
+
+from app.assembly.build import Assembled
+from app.tui.actions import Actions
+from app.tui.cache_misses import CacheMisses
+from app.tui.context_page import ContextPage
+from app.tui.keys_page import KeysPage
+from app.tui.leaving import Leaving
+from app.tui.manners import Manners
+from app.tui.model_page import ModelPage
+from app.tui.resuming import Resuming
+from app.tui.sessions_page import SessionsPage
+from app.tui.stage import Stage
+from app.tui.tree import SessionTree
+from app.tui.waiting import Waiting
+
+
+class Desk(Stage):
+    """A stage with everything that is done on it."""
+
+    def __init__(
+        self,
+        assembled: Assembled,
+        *,
+        page_keys: Sequence[BindingType],
+        commands: Sequence[tuple[str, str]],
+        **stage: Any,
+    ) -> None:
+        """`page_keys` and `commands`: what `Actions` is told of."""
+        super().__init__(assembled, **stage)
+        self.actions = Actions(self, page_keys, commands)
+        self.keys_page = KeysPage(self, self.actions)
+        self.model_page = ModelPage(self)
+        self.resuming = Resuming(self)
+        self.sessions_page = SessionsPage(self, self.resuming)
+        self.session_tree = SessionTree(self)
+        self.context_page = ContextPage(self)
+        self.waiting = Waiting(self)
+        self.leaving = Leaving(self, self.waiting, self.session_tree, self.sessions_page)
+        self.manners = Manners(self, self.clock)
+        self.cache_misses = CacheMisses(self)
+
+    def action_retry(self) -> None:
+        """Asks again after a failed or stopped answer, which leaves the context."""
+        self.spawn(self._retry())
+
+    async def _retry(self) -> None:
+        failed = self.session.conversation.last_assistant
+        if failed is None or failed.stop_reason not in ("error", "aborted"):
+            self.presenter.note("There is nothing to try again.")
+            return
+        await self.session.runner.leave_out(failed)
+        self.session.resume()

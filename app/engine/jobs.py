@@ -27,6 +27,8 @@ class Job(msgspec.Struct, kw_only=True):
     """Goes on when the session is left; ends with the program all the same."""
     is_told: bool = False
     """Whether the agent knows the end already."""
+    awaited: int = 0
+    """How many of the agent's calls wait for the end, which they will tell."""
     tail: Callable[[], str]
     kill: Callable[[], None]
     task: asyncio.Task[None] | None = None
@@ -111,6 +113,20 @@ class JobTable:
             pass  # it goes on
         return job
 
+    async def wait_for_agent(self, job_id: str, timeout: float | None = None) -> Job:
+        """`wait`, for a call of the agent's: what it returns tells the end, so that no message has to."""
+        job = self.get(job_id)
+        job.awaited += 1
+        try:
+            await self.wait(job_id, timeout)
+        except asyncio.CancelledError:
+            if job.has_ended.is_set():  # in the same moment, and the call will not tell it
+                job.task = asyncio.ensure_future(self._tell(job))
+            raise
+        finally:
+            job.awaited -= 1
+        return job
+
     async def close(self, *, keep_pinned: bool = False) -> None:
         """Ends the jobs with the session."""
         ending = [job for job in self.running() if not (keep_pinned and job.is_pinned)]
@@ -134,7 +150,11 @@ class JobTable:
             job.state = "failed" if job.result.is_error else "done"
         job.has_ended.set()
         self._changed(job)
-        if not job.is_told and await self._tell_agent(job):
+        if not job.is_told and not job.awaited:
+            await self._tell(job)
+
+    async def _tell(self, job: Job) -> None:
+        if await self._tell_agent(job):
             job.state = "delivered"
             self._changed(job)
 

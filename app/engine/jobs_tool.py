@@ -30,7 +30,7 @@ def jobs_tool(table: JobTable) -> Tool:
         except KeyError as problem:
             raise ToolError(str(problem.args[0])) from None
         if arguments.action == "wait":
-            await table.wait(job.id, arguments.timeout)
+            await table.wait_for_agent(job.id, arguments.timeout)
         elif arguments.action == "kill":
             table.kill(job.id)
             await table.wait(job.id, 5)

@@ -85,19 +85,47 @@ async def test_the_end_of_a_job_is_queued_while_the_agent_works(tmp_path: Path, 
     assert play.script.call_count == calls - (how == "steer")
 
 
-async def test_waiting_for_a_job_ends_with_the_job_and_not_with_its_message(tmp_path: Path) -> None:
-    slow = Slow()
-    play = Play(tmp_path, call("slow"), call("jobs", action="wait", job="job1"), say("ok"), tools=[slow.tool])
+def who_waits(tmp_path: Path, slow: Slow, *answers: Any) -> Play:
+    """A session whose agent begins a job and then waits for its end."""
+    play = Play(tmp_path, call("slow"), call("jobs", action="wait", job="job1"), *answers, tools=[slow.tool])
     play.session.toolbox.register(jobs_tool(play.session.jobs), owner="test")
     play.session.toolbox.set_active(["slow", "jobs"])
-    play.script.responses.append(say("thanks"))
-    await play.session.prompt("go")
+    return play
+
+
+async def until_waiting(play: Play) -> None:
     await play.until(lambda: play.script.call_count == 2)
+    async with asyncio.timeout(10):
+        while not play.session.jobs.get("job1").awaited:  # noqa: ASYNC110  (no event tells of it)
+            await asyncio.sleep(0)
+
+
+async def test_a_job_that_the_agent_waits_for_is_told_once_by_that_call(tmp_path: Path) -> None:
+    slow = Slow()
+    play = who_waits(tmp_path, slow, say("ok"))
+    await play.session.prompt("go")
+    await until_waiting(play)
     slow.done.set()
     async with asyncio.timeout(10):
         await play.session.wait_until_idle()
     results = [plain(m) for m in play.session.messages if getattr(m, "tool_name", "") == "jobs"]
     assert "42 files" in results[0]
+    await asyncio.sleep(0)  # a message would have been queued by now
+    assert not background_messages(play)
+    assert plain(play.session.messages[-1]) == "ok"
+
+
+async def test_when_the_wait_is_stopped_the_end_is_told_as_ever(tmp_path: Path) -> None:
+    slow = Slow()
+    play = who_waits(tmp_path, slow, say("so it is"))
+    await play.session.prompt("go")
+    await until_waiting(play)
+    await play.session.abort()
+    slow.done.set()
+    await play.until(lambda: bool(background_messages(play)))
+    await play.until(lambda: play.script.call_count == 3)
+    await play.session.wait_until_idle()
+    assert plain(play.session.messages[-1]) == "so it is"
 
 
 async def test_a_wait_with_a_time_limit_tells_how_far_the_job_is(tmp_path: Path) -> None:

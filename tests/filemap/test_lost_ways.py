@@ -22,6 +22,25 @@ def names(source: str, file: str) -> list[str]:
         ("int printed(const char *f, ...)\n    lib_attr((__format__(printf, 1, 2)));\n", ["printed"]),
         ("int (*handler_of(const Box *box)) (Box *, int);\n", ["handler_of"]),
         ("int (lib_open) (int a);\n", ["lib_open"]),
+        ("class A {\n  LIB_INLINE LIB_CONSTEXPR A(int i) LIB_NOEXCEPT : b(i) {}\n};\n", ["A", "A"]),
+        (
+            "struct A {\n  explicit LIB_API A();\n  LIB_API ~A() LIB_NOEXCEPT = default;\n};\n",
+            ["A", "A", "~A"],
+        ),
+        ("class A {\n  LIB_API LIB_CXX14 typename B<C>::type f(int a) const;\n};\n", ["A", "f"]),
+        ('class A {\n  LIB_ASSERT(\n    (a > sizeof(b)), "c");\n  int f();\n};\n', ["A", "f"]),
+        (
+            "class A {\n  LIB_API bool operator==(A& a) LIB_IF(noexcept(b<A>().c(d())));\n};\n",
+            ["A", "operator=="],
+        ),
+        (
+            "class A {\n  A()\n#if B\n    : c(0)\n  {}\n#else\n    : c{0}\n  {}\n#endif\n  int f();\n};\n",
+            ["A", "A", "f"],
+        ),
+        ("#ifdef B\nint f(int a) {\n#else\nint f(long a) {\n#endif\n  return a;\n}\nint g();\n", ["f", "g"]),
+        ("#ifdef B\nint f(int a);\n#else\nint g(long a);\n#endif\n", ["f", "g"]),
+        ("enum E {\n#ifdef B\n  C,\n#else\n  D,\n#endif\n};\n", ["E", "C", "D"]),
+        ("LIB_NUMBER f(int a);\n", ["f"]),
     ],
 )
 def test_macros_around_declarations(source: str, found: list[str]) -> None:

@@ -6,7 +6,18 @@ from tools.filemap.scanners.lines import Blocks
 from tools.filemap.watch import Watch
 
 _NAME = rb"_{0,2}[A-Z][A-Z0-9]*_[A-Z0-9_]+"
-_ARGUMENTS = rb"\((?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))*\)"
+_LEVELS = 5
+
+
+def _arguments(plain: bytes) -> bytes:
+    """What stands in parentheses, with some levels of parentheses in it, of such characters."""
+    inner = rb"\(" + plain + rb"*+\)"
+    for _ in range(_LEVELS):
+        inner = rb"\((?:" + plain + rb"++|" + inner + rb")*+\)"
+    return inner
+
+
+_ARGUMENTS = _arguments(rb"[^()\n]")
 _ALONE = re.compile(
     rb"^[ \t]*(?:[A-Z][A-Z0-9_]*(?:BEGIN|END|NAMESPACE|PUSH|POP|DIAG|DECLS|ENABLE|DISABLE|PRAGMA|WARN)[A-Z0-9_]*"
     rb"(?:" + _ARGUMENTS + rb")?|(?:Q_OBJECT|Q_GADGET))[ \t]*\r?$",
@@ -20,17 +31,30 @@ _ABOVE = re.compile(
 )
 """`LIB_NODISCARD` on the line above a declaration."""
 _CALL = re.compile(
-    rb"(?m:^)[ \t]*(?P<macro>" + _NAME + _ARGUMENTS + rb")(?=[ \t]*(?://[^\n]*)?\r?\n(?!\s*[{:]))"
+    rb"(?m:^)[ \t]*(?P<macro>"
+    + _NAME
+    + rb"(?:"
+    + _arguments(rb"[^();{}]")
+    + rb"[ \t]*;|"
+    + _ARGUMENTS
+    + rb"(?=[ \t]*(?://[^\n]*)?\r?\n(?!\s*[{:]))))"
 )
-"""A line with nothing but `LIB_COMPARED(eq, ==)`, which no body follows."""
+"""A line with nothing but `LIB_COMPARED(eq, ==)`, which no body follows, or with `LIB_ASSERT((a), "b");`."""
+_QUALIFIER = rb"(?:static|inline|virtual|explicit|friend|constexpr|const|typename|extern|class|struct|unsigned|signed)[ \t]"
 _IN_FRONT = re.compile(
     rb"(?m:^)(?P<before>[ \t]*(?:(?:static|inline|virtual|explicit|friend|constexpr|extern|template[ \t]*<[^<>\n]*>)"
     rb"[ \t]+)*)(?P<macro>" + _NAME + rb"(?:" + _ARGUMENTS + rb")?)"
-    rb"(?=[ \t]+(?:static[ \t]|inline[ \t]|virtual[ \t]|constexpr[ \t]|explicit[ \t]|friend[ \t]|const[ \t]"
-    rb"|class[ \t]|struct[ \t]|template[ \t]*<|[A-Za-z_]\w*::~?[A-Za-z_]\w*[ \t]*\("
-    rb"|[A-Za-z_][\w:]*(?:<[^;{}()\n]*>)?(?:[ \t]+|[ \t]*[*&]+[ \t]*)[*&]*~?[A-Za-z_][\w:]*[ \t]*[(=;]))"
+    rb"(?=[ \t]+(?:"
+    + _QUALIFIER
+    + rb"|"
+    + _NAME
+    + rb"[ \t(]|template[ \t]*<|operator\b|[A-Za-z_]\w*::~?[A-Za-z_]\w*[ \t]*\("
+    rb"|~?(?P<constructed>[A-Za-z_]\w*)[ \t]*\("
+    rb"|[A-Za-z_][\w:]*(?:<[^;{}()\n]*>)?(?:[ \t]+|[ \t]*[*&]+[ \t]*)[*&]*(?:operator\b|~?[A-Za-z_][\w:]*[ \t]*[(=;])))"
 )
-"""`LIB_API int f(…)`: in front of a whole declaration."""
+"""`LIB_API int f(…)`: in front of a whole declaration; before `Name(` only where a class is called so."""
+_MOST_IN_FRONT = 3
+_CLASS = re.compile(rb"\b(?:class|struct|union)[ \t]+(?:" + _NAME + rb"[ \t]+)?([A-Za-z_]\w*)")
 _BETWEEN = re.compile(
     rb"[\w>*&](?<!define)[ \t]+(?P<macro>" + _NAME + rb")(?=[ \t]+~?[A-Za-z_][\w:]*[ \t]*\()"
 )
@@ -62,30 +86,80 @@ _BEHIND = re.compile(
     + _ARGUMENTS
     + rb")?|\w+\((?=\()"
     + _ARGUMENTS
-    + rb"\)(?=\s*;))(?=[ \t]*(?:[;{]|\r?\n))"
+    + rb"\)(?=\s*;))(?=[ \t]*(?:[;{]|:(?!:)|=[ \t]*(?:default|delete|0)|\r?\n))"
 )
 """`f() LIB_NOEXCEPT {`, `f() lib_format((printf, 1, 2));`."""
 _CANDIDATE = re.compile(rb"[A-Z]{2}")
+_PLAIN_LINES = rb"(?:(?![ \t]*#)[^\n]*\n)*+"
+_BRANCHES = re.compile(
+    rb"(?m:^)[ \t]*#[ \t]*if[^\n]*\n(?P<first>"
+    + _PLAIN_LINES
+    + rb")(?P<others>(?:[ \t]*#[ \t]*el(?:se|if)[^\n]*\n"
+    + _PLAIN_LINES
+    + rb")+)[ \t]*#[ \t]*endif[^\n]*"
+)
+_LONGEST_BRANCH = 2000
+_REMARK = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
+_BLACK = re.compile(rb"\S")
 
 
 def without_macros(source: bytes, watch: Watch) -> bytes:
     """The source with such macros as spaces."""
+    source = _with_whole_branches(source, watch)
     pieces = []
     for _row, _start, block in Blocks(source, watch):
-        pieces.append(_covered(block) if _CANDIDATE.search(block) else block)
+        pieces.append(_covered(block, source) if _CANDIDATE.search(block) else block)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def _covered(block: bytes) -> bytes:
+def _with_whole_branches(source: bytes, watch: Watch) -> bytes:
+    """Of `#if … #else … #endif` around a part of a declaration, such as its head, only the first branch."""
+    if b"else" not in source and b"elif" not in source:
+        return source
+    return b"".join(_BRANCHES.sub(_first_branch, block) for _row, _start, block in Blocks(source, watch))
+
+
+def _first_branch(match: re.Match[bytes]) -> bytes:
+    first = match["first"]
+    if len(first) > _LONGEST_BRANCH or not _is_part(first):
+        return match[0]
+    begin, end = match.start("first") - match.start(), match.end("first") - match.start()
+    whole = match[0]
+    return _BLACK.sub(b" ", whole[:begin]) + first + _BLACK.sub(b" ", whole[end:])
+
+
+def _is_part(text: bytes) -> bool:
+    """Whether declarations do not begin and end within it."""
+    code = _REMARK.sub(b"", text).strip()
+    if not code:
+        return False
+    return code.count(b"{") != code.count(b"}") or code[:1] in b":{" or code[-1:] not in b";},:\\"
+
+
+def _covered(block: bytes, source: bytes) -> bytes:
+    classes: set[bytes] = set()
+
+    def in_front(match: re.Match[bytes]) -> bytes:
+        constructed = match["constructed"]
+        if constructed is not None and not classes:
+            classes.update(_CLASS.findall(source) or [b""])
+        return _blank(match) if constructed is None or constructed in classes else match[0]
+
     block = _ALONE.sub(
         lambda match: b" " * len(match[0].rstrip(b"\r")) + b"\r" * match[0].endswith(b"\r"), block
     )
     block = _AS_TYPE.sub(lambda match: b"int" + b" " * (len(match["macro"]) - 3), block)
-    for pattern in (_CALL, _ABOVE, _IN_FRONT, _BETWEEN, _IN_NAME, _AFTER_NAME, _BEHIND):
+    for pattern in (_CALL, _ABOVE):
+        block = pattern.sub(_blank, block)
+    for _ in range(_MOST_IN_FRONT):
+        before, block = block, _IN_FRONT.sub(in_front, block)
+        if block == before:
+            break
+    for pattern in (_BETWEEN, _IN_NAME, _AFTER_NAME, _BEHIND):
         block = pattern.sub(_blank, block)
     return block
 
 
 def _blank(match: re.Match[bytes]) -> bytes:
     start, end = match.start("macro") - match.start(), match.end("macro") - match.start()
-    return match[0][:start] + b" " * (end - start) + match[0][end:]
+    return match[0][:start] + _BLACK.sub(b" ", match["macro"]) + match[0][end:]

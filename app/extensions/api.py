@@ -5,13 +5,14 @@ An extension is a function `extension(api)`, plain or async.
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
 from app.extensions.contexts import Context, ToolCallContext
 from app.extensions.events import Bus
 from app.extensions.exec import ExecResult, run_program
+from app.extensions.handlers import Handlers
 from app.extensions.hooks import HOOKS, SESSION_EVENTS
 from app.extensions.ports import DeliverAs, Host, Jobs, ProviderSpec
 from app.extensions.registrations import Command, Extension, Flag, NotReady, Shortcut, Transform
@@ -22,21 +23,18 @@ from app.values.messages import CustomMessage
 from app.values.models import Model, ThinkingLevel
 from tools.base import Tool, ToolContext
 
-if TYPE_CHECKING:
-    from app.extensions.runner import Extensions
-
 
 class ExtensionApi:
     """Everything an extension may do. Registering is for `extension(api)` itself, acting for later."""
 
     version = API_VERSION
 
-    def __init__(self, extensions: "Extensions", extension: Extension) -> None:
-        self._all = extensions
+    def __init__(self, handlers: Handlers, extension: Extension) -> None:
+        self._all = handlers
         self._extension = extension
-        self.context = Context(extension, lambda: extensions.host, extensions.emit)
+        self.context = Context(extension, lambda: handlers.host, handlers.emit)
         """The session as it is now."""
-        self.events = Bus(extensions.bus, extension)
+        self.events = Bus(handlers.bus, extension)
         """To talk to other extensions."""
 
     @property

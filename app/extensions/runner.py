@@ -1,59 +1,32 @@
-"""The loaded extensions of one session: handlers are called, failures reported once, everything can be reloaded.
+"""The loaded extensions of one session: from their files to their end, and anew.
 
-Where extensions are found is `loader`'s business; how the engine's questions become hooks is `bridge`'s.
+How they are asked is in `handlers`; where they are found is `loader`'s business; how the engine's questions become
+hooks is `bridge`'s.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from app.extensions.api import ExtensionApi
-from app.extensions.contexts import Context
-from app.extensions.events import EventBus
-from app.extensions.guard import Limits, TooSlow, call, call_now
+from app.extensions.guard import call, call_now
+from app.extensions.handlers import Handlers, in_words, is_cancelled
 from app.extensions.hearing import MEANT, Memory
-from app.extensions.hooks import SESSION_EVENTS, Hook, as_answer, hook_named
+from app.extensions.hooks import SESSION_EVENTS
 from app.extensions.payloads import SessionShutdown, SessionStart
 from app.extensions.ports import Host
 from app.extensions.registrations import Extension, Problem, Source, Status
-from app.values.events import Event, ExtensionError
+from app.values.events import Event
 
 
-class Registered:
-    """One function that waits for one hook."""
+class Extensions(Handlers):
+    """All extensions of a session, loaded and reloaded."""
 
-    __slots__ = ("context", "extension", "function", "is_active")
-
-    def __init__(self, extension: Extension, function: Callable[..., Any], context: Context) -> None:
-        self.extension = extension
-        self.function = function
-        self.context = context
-        self.is_active = True
-
-
-class Extensions:
-    """All extensions of a session. Without any it does nothing and costs next to nothing."""
-
-    def __init__(
-        self,
-        host: Host | None = None,
-        *,
-        limits: Limits = Limits(),  # noqa: B008  (frozen)
-        flags: Mapping[str, str | bool] | None = None,
-        on_problem: Callable[[Problem], None] = lambda problem: None,
-    ) -> None:
-        self.host = host
-        self.limits = limits
-        self.flag_values = dict(flags or {})
-        self.loaded: tuple[Extension, ...] = ()
-        self.problems: list[Problem] = []
-        self.bus = EventBus(self._bus_failed, limits)
-        self._on_problem = on_problem
-        self._handlers: dict[str, tuple[Registered, ...]] = {}
-        self._told: set[tuple[str, str, str]] = set()
+    def __init__(self, host: Host | None = None, **shared: Any) -> None:
+        """`shared`: as `Handlers` takes it."""
+        super().__init__(host, **shared)
         self._epoch = 0
         self._memory = Memory()
-        self._publishing: set[asyncio.Task[None]] = set()
 
     def bind(self, host: Host) -> None:
         """The session and face that extensions talk to. What they registered before is handed over."""
@@ -92,7 +65,7 @@ class Extensions:
             await call(function, api, seconds=self.limits.load, block=self.limits.load)
         except asyncio.CancelledError:
             self._drop(extension)
-            if _is_cancelled():
+            if is_cancelled():
                 raise
             self.report(source.path, "load", "it cancelled itself")
         except (Exception, SystemExit) as problem:  # noqa: BLE001  (foreign code: it is named and left out)
@@ -120,84 +93,15 @@ class Extensions:
         for extension in reversed(self.loaded):
             self._drop(extension)
         self.loaded = ()
-        self._handlers = {}
-        self._told.clear()
+        self.forget_told()
 
     def _drop(self, extension: Extension) -> None:
         extension.close()
-        for name, handlers in list(self._handlers.items()):
-            kept = tuple(handler for handler in handlers if handler.extension is not extension)
-            if kept:
-                self._handlers[name] = kept
-            else:
-                del self._handlers[name]
+        self.forget(extension)
         if self.host is not None:
             for provider in extension.providers:
                 self.host.remove_owner(extension.owner_of(provider))
             self.host.remove_owner(extension.owner)
-
-    # Hooks
-
-    def on(
-        self, extension: Extension, name: str, function: Callable[..., Any], context: Context
-    ) -> Callable[[], None]:
-        """Adds a handler; returns how to take it back, at any time."""
-        handler = Registered(extension, function, context)
-        self._handlers[name] = (*self._handlers.get(name, ()), handler)
-        extension.handler_count += 1
-
-        def take_back() -> None:
-            if handler.is_active:
-                handler.is_active = False
-                extension.handler_count -= 1
-                kept = tuple(other for other in self._handlers.get(name, ()) if other is not handler)
-                if kept:
-                    self._handlers[name] = kept
-                else:
-                    self._handlers.pop(name, None)
-
-        return take_back
-
-    def listens(self, name: str) -> bool:
-        """Whether anybody waits for this hook, for those who would have to make the payload first."""
-        return name in self._handlers
-
-    async def emit(self, name: str, payload: Any) -> Any:
-        """Asks everybody who waits for this hook, in the order of loading; returns their joint answer or None."""
-        handlers = self._handlers.get(name)
-        if handlers is None:
-            return None
-        hook = hook_named(name)
-        assert hook is not None, name
-        answer: Any = None
-        for handler in handlers:
-            if not handler.is_active or not handler.extension.is_open:
-                continue  # taken back, or reloaded, by one of those before
-            answer = await self._ask(hook, handler, payload, answer)
-            if hook.stops is not None and hook.stops(answer):
-                break
-        return answer
-
-    async def _ask(self, hook: Hook, handler: Registered, payload: Any, so_far: Any) -> Any:
-        seconds = self.limits.slow_answer if hook.is_slow else self.limits.answer
-        try:
-            value = await call(
-                handler.function, payload, handler.context, seconds=seconds, block=self.limits.block
-            )
-            answer = as_answer(hook, value)
-            if answer is None or hook.fold is None:
-                return so_far
-            return hook.fold(payload, so_far, answer)
-        except asyncio.CancelledError:
-            if _is_cancelled():
-                raise
-            words = "it cancelled itself"
-        except (Exception, SystemExit) as problem:  # noqa: BLE001  (foreign code: reported with its source)
-            words = in_words(problem, handler.extension.source.path)
-        self.report(handler.extension.source.path, hook.name, words)
-        if hook.closed is None:
-            return so_far
-        return hook.closed(f"The extension {handler.extension.name} could not check this: {words}")
 
     async def hear(self, event: Event) -> None:
         """Tells an event of the session to those who listen, and what hooks follow from it."""
@@ -219,33 +123,6 @@ class Extensions:
             for path in lost
         )
 
-    # What went wrong
-
-    def report(self, source: str, event: str, text: str) -> None:
-        """Once per source, place and words."""
-        key = (source, event, text)
-        if key in self._told:
-            return
-        self._told.add(key)
-        problem = Problem(source=source, event=event, text=text)
-        self.problems.append(problem)
-        self._on_problem(problem)
-        if self.host is not None:
-            self._publish(ExtensionError(extension_path=source, event=event, error=text))
-
-    def _publish(self, event: Event) -> None:
-        if self.host is None:
-            return
-        try:
-            task = asyncio.get_running_loop().create_task(_publish(self.host, event))
-        except RuntimeError:
-            return  # no loop: whoever loads without one reads `problems`
-        self._publishing.add(task)
-        task.add_done_callback(self._publishing.discard)
-
-    def _bus_failed(self, extension: Extension, name: str, problem: BaseException) -> None:
-        self.report(extension.source.path, f"events {name}", in_words(problem, extension.source.path))
-
 
 def _status(extension: Extension, problems: Sequence[Problem]) -> Status:
     counts = {
@@ -265,31 +142,3 @@ def _status(extension: Extension, problems: Sequence[Problem]) -> Status:
         counts={what: count for what, count in counts.items() if count},
         problems=tuple(problem for problem in problems if problem.source == extension.source.path),
     )
-
-
-async def _publish(host: Host, event: Event) -> None:
-    await host.publish(event)
-
-
-def _is_cancelled() -> bool:
-    """Somebody cancelled us, as opposed to foreign code that raised `CancelledError` by itself."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
-
-
-def in_words(problem: BaseException, path: str) -> str:
-    """An exception as one line that names the place in the extension's own files."""
-    if isinstance(problem, TooSlow):
-        return str(problem)
-    if isinstance(problem, SyntaxError):
-        return f"line {problem.lineno}: {problem.msg}"
-    place = ""
-    trace = problem.__traceback__
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if file == path or file.startswith(path.rstrip("/") + "/"):
-            name = file.removeprefix(path).lstrip("/")
-            place = f"{name + ' ' if name else ''}line {trace.tb_lineno}: "
-        trace = trace.tb_next
-    text = str(problem)
-    return f"{place}{type(problem).__name__}{': ' + text if text else ''}"

@@ -1,4 +1,4 @@
-"""Every language has a small sample whose whole map is written down beside it.
+"""Every language has a small sample, and nearly every one a real file, whose whole map is written down in `golden`.
 
 After a wanted change: WRITE_GOLDEN=1 writes them anew; read the difference before committing it.
 """
@@ -12,19 +12,25 @@ from tools.filemap.map import map_file
 from tools.filemap.render import render_map
 
 HERE = Path(__file__).parent
-SAMPLES = sorted(path for path in (HERE / "samples").iterdir() if path.is_file())
+FOLDER = HERE / "samples"
+SAMPLES = sorted(path for path in FOLDER.rglob("*") if path.is_file() and path.name != "SOURCES.md")
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+def name_of(sample: Path) -> str:
+    return sample.relative_to(FOLDER).as_posix()
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=name_of)
 def test_the_map_of_a_sample_is_as_written_down(sample: Path) -> None:
     made = render_map(map_file(sample, deadline_seconds=60), level="full").text + "\n"
-    golden = HERE / "golden" / (sample.name + ".txt")
+    golden = HERE / "golden" / (name_of(sample) + ".txt")
     if os.environ.get("WRITE_GOLDEN"):
+        golden.parent.mkdir(exist_ok=True)
         golden.write_text(made, encoding="utf-8")
     assert made == golden.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("sample", SAMPLES, ids=name_of)
 def test_children_lie_within_the_file_and_know_their_parents(sample: Path) -> None:
     made = map_file(sample, deadline_seconds=60)
     for index, symbol in enumerate(made.symbols):

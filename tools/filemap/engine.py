@@ -245,7 +245,7 @@ class _Walk:
             start,
             node.end_byte,
             row,
-            last_row(node, row),
+            last_row(node, row, self.source),
             body.start_byte if body is not None else -1,
             comment,
             first_row,

@@ -65,6 +65,14 @@ class Above:
         return self._first.start_point[0] if self._first is not None and self._is_near(start) else row
 
 
-def last_row(node: Node, start_row: int) -> int:
+def last_row(node: Node, start_row: int, source: bytes) -> int:
+    """The last row in which the node says something: some grammars let one go on up to the next."""
     row, column = node.end_point
-    return row - 1 if column == 0 and row > start_row else row
+    end = node.end_byte
+    while row > start_row:
+        if column and not source[end - column : end].isspace():
+            break
+        end -= column + 1
+        row -= 1
+        column = end - source.rfind(b"\n", 0, end) - 1
+    return row

@@ -36,6 +36,12 @@ _KIND_WORDS = frozenset(
         "library",
     ]
 )
+_REMARK = re.compile(r"(?<=\n)[ \t]*(?://|--[ \t])[^\n]*|(?<=\n)[ \t]*/\*(?s:.*?)\*/")
+_TYPE_IN_USE = re.compile(
+    r"(?:struct|union|enum)\s+(?!(?:class|struct|[A-Z0-9_]+)\b)\w+(?:\s*[*&]+\s*|\s+)"
+    r"(?!(?:final|extends|implements|where|with|permits|derives|of)\b)\w"
+)
+"""`struct list *next` is no struct."""
 _HEAD_ENDS = frozenset("{:=;,>so")
 _SAID = re.compile(r"[^\W_][^\n]*|[@<`\[(_](?!\*)[^\n]*\w[^\n]*")
 _DOC_EDGE = " \t\r/*!#;%-{}|\"'"
@@ -59,6 +65,8 @@ def header(text: str, *, is_cut: bool) -> str:
             text = _before_body(text)
     elif "\n" in text and ("#" in text or "//" in text):
         text = _without_last_comments(text)
+    if "\n" in text:
+        text = _REMARK.sub("", text)
     text = text.strip()
     if text and text[-1] in _HEAD_ENDS:
         text = text.rstrip("{:=;, \t\r\n").removesuffix("=>").removesuffix(" is").removesuffix(" do").rstrip()
@@ -86,7 +94,7 @@ def without_words(text: str, modifiers: frozenset[str]) -> str:
         word = match["word"]
         if word == "template":
             text = _after_angles(text[match.end() :])
-        elif word is None or word in modifiers or word in _KIND_WORDS:
+        elif word is None or word in modifiers or (word in _KIND_WORDS and not _TYPE_IN_USE.match(text)):
             text = text[match.end() :]
         else:
             return text

@@ -6,6 +6,7 @@ from tree_sitter import Node
 
 from tools.filemap.language import Draft, Language, Named, NameRule, Place, Rule, first_child, fixed, words
 from tools.filemap.languages.blocks import CSHARP_BODIES, SWIFT_BODIES
+from tools.filemap.wording import doc_line
 
 
 def _fields(node: Node, place: Place) -> list[Node] | None:
@@ -31,6 +32,19 @@ def _operator(field: str) -> NameRule:
 
 def _using(node: Node, place: Place) -> Node | None:
     return node.named_child(node.named_child_count - 1) if node.named_child_count else None
+
+
+_TAG = re.compile(rb"</?\w[^<>]*>|^[/ \t*]+")
+
+
+def _csharp_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+    """Of a comment in XML the text counts, not its first tag."""
+    for draft in drafts:
+        if draft.doc.startswith("<"):
+            above = source[max(0, draft.start - 2000) : draft.start].rpartition(b"<summary>")[2]
+            said = (_TAG.sub(b"", line).strip() for line in above.split(b"\n"))
+            draft.doc = doc_line(next((line for line in said if line), b"").decode("utf-8", "replace"))
+    return drafts
 
 
 CSHARP = Language(
@@ -71,6 +85,7 @@ CSHARP = Language(
     exporting=words("public"),
     is_header_whole=True,
     bodies=CSHARP_BODIES,
+    finish=_csharp_finish,
 )
 
 _SWIFT_WORD = re.compile(r"\b(class|struct|enum|extension|actor)\b")
@@ -105,6 +120,14 @@ def _not_private(_draft: Draft, before: str) -> bool:
     return bool({"public", "open", "package"} & set(before.split()))
 
 
+def _swift_finish(drafts: list[Draft], _source: bytes) -> list[Draft]:
+    """`class` in front of a function says that it belongs to the type; in front of a class it says nothing more."""
+    for draft in drafts:
+        if draft.kind == "class":
+            draft.modifiers = tuple(word for word in draft.modifiers if word != "class")
+    return drafts
+
+
 SWIFT = Language(
     name="swift",
     title="Swift",
@@ -133,6 +156,7 @@ SWIFT = Language(
     export_rule=_not_private,
     has_decorators=True,
     bodies=SWIFT_BODIES,
+    finish=_swift_finish,
 )
 
 LANGUAGES = (CSHARP, SWIFT)

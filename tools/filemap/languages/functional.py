@@ -76,7 +76,9 @@ HASKELL = Language(
         "foreign_import": Rule("function", _haskell_foreign, is_leaf=True),
         "data_constructor": Rule("constructor", lambda node, place: _constructor(node), is_leaf=True),
     },
-    enter=words("haskell declarations class_declarations instance_declarations data_constructors top_splice"),
+    enter=words(
+        "haskell imports declarations class_declarations instance_declarations data_constructors top_splice"
+    ),
     comments=words("comment haddock"),
     imports={"import": "module"},
     finish=_haskell_finish,

@@ -1,5 +1,7 @@
 """Java, Kotlin and Scala."""
 
+import re
+
 from tree_sitter import Node
 
 from tools.filemap.language import (
@@ -110,7 +112,7 @@ KOTLIN = Language(
         "enum_entry": Rule("enum member", first_of("simple_identifier")),
         "secondary_constructor": Rule("constructor", fixed("constructor"), is_leaf=True),
     },
-    enter=words("source_file class_body enum_class_body statements"),
+    enter=words("source_file import_list class_body enum_class_body statements"),
     comments=words("line_comment multiline_comment comment"),
     imports={"import_header": first_of("identifier")},
     modifiers=words(
@@ -149,6 +151,26 @@ def _given(node: Node, place: Place) -> Node | str:
     return node.child_by_field_name("name") or "given"
 
 
+_SCALA_COMMENT = re.compile(rb"[ \t]*(?://|/\*|\*)")
+
+
+def _scala_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+    """A body that only indentation ends is over before the comment of what comes next."""
+    lines: list[bytes] | None = None
+    for draft in drafts:
+        if draft.node_type not in ("function_definition", "val_definition", "var_definition"):
+            continue
+        if draft.end_row > draft.start_row:
+            lines = lines or source.split(b"\n")
+            while draft.end_row > draft.start_row and _says_nothing(lines[draft.end_row]):
+                draft.end_row -= 1
+    return drafts
+
+
+def _says_nothing(line: bytes) -> bool:
+    return not line.strip() or _SCALA_COMMENT.match(line) is not None
+
+
 SCALA = Language(
     name="scala",
     title="Scala",
@@ -181,6 +203,7 @@ SCALA = Language(
     export_rule=_not_hidden,
     has_decorators=True,
     bodies=SCALA_BODIES,
+    finish=_scala_finish,
 )
 
 LANGUAGES = (JAVA, KOTLIN, SCALA)

@@ -40,7 +40,10 @@ _CALL = re.compile(
     + rb"(?=[ \t]*(?://[^\n]*)?\r?\n(?!\s*[{:]))))"
 )
 """A line with nothing but `LIB_COMPARED(eq, ==)`, which no body follows, or with `LIB_ASSERT((a), "b");`."""
-_QUALIFIER = rb"(?:static|inline|virtual|explicit|friend|constexpr|const|typename|extern|class|struct|unsigned|signed)[ \t]"
+_QUALIFIER = (
+    rb"(?:static|inline|virtual|explicit|friend|constexpr|const|typename|extern|class|struct"
+    rb"|unsigned|signed)[ \t]"
+)
 _IN_FRONT = re.compile(
     rb"(?m:^)(?P<before>[ \t]*(?:(?:static|inline|virtual|explicit|friend|constexpr|extern|template[ \t]*<[^<>\n]*>)"
     rb"[ \t]+)*)(?P<macro>" + _NAME + rb"(?:" + _ARGUMENTS + rb")?)"

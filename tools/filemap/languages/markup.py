@@ -5,6 +5,7 @@ import re
 from tree_sitter import Node
 
 from tools.filemap.language import Language, Named, Place, Rule, first_child, first_of, head_line, words
+from tools.filemap.wording import MAX_SIGNATURE, one_line
 
 _LANDMARKS = words(
     "html head body main nav header footer section article aside form table template dialog fieldset"
@@ -135,12 +136,14 @@ def _scss_rule(node: Node, place: Place) -> Node | None:
     )
 
 
-def _css_rule(node: Node, place: Place) -> str | None:
+def _css_rule(node: Node, place: Place) -> list[Named] | None:
     """All before the block: what the grammar does not know of selectors is a part of them too."""
     block = next((child for child in node.named_children if child.type == "block"), None)
     if block is None:
         return None
-    return _COMMENT.sub(b"", place.source[node.start_byte : block.start_byte]).decode("utf-8", "replace")
+    text = _COMMENT.sub(b"", place.source[node.start_byte : block.start_byte]).decode("utf-8", "replace")
+    selectors = one_line(text, MAX_SIGNATURE)
+    return [Named(selectors, "", selectors)]
 
 
 _CSS_RULES = {

@@ -96,7 +96,8 @@ def _julia_assignment(node: Node, place: Place) -> list[Named] | None:
         name = _julia_signature(left, place)
         return [Named(name, "function")] if name is not None else None
     if place.above() == "const_statement" and left.type == "identifier":
-        return [Named(left, "constant")]
+        line = place.text(node).split("\n", 1)[0]
+        return [Named(left, "constant", " ".join(line.split())[:160].rstrip("= "))]
     return None
 
 
@@ -161,8 +162,20 @@ def _zig_variable(node: Node, place: Place) -> list[Named] | None:
             return [Named(name, word)]
         if word.encode() + b"(" in text.split(b"=", 1)[-1][:24]:
             return [Named(name, word)]
+    if _is_local(place):
+        return None
     before = place.source[max(0, name.start_byte - 6) : name.start_byte]
     return [Named(name, "constant" if before.endswith(b"const ") else "variable")]
+
+
+def _is_local(place: Place) -> bool:
+    """Whether the nearest thing around is a block of statements and no container."""
+    link = place.chain
+    while link is not None and link[0] != "ContainerDecl":
+        if link[0] == "Block":
+            return True
+        link = link[1]
+    return False
 
 
 def _zig_test(node: Node, place: Place) -> str:

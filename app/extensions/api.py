@@ -12,7 +12,7 @@ import msgspec
 from app.extensions.contexts import Context, ToolCallContext
 from app.extensions.events import Bus
 from app.extensions.exec import ExecResult, run_program
-from app.extensions.handlers import Handlers
+from app.extensions.hooked import Hooked
 from app.extensions.hooks import HOOKS, SESSION_EVENTS
 from app.extensions.ports import DeliverAs, Host, Jobs, ProviderSpec
 from app.extensions.registrations import Command, Extension, Flag, NotReady, Shortcut, Transform
@@ -29,12 +29,12 @@ class ExtensionApi:
 
     version = API_VERSION
 
-    def __init__(self, handlers: Handlers, extension: Extension) -> None:
-        self._all = handlers
+    def __init__(self, hooked: Hooked, extension: Extension) -> None:
+        self._all = hooked
         self._extension = extension
-        self.context = Context(extension, lambda: handlers.host, handlers.emit)
+        self.context = Context(extension, lambda: hooked.host, hooked.emit)
         """The session as it is now."""
-        self.events = Bus(handlers.bus, extension)
+        self.events = Bus(hooked.bus, extension)
         """To talk to other extensions."""
 
     @property
@@ -45,7 +45,7 @@ class ExtensionApi:
 
     def on(self, name: str, handler: Callable[..., Any] | None = None) -> Any:
         """Waits for a hook or a session event: `api.on("tool_call", check)` gives back how to stop, and
-        `@api.on("tool_call")` decorates. Handlers are called as `handler(payload, context)`."""
+        `@api.on("tool_call")` decorates. Hooked are called as `handler(payload, context)`."""
         self._extension.require_open()
         if name not in HOOKS and name not in SESSION_EVENTS:
             raise ValueError(f"There is no hook {name!r}. docs/extensions.md lists all of them.")

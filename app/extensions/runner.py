@@ -1,6 +1,6 @@
 """The loaded extensions of one session: from their files to their end, and anew.
 
-How they are asked is in `handlers`; where they are found is `loader`'s business; how the engine's questions become
+How they are asked is in `hooked`; where they are found is `loader`'s business; how the engine's questions become
 hooks is `bridge`'s.
 """
 
@@ -10,8 +10,8 @@ from typing import Any
 
 from app.extensions.api import ExtensionApi
 from app.extensions.guard import call, call_now
-from app.extensions.handlers import Handlers, in_words, is_cancelled
 from app.extensions.hearing import MEANT, Memory
+from app.extensions.hooked import Hooked, in_words, is_cancelled
 from app.extensions.hooks import SESSION_EVENTS
 from app.extensions.payloads import SessionShutdown, SessionStart
 from app.extensions.ports import Host
@@ -19,11 +19,11 @@ from app.extensions.registrations import Extension, Problem, Source, Status
 from app.values.events import Event
 
 
-class Extensions(Handlers):
+class Extensions(Hooked):
     """All extensions of a session, loaded and reloaded."""
 
     def __init__(self, host: Host | None = None, **shared: Any) -> None:
-        """`shared`: as `Handlers` takes it."""
+        """`shared`: as `Hooked` takes it."""
         super().__init__(host, **shared)
         self._epoch = 0
         self._memory = Memory()

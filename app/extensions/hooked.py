@@ -28,7 +28,7 @@ class Registered:
         self.is_active = True
 
 
-class Handlers:
+class Hooked:
     """All that wait, and what they share: host, limits, flags, bus. Without any it costs next to nothing."""
 
     def __init__(

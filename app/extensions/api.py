@@ -45,7 +45,7 @@ class ExtensionApi:
 
     def on(self, name: str, handler: Callable[..., Any] | None = None) -> Any:
         """Waits for a hook or a session event: `api.on("tool_call", check)` gives back how to stop, and
-        `@api.on("tool_call")` decorates. Hooked are called as `handler(payload, context)`."""
+        `@api.on("tool_call")` decorates. Handlers are called as `handler(payload, context)`."""
         self._extension.require_open()
         if name not in HOOKS and name not in SESSION_EVENTS:
             raise ValueError(f"There is no hook {name!r}. docs/extensions.md lists all of them.")

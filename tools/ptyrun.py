@@ -27,14 +27,10 @@ _TERMINAL_TYPE: Final = "xterm-256color"
 async def run_in_terminal(
     workspace: Workspace, host: PtyHost, plan: SpawnPlan, *, title: str, timeout: float | None
 ) -> CommandOutcome:
-    """Shows the command in an overlay until it ends; what is on the terminal then is its output."""
-    async with workspace.terminal_turn:
-        return await _run(workspace, host, plan, title, timeout)
+    """Shows the command in an overlay until it ends; what is on the terminal then is its output.
 
-
-async def _run(
-    workspace: Workspace, host: PtyHost, plan: SpawnPlan, title: str, timeout: float | None
-) -> CommandOutcome:
+    Whoever calls this has `workspace.terminal_turn`: there is one place to show a terminal in.
+    """
     command = await as_set(workspace, plan)
     command = msgspec.structs.replace(command, environment={**command.environment, "TERM": _TERMINAL_TYPE})
     master, slave = os.openpty()

@@ -14,7 +14,9 @@ from app.resources.settings import Settings
 from tools.shell import ShellSettings
 
 
-def session_options(settings: Settings, *, merges_deltas: bool = True) -> SessionOptions:
+def session_options(
+    settings: Settings, *, merges_deltas: bool = True, is_read_along: bool = False
+) -> SessionOptions:
     network, retry = settings.network, settings.retry
     return SessionOptions(
         interrupt_mode=settings.interaction.interrupt_mode,
@@ -33,6 +35,7 @@ def session_options(settings: Settings, *, merges_deltas: bool = True) -> Sessio
             is_long_cache=settings.model.cache_retention == "long",
             thinking_budgets=msgspec.to_builtins(settings.model.thinking_budgets),
             merge_seconds=INTERVAL if merges_deltas else 0,
+            is_read_along=is_read_along,
         ),
     )
 
@@ -82,7 +85,10 @@ def shell_settings(settings: Settings) -> ShellSettings:
 
 def put_in_force(session: Session, settings: Settings) -> None:
     """Changed settings count from the next moment they matter."""
-    fresh = session_options(settings, merges_deltas=session.options.stream.merge_seconds > 0)
+    stream = session.options.stream
+    fresh = session_options(
+        settings, merges_deltas=stream.merge_seconds > 0, is_read_along=stream.is_read_along
+    )
     for field in msgspec.structs.fields(SessionOptions):
         if field.name != "keep_setting":  # the face's, and no setting
             setattr(session.options, field.name, getattr(fresh, field.name))

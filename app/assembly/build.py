@@ -90,7 +90,9 @@ def assemble(
             toolbox=toolbox,
             sections=prompt,
             classify=classify,
-            options=session_options(settings, merges_deltas=not options.no_merge_deltas),
+            options=session_options(
+                settings, merges_deltas=not options.no_merge_deltas, is_read_along=can_ask
+            ),
         )
     )
     summary_problem = put_summaries_in_force(session, settings)

@@ -81,6 +81,8 @@ class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
     idle_seconds: float = 300.0
     merge_seconds: float = INTERVAL
     """Deltas of one block that come within this time are one event; 0: each as it came."""
+    is_read_along: bool = False
+    """A person reads while it comes: a model without a network keeps to a pace that can be followed."""
     hooks: RequestHooks = RequestHooks()
 
 

@@ -20,10 +20,12 @@ async def ask(app: App[Any], screen: Any) -> Any:
         if not answer.done():
             answer.set_result(result)
 
-    await app.push_screen(screen, take)
+    mounted = asyncio.ensure_future(app.push_screen(screen, take))
     try:
+        await asyncio.shield(mounted)
         return await answer
     finally:
+        await mounted  # a screen cannot be taken away while it is being built
         if app.screen_stack[-1:] == [screen]:  # whoever asked waits no longer
             app.pop_screen()
 

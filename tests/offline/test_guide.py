@@ -89,12 +89,55 @@ async def test_a_failure_stops_the_steps_that_would_follow(chat: Chat):
     assert chat.calls == [["bash"], []]
 
 
-async def test_a_missing_file_is_looked_for_and_offered(chat: Chat):
+async def test_a_missing_file_is_looked_for_and_read_where_it_is(chat: Chat):
     chat.put("deep/er/config.toml", "x = 1\n")
-    told = await chat.say("read config.toml")
+    told = await chat.say("read config.toml then list")
     assert "does not exist" in told
-    assert "1. `read deep/er/config.toml`" in told
-    assert "x = 1" in await chat.say("yes")
+    assert "That must be it: I will read `deep/er/config.toml`." in told
+    assert "x = 1" in told
+    assert chat.calls == [["read"], ["find"], ["read"], []]
+
+
+async def test_what_a_missing_file_may_be_is_offered(chat: Chat):
+    for folder in ("deep", "deep/er"):
+        chat.put(f"{folder}/config.toml", "x = 1\n")
+    assert "`map deep/er/config.toml`" in await chat.say("map config.toml")
+    await chat.say("yes")
+    assert chat.calls[-2:] == [["read"], []]
+
+
+async def test_a_missing_file_is_not_changed_elsewhere_without_asking(chat: Chat):
+    chat.put("deep/notes.txt", "one\n")
+    assert "1. `read deep/notes.txt`" in await chat.say("edit notes.txt: replace one with two")
+    assert (chat.folder / "deep/notes.txt").read_text() == "one\n"
+
+
+async def test_a_text_that_is_not_there_is_told_and_no_file_is_looked_for(chat: Chat):
+    chat.put("notes.txt", "one\n")
+    assert "`notes.txt` failed" in await chat.say("change three to four in notes.txt")
+    assert chat.calls == [["edit"], []]
+
+
+async def test_what_a_project_is_its_readme_says(chat: Chat):
+    assert "No README says more." in await chat.say("what does this project do?")
+    chat.put("README.md", "# Boats\n")
+    told = await chat.say("what is this project")
+    assert "`.` holds 0 folders and 1 file." in told
+    assert "# Boats" in told
+
+
+async def test_it_in_a_search_is_the_file_spoken_of(chat: Chat):
+    chat.put("a.py", "boat = 1\n")
+    chat.put("b.py", "boat = 2\n")
+    assert "In which file?" in await chat.say("grep boat in it")
+    assert "`boat` is on 1 line in 1 file." in await chat.say("read a.py, then grep boat in it")
+
+
+async def test_changes_are_told_in_words(chat: Chat):
+    assert "`a.txt` is written: 1 line." in await chat.say("write a.txt: one two")
+    assert "`a.txt` is changed in one place." in (await chat.say("change one to 1 in a.txt")).replace(
+        "1 place", "one place"
+    )
 
 
 async def test_offers_are_taken_by_number(chat: Chat):
@@ -112,10 +155,47 @@ async def test_offers_are_taken_by_number(chat: Chat):
 
 
 async def test_what_is_not_understood_is_answered_with_a_question(chat: Chat):
-    told = await chat.say("tell me about elephants")
+    told = await chat.say("elephants, my friend")
     assert "I do not understand" in told
-    assert "1. `grep elephants`" in told
+    assert '1. `grep "elephants"`' in told
     assert "Nothing matches `elephants`." in await chat.say("the first one")
+
+
+async def test_what_takes_a_language_model_is_said_to_and_how_to_get_one(chat: Chat):
+    for request in ("fix the bug", "explain a.py", "why is it slow?", "write a poem about boats please"):
+        told = await chat.say(request)
+        assert "language model" in told or "Say: `write" in told
+    told = await chat.say("explain src/a.py")
+    assert "takes a language model" in told
+    assert "`/login`" in told
+    assert "1. `read src/a.py`" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "offer"),
+    [
+        ("git status", "run git status"),
+        ("pytest -q | tail -1", "run pytest -q | tail -1"),
+        ("fix x.py", "read x.py"),
+    ],
+)
+async def test_what_may_be_meant_is_offered(chat: Chat, words: str, offer: str):
+    assert f"1. `{offer}`" in await chat.say(words)
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ("thanks!", "You are welcome."),
+        ("quit", "Ctrl+D"),
+        ("how do I log in?", "`/login`"),
+        ("are you ChatGPT?", "not a language model"),
+        ("how do I use this?", "| Say | and I |"),
+    ],
+)
+async def test_what_asks_for_nothing_is_answered_too(chat: Chat, words: str, answer: str):
+    assert answer in await chat.say(words)
+    assert chat.calls == [[]]
 
 
 async def test_short_answers_without_a_question_before(chat: Chat):
@@ -170,7 +250,10 @@ async def test_what_came_beside_the_results_is_mentioned(chat: Chat):
     await chat.say("list")
     note = CustomMessage(custom_type="file-map", content="…")
     reply = answer_to(Context(messages=(*chat.messages[:-1], note), tools=()))
-    assert "I was also given a note (file-map)." in reply.text
+    assert "A map of the whole file came with it" in reply.text
+    note = CustomMessage(custom_type="weather", content="…")
+    reply = answer_to(Context(messages=(*chat.messages[:-1], note), tools=()))
+    assert "I was also given a note (weather)." in reply.text
 
 
 def test_images_are_not_looked_at():
@@ -230,15 +313,18 @@ async def test_it_can_be_stopped_while_it_writes():
     assert 0 < len(message.text) < 1000
 
 
-def test_the_pace_is_the_models_the_environments_or_the_default(monkeypatch: pytest.MonkeyPatch):
-    assert pace_of(offline_model(12)) == 12
-    assert pace_of(offline_model()) == 0  # what all tests run with
-    monkeypatch.setenv("BAYOU_OFFLINE_PACE", "30")
-    assert pace_of(offline_model()) == 30
-    monkeypatch.setenv("BAYOU_OFFLINE_PACE", "quick")
-    assert pace_of(offline_model()) == TOKENS_PER_SECOND
+def test_who_reads_along_gets_a_pace_to_read_at_and_a_program_gets_it_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    read_along, at_once = StreamOptions(is_read_along=True), StreamOptions()
     monkeypatch.delenv("BAYOU_OFFLINE_PACE")
-    assert pace_of(offline_model()) == TOKENS_PER_SECOND
+    assert pace_of(offline_model(), read_along) == TOKENS_PER_SECOND
+    assert pace_of(offline_model(), at_once) == 0
+    monkeypatch.setenv("BAYOU_OFFLINE_PACE", "30")
+    assert pace_of(offline_model(), read_along) == pace_of(offline_model(), at_once) == 30
+    assert pace_of(offline_model(12), read_along) == 12
+    monkeypatch.setenv("BAYOU_OFFLINE_PACE", "quick")
+    assert pace_of(offline_model(), read_along) == TOKENS_PER_SECOND
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)

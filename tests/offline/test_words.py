@@ -14,6 +14,7 @@ from app.providers.offline.wishes import (
     Incomplete,
     ListFolder,
     MapFile,
+    Overview,
     ReadFile,
     RunCommand,
     SearchText,
@@ -50,6 +51,25 @@ ONE_STEP: list[tuple[str, list[Wish]]] = [
     ("read function main in app.py", [ReadFile(path="app.py", symbol="main")]),
     ("map app/x.py", [MapFile(path="app/x.py")]),
     ("outline of app/x.py", [MapFile(path="app/x.py")]),
+    ("list.py", read("list.py")),
+    ("1. read a.py", read("a.py")),
+    ("what's in src/a.py?", read("src/a.py")),
+    ("read *.txt", [FindName(name="*.txt")]),
+    ("what does this project do?", [Overview()]),
+    ("overview of src/a.py", [MapFile(path="src/a.py")]),
+    ("show me the files", [ListFolder()]),
+    ("which files mention boats", [SearchText(pattern="boats")]),
+    ("where is row used?", [SearchText(pattern=r"\brow\b")]),
+    ("grep x in that file", [SearchText(pattern="x", where=IT)]),
+    ("cat a.py | head -3", [RunCommand(command="cat a.py | head -3")]),
+    ("ls -la src", [RunCommand(command="ls -la src")]),
+    ('grep -rn "a b" src', [RunCommand(command='grep -rn "a b" src')]),
+    ("! make", [RunCommand(command="make")]),
+    ("change one to two in a.txt", [edit("a.txt", ("one", "two"))]),
+    ("change 'one to two' to \"three\" in a.txt please", [edit("a.txt", ("one to two", "three"))]),
+    ("rename one to two", [edit(None, ("one", "two"))]),
+    ("change a.txt: replace x to y with z", [edit("a.txt", ("x to y", "z"))]),
+    ("make a new file called a.txt with hello", [WriteFile(path="a.txt", text="hello\n")]),
     ("find *.py in app", [FindName(name="*.py", folder="app")]),
     ("where is config.json?", [FindName(name="config.json")]),
     ("grep TODO", [SearchText(pattern="TODO")]),
@@ -126,7 +146,19 @@ def test_a_fence_holds_a_text_of_several_lines():
 
 
 @pytest.mark.parametrize(
-    "text", ["read", "map", "find", "grep", "run", "edit a.txt", "write a.txt", "demo x"]
+    "text",
+    [
+        "read",
+        "read all",
+        "map",
+        "find",
+        "grep",
+        "run",
+        "run the tests",
+        "edit a.txt",
+        "write a.txt",
+        "demo x",
+    ],
 )
 def test_a_request_that_lacks_something_is_asked_about(text: str):
     [[wish]] = steps_of(text)

@@ -8,8 +8,10 @@ from textual.events import AppFocus
 from textual.pilot import Pilot
 
 from app.providers.scripted import call, say
+from app.tui.asking import ask
 from tests.agent.stage import echo
 from tests.tui.stage import StageApp, make_app
+from widgets.screens.dialogs import ConfirmScreen
 
 
 @pytest.fixture
@@ -262,6 +264,18 @@ async def test_a_question_that_nobody_answers_goes_away_with_its_timeout(home: P
         async with app.settling(pilot):
             while len(app.screen_stack) > 1:
                 await pilot.pause()
+
+
+async def test_a_question_given_up_before_it_stands_there_does_not_stay(home: Path) -> None:
+    app = make_app(home, say("x"), extension=ASKING)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await ready(app, pilot)
+        asked = asyncio.ensure_future(ask(app, ConfirmScreen("Still there?", "")))
+        await asyncio.sleep(0)  # pushed, and not yet mounted
+        assert len(app.screen_stack) == 2
+        asked.cancel()
+        await asyncio.wait([asked])
+        assert len(app.screen_stack) == 1
 
 
 @pytest.mark.parametrize("where", ["page", "over"])

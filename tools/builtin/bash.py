@@ -88,15 +88,13 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
         refusal = better_tool(arguments.command, command, workspace.active_tools())
         if refusal:
             raise ToolError(refusal)
-    cwd = absolute(folder, context.cwd) if folder else str(context.cwd)
-    await asyncio.to_thread(_check_folder, workspace.files, cwd)
     timeout, notices = _clamped(
         workspace.shell.default_timeout if arguments.timeout is None else arguments.timeout
     )
     extra = dict(arguments.env or {})
     plan = SpawnPlan(
         command=command,
-        cwd=cwd,
+        cwd=absolute(folder, context.cwd) if folder else str(context.cwd),
         environment=child_environment(
             workspace.shell, for_model=True, extra=extra, is_interactive=bool(arguments.pty)
         ),
@@ -106,10 +104,15 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
             raise ToolError(
                 "There is no terminal to show this command in. Run it without pty, or ask the user to run it."
             )
-        outcome = await run_in_terminal(
-            workspace, workspace.pty_host, plan, title=arguments.command, timeout=timeout
-        )
+        async with (
+            workspace.terminal_turn
+        ):  # before anything is waited for: turns are in the order of the calls
+            await asyncio.to_thread(_check_folder, workspace.files, plan.cwd)
+            outcome = await run_in_terminal(
+                workspace, workspace.pty_host, plan, title=arguments.command, timeout=timeout
+            )
         return _result(outcome, timeout, notices)
+    await asyncio.to_thread(_check_folder, workspace.files, plan.cwd)
     running = await start_command(
         workspace, plan, tool="bash", extra=extra, has_own_shell=bool(arguments.background)
     )

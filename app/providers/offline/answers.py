@@ -7,10 +7,11 @@ from app.providers.offline import demos
 from app.providers.offline.followups import in_full
 from app.providers.offline.forms import FORMS, greeting, help_text
 from app.providers.offline.plans import Plan, Step, plan, purposes
+from app.providers.offline.remarks import with_offers
 from app.providers.offline.situation import Round, Situation, situation_of
 from app.providers.offline.summaries import is_summary_request, summary
 from app.providers.offline.telling import first_line, names_in, tell
-from app.providers.offline.wishes import Demo, Help, Incomplete, Talking, Unclear
+from app.providers.offline.wishes import Demo, Help, Incomplete, Remark, Talking, Unclear
 
 _DEMO_TOOLS = (
     Step(tool="ls", arguments={}, verb="list", object="`.`"),
@@ -82,7 +83,9 @@ class _Progress:
         if not last:
             return Reply(text=_told(self._situation) or "I have nothing to add.")
         if done > 1 and _has_failed(rounds[-2]):
-            return self._offer(last)  # the last round looked for what the one before did not find
+            return self._offer(last, rounds[-2])  # the last round looked for what the one before did not find
+        if any(_has_failed(earlier) for earlier in rounds[:-1]):
+            return Reply(text=_told(self._situation))  # and this one read it: that is all
         if _has_failed(last):
             return self._after_failure(last, groups[done:])
         if done < len(groups):
@@ -92,7 +95,21 @@ class _Progress:
                 text=_joined(_told(self._situation), f"Next I will {purposes(steps)}."),
                 steps=steps,
             )
+        if self._todo.is_overview and done == len(groups):
+            return self._what_it_says(last)
         return Reply(text=_joined(_told(self._situation), *_found_offers(last)))
+
+    def _what_it_says(self, last: Round) -> Reply:
+        """The folder is known: what in it tells what the project is?"""
+        told = _told(self._situation)
+        names = (name for exchange in last if exchange.call.name == "ls" for name in names_in(exchange))
+        readme = next((name for name in names if name.lower().startswith("readme") and name[-1] != "/"), None)
+        if readme is None or "read" not in self._situation.tools:
+            return Reply(text=_joined(told, "No README says more. `map FILE` shows what is in a file."))
+        step = Step(tool="read", arguments={"path": readme}, verb="read", object=f"`{readme}`")
+        return Reply(
+            text=_joined(told, f"I will {purposes((step,))}: it should say what this is."), steps=(step,)
+        )
 
     def _after_failure(self, last: Round, left: tuple[tuple[Step, ...], ...]) -> Reply:
         told = _told(self._situation)
@@ -110,13 +127,19 @@ class _Progress:
             )
         return Reply(text=_joined(told, dropped, "What shall I do instead?"))
 
-    def _offer(self, last: Round) -> Reply:
-        offers = _found_offers(last)
+    def _offer(self, last: Round, failed: Round) -> Reply:
+        call = failed[0].call if len(failed) == 1 else None
+        verb = "map" if call is not None and call.arguments.get("map") else "read"
+        files = _found_files(last)
+        told = _told(self._situation)
+        if len(files) == 1 and call is not None and call.name == "read":
+            arguments = {**call.arguments, "path": files[0]}
+            step = Step(tool="read", arguments=arguments, verb=verb, object=f"`{files[0]}`")
+            return Reply(text=_joined(told, f"That must be it: I will {purposes((step,))}."), steps=(step,))
+        offers = _found_offers(last, verb)
         if offers:
-            return Reply(text=_joined(_told(self._situation), "Did you mean one of these?", *offers))
-        return Reply(
-            text=_joined(_told(self._situation), "What shall I do instead? `list` shows what is here.")
-        )
+            return Reply(text=_joined(told, "Did you mean one of these?", *offers))
+        return Reply(text=_joined(told, "What shall I do instead? `list` shows what is here."))
 
 
 def _has_failed(results: Round) -> bool:
@@ -132,23 +155,27 @@ def _missing_names(results: Round) -> tuple[str, ...]:
         and exchange.call.name in ("read", "edit")
         and any(
             word in exchange.text.lower()
-            for word in ("no such file", "not found", "does not exist", "enoent")
+            for word in ("no such file", "file not found", "does not exist", "enoent")
         )
     ]
     return tuple(dict.fromkeys(name for name in names if name and not set(name) & set("*?[{")))[:3]
 
 
-def _found_offers(results: Round) -> list[str]:
-    """Files that `find` found, to be read by their number."""
+def _found_files(results: Round) -> list[str]:
     paths: list[str] = []
     for exchange in results:
         if exchange.call.name == "find" and not exchange.result.is_error:
             folder = exchange.argument("path").rstrip("/")
             paths += [f"{folder}/{name}" if folder else name for name in names_in(exchange)]
-    files = [path for path in paths if not path.endswith("/")][:5]
+    return [path for path in paths if not path.endswith("/")]
+
+
+def _found_offers(results: Round, verb: str = "read") -> list[str]:
+    """Files that `find` found, to be read or mapped by their number."""
+    files = _found_files(results)[:5]
     if not files:
         return []
-    lines = "\n".join(f"{number}. `read {_quoted(path)}`" for number, path in enumerate(files, 1))
+    lines = "\n".join(f"{number}. `{verb} {_quoted(path)}`" for number, path in enumerate(files, 1))
     return [f"{lines}\n\nSay a number, or `all`."]
 
 
@@ -158,8 +185,14 @@ def _quoted(path: str) -> str:
 
 def _told(situation: Situation) -> str:
     """What came back since the last answer, and what came beside it."""
-    notes = [f"I was also given a note ({note.custom_type})." for note in situation.notes]
+    notes = [_note(note.custom_type) for note in situation.notes]
     return _joined(tell(situation.fresh) if situation.fresh else "", *notes)
+
+
+def _note(kind: str) -> str:
+    if kind == "file-map":
+        return "A map of the whole file came with it; it stands in the transcript."
+    return f"I was also given a note ({kind})."
 
 
 def _images(situation: Situation) -> str:
@@ -174,6 +207,8 @@ def _talk(wish: Talking) -> str:
             return greeting() if wish.is_greeting else help_text()
         case Incomplete():
             return wish.question
+        case Remark():
+            return wish.answer
         case Unclear():
             return _unclear(wish.text)
         case Demo():
@@ -181,16 +216,7 @@ def _talk(wish: Talking) -> str:
 
 
 def _unclear(text: str) -> str:
-    what = f"I do not understand “{first_line(text, 60)}”. " if text else ""
-    words = [word for word in text.replace("`", "").split() if len(word.strip(".,;:!?")) > 3]
-    longest = max(words, key=len).strip(".,;:!?\"'") if words else ""
-    if not longest or not all(character.isalnum() or character in "_-./" for character in longest):
-        return what + _examples()
-    return (
-        f"{what}I am a small program, not a language model. Shall I look for a word of it?\n\n"
-        f"1. `grep {longest}`\n2. `find {longest}`\n3. `help`\n\nSay a number, or something like "
-        f"`{FORMS[0].example}`."
-    )
+    return with_offers(text, first_line(text, 60), FORMS[0].example) if text else _examples()
 
 
 def _examples() -> str:

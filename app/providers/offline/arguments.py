@@ -14,6 +14,7 @@ from app.providers.offline.wishes import (
     Incomplete,
     ListFolder,
     MapFile,
+    Overview,
     ReadFile,
     RunCommand,
     SearchText,
@@ -41,7 +42,19 @@ _IN = re.compile(r"^(?P<what>.+?)\s+(?:in|under|inside|within)\s+(?P<where>\S.*)
 _REPLACE = re.compile(
     r"^\s*(?:replace\s+)?(?P<old>.+?)\s+(?:with|by)\s+(?P<new>.*)$", re.IGNORECASE | re.DOTALL
 )
+_PRONOUN_AT_END = re.compile(r"\s(?:in|inside|within)\s+(?:it|that|(?:that|this|the) file)$", re.IGNORECASE)
 _NEXT_REPLACE = re.compile(r"\s*(?:[;,]|\band\b)\s*(?=replace\b)", re.IGNORECASE)
+_CHANGE_TO = re.compile(
+    r"^(?P<old>[^:]+?)\s+(?:to|into|with|by)\s+(?P<new>.+?)(?:\s+in\s+(?P<where>\S+))?(?:\s+please)?[.!]?\s*$",
+    re.IGNORECASE | re.DOTALL,
+)
+_NO_COMMAND = re.compile(
+    r"(?:the|my|our|all|this|these)\b.*|it|tests?|program|project|app|code", re.IGNORECASE
+)
+_WHERE_SAID = re.compile(
+    r"(?P<name>\w+)\s+(?:is\s+)?(?P<how>defined|declared|implemented|used|called|mentioned)", re.IGNORECASE
+)
+_DEFINING = r"(?:class|const|def|fn|func|function|interface|struct|type)\s+"
 _PRONOUNS = {"it", "that", "this", "them", "that file", "this file", "the file", "same file", "the same file"}
 
 
@@ -54,6 +67,8 @@ def wishes_of(verb: str, word: str, argument: str, quotes: Quotes) -> Iterator[W
 
 
 def _read(argument: str, quotes: Quotes) -> Iterator[Wish]:
+    if argument.lower() in ("everything", "all"):
+        argument = ""
     symbol = _SYMBOL.fullmatch(argument)
     if symbol:
         yield ReadFile(path=_path(symbol["path"], quotes), symbol=quotes.put_back(symbol["name"]))
@@ -64,7 +79,9 @@ def _read(argument: str, quotes: Quotes) -> Iterator[Wish]:
     if not paths:
         yield Incomplete(verb="read", question="Which file should I read? Say, for example: `read README.md`")
     for path in paths:
-        if lines:
+        if set(path) & set("*?"):
+            yield FindName(name=path)  # its files are offered by number
+        elif lines:
             yield ReadFile(path=path, first=int(lines["first"]), last=int(lines["last"] or lines["first"]))
         else:
             yield _with_range(path)
@@ -88,6 +105,11 @@ def _map(argument: str, quotes: Quotes) -> Iterator[Wish]:
 
 
 def _find(argument: str, quotes: Quotes) -> Iterator[Wish]:
+    said = _WHERE_SAID.fullmatch(_FILLER.sub("", argument))
+    if said:
+        is_definition = said["how"].lower() in ("defined", "declared", "implemented")
+        yield SearchText(pattern=rf"\b{_DEFINING if is_definition else ''}{said['name']}\b")
+        return
     what, folder = _what_and_where(argument, quotes)
     names = _paths(what, quotes)
     if not names:
@@ -118,7 +140,7 @@ def _run(argument: str, quotes: Quotes) -> Iterator[Wish]:
     # A command that is quoted as a whole loses its quotes; quotes inside one belong to the shell.
     whole = is_quoted(argument)
     command = (quotes.put_back(argument) if whole else quotes.put_back_quoted(argument)).strip()
-    if not command:
+    if not command or (not whole and _NO_COMMAND.fullmatch(command)):
         yield Incomplete(verb="run", question="Which command should I run? Say: `run COMMAND`")
         return
     yield RunCommand(command=command)
@@ -136,6 +158,11 @@ def _write(argument: str, quotes: Quotes) -> Iterator[Wish]:
 
 def _edit(word: str, argument: str, quotes: Quotes) -> Wish:
     path, changes = None, argument
+    renamed = _CHANGE_TO.match(argument) if word in ("change", "rename") else None
+    if renamed and not _NEXT_REPLACE.search(f" and {argument}"):
+        where = _path(renamed["where"], quotes) if renamed["where"] else None
+        pair = (quotes.put_back(renamed["old"].strip()), quotes.put_back(renamed["new"].strip()))
+        return EditFile(path=where, replacements=(pair,))
     if word == "replace":
         what = _IN.match(argument) if not _REPLACE.match(argument) else _last_in(argument)
         if what:
@@ -165,6 +192,14 @@ def _replacements(text: str, quotes: Quotes) -> Iterator[tuple[str, str]]:
             yield quotes.put_back(match["old"].strip()), quotes.put_back(match["new"].strip())
 
 
+def _overview(argument: str, quotes: Quotes) -> Iterator[Wish]:
+    paths = [path for path in _paths(argument, quotes) if "." in path or "/" in path]
+    if paths:
+        yield from (MapFile(path=path) for path in paths)
+    else:
+        yield Overview()
+
+
 def _demo(argument: str, quotes: Quotes) -> Iterator[Wish]:
     kind = quotes.put_back(argument).strip().lower()
     if kind in DEMOS:
@@ -184,7 +219,9 @@ def _what_and_where(argument: str, quotes: Quotes) -> tuple[str, str | None]:
     if match is None:
         return argument, None
     where = quotes.put_back(_FILLER.sub("", match["where"])).strip()
-    return match["what"], None if where.lower() in ("here", "this project", "") else where
+    if _PRONOUN_AT_END.search(argument):
+        return match["what"], IT
+    return match["what"], None if where.lower() in ("here", "this project", "project", "") else where
 
 
 def _paths(text: str, quotes: Quotes) -> list[str]:
@@ -216,6 +253,7 @@ _BY_VERB: dict[str, Callable[[str, Quotes], Iterator[Wish]]] = {
     "list": _list,
     "run": _run,
     "write": _write,
+    "overview": _overview,
     "demo": _demo,
     "help": _help,
 }

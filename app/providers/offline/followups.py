@@ -5,7 +5,7 @@ import re
 import msgspec
 
 from app.providers.offline.situation import Situation
-from app.providers.offline.wishes import IT, EditFile, Incomplete, MapFile, ReadFile, Wish
+from app.providers.offline.wishes import IT, EditFile, Incomplete, MapFile, ReadFile, SearchText, Wish
 
 _MORE = re.compile(
     r"(?:more|continue|go on|next|next page|keep (?:going|reading)|and then)\W*", re.IGNORECASE
@@ -42,6 +42,11 @@ def in_full(situation: Situation) -> Said:
 
 def resolve(wish: Wish, it: str | None) -> Wish:
     """Puts `it`, the file spoken of last, in the place of the word."""
+    if isinstance(wish, SearchText) and wish.where == IT:
+        asked = Incomplete(
+            verb="grep", question="In which file? We have not spoken of one. Say: `grep PATTERN in FILE`"
+        )
+        return asked if it is None else msgspec.structs.replace(wish, where=it)
     if not isinstance(wish, ReadFile | MapFile | EditFile) or wish.path not in (IT, None):
         return wish
     if it is None:

@@ -18,7 +18,19 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
 FORMS = (
     Form(
         verb="read",
-        words=("read", "show me", "show", "open", "cat", "view", "look at", "print"),
+        words=(
+            "read",
+            "show me",
+            "show",
+            "open",
+            "cat",
+            "view",
+            "look at",
+            "print",
+            "what is in",
+            "what's in",
+            "whats in",
+        ),
         syntax="read FILE",
         example="read README.md, pyproject.toml and src/main.py:10-40",
         does="reads files, several at once; a range of lines or `read function NAME in FILE`",
@@ -39,38 +51,70 @@ FORMS = (
     ),
     Form(
         verb="grep",
-        words=("grep for", "grep", "search for", "search", "look for"),
+        words=(
+            "grep for",
+            "grep",
+            "search for",
+            "search",
+            "look for",
+            "which files mention",
+            "which files contain",
+            "what files contain",
+            "find usages of",
+            "find references to",
+            "what uses",
+            "who uses",
+        ),
         syntax="grep PATTERN",
         example='grep "def main" in src',
         does="searches the text of files (regular expressions)",
     ),
     Form(
         verb="list",
-        words=("list", "ls", "dir"),
+        words=(
+            "list",
+            "ls",
+            "dir",
+            "tree",
+            "show files",
+            "show me files",
+            "show me the files",
+            "show the files",
+            "what files are there",
+            "which files are there",
+            "what is here",
+        ),
         syntax="list",
         example="list src",
         does="lists a folder",
     ),
     Form(
         verb="run",
-        words=("run", "execute", "$"),
+        words=("run", "execute", "$", "!"),
         syntax="run COMMAND",
         example="run git status",
         does="runs a command in the shell",
     ),
     Form(
         verb="edit",
-        words=("edit", "change", "in", "replace"),
+        words=("edit", "change", "rename", "in", "replace"),
         syntax="edit FILE: replace A with B",
         example='edit notes.txt: replace "one" with "two"',
         does="changes a file; quote the texts if they contain `with`",
     ),
     Form(
         verb="write",
-        words=("write", "create"),
+        words=("write", "create", "make a new file", "make a file", "make file"),
         syntax="write FILE: TEXT",
         example="write notes.txt: remember the milk",
         does="writes a file",
+    ),
+    Form(
+        verb="overview",
+        words=("overview", "describe this project", "what does this project do", "what is this project"),
+        syntax="what does this project do?",
+        example="what does this project do?",
+        does="lists its folder and reads its README",
     ),
     Form(
         verb="demo",
@@ -107,10 +151,12 @@ For real work, connect a language model: `/login`, or a key such as `ANTHROPIC_A
 choose one with `/model`."""
 
 
+_FIRST_STEPS = ("list", "what does this project do?", "run git status", "help")
+"""They work in every folder."""
+
+
 def greeting() -> str:
-    examples = "\n".join(
-        f"- `{form.example}`" for form in FORMS if form.verb in ("list", "read", "run", "help")
-    )
+    examples = "\n".join(f"- `{example}`" for example in _FIRST_STEPS)
     return f"""Hello. I am bayou's offline guide: a small program, not a language model. I can look around with \
 you until one is connected. Try:
 

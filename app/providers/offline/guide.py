@@ -17,7 +17,7 @@ from app.values.models import Model
 from app.values.usage import Usage
 
 TOKENS_PER_SECOND: Final = 150.0
-"""A pace at which one can read along."""
+"""A pace at which one can read along; for those who do (`StreamOptions.is_read_along`), programs get it at once."""
 PACE_VARIABLE: Final = "BAYOU_OFFLINE_PACE"
 """Environment: tokens per second, 0 for as fast as possible."""
 
@@ -42,7 +42,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
         await options.hooks.on_response(200, {})
     reply = answer_to(context)
     stream.draft.usage = prompt_usage(context)
-    sender = Sender(stream, size=sizes(random.Random(0), 2, 14), tokens_per_second=pace_of(model))
+    sender = Sender(stream, size=sizes(random.Random(0), 2, 14), tokens_per_second=pace_of(model, options))
     for block in _blocks(reply, stream, with_thinking=options.thinking != "off"):
         await sender.send(block)
     stream.draft.usage = with_output(stream.draft.usage, stream.draft.content)
@@ -51,13 +51,14 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
         stream.draft.error_message = reply.error
 
 
-def pace_of(model: Model) -> float:
-    """Tokens per second: the model's own, the environment's, or the default."""
+def pace_of(model: Model, options: StreamOptions) -> float:
+    """Tokens per second, 0 for no limit: the model's own, the environment's, or what the face needs."""
+    usual = TOKENS_PER_SECOND if options.is_read_along else 0.0
     chosen = (model.compat or {}).get("tokensPerSecond", os.environ.get(PACE_VARIABLE))
     try:
-        return TOKENS_PER_SECOND if chosen is None else max(0.0, float(chosen))
+        return usual if chosen is None else max(0.0, float(chosen))
     except (TypeError, ValueError):
-        return TOKENS_PER_SECOND
+        return usual
 
 
 def _blocks(

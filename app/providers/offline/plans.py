@@ -12,6 +12,7 @@ from app.providers.offline.wishes import (
     FindName,
     ListFolder,
     MapFile,
+    Overview,
     ReadFile,
     RunCommand,
     SearchText,
@@ -44,6 +45,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What cannot be done in this session, and why."""
     groups: tuple[tuple[Step, ...], ...] = ()
     """Calls to make, one group after the other."""
+    is_overview: bool = False
+    """What the project says of itself is read when its folder is known."""
 
 
 def plan(request: str, situation: Situation) -> Plan:
@@ -51,11 +54,13 @@ def plan(request: str, situation: Situation) -> Plan:
     refusals: list[str] = []
     groups: list[tuple[Step, ...]] = []
     it = situation.last_path
+    is_overview = False
     for wishes in steps_of(request):
         steps: list[Step] = []
         for said in wishes:
             wish = resolve(said, it)
             it = _path(wish) or it
+            is_overview = is_overview or isinstance(wish, Overview)
             if not isinstance(wish, Doing):
                 talk.append(wish)
                 continue
@@ -67,7 +72,7 @@ def plan(request: str, situation: Situation) -> Plan:
                 steps.append(step)
         if steps:
             groups.append(tuple(steps))
-    return Plan(talk=tuple(talk), refusals=tuple(refusals), groups=tuple(groups))
+    return Plan(talk=tuple(talk), refusals=tuple(refusals), groups=tuple(groups), is_overview=is_overview)
 
 
 def _path(wish: Wish) -> str | None:
@@ -95,6 +100,8 @@ def step_for(wish: Doing) -> Step:
             return Step(
                 tool="ls", arguments=_given(path=wish.path), verb="list", object=f"`{wish.path or '.'}`"
             )
+        case Overview():
+            return Step(tool="ls", arguments={}, verb="look at", object="what is here")
         case RunCommand():
             return Step(
                 tool="bash", arguments={"command": wish.command}, verb="run", object=f"`{wish.command}`"

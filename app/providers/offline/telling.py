@@ -191,6 +191,17 @@ def _list_detail(exchange: Exchange) -> str:
     return shown + rest
 
 
+def _edit_short(exchange: Exchange) -> str:
+    edits = exchange.call.arguments.get("edits")
+    places = _count(len(edits), "place") if isinstance(edits, list) else "1 place"
+    return f"`{exchange.argument('path')}` is changed in {places}."
+
+
+def _write_short(exchange: Exchange) -> str:
+    lines = len(exchange.argument("content").splitlines())
+    return f"`{exchange.argument('path')}` is written: {_count(lines, 'line')}."
+
+
 def _any_short(exchange: Exchange) -> str:
     return f"{_subject(exchange)}: {first_line(exchange.text)}"
 
@@ -209,6 +220,8 @@ _SHORT: dict[str, Callable[[Exchange], str]] = {
     "grep": _grep_short,
     "find": _find_short,
     "ls": _ls_short,
+    "edit": _edit_short,
+    "write": _write_short,
 }
 _DETAIL: dict[str, Callable[[Exchange], str]] = {
     "read": _read_detail,

@@ -37,6 +37,10 @@ class RunCommand(_Wish, frozen=True, kw_only=True):
     command: str
 
 
+class Overview(_Wish, frozen=True, kw_only=True):
+    """What is this project? Its folder, and what it says of itself."""
+
+
 class EditFile(_Wish, frozen=True, kw_only=True):
     path: str | None
     """None: not said."""
@@ -65,12 +69,18 @@ class Incomplete(_Wish, frozen=True, kw_only=True):
     question: str
 
 
+class Remark(_Wish, frozen=True, kw_only=True):
+    """Something that is said and not asked for, with what there is to say to it."""
+
+    answer: str
+
+
 class Unclear(_Wish, frozen=True, kw_only=True):
     text: str
 
 
-Doing = ReadFile | MapFile | FindName | SearchText | ListFolder | RunCommand | EditFile | WriteFile
-Talking = Help | Demo | Incomplete | Unclear
+Doing = ReadFile | MapFile | FindName | SearchText | ListFolder | Overview | RunCommand | EditFile | WriteFile
+Talking = Help | Demo | Incomplete | Remark | Unclear
 Wish = Doing | Talking
 
 IT = "it"

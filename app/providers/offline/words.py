@@ -6,14 +6,19 @@ from collections.abc import Iterator
 from app.providers.offline.arguments import wishes_of
 from app.providers.offline.forms import FORMS
 from app.providers.offline.quotes import Quotes, starts_quoted
+from app.providers.offline.remarks import remark_on
 from app.providers.offline.wishes import EditFile, Help, RunCommand, Unclear, Wish, WriteFile
 
 _WORD_TO_VERB = {word: form.verb for form in FORMS for word in form.words}
 
 
+_END_OF_WORD = r"(?![\w/-]|\.\w)"
+"""`list.py` is a name, `list.` the end of a sentence."""
+
+
 def _any_of(words: list[str]) -> str:
     ordered = sorted(words, key=len, reverse=True)
-    return "|".join(re.escape(word) + (r"\b" if word[-1].isalnum() else "") for word in ordered)
+    return "|".join(re.escape(word) + (_END_OF_WORD if word[-1].isalnum() else "") for word in ordered)
 
 
 _VERB_WORDS = [
@@ -28,7 +33,7 @@ _NEXT_AFTER_EDIT = re.compile(rf"{_JOINT}(?={_VERBS_BUT_REPLACE})", re.IGNORECAS
 _THEN = re.compile(rf"[,;.]?\s+(?:and\s+)?(?:then|after that)[,:]?\s+(?={_VERBS})", re.IGNORECASE)
 _COURTESY = re.compile(
     r"^(?:(?:please|now|then|also|ok|okay|first|hey|hi|hello|could you|can you|would you|will you|i want you to|"
-    r"i'd like you to|let's|let us|go ahead and)\b[,!:]?\s+)+",
+    r"i'd like you to|let's|let us|go ahead and)\b[,!:]?\s+|\d[.)]\s+)+",
     re.IGNORECASE,
 )
 _THANKS = re.compile(
@@ -40,6 +45,10 @@ _HELP = re.compile(
 )
 _TEXT_BELOW = re.compile(":[ \t]*\n\\s*(?=\ue000)")
 _PATH = re.compile(r"[~.\w/-]*(?:/|\.\w+)[\w./-]*")
+_COMMAND = re.compile(
+    r"(?:cat|dir|find|grep|ls|tree)\s(?=.*(?:(?<=\s)--?[a-z]|\s(?:\||>>?|&&)\s))", re.IGNORECASE
+)
+"""Verbs that are names of programs too, with options or a pipe: those are for the shell."""
 
 
 def steps_of(text: str) -> list[list[Wish]]:
@@ -81,6 +90,9 @@ def _wishes(text: str, quotes: Quotes) -> Iterator[Wish]:
         yield Help(is_greeting=True)
         return
     rest = _COURTESY.sub("", rest)
+    if _COMMAND.match(rest):
+        yield RunCommand(command=quotes.put_back_quoted(rest))
+        return
     while rest:
         verb = _VERB.match(rest)
         if verb is None:
@@ -106,4 +118,4 @@ def _without_verb(text: str, quotes: Quotes) -> Wish:
     word = quotes.put_back(_THANKS.sub("", text)).strip()
     if _PATH.fullmatch(word):
         return next(iter(wishes_of("read", "read", word, quotes)))
-    return Unclear(text=quotes.put_back(text).strip())
+    return remark_on(quotes.put_back_quoted(text).strip())

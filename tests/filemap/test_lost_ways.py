@@ -72,7 +72,87 @@ def test_functions_after_what_a_shell_grammar_cannot_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("heading", "name"), [("`KEY=<any>`", "KEY=<any>"), ("**Bold** <b>x</b> `a*b`", "Bold x a*b")]
+    ("heading", "name"),
+    [
+        ("`KEY=<any>`", "KEY=<any>"),
+        ("**Bold** <b>x</b> `a*b`", "Bold x a*b"),
+        ("a &lt;-&gt; b `&lt;`", "a <-> b &lt;"),
+    ],
 )
 def test_code_in_headings_stays_as_it_is(heading: str, name: str) -> None:
     assert names(f"# {heading}\n", "a.md") == [name]
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("The ``attr`` Namespace", "The attr Namespace"),
+        (":mod:`os.path` and `Links <there>`_", "os.path and Links"),
+        ("*Very* **bold** 2 * 3", "Very bold 2 * 3"),
+        ("A_B__ `C`", "A_B__ C"),
+    ],
+)
+def test_titles_of_restructured_text_are_without_marks(title: str, name: str) -> None:
+    assert names(f"{title}\n{'=' * 60}\n\nText.\n", "a.rst") == [name]
+
+
+@pytest.mark.parametrize(
+    ("source", "file", "ends"),
+    [
+        ("A = 1\n\n\nall: x\n\techo\n", "Makefile", [("A", 1), ("all", 5)]),
+        (
+            "object A {\n  def f =\n    g()\n\n  /** Gives\n   *  one. */\n  def h =\n    1\n  }\n",
+            "a.scala",
+            [("A", 9), ("f", 3), ("h", 8)],
+        ),
+    ],
+)
+def test_what_only_the_next_one_ends_is_over_with_its_last_word(
+    source: str, file: str, ends: list[tuple[str, int]]
+) -> None:
+    made = map_text(source.encode(), file)
+    assert [(symbol.name, symbol.end_line) for symbol in made.symbols] == ends
+
+
+@pytest.mark.parametrize(
+    ("source", "file", "shown"),
+    [
+        (
+            "struct a {\n  struct b *next;\n  enum c kind;\n};\n",
+            "a.c",
+            ["a", "struct b *next", "enum c kind"],
+        ),
+        ("public final class A<B>: C {\n  class func f() {}\n}\n", "a.swift", ["A<B>: C", "f()"]),
+        ("const a = Ref{IO}(stdin)\n", "a.jl", ["a = Ref{IO}(stdin)"]),
+        ("local function f(a, b)\n\t-- return\n\treturn a\nend\n", "a.lua", ["f(a, b)"]),
+        ("a,\nb > c {\n  d: e;\n}\n", "a.css", ["a, b > c"]),
+        ("const A = b.c({\n  // what it is\n  d: 1,\n});\n", "a.js", ["A = b.c({ d: 1, })"]),
+    ],
+)
+def test_signatures_say_what_is_declared(source: str, file: str, shown: list[str]) -> None:
+    signatures = [symbol.signature or "" for symbol in map_text(source.encode(), file).symbols]
+    assert len(signatures) == len(shown)
+    assert all(signature.endswith(part) for signature, part in zip(signatures, shown, strict=True)), (
+        signatures
+    )
+
+
+def test_locals_of_zig_are_no_symbols_but_types_in_functions_are() -> None:
+    source = "fn f() type {\n    const a = 1;\n    const B = struct {\n        const c = 2;\n    };\n    return B;\n}\n"
+    assert names(source, "a.zig") == ["f", "B", "c"]
+
+
+@pytest.mark.parametrize(
+    ("source", "file", "imports"),
+    [
+        ("package a\nimport b.C\nimport d.e\nfun f() {}\n", "a.kt", ("b.C", "d.e")),
+        ("module A where\nimport B.C\nimport qualified D as E\nf = 1\n", "a.hs", ("B.C", "D")),
+    ],
+)
+def test_imports_are_named(source: str, file: str, imports: tuple[str, ...]) -> None:
+    assert tuple(map_text(source.encode(), file).imports) == imports
+
+
+def test_a_comment_in_xml_is_told_by_its_text() -> None:
+    source = '/// <summary>\n/// Counts <see cref="A"/> things.\n/// </summary>\npublic class A { }\n'
+    assert [symbol.doc for symbol in map_text(source.encode(), "a.cs").symbols] == ["Counts A things."]

@@ -34,6 +34,7 @@ def _using(node: Node, place: Place) -> Node | None:
     return node.named_child(node.named_child_count - 1) if node.named_child_count else None
 
 
+_NAMED = re.compile(rb'<(?:see|paramref|typeparamref)\s+(?:cref|name|langword)="(?:\w:)?([^"]*)"\s*/>')
 _TAG = re.compile(rb"</?\w[^<>]*>|^[/ \t*]+")
 
 
@@ -42,6 +43,7 @@ def _csharp_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
     for draft in drafts:
         if draft.doc.startswith("<"):
             above = source[max(0, draft.start - 2000) : draft.start].rpartition(b"<summary>")[2]
+            above = _NAMED.sub(rb"\1", above)
             said = (_TAG.sub(b"", line).strip() for line in above.split(b"\n"))
             draft.doc = doc_line(next((line for line in said if line), b"").decode("utf-8", "replace"))
     return drafts

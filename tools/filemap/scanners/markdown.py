@@ -1,6 +1,7 @@
 """Markdown: headings (both forms) with the range of their section, code fences, front matter."""
 
 import re
+from html import unescape
 
 from tools.filemap.language import Draft
 from tools.filemap.scanners.lines import Lines, text_of
@@ -80,9 +81,9 @@ def plain(text: str) -> str:
     text = _LINK.sub(r"\1", text)
     pieces, at = [], 0
     for code in _CODE.finditer(text):
-        pieces += _MARKS.sub("", text[at : code.start()]), code[2]
+        pieces += unescape(_MARKS.sub("", text[at : code.start()])), code[2]
         at = code.end()
-    pieces.append(_MARKS.sub("", text[at:]))
+    pieces.append(unescape(_MARKS.sub("", text[at:])))
     return (" ".join("".join(pieces).split()) or text)[:160]
 
 

@@ -158,7 +158,8 @@ def scan_rst(source: bytes, watch: Watch) -> Scanned:
             style = adornment[1] + (b"^" if over else b"")
             level = levels.setdefault(style, len(levels))
             first = two if over and two is not None else one
-            found.open(level, text_of(one[2]), "heading", first[0], first[1], text_of(one[2]))
+            title = _rst_plain(text_of(one[2]))
+            found.open(level, title, "heading", first[0], first[1], title)
             two = one = None
             continue
         directive = _RST_DIRECTIVE.match(text) if b".. " in text[:40] else None
@@ -170,6 +171,16 @@ def scan_rst(source: bytes, watch: Watch) -> Scanned:
 
 
 _RST_MARKS = frozenset(bytes([mark]) for mark in b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+
+
+_RST_MARKUP = re.compile(
+    r"``(?P<literal>[^`]+)``|(?::[\w:.+-]+:)?`(?P<text>[^`<]+?)(?:\s*<[^`]*>)?`_{0,2}|\*{1,2}(?P<strong>[^*\s][^*]*)\*{1,2}"
+)
+
+
+def _rst_plain(title: str) -> str:
+    """A title without the marks of literals, roles, links and emphasis."""
+    return _RST_MARKUP.sub(lambda match: match[match.lastgroup or 0], title)
 
 
 def _is_title(text: bytes, underline: bytes) -> bool:

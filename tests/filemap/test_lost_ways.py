@@ -77,6 +77,7 @@ def test_functions_after_what_a_shell_grammar_cannot_read() -> None:
         ("`KEY=<any>`", "KEY=<any>"),
         ("**Bold** <b>x</b> `a*b`", "Bold x a*b"),
         ("a &lt;-&gt; b `&lt;`", "a <-> b &lt;"),
+        (".returns\\<Type>()", ".returns<Type>()"),
     ],
 )
 def test_code_in_headings_stays_as_it_is(heading: str, name: str) -> None:
@@ -125,6 +126,7 @@ def test_what_only_the_next_one_ends_is_over_with_its_last_word(
         ("public final class A<B>: C {\n  class func f() {}\n}\n", "a.swift", ["A<B>: C", "f()"]),
         ("const a = Ref{IO}(stdin)\n", "a.jl", ["a = Ref{IO}(stdin)"]),
         ("local function f(a, b)\n\t-- return\n\treturn a\nend\n", "a.lua", ["f(a, b)"]),
+        ('a = "[0-9]{4}-b"\n', "a.py", ['a = "[0-9]{4}-b"']),
         ("a,\nb > c {\n  d: e;\n}\n", "a.css", ["a, b > c"]),
         ("const A = b.c({\n  // what it is\n  d: 1,\n});\n", "a.js", ["A = b.c({ d: 1, })"]),
     ],

@@ -13,8 +13,8 @@ import pytest
 
 from app.modes.client import RpcClient, RpcError
 from app.values.content import text_of
-from app.values.events import AgentSettled, MessageUpdate, ToolExecutionEnd
-from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
+from app.values.events import AgentSettled, MessageEnd, MessageUpdate, ToolExecutionEnd
+from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage
 
 FAST = {"BAYOU_OFFLINE_PACE": "0"}
 
@@ -48,6 +48,26 @@ async def test_a_prompt_is_answered_with_real_tools(bayou: RpcClient) -> None:
     assert "print('hello')" in text_of(results[0].content)
     assert isinstance(messages[-1], AssistantMessage)
     assert await bayou.get_last_assistant_text() == messages[-1].text
+
+
+async def test_maps_of_large_files_are_messages_behind_the_results_in_call_order(
+    bayou: RpcClient, tmp_path: Path
+) -> None:
+    for name in "xy":
+        text = "".join(f"def {name}_{number}(a):\n    return a\n\n\n" for number in range(900))
+        (tmp_path / f"{name}.py").write_text(text)
+    events = await bayou.prompt_and_wait("read x.py and y.py")
+    ended = [event.message for event in events if isinstance(event, MessageEnd)]
+    turn = [message for message in ended if isinstance(message, ToolResultMessage | CustomMessage)]
+    assert [type(message) for message in turn] == [ToolResultMessage] * 2 + [CustomMessage] * 2
+    maps = [message for message in turn if isinstance(message, CustomMessage)]
+    details = [cast(Any, message.details) for message in maps]
+    assert [message.custom_type for message in maps] == ["file-map"] * 2
+    assert [Path(detail["filePath"]).name for detail in details] == ["x.py", "y.py"]
+    assert all(detail["symbolCount"] == 900 and detail["parser"] == "tree-sitter" for detail in details)
+    assert "function y_123" in text_of(maps[1].content)
+    kept = [message for message in await bayou.get_messages() if isinstance(message, CustomMessage)]
+    assert [message.content for message in kept] == [message.content for message in maps]
 
 
 async def test_updates_carry_deltas_that_add_up(bayou: RpcClient) -> None:

@@ -36,6 +36,7 @@ def read(*paths: str) -> list[Wish]:
 ONE_STEP: list[tuple[str, list[Wish]]] = [
     ("read README.md", read("README.md")),
     ("read a.py, b.py and c/d.py", read("a.py", "b.py", "c/d.py")),
+    ("read a.py and b.py at once", read("a.py", "b.py")),
     ("Please read the file a.py.", read("a.py")),
     ("can you show me the README.md?", read("README.md")),
     ("Could you read foo.py for me, please?", read("foo.py")),

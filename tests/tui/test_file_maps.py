@@ -73,3 +73,29 @@ async def test_a_symbol_is_found_by_typing_and_asked_for(page) -> None:
     await until(app, pilot, "read c.py:493-494")
     assert app.editor.text == "read c.py:493-494"
     assert app.editor.has_focus
+
+
+async def click(app: StageApp, pilot: Pilot[int], wanted: str) -> None:
+    """On the line of the page that holds these words."""
+    row = next(row for row, line in enumerate(app.screen_text.split("\n")) if wanted in line)
+    await pilot.click(offset=(8, row))
+
+
+async def test_a_click_opens_one_map_alone_and_another_closes_it(page) -> None:
+    app, pilot = page
+    await click(app, pilot, "map b.py")
+    await until(app, pilot, "function b_3")
+    assert "function a_3" not in app.screen_text and "function c_3" not in app.screen_text
+    await click(app, pilot, "map b.py")
+    async with asyncio.timeout(10):
+        while "function b_3" in app.screen_text:
+            await pilot.pause()
+
+
+async def test_a_click_on_a_symbol_asks_for_it(page) -> None:
+    app, pilot = page
+    await click(app, pilot, "map b.py")
+    await until(app, pilot, "function b_3")
+    await click(app, pilot, "function b_3")
+    await until(app, pilot, "read b.py:13-14")
+    assert app.editor.text == "read b.py:13-14"

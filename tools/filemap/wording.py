@@ -118,6 +118,8 @@ def _before_body(text: str) -> str:
             depth += 1
         elif mark in ")]":
             depth -= 1
+        elif mark == "{" and text.count('"', 0, match.start()) % 2:
+            continue
         elif depth <= 0 and (mark == "\n" or match.start()):
             return text[: match.start()]
     return text

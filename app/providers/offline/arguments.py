@@ -28,6 +28,7 @@ _FILLER = re.compile(
     r"(?:\s+|$))+",
     re.IGNORECASE,
 )
+_TOGETHER = re.compile(r"\s+(?:(?:all\s+)?at once|together|in parallel)\s*$", re.IGNORECASE)
 _BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+|\s+", re.IGNORECASE)
 _RANGE = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?:-(?P<last>\d*))?")
 _LINES = re.compile(
@@ -228,7 +229,7 @@ def _paths(text: str, quotes: Quotes) -> list[str]:
     cleaned = text.strip()
     if cleaned.lower() in _PRONOUNS:
         return [IT]
-    cleaned = _FILLER.sub("", cleaned)
+    cleaned = _FILLER.sub("", _TOGETHER.sub("", cleaned))
     return [
         _path(word, quotes) for word in _BETWEEN.split(cleaned) if word.strip(".,;!?") or word in (".", "..")
     ]

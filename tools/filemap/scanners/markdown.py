@@ -16,7 +16,7 @@ _UNDERLINE = re.compile(rb" {0,3}(=+|-+)[ \t]*\r?$")
 _NO_PARAGRAPH = re.compile(rb"\s*(?:[-*+][ \t]|\d+[.)][ \t]|>|\||<!--|#{1,6}(?:\s|$)|`{3}|~{3}|(?:    |\t))")
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _CODE = re.compile(r"(`+)(.+?)\1")
-_MARKS = re.compile(r"[*`]+|<[^>]+>")
+_MARKS = re.compile(r"\\(?P<meant>[!-/:-@\[-`{-~])|[*`]+|<[^>]+>")
 
 
 class _State:
@@ -81,10 +81,14 @@ def plain(text: str) -> str:
     text = _LINK.sub(r"\1", text)
     pieces, at = [], 0
     for code in _CODE.finditer(text):
-        pieces += unescape(_MARKS.sub("", text[at : code.start()])), code[2]
+        pieces += _unmarked(text[at : code.start()]), code[2]
         at = code.end()
-    pieces.append(unescape(_MARKS.sub("", text[at:])))
+    pieces.append(_unmarked(text[at:]))
     return (" ".join("".join(pieces).split()) or text)[:160]
+
+
+def _unmarked(text: str) -> str:
+    return unescape(_MARKS.sub(lambda match: match["meant"] or "", text))
 
 
 def scan(source: bytes, watch: Watch) -> Scanned:

@@ -10,6 +10,7 @@ ORDER = (
     "addendum",
     "project_context",
     "skills",
+    "active_skills",
     "cwd",
 )
 """Sections that are not named here follow, by name."""

@@ -73,6 +73,7 @@ async def extend(
         mode=mode,
         ui=ui,
         settings=lambda: plain_settings(assembled),
+        prompt_sections=assembled.prompt.extra_sections,
         is_trusted=assembled.trust.is_trusted,
         shutdown=shutdown,
         reload=reload,
@@ -82,7 +83,6 @@ async def extend(
         extensions,
         host,
         expand=resources.expand,
-        own_sections=assembled.prompt.extra_sections,
         file_commands=resources.commands,
     )
     settings = LiveSettings(assembled, options, paths, settings_changed)

@@ -5,33 +5,38 @@ from collections.abc import Sequence
 import msgspec
 
 from app.compaction.budget import estimate_tokens
-from app.compaction.cut import message_of
+from app.compaction.cut import as_edited, message_of
 from app.compaction.files import FileLists, files_of
 from app.values.entries import CompactionEntry, Entry
-from app.values.messages import CompactionSummaryMessage, Message, ToolResultMessage
+from app.values.messages import BranchSummaryMessage, CompactionSummaryMessage, Message, ToolResultMessage
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[Message, ...]
     """Oldest first."""
     files: FileLists
+    """Of the whole branch, whatever of it was left out."""
     left_out: int = 0
+    """How many of the older messages did not fit."""
 
 
 def branch_of(entries: Sequence[Entry], budget_tokens: int) -> Branch:
-    """`entries`: from below the common ancestor to the old leaf. Tool results are left out, their calls are not."""
-    messages = [message for entry in entries if (message := _message_of(entry)) is not None]
+    """`entries`: from below the common ancestor to the old leaf. Tool results are left out, their calls are not.
+
+    An earlier summary stands for much: it may exceed the budget once, as long as a tenth of that is left.
+    """
+    messages = [message for entry in as_edited(entries) if (message := _message_of(entry)) is not None]
     kept: list[Message] = []
     total = 0
     for message in reversed(messages):
         size = estimate_tokens(message)
-        is_summary = isinstance(message, CompactionSummaryMessage)
+        is_summary = isinstance(message, CompactionSummaryMessage | BranchSummaryMessage)
         if total + size > budget_tokens and not (is_summary and total < 0.9 * budget_tokens):
             break
         kept.append(message)
         total += size
     kept.reverse()
-    return Branch(messages=tuple(kept), files=files_of(messages), left_out=len(messages) - len(kept))
+    return Branch(messages=tuple(kept), files=files_of(entries), left_out=len(messages) - len(kept))
 
 
 def _message_of(entry: Entry) -> Message | None:

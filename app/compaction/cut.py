@@ -4,6 +4,7 @@ Never between a call and its result: a result is no place to cut.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -46,8 +47,7 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True):
     """The beginning of the turn that is cut in two, if one is."""
     kept: tuple[Message, ...] = ()
     """What stays word for word."""
-    first_kept_entry_id: str | None
-    """None: nothing before the compaction is kept."""
+    first_kept_entry_id: str
     previous_summary: str | None = None
     files: FileLists
     tokens_before: int
@@ -69,34 +69,54 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True):
         return max(0, size - min(_SUMMARY_TOKENS, size // 2))
 
 
-def prepare(path: Sequence[Entry], limits: Limits, tokens_before: int) -> Preparation:
-    """Cuts the branch `path` (root first). Raises `CannotCompact`."""
-    path = _as_edited(path)
-    if path and isinstance(path[-1], CompactionEntry):
+def prepare(
+    path: Sequence[Entry], limits: Limits, tokens_before: int, *, first_kept_entry_id: str | None = None
+) -> Preparation:
+    """Cuts the branch `path` (root first), before the entry that is named if one is. Raises `CannotCompact`.
+
+    What is kept, without its first message, is less than `limits.keep_recent_tokens`; but a message with the results
+    of its calls is never cut, so that the last one stays however large it is.
+    """
+    edited_path = as_edited(path)
+    if edited_path and isinstance(edited_path[-1], CompactionEntry):
         raise CannotCompact("Already compacted")
-    previous, start = _after_last_compaction(path)
-    cut = _cut_point(path, start, limits.keep_recent_tokens)
-    turn_start = _turn_start(path, start, cut)
+    previous, start = _after_last_compaction(edited_path)
+    if first_kept_entry_id is None:
+        cut = _cut_point(edited_path, start, limits.keep_recent_tokens)
+    else:
+        cut = _named_place(edited_path, start, first_kept_entry_id)
+    turn_start = _turn_start(edited_path, start, cut)
     is_split = turn_start < cut and turn_start >= start
-    history = _messages(path[start : turn_start if is_split else cut])
-    prefix = _messages(path[turn_start:cut]) if is_split else ()
+    history = _messages(edited_path[start : turn_start if is_split else cut])
+    prefix = _messages(edited_path[turn_start:cut]) if is_split else ()
     if not history and not prefix:
         raise CannotCompact("Nothing to compact (session too small)")
-    kept = _messages(path[cut:])
+    kept = _messages(edited_path[cut:])
+    first_kept = edited_path[cut].id
     return Preparation(
         to_summarise=history,
         turn_prefix=prefix,
         kept=kept,
-        first_kept_entry_id=path[cut].id if cut < len(path) else None,
+        first_kept_entry_id=first_kept,
         previous_summary=previous.summary if previous else None,
-        files=files_of((*history, *prefix), carried=previous.details if previous else None),
+        files=files_of(_between(path, edited_path[start].id, first_kept), carried=_details(previous)),
         tokens_before=tokens_before,
         kept_tokens=sum(estimate_tokens(message) for message in kept),
     )
 
 
-def _as_edited(path: Sequence[Entry]) -> Sequence[Entry]:
-    """What an edit took out of the context, or shortened, does not come back through a summary."""
+def _details(previous: CompactionEntry | None) -> Any:
+    return previous.details if previous else None
+
+
+def _between(path: Sequence[Entry], first_id: str, end_id: str) -> Sequence[Entry]:
+    """As they were recorded: a file stays changed, though its call was taken out of the context."""
+    ids = [entry.id for entry in path]
+    return path[ids.index(first_id) : ids.index(end_id)]
+
+
+def as_edited(path: Sequence[Entry]) -> Sequence[Entry]:
+    """A branch as the model read it: what an edit took out or shortened does not come back through a summary."""
     edits = {entry.target_id: entry for entry in path if isinstance(entry, ContextEditEntry)}
     if not edits:
         return path
@@ -107,6 +127,8 @@ def _as_edited(path: Sequence[Entry]) -> Sequence[Entry]:
             found.append(entry)
         elif edit.replacement is not None:
             found.append(_edited_entry(entry, edit))
+        elif isinstance(entry, CompactionEntry):  # it still stands for what is before it, if without words
+            found.append(msgspec.structs.replace(entry, summary=""))
     return found
 
 
@@ -165,7 +187,7 @@ def _cut_point(path: Sequence[Entry], start: int, keep_tokens: int) -> int:
         if total >= keep_tokens:
             reached = index
             break
-    places = [index for index in range(start, len(path)) if _is_place(path[index])]
+    places = [index for index in _places(path) if index >= start]
     if not places:
         return start
     after = [index for index in places if index >= reached]
@@ -175,10 +197,48 @@ def _cut_point(path: Sequence[Entry], start: int, keep_tokens: int) -> int:
     return _with_state_before(path, places[-1], start)
 
 
-def _is_place(entry: Entry) -> bool:
-    message = message_of(entry)
+def _named_place(path: Sequence[Entry], start: int, entry_id: str) -> int:
+    """Where an extension wants to cut; what was summarised before does not come back."""
+    at = next((index for index, entry in enumerate(path) if entry.id == entry_id), None)
+    if at is None:
+        raise CannotCompact(
+            f"The summary was to stand before entry {entry_id}, which is not in this context."
+        )
+    if at < start:
+        raise CannotCompact(
+            f"Entry {entry_id} is in an earlier summary already: nothing can be kept from it on."
+        )
+    if at in _parting(path):
+        raise CannotCompact(
+            f"Entry {entry_id} comes between a tool's call and its result, which stay together."
+        )
+    return at
+
+
+def _places(path: Sequence[Entry]) -> list[int]:
+    """Messages that a kept part may begin with."""
+    closed = _parting(path)
+    return [index for index, entry in enumerate(path) if _stands_alone(entry) and index not in closed]
+
+
+def _parting(path: Sequence[Entry]) -> set[int]:
+    """Where a cut would part a call from its result: at the result, and at whatever was said while the tool ran."""
+    callers: dict[str, int] = {}
+    closed: set[int] = set()
+    for index, entry in enumerate(path):
+        match message_of(entry):
+            case AssistantMessage() as message:
+                callers.update(dict.fromkeys((call.id for call in message.tool_calls), index))
+            case ToolResultMessage() as message:
+                closed.update(range(callers.get(message.tool_call_id, index - 1) + 1, index + 1))
+            case _:
+                pass
+    return closed
+
+
+def _stands_alone(entry: Entry) -> bool:
     return isinstance(
-        message,
+        message_of(entry),
         UserMessage | AssistantMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage,
     )
 

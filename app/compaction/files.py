@@ -1,14 +1,17 @@
 """Which files the summarised part read and changed: carried from one compaction to the next. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
 
-from app.values.messages import AssistantMessage, Message
+from app.values.content import ToolCall
+from app.values.entries import BranchSummaryEntry, CompactionEntry, Entry, MessageEntry
+from app.values.messages import AssistantMessage
 
 _READS = ("read",)
 _CHANGES = ("write", "edit")
+_SUMMARIES = (BranchSummaryEntry, CompactionEntry)
 
 
 class FileLists(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -26,20 +29,29 @@ class FileLists(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return "".join(f"\n\n{block}" for block in blocks)
 
 
-def files_of(messages: Iterable[Message], *, carried: Any = None) -> FileLists:
-    """From the calls of `messages`, and from an earlier summary's details."""
+def files_of(entries: Collection[Entry], *, carried: Any = None) -> FileLists:
+    """From the calls in `entries`, from what their summaries tell of other branches, and from `carried` details."""
     read, changed = set[str](), set[str]()
-    if isinstance(carried, dict):
-        read |= _texts(carried.get("readFiles"))
-        changed |= _texts(carried.get("modifiedFiles"))
-    for message in messages:
-        if not isinstance(message, AssistantMessage):
-            continue
-        for call in message.tool_calls:
+    for details in (carried, *(entry.details for entry in entries if isinstance(entry, _SUMMARIES))):
+        if isinstance(details, dict):
+            read |= _texts(details.get("readFiles"))
+            changed |= _texts(details.get("modifiedFiles"))
+    for entry in entries:
+        for call in _calls_made(entry):
             path = call.arguments.get("path")
             if isinstance(path, str) and path:
                 (changed if call.name in _CHANGES else read if call.name in _READS else set[str]()).add(path)
     return FileLists(read_files=tuple(sorted(read - changed)), modified_files=tuple(sorted(changed)))
+
+
+def _calls_made(entry: Entry) -> Sequence[ToolCall]:
+    """The calls of an answer that failed or was stopped were never carried out."""
+    match entry:
+        case MessageEntry(message=AssistantMessage(stop_reason="error" | "aborted")):
+            return ()
+        case MessageEntry(message=AssistantMessage() as message):
+            return message.tool_calls
+    return ()
 
 
 def own_details(details: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
+from app.compaction.branch import Branch
 from app.compaction.cut import Preparation
 from app.compaction.serialise import as_text
 from app.values.messages import Message
@@ -102,17 +103,23 @@ def conversation_request(
     return _request(messages, _UPDATE if previous else _FIRST, previous, instructions)
 
 
-def branch_request(
-    messages: Sequence[Message], instructions: str | None = None, *, replace: bool = False
-) -> str:
+def branch_request(branch: Branch, instructions: str | None = None, *, replace: bool = False) -> str:
     """`replace`: the person's instructions stand instead of ours."""
     if replace and instructions:
-        return _request(messages, instructions, None, None)
-    return _request(messages, _BRANCH, None, instructions)
+        return _request(branch.messages, instructions, None, None, left_out=branch.left_out)
+    return _request(branch.messages, _BRANCH, None, instructions, left_out=branch.left_out)
 
 
-def _request(messages: Sequence[Message], wanted: str, previous: str | None, instructions: str | None) -> str:
-    parts = [f"<conversation>\n{as_text(messages)}\n</conversation>"]
+def _request(
+    messages: Sequence[Message],
+    wanted: str,
+    previous: str | None,
+    instructions: str | None,
+    *,
+    left_out: int = 0,
+) -> str:
+    told = f"[{left_out} older messages are left out here]\n\n" if left_out else ""
+    parts = [f"<conversation>\n{told}{as_text(messages)}\n</conversation>"]
     if previous:
         parts.append(f"<previous-summary>\n{previous}\n</previous-summary>")
     parts.append(wanted)

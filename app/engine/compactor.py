@@ -3,7 +3,7 @@
 Where to cut is `app.compaction.cut`'s business, what a summary says `app.compaction.summary`'s.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from typing import Any, Literal
 
@@ -11,17 +11,18 @@ import msgspec
 
 from app.agent.abort import Abort
 from app.compaction.budget import Limits, estimate_tokens
-from app.compaction.cut import CannotCompact, Preparation, message_of, prepare
+from app.compaction.cut import CannotCompact, Preparation, prepare
 from app.compaction.files import own_details
 from app.compaction.summary import Written, write_summary
 from app.engine.account import Account
+from app.engine.active_skills import standing_sections
 from app.engine.choice import ModelChoice
 from app.engine.conversation import Conversation
 from app.engine.summariser import Source, Summariser, SummaryCancelled, SummaryFailed
 from app.engine.underway import Underway
 from app.providers.classify import Failure
 from app.values.content import text_of
-from app.values.entries import CompactionEntry, Entry
+from app.values.entries import CompactionEntry
 from app.values.events import (
     CompactionEnd,
     CompactionResult,
@@ -226,12 +227,21 @@ class Compactor:
     def _take(self, draft: Draft) -> CompactionResult:
         if not draft.written.text.strip():
             raise SummaryFailed("The summary is empty, so nothing was compacted.")
-        _require_place(self._conversation().log.path_to(), draft.preparation.first_kept_entry_id)
+        first_kept = draft.preparation.first_kept_entry_id
+        if all(entry.id != first_kept for entry in self._conversation().log.path_to()):
+            raise CannotCompact(
+                f"The summary was to stand before entry {first_kept}, which is not on this branch."
+            )
         return self._record(draft)
 
-    def preparation(self) -> Preparation:
-        conversation = self._conversation()
-        return prepare(conversation.log.path_to(), self.limits, self._account.context_tokens)
+    def preparation(self, first_kept_entry_id: str | None = None) -> Preparation:
+        """What a compaction would do now; it cuts before the entry that is named if one is."""
+        return prepare(
+            self._conversation().log.path_to(),
+            self.limits,
+            self._account.context_tokens,
+            first_kept_entry_id=first_kept_entry_id,
+        )
 
     def _record(self, draft: Draft) -> CompactionResult:
         """Makes the summary count from here on."""
@@ -239,7 +249,7 @@ class Compactor:
         entry = CompactionEntry(
             parent_id=None,
             summary=written.text,
-            first_kept_entry_id=preparation.first_kept_entry_id or "",
+            first_kept_entry_id=preparation.first_kept_entry_id,
             tokens_before=preparation.tokens_before,
             details={
                 "readFiles": list(preparation.files.read_files),
@@ -248,20 +258,19 @@ class Compactor:
             },
             usage=written.usage,
             from_hook=draft.from_hook,
-            system_message=SystemMessage(
-                sections=dict(conversation.declared.sections),
-                tools_added=tuple(conversation.declared.tools.values()),
-            ),
         )
-        if not entry.first_kept_entry_id:
-            entry = msgspec.structs.replace(entry, first_kept_entry_id=entry.id)
-        stored = conversation.record_state(entry)
+        standing = standing_sections([*conversation.log.path_to(), entry])
+        system = SystemMessage(
+            sections={**conversation.declared.sections, **standing},
+            tools_added=tuple(conversation.declared.tools.values()),
+        )
+        conversation.record_state(msgspec.structs.replace(entry, system_message=system))
         conversation.reload()
         self._account.start_over(conversation)
         self._context_changed()
         return CompactionResult(
             summary=written.text,
-            first_kept_entry_id=entry.first_kept_entry_id or stored.id,
+            first_kept_entry_id=entry.first_kept_entry_id,
             tokens_before=preparation.tokens_before,
             estimated_tokens_after=self._account.context_tokens,
             usage=written.usage,
@@ -275,9 +284,10 @@ class Compactor:
             raise SummaryCancelled("Compaction cancelled")
         if opinion.result is not None:
             given = opinion.result
-            chosen = msgspec.structs.replace(preparation, first_kept_entry_id=given.first_kept_entry_id)
+            if given.first_kept_entry_id != preparation.first_kept_entry_id:
+                preparation = self.preparation(given.first_kept_entry_id)
             written = Written(text=given.summary, usage=given.usage or Usage())
-            return Draft(preparation=chosen, written=written, from_hook=True, details=given.details)
+            return Draft(preparation=preparation, written=written, from_hook=True, details=given.details)
         written = await self._write(preparation, opinion.instructions or instructions, abort, source)
         return Draft(preparation=preparation, written=written)
 
@@ -320,21 +330,6 @@ class Compactor:
 
 
 _BY_HAND = {"off": "is switched off", "remind": "is done by hand"}
-
-
-def _require_place(path: Sequence[Entry], first_kept_entry_id: str | None) -> None:
-    """What is kept has to begin on this branch, and not between a call and its result."""
-    if not first_kept_entry_id:
-        return
-    at = next((index for index, entry in enumerate(path) if entry.id == first_kept_entry_id), None)
-    if at is None:
-        raise CannotCompact(
-            f"The summary was to stand before entry {first_kept_entry_id}, which is not on this branch."
-        )
-    if isinstance(message_of(path[at]), ToolResultMessage):
-        raise CannotCompact(
-            f"Entry {first_kept_entry_id} is a tool's result: it cannot stand without its call."
-        )
 
 
 def _name(message: Message) -> str:

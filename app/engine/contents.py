@@ -32,7 +32,12 @@ from app.values.wire import to_wire
 
 Group = Literal["prompt", "files", "skills", "tools", "messages", "results"]
 GROUPS: tuple[Group, ...] = ("prompt", "files", "skills", "tools", "messages", "results")
-_SECTION_GROUPS: Mapping[str, Group] = {"project_context": "files", "skills": "skills", "tools": "tools"}
+_SECTION_GROUPS: Mapping[str, Group] = {
+    "project_context": "files",
+    "skills": "skills",
+    "active_skills": "skills",
+    "tools": "tools",
+}
 LARGE = 500
 """Tokens from which a single result is listed on its own."""
 
@@ -128,7 +133,8 @@ _SECTIONS = {
     "docs": "where bayou's pages are",
     "addendum": "what was appended",
     "project_context": "context files",
-    "skills": "skills",
+    "skills": "list of skills",
+    "active_skills": "skills in use",
     "cwd": "folder",
 }
 

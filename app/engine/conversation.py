@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from app.engine.active_skills import standing_sections
 from app.sessions.log import SessionLog
 from app.sessions.partial import PartialFile, left_behind
 from app.sessions.projection import milliseconds
@@ -80,6 +81,8 @@ class Conversation:
         self.stretch = object()
         """Another one whenever the messages are read anew; until then they are only added to."""
         self.declared = Declared()
+        self.standing: dict[str, str] = {}
+        """Sections of the prompt for what was compacted and is in force all the same."""
         self.reload()
 
     def reload(self) -> None:
@@ -89,6 +92,7 @@ class Conversation:
         for message in self.messages:
             if isinstance(message, SystemMessage):
                 self.declared.apply(message)
+        self.standing = standing_sections(self.log.path_to())
         self.said = [message for message in self.messages if not isinstance(message, SystemMessage)]
         self.said_ids = [message.id for message in self.said]
         self.stretch = object()

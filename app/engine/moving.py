@@ -5,16 +5,28 @@ What all of these share is that the context becomes another one: counts, model a
 
 from typing import Literal
 
+import msgspec
+
+from app.engine.brancher import Wish
 from app.engine.choice import restore
 from app.engine.conversation import Conversation
 from app.engine.intake import Refused
 from app.engine.jobs import JobTable
 from app.engine.workings import Workings, logged_ids
 from app.sessions.log import SessionLog
-from app.values.entries import CompactionEntry
+from app.values.entries import BranchSummaryEntry, CompactionEntry
 from app.values.events import SessionReplaced
 
 SwitchReason = Literal["new", "resume", "fork", "tree", "reload"]
+
+
+class Arrival(msgspec.Struct, frozen=True, kw_only=True):
+    """At another point of the tree."""
+
+    text: str | None = None
+    """Going to a prompt means going before it: this is its text, for the editor."""
+    summary: BranchSummaryEntry | None = None
+    """Of the branch that was left."""
 
 
 class Moving:
@@ -24,23 +36,21 @@ class Moving:
         self._workings = workings
         self._jobs = jobs
 
-    async def go_to(
-        self, entry_id: str | None, *, summarise: bool = False, instructions: str | None = None
-    ) -> str | None:
-        """Going to a prompt means going before it: its text is returned, for the editor."""
+    async def go_to(self, entry_id: str | None, wish: Wish) -> Arrival:
         workings, text = self._workings, None
         workings.require_idle("Going to another point of the session")
         if entry_id is not None:
             target = workings.log.navigation(entry_id)
             entry_id, text = target.leaf_id, target.text
-        await workings.brancher.leave(entry_id, summarise=summarise, instructions=instructions)
+        summary = await workings.brancher.leave(entry_id, wish)
         await self._replaced("tree")
-        return text
+        return Arrival(text=text, summary=summary)
 
-    async def merge(self, leaf_id: str, instructions: str | None = None) -> None:
+    async def merge(self, leaf_id: str, wish: Wish) -> BranchSummaryEntry:
         self._workings.require_idle("Merging a branch")
-        await self._workings.brancher.merge(leaf_id, instructions)
+        summary = await self._workings.brancher.merge(leaf_id, wish)
         await self._replaced("tree")
+        return summary
 
     async def undo_compaction(self) -> str | None:
         """Back to right before the last compaction on this branch; the automatic one does not undo that at once."""
@@ -49,9 +59,9 @@ class Moving:
         found = next((entry for entry in reversed(path) if isinstance(entry, CompactionEntry)), None)
         if found is None:
             raise Refused("Nothing on this branch has been compacted: the history is whole.")
-        text = await self.go_to(found.parent_id)
+        arrival = await self.go_to(found.parent_id, Wish())
         workings.compactor.hold()
-        return text
+        return arrival.text
 
     async def open(self, log: SessionLog, reason: SwitchReason) -> None:
         workings = self._workings

@@ -10,16 +10,18 @@ from typing import Literal
 
 from app.agent.queues import QueueName
 from app.engine.background import tell_agent
+from app.engine.brancher import Wish
 from app.engine.compactor import Draft
 from app.engine.intake import Source, WhileRunning, Words
 from app.engine.jobs import JobTable
-from app.engine.moving import Moving, SwitchReason
+from app.engine.moving import Arrival, Moving, SwitchReason
 from app.engine.publisher import Listener, Pace
 from app.engine.stats import ContextUsage, Stats
 from app.engine.talking import DeliverAs, Disposition, Talking
 from app.engine.workings import Parts, Workings
 from app.sessions.log import SessionLog
 from app.values.content import Image
+from app.values.entries import BranchSummaryEntry
 from app.values.events import (
     CompactionResult,
     ModelChanged,
@@ -180,18 +182,13 @@ class Session(Workings):
         self.conversation.rename(cleaned)
         await self.publish(SessionInfoChanged(name=cleaned or None))
 
-    async def go_to(
-        self, entry_id: str | None, *, summarise: bool = False, instructions: str | None = None
-    ) -> str | None:
-        """Moves to a point of the tree; None is before everything. The branch that is left may be summarised there.
+    async def go_to(self, entry_id: str | None, wish: Wish = Wish()) -> Arrival:  # noqa: B008  (frozen)
+        """Moves to a point of the tree; None is before everything. The branch that is left may be summarised there."""
+        return await self.moving.go_to(entry_id, wish)
 
-        Going to a prompt means going before it: its text is returned, for the editor.
-        """
-        return await self.moving.go_to(entry_id, summarise=summarise, instructions=instructions)
-
-    async def merge(self, leaf_id: str, instructions: str | None = None) -> None:
+    async def merge(self, leaf_id: str, wish: Wish = Wish()) -> BranchSummaryEntry:  # noqa: B008  (frozen)
         """Summarises another branch into this one."""
-        await self.moving.merge(leaf_id, instructions)
+        return await self.moving.merge(leaf_id, wish)
 
     async def undo_compaction(self) -> str | None:
         """Goes back to the full history, before the last compaction; a prompt it stood behind is returned."""

@@ -17,6 +17,7 @@ from app.providers.registry import Registry
 from app.values.events import (
     CompactionProgress,
     Event,
+    Notice,
     SummarizationRetryAttemptStart,
     SummarizationRetryFinished,
     SummarizationRetryScheduled,
@@ -26,6 +27,10 @@ from app.values.models import Model
 from app.values.stream import TextDelta
 
 Source = Literal["compaction", "preview", "branchSummary"]
+
+
+_ROOM_FOR_SUMMARY = 4_000
+"""Tokens that a summary may take."""
 
 
 class SummaryFailed(Exception):
@@ -77,12 +82,12 @@ class Summariser:
             await self._wait(delay, attempt, problem, abort, source)
 
     async def _ask(self, request: str, abort: Abort, source: Source) -> AssistantMessage:
-        model = self.model or self._choice.required()
+        model = await self._model_for(request)
         try:
             credential = await self._choice.credentials.resolve(model.provider) or Credential()
         except CredentialError as problem:
             raise SummaryFailed(str(problem)) from None
-        thinking = self._choice.thinking if self.model is None else "off"
+        thinking = self._choice.thinking if model is not self.model else "off"
         options = msgspec.structs.replace(
             self._options(), credential=credential, thinking=thinking, use_cache=False
         )
@@ -97,6 +102,21 @@ class Summariser:
         finally:
             forget()
             stream.cancel()
+
+    async def _model_for(self, request: str) -> Model:
+        """The cheaper one that was chosen, unless this is too much for it to read."""
+        own, chosen = self._choice.required(), self.model
+        if chosen is None:
+            return own
+        tokens = len(request) // 4
+        if not chosen.context_window or tokens + _ROOM_FOR_SUMMARY <= chosen.context_window:
+            return chosen
+        text = (
+            f"{chosen.key} cannot read what is to be summarised (about {tokens:,} tokens of a window of "
+            f"{chosen.context_window:,}): {own.key} writes the summary."
+        )
+        await self._publish(Notice(level="info", text=text))
+        return own
 
     def _delay(self, message: AssistantMessage, attempt: int) -> int | None:
         policy, failure = self._policy(), self._classify(message)

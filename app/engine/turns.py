@@ -118,7 +118,9 @@ class Turns:
     def _system_update(self, conversation: Conversation) -> SystemMessage | None:
         declared = conversation.declared
         was_declared = bool(declared.sections or declared.tools)
-        update = declared.update_to(dict(self.sections()), self._toolbox.declarations())
+        update = declared.update_to(
+            {**self.sections(), **conversation.standing}, self._toolbox.declarations()
+        )
         if update is not None and was_declared:
             self.hooks.prompt_changed()
         return update

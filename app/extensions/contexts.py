@@ -63,6 +63,11 @@ class Context:
         return self._host.settings
 
     @property
+    def prompt_sections(self) -> dict[str, str]:
+        """Sections of the system prompt that extensions own; may be changed in place. No compaction touches them."""
+        return self._host.prompt_sections
+
+    @property
     def model(self) -> Model | None:
         return self._host.model()
 

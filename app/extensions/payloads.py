@@ -10,9 +10,10 @@ from typing import Any, Literal
 import msgspec
 
 from app.values.content import Image, UserContent
-from app.values.entries import CompactionEntry
+from app.values.entries import BranchSummaryEntry, CompactionEntry
 from app.values.messages import AssistantMessage, CustomMessage, Message, ToolResultMessage
 from app.values.models import Model
+from app.values.usage import Usage
 
 
 class Payload(msgspec.Struct, kw_only=True):
@@ -95,6 +96,8 @@ class CompactionText(Answer, frozen=True, kw_only=True):
     summary: str
     first_kept_entry_id: str | None = None
     details: Any = None
+    usage: Usage | None = None
+    """What writing it took; counted in the session's."""
 
 
 class CompactAnswer(Answer, frozen=True, kw_only=True):
@@ -123,24 +126,35 @@ class SessionBeforeTree(Payload, kw_only=True):
     """Of the branch that is left."""
     wants_summary: bool = False
     custom_instructions: str | None = None
+    replace_instructions: bool = False
+    label: str | None = None
 
 
 class TreeSummary(Answer, frozen=True, kw_only=True):
     summary: str
     details: Any = None
+    usage: Usage | None = None
+    """What writing it took; counted in the session's."""
 
 
 class TreeAnswer(Answer, frozen=True, kw_only=True):
     cancel: bool = False
     summary: TreeSummary | None = None
     custom_instructions: str | None = None
+    replace_instructions: bool | None = None
+    """True: the instructions stand instead of bayou's own, and not beside them."""
     label: str | None = None
+    """Of the summary; without one, of the place that is gone to."""
 
 
 class SessionTree(Payload, kw_only=True):
     new_leaf_id: str | None
     old_leaf_id: str | None
     summary: str | None = None
+    entry: BranchSummaryEntry | None = None
+    """The summary as it was recorded."""
+    from_extension: bool = False
+    """Whether an extension wrote it."""
 
 
 # A prompt and what the model reads

@@ -59,6 +59,7 @@ from app.extensions.registrations import (
 from app.extensions.versions import API_VERSION
 from app.extensions.views import View, as_view, view_data, view_text
 from app.values.content import Image, Text, text_of
+from app.values.entries import CompactionEntry, CustomEntry
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage
 from app.values.models import Model
 from app.values.stream import (
@@ -108,11 +109,13 @@ __all__ = [
     "CommandBlock",
     "CommandContext",
     "CompactAnswer",
+    "CompactionEntry",
     "CompactionText",
     "Completion",
     "Context",
     "ContextAnswer",
     "ContextPayload",
+    "CustomEntry",
     "CustomMessage",
     "DeliverAs",
     "DiffBlock",

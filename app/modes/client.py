@@ -207,8 +207,42 @@ class RpcClient(Connection):
     async def get_tree(self) -> dict[str, Any]:
         return await self.request("get_tree")
 
-    async def navigate_tree(self, entry_id: str | None) -> results.Navigated:
-        return await self.request("navigate_tree", entryId=entry_id)
+    async def navigate_tree(
+        self,
+        entry_id: str | None,
+        *,
+        summarize: bool = False,
+        custom_instructions: str | None = None,
+        replace_instructions: bool = False,
+        label: str | None = None,
+    ) -> results.Navigated:
+        return await self.request(
+            "navigate_tree",
+            entryId=entry_id,
+            summarize=summarize,
+            customInstructions=custom_instructions,
+            replaceInstructions=replace_instructions,
+            label=label,
+        )
+
+    async def merge_branch(
+        self,
+        entry_id: str,
+        *,
+        custom_instructions: str | None = None,
+        replace_instructions: bool = False,
+        label: str | None = None,
+    ) -> results.Navigated:
+        return await self.request(
+            "merge_branch",
+            entryId=entry_id,
+            customInstructions=custom_instructions,
+            replaceInstructions=replace_instructions,
+            label=label,
+        )
+
+    async def undo_compaction(self) -> results.Navigated:
+        return await self.request("undo_compaction")
 
     async def set_label(self, entry_id: str, label: str | None) -> None:
         await self.request("set_label", entryId=entry_id, label=label)

@@ -13,6 +13,7 @@ from app.resources.paths import Paths, project_root
 from tools.presence import is_dir, is_file
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
+_BLOCK = re.compile(r'<skill name="([^"\n]*)" location="([^"\n]*)">\n.*?\n</skill>(?=\n\n|\Z)', re.DOTALL)
 _DEPTH = 4
 _LIMIT = 2000
 
@@ -36,11 +37,29 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
         if text is None:
             raise FileFault(self.path, "is gone; /reload looks for skills again")
         body = split_frontmatter(text).body
-        block = (
-            f'<skill name="{self.name}" location="{self.path.as_posix()}">\n'
-            f"Relative paths in this skill start at {self.folder.as_posix()}.\n\n{body}\n</skill>"
-        )
+        told = f"Relative paths in this skill start at {self.folder.as_posix()}.\n\n{body}"
+        block = skill_block(self.name, self.path.as_posix(), told)
         return f"{block}\n\n{arguments.strip()}" if arguments.strip() else block
+
+
+class GivenSkill(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill as it was sent in a prompt."""
+
+    name: str
+    location: str
+    block: str
+    """All of it, with its tags."""
+
+
+def skill_block(name: str, location: str, text: str) -> str:
+    """A skill as a model reads it."""
+    return f'<skill name="{name}" location="{location}">\n{text}\n</skill>'
+
+
+def given_skill(prompt: str) -> GivenSkill | None:
+    """The skill that a prompt begins with, when it was made from `/skill:name`."""
+    match = _BLOCK.match(prompt)
+    return GivenSkill(name=match[1], location=match[2], block=match[0]) if match else None
 
 
 class Skills(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,8 +1,9 @@
 """The session tree on the full screen: entries as the tree's values, and what choosing one does."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Literal
+from typing import Literal, TypeVar
 
+from app.engine.brancher import Wish
 from app.engine.commands.base import CommandError, NoParams
 from app.engine.commands.places import EntryParams
 from app.engine.commands.places import clone as clone_session
@@ -49,6 +50,8 @@ _MEANS = {
     "clone": ("Clone this branch", "A new session is a copy of everything down to this entry:"),
     "merge": ("Merge this branch", "A summary of the branch down to this entry goes into the present one:"),
 }
+T = TypeVar("T")
+
 WITHOUT, WITH, WITH_WORDS = "without a summary", "with a summary", "with a summary, as I say"
 
 
@@ -182,10 +185,10 @@ class SessionTree:
             if instructions is None:
                 return
         leave(None)
-        going = session.go_to(entry_id, summarise=how != WITHOUT, instructions=instructions)
-        text = await self._summarised(going)
-        if text:
-            self._app.editor.set_text(text)
+        going = session.go_to(entry_id, Wish(summarise=how != WITHOUT, instructions=instructions))
+        arrival = await self._summarised(going)
+        if arrival.text:
+            self._app.editor.set_text(arrival.text)
 
     def _leaves_something(self, entry_id: str) -> bool:
         """Whether anything was said that going there leaves behind."""
@@ -195,7 +198,7 @@ class SessionTree:
         left = _after(log.path_to(log.leaf_id), log.common_ancestor(entry_id, log.leaf_id))
         return any(_kind(entry) not in ("label", "change") for entry in left)
 
-    async def _summarised(self, work: Awaitable[str | None]) -> str | None:
+    async def _summarised(self, work: Awaitable[T]) -> T:
         try:
             return await work
         except SummaryFailed as problem:

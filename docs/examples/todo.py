@@ -1,6 +1,7 @@
 """A todo list that the model keeps with a tool and the person sees above the editor and with `/todos`.
 
-The list lives in the session's entries, so it follows resume, fork and going back in the tree.
+The list lives in the session's entries, so it follows resume, fork and going back in the tree. When a compaction takes
+it out of the conversation, it goes into the system prompt, so that the agent never loses its plan.
 """
 
 from typing import Literal
@@ -10,7 +11,9 @@ import msgspec
 from app.extensions.public import (
     Card,
     CommandContext,
+    CompactionEntry,
     Context,
+    CustomEntry,
     ExtensionApi,
     ListBlock,
     ToolCallContext,
@@ -36,9 +39,24 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
 def extension(api: ExtensionApi) -> None:
     def current(context: Context) -> tuple[Item, ...]:
         lists = [
-            entry.data for entry in context.session.branch() if getattr(entry, "custom_type", "") == ENTRY
+            entry.data
+            for entry in context.session.branch()
+            if isinstance(entry, CustomEntry) and entry.custom_type == ENTRY
         ]
         return msgspec.convert(lists[-1], tuple[Item, ...]) if lists else ()
+
+    def keep_in_force(context: Context, is_compacting: bool = False) -> None:
+        is_summarised = is_compacting
+        for entry in context.session.branch():
+            if isinstance(entry, CustomEntry) and entry.custom_type == ENTRY:
+                is_summarised = is_compacting
+            elif isinstance(entry, CompactionEntry):
+                is_summarised = True
+        items = current(context)
+        if is_summarised and items:
+            context.prompt_sections[ENTRY] = "\n".join(lines(items))
+        else:
+            context.prompt_sections.pop(ENTRY, None)
 
     def show(context: Context) -> None:
         items = current(context)
@@ -56,6 +74,7 @@ def extension(api: ExtensionApi) -> None:
     async def todo(arguments: Arguments, context: ToolCallContext) -> ToolResult:
         await api.append_entry(ENTRY, msgspec.to_builtins(arguments.items))
         show(context)
+        keep_in_force(context)
         left = sum(item.state != "done" for item in arguments.items)
         return text_result(f"Noted: {len(arguments.items)} items, {left} left.")
 
@@ -64,8 +83,15 @@ def extension(api: ExtensionApi) -> None:
         items = current(context)
         context.ui.notify("\n".join(lines(items)) if items else "The todo list is empty.")
 
+    def here_anew(payload: object, context: Context) -> None:
+        show(context)
+        keep_in_force(context)
+
     for event in ("session_start", "session_tree", "session_replaced"):
-        api.on(event, lambda payload, context: show(context))
+        api.on(event, here_anew)
+    api.on("session_before_compact", lambda payload, context: keep_in_force(context, is_compacting=True))
+    for event in ("session_compact_failed", "before_agent_start"):
+        api.on(event, lambda payload, context: keep_in_force(context))
 
 
 def lines(items: tuple[Item, ...]) -> tuple[str, ...]:

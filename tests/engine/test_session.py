@@ -265,7 +265,7 @@ async def test_going_to_a_prompt_goes_before_it_and_gives_its_text_back(tmp_path
         for line in play.lines()
         if line.get("message", {}).get("content", "") == [{"type": "text", "text": "b"}]
     )
-    assert await play.session.go_to(entry) == "b"
+    assert (await play.session.go_to(entry)).text == "b"
     await play.prompt("c")
     texts = [text_of(m.content) for m in play.session.messages if isinstance(m, UserMessage)]
     assert texts == ["a", "c"]

@@ -126,6 +126,7 @@ class FakeHost:
         self.session: Any = FakeSession()
         self.jobs: Any = FakeJobs()
         self.settings: dict[str, Any] = {}
+        self.prompt_sections: dict[str, str] = {}
         self.sent: list[Sent] = []
         self.prompts: list[tuple[str, str | None]] = []
         self.events: list[Event] = []

@@ -46,12 +46,12 @@ class Theatre:
             mode=mode,
             ui=SilentUi(self.play.session.publish_now),
             settings=dict,
+            prompt_sections=self.sections,
             is_trusted=True,
             shutdown=lambda: None,
             reload=lambda: None,
         )
-        wiring: Any = {"expand": lambda text: text, "own_sections": self.sections}
-        Wiring(self.play.session, self.extensions, host, **wiring)
+        Wiring(self.play.session, self.extensions, host, expand=lambda text: text)
 
     async def prompt(self, text: str) -> None:
         await self.play.prompt(text)

@@ -1,15 +1,18 @@
 """Commands that go elsewhere: other sessions, other points of the tree, and what there is to go to."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Raw
 
+from app.engine.brancher import Cancelled, Wish
 from app.engine.commands import results
 from app.engine.commands.base import Command, CommandError, NoParams, Params, command, for_the_system
 from app.engine.intake import Stayed
 from app.engine.session import Session
+from app.engine.summariser import SummaryCancelled, SummaryFailed
 from app.sessions.fork import clone as clone_session
 from app.sessions.fork import fork_before
 from app.sessions.log import SessionLog
@@ -37,9 +40,31 @@ class Since(Params, frozen=True, kw_only=True):
     since: str | None = None
 
 
-class Navigate(Params, frozen=True, kw_only=True):
+class Summarised(Params, frozen=True, kw_only=True):
+    custom_instructions: str | None = None
+    replace_instructions: bool = False
+    """They stand instead of bayou's own, and not beside them."""
+    label: str | None = None
+
+    def wish(self, summarise: bool) -> Wish:
+        return Wish(
+            summarise=summarise,
+            instructions=self.custom_instructions,
+            replaces_instructions=self.replace_instructions,
+            label=self.label,
+        )
+
+
+class Navigate(Summarised, frozen=True, kw_only=True):
     entry_id: str | None = None
     """None: before everything."""
+    summarize: bool = False
+    """Whether a summary of the branch that is left goes along."""
+
+
+class Merge(Summarised, frozen=True, kw_only=True):
+    entry_id: str
+    """The end of the other branch."""
 
 
 class SetLabel(Params, frozen=True, kw_only=True):
@@ -164,15 +189,49 @@ def _tree_text(
 
 
 async def navigate_tree(session: Session, params: Navigate) -> dict[str, Any]:
-    if params.entry_id is not None and params.entry_id not in session.log:
-        raise CommandError(f"Entry not found: {params.entry_id}")
-    text = await session.go_to(params.entry_id)
-    return {"cancelled": False} if text is None else {"cancelled": False, "editorText": text}
+    if params.entry_id is not None:
+        _require_entry(session, params.entry_id)
+    with _telling_failures():
+        arrival = await session.go_to(params.entry_id, params.wish(params.summarize))
+        return _without_none(cancelled=False, editorText=arrival.text, summaryEntry=arrival.summary)
+    return {"cancelled": True}
+
+
+async def merge_branch(session: Session, params: Merge) -> dict[str, Any]:
+    _require_entry(session, params.entry_id)
+    with _telling_failures():
+        return {"cancelled": False, "summaryEntry": await session.merge(params.entry_id, params.wish(True))}
+    return {"cancelled": True}
+
+
+async def undo_compaction(session: Session, params: NoParams) -> dict[str, Any]:
+    with _telling_failures():
+        return _without_none(cancelled=False, editorText=await session.undo_compaction())
+    return {"cancelled": True}
+
+
+@contextmanager
+def _telling_failures() -> Iterator[None]:
+    """A move that somebody stopped has not happened, and is no error; the body is left then."""
+    try:
+        yield
+    except (Cancelled, SummaryCancelled):
+        return
+    except SummaryFailed as problem:
+        raise CommandError(str(problem)) from None
+
+
+def _without_none(**data: Any) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if value is not None}
+
+
+def _require_entry(session: Session, entry_id: str) -> None:
+    if entry_id not in session.log:
+        raise CommandError(f"Entry not found: {entry_id}")
 
 
 async def set_label(session: Session, params: SetLabel) -> None:
-    if params.entry_id not in session.log:
-        raise CommandError(f"Entry not found: {params.entry_id}")
+    _require_entry(session, params.entry_id)
     session.log.set_label(params.entry_id, params.label)
 
 
@@ -198,6 +257,20 @@ PLACES: tuple[Command, ...] = (
     ),
     command("get_entries", Since, get_entries, "Entries in file order.", results.Entries),
     command("get_tree", NoParams, get_tree, "The entries as a tree.", results.Tree),
-    command("navigate_tree", Navigate, navigate_tree, "Go to an entry.", results.Navigated),
+    command(
+        "navigate_tree",
+        Navigate,
+        navigate_tree,
+        "Go to an entry; `summarize` takes a summary of the branch that is left along.",
+        results.Navigated,
+    ),
+    command("merge_branch", Merge, merge_branch, "Add a summary of another branch here.", results.Navigated),
+    command(
+        "undo_compaction",
+        NoParams,
+        undo_compaction,
+        "Go back to the full history, before the last compaction.",
+        results.Navigated,
+    ),
     command("set_label", SetLabel, set_label, "Label an entry, or take its label away."),
 )

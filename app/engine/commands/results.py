@@ -5,7 +5,7 @@ The reference is made from them.
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-from app.values.entries import Entry
+from app.values.entries import BranchSummaryEntry, Entry
 from app.values.messages import Message
 from app.values.models import Model
 
@@ -136,6 +136,7 @@ class Forked(TypedDict):
 class Navigated(TypedDict):
     cancelled: bool
     editorText: NotRequired[str]
+    summaryEntry: NotRequired[BranchSummaryEntry]
 
 
 class ForkMessage(TypedDict):

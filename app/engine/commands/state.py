@@ -35,7 +35,7 @@ async def get_state(session: Session, params: NoParams) -> dict[str, Any]:
         "model": session.choice.model,
         "thinkingLevel": session.choice.thinking,
         "isStreaming": session.is_running,
-        "isCompacting": session.compactor.is_running,
+        "isCompacting": session.is_compacting,
         "steeringMode": session.queues.steering_mode,
         "followUpMode": session.queues.follow_up_mode,
         "interruptMode": session.options.interrupt_mode,

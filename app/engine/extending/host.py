@@ -4,12 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
-
 from app.agent.abort import Abort
 from app.agent.prompt import prompt_text
 from app.compaction.cut import CannotCompact
 from app.compaction.summary import Written
+from app.engine.brancher import Wish
 from app.engine.compactor import Draft
 from app.engine.extending.nested import NestedCalls
 from app.engine.intake import Refused
@@ -81,6 +80,7 @@ class SessionHost:
         mode: Mode,
         ui: Ui,
         settings: Callable[[], Mapping[str, Any]],
+        prompt_sections: dict[str, str],
         is_trusted: bool,
         shutdown: Callable[[], None],
         reload: Callable[[], Any],
@@ -91,6 +91,7 @@ class SessionHost:
         self._tools_of: dict[str, list[str]] = {}
         self.mode: Mode = mode
         self.ui = ui
+        self.prompt_sections = prompt_sections
         self.is_trusted = is_trusted
         self.shutdown = shutdown
         self.session = SessionRecord(session)
@@ -137,7 +138,7 @@ class SessionHost:
         return Usage(tokens=usage.tokens, window=usage.context_window, percent=usage.percent)
 
     def system_prompt(self) -> str:
-        return prompt_text(self._session.turns.sections())
+        return prompt_text({**self._session.turns.sections(), **self._session.conversation.standing})
 
     # Talking
 
@@ -178,12 +179,10 @@ class SessionHost:
         """A summary that an extension wrote by itself; False, told, when there is nothing that it could stand for."""
         compactor = self._session.compactor
         try:
-            preparation = compactor.preparation()
+            preparation = compactor.preparation(first_kept_entry_id)
         except CannotCompact as problem:
             self._session.notify(f"An extension's compaction was left out: {problem}", "warning")
             return False
-        if first_kept_entry_id is not None:
-            preparation = msgspec.structs.replace(preparation, first_kept_entry_id=first_kept_entry_id)
         draft = Draft(preparation=preparation, written=Written(text=summary), from_hook=True)
         try:
             await compactor.compact("manual", draft=draft)
@@ -255,7 +254,7 @@ class SessionHost:
 
     async def go_to(self, entry_id: str | None, *, summarize: bool, instructions: str | None) -> bool:
         try:
-            await self._session.go_to(entry_id, summarise=summarize, instructions=instructions)
+            await self._session.go_to(entry_id, Wish(summarise=summarize, instructions=instructions))
         except (Refused, SummaryFailed, CannotCompact):
             return False
         return True

@@ -24,7 +24,7 @@ from app.extensions.runner import Extensions
 from app.extensions.ui import SilentUi
 from app.extensions.views import view_text
 from app.values.content import text_of
-from app.values.entries import CustomEntry
+from app.values.entries import BranchSummaryEntry, CustomEntry
 from app.values.events import CompactionEnd, CompactionResult, EntryAppended, Event, MessageEnd
 from app.values.messages import CustomMessage
 from tools.shell import SpawnPlan
@@ -41,14 +41,12 @@ class Wiring:
         host: SessionHost,
         *,
         expand: Callable[[str], str],
-        own_sections: dict[str, str],
         file_commands: Callable[[], Sequence[CommandInfo]] = lambda: (),
     ) -> None:
         self._session = session
         self._extensions = extensions
         self._host = host
         self._bridge = Bridge(extensions)
-        self._own_sections = own_sections
         self._prompt_of_run: str | None = None
         """What `before_agent_start` put in place of the system prompt, until the next run."""
         self._file_commands = file_commands
@@ -119,7 +117,7 @@ class Wiring:
             prompt=words.text,
             images=words.images,
             system_prompt=self._host.system_prompt(),
-            sections=self._own_sections,
+            sections=self._host.prompt_sections,
         )
         answers = await self._bridge.before_agent_start(payload)
         self._prompt_of_run = answers.system_prompt
@@ -221,7 +219,7 @@ class Wiring:
             reason=reason,
             messages=preparation.discarded,
             kept=preparation.kept,
-            first_kept_entry_id=preparation.first_kept_entry_id or "",
+            first_kept_entry_id=preparation.first_kept_entry_id,
             tokens_before=preparation.tokens_before,
             previous_summary=preparation.previous_summary,
             custom_instructions=instructions,
@@ -235,9 +233,10 @@ class Wiring:
             given = answer.compaction
             result = CompactionResult(
                 summary=given.summary,
-                first_kept_entry_id=given.first_kept_entry_id or preparation.first_kept_entry_id or "",
+                first_kept_entry_id=given.first_kept_entry_id or preparation.first_kept_entry_id,
                 tokens_before=preparation.tokens_before,
                 details=given.details,
+                usage=given.usage,
             )
         return Replacement(is_cancelled=answer.cancel, result=result, instructions=answer.custom_instructions)
 
@@ -249,8 +248,10 @@ class Wiring:
             old_leaf_id=leaving.old_leaf_id,
             common_ancestor_id=leaving.common_ancestor_id,
             messages=leaving.messages,
-            wants_summary=leaving.wants_summary,
-            custom_instructions=leaving.instructions,
+            wants_summary=leaving.wish.summarise,
+            custom_instructions=leaving.wish.instructions,
+            replace_instructions=leaving.wish.replaces_instructions,
+            label=leaving.wish.label,
         )
         answer: Any = await self._extensions.emit("session_before_tree", payload)
         if answer is None:
@@ -259,15 +260,21 @@ class Wiring:
             is_cancelled=answer.cancel,
             summary=answer.summary.summary if answer.summary else None,
             details=answer.summary.details if answer.summary else None,
+            usage=answer.summary.usage if answer.summary else None,
             instructions=answer.custom_instructions,
+            replaces_instructions=answer.replace_instructions,
             label=answer.label,
         )
 
-    async def _after_tree(self, leaving: Leaving, summary: str | None) -> None:
-        await self._extensions.emit(
-            "session_tree",
-            p.SessionTree(new_leaf_id=leaving.target_id, old_leaf_id=leaving.old_leaf_id, summary=summary),
+    async def _after_tree(self, leaving: Leaving, entry: BranchSummaryEntry | None) -> None:
+        told = p.SessionTree(
+            new_leaf_id=self._session.log.leaf_id,
+            old_leaf_id=leaving.old_leaf_id,
+            summary=entry.summary if entry else None,
+            entry=entry,
+            from_extension=entry is not None and bool(entry.from_hook),
         )
+        await self._extensions.emit("session_tree", told)
 
 
 def _name(text: str) -> str:

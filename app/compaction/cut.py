@@ -10,11 +10,12 @@ import msgspec
 
 from app.compaction.budget import Limits, estimate_tokens
 from app.compaction.files import FileLists, files_of
-from app.sessions.projection import edited
+from app.sessions.projection import edited, in_call_order
 from app.values.entries import (
     BranchSummaryEntry,
     CompactionEntry,
     ContextEditEntry,
+    CustomEntry,
     CustomMessageEntry,
     Entry,
     MessageEntry,
@@ -30,6 +31,7 @@ from app.values.messages import (
     UserMessage,
 )
 
+_LEFT_OUT = "bayou.left-out"
 _SUMMARY_TOKENS = 1_500
 """What a summary takes, as a rule."""
 
@@ -129,6 +131,8 @@ def as_edited(path: Sequence[Entry]) -> Sequence[Entry]:
             found.append(_edited_entry(entry, edit))
         elif isinstance(entry, CompactionEntry):  # it still stands for what is before it, if without words
             found.append(msgspec.structs.replace(entry, summary=""))
+        else:  # its place stays: what a compaction kept may begin with it
+            found.append(CustomEntry(id=entry.id, parent_id=entry.parent_id, custom_type=_LEFT_OUT))
     return found
 
 
@@ -162,7 +166,7 @@ def message_of(entry: Entry) -> Message | None:
 
 
 def _messages(entries: Sequence[Entry]) -> tuple[Message, ...]:
-    return tuple(message for entry in entries if (message := message_of(entry)) is not None)
+    return tuple(in_call_order([message for entry in entries if (message := message_of(entry)) is not None]))
 
 
 def _after_last_compaction(path: Sequence[Entry]) -> tuple[CompactionEntry | None, int]:
@@ -201,9 +205,7 @@ def _named_place(path: Sequence[Entry], start: int, entry_id: str) -> int:
     """Where an extension wants to cut; what was summarised before does not come back."""
     at = next((index for index, entry in enumerate(path) if entry.id == entry_id), None)
     if at is None:
-        raise CannotCompact(
-            f"The summary was to stand before entry {entry_id}, which is not in this context."
-        )
+        raise CannotCompact(f"The summary was to stand before entry {entry_id}, which is not on this branch.")
     if at < start:
         raise CannotCompact(
             f"Entry {entry_id} is in an earlier summary already: nothing can be kept from it on."

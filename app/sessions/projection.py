@@ -61,7 +61,7 @@ class Projection(msgspec.Struct, frozen=True, kw_only=True):
 def project(path: Sequence[Entry], *, is_virtual: Callable[[str, str], bool] | None = None) -> Projection:
     """`path`: root first. `is_virtual`: tells of a provider and model whether it only routes to others."""
     model, level = _settings(path, is_virtual)
-    messages = _in_call_order(_messages(path))
+    messages = in_call_order(_messages(path))
     return Projection(
         messages=tuple(messages),
         model=model,
@@ -196,7 +196,7 @@ def edited(message: Message, edit: ContextEditEntry) -> Message | None:
         return message
 
 
-def _in_call_order(messages: list[Message]) -> list[Message]:
+def in_call_order(messages: list[Message]) -> list[Message]:
     """Results that follow their assistant message directly, sorted as it asked for them."""
     index = 0
     while index < len(messages):

@@ -1,13 +1,9 @@
 """Where a conversation is cut: never between a call and its result, enough of the end stays, files are carried on."""
 
-from collections.abc import Sequence
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.compaction.budget import ContextMeter, Limits, estimate_tokens
-from app.compaction.cut import CannotCompact, message_of, prepare
+from app.compaction.cut import CannotCompact, prepare
 from app.values.content import Image, Text, ToolCall
 from app.values.entries import (
     BranchSummaryEntry,
@@ -50,11 +46,6 @@ def path(*parts: Message | Entry) -> list[Entry]:
     return entries
 
 
-def kept(entries: Sequence[Entry], first: str | None) -> list[str]:
-    ids = [entry.id for entry in entries]
-    return ids[ids.index(first) :] if first in ids else []
-
-
 def test_whole_turns_are_summarised_and_the_last_stay():
     old, answer, new, last = user(), said(), user(), said()
     prepared = prepare(path(old, answer, new, last), SMALL, 500)
@@ -80,6 +71,57 @@ def test_a_result_is_no_place_to_cut():
     assert prepared.first_kept_entry_id in (asks.id, last.id)
     cut_away = {message.id for message in (*prepared.to_summarise, *prepared.turn_prefix)}
     assert (asks.id in cut_away) == (answer.id in cut_away)
+
+
+def test_what_is_said_while_tools_run_is_no_place_to_cut():
+    call = ToolCall(id="1", name="bash", arguments={"command": "make"})
+    asks, answer = said("look", call), result(call, "r" * 40)
+    note = CustomMessageEntry(parent_id=None, custom_type="note", content=TOKENS_10)
+    prepared = prepare(path(user(), said(), user(), asks, note, answer), SMALL, 0)
+    assert prepared.first_kept_entry_id == asks.id
+
+
+def test_only_the_first_kept_message_may_exceed_the_budget():
+    long, last = said("y" * 4_000), said()
+    prepared = prepare(path(user(), said(), long, last), SMALL, 0)
+    assert prepared.first_kept_entry_id == long.id
+    assert prepared.kept_tokens - estimate_tokens(long) < SMALL.keep_recent_tokens
+
+
+def test_a_message_with_its_results_stays_whole_however_large_it_is():
+    calls = [ToolCall(id=str(number), name="read", arguments={"path": "a.py"}) for number in range(3)]
+    asks = said("look", *calls)
+    prepared = prepare(path(user(), asks, *(result(call, "r" * 4_000) for call in calls)), SMALL, 0)
+    assert prepared.first_kept_entry_id == asks.id
+    assert len(prepared.kept) == 4
+
+
+def test_an_extension_may_cut_elsewhere_and_the_files_follow_the_cut():
+    writes = ToolCall(id="1", name="write", arguments={"path": "new.py"})
+    old, asks, done, answer, new, last = user(), said("w", writes), result(writes), said(), user(), said()
+    entries = path(old, asks, done, answer, new, last)
+    assert prepare(entries, SMALL, 0).files.modified_files == ("new.py",)
+    earlier = prepare(entries, SMALL, 0, first_kept_entry_id=asks.id)
+    assert earlier.discarded == (old,) and earlier.files.modified_files == ()
+    later = prepare(entries, SMALL, 0, first_kept_entry_id=last.id)
+    assert later.kept == (last,) and later.files.modified_files == ("new.py",)
+    for place, words in ((done.id, "its result, which stay together"), ("nowhere", "not on this branch")):
+        with pytest.raises(CannotCompact, match=words):
+            prepare(entries, SMALL, 0, first_kept_entry_id=place)
+
+
+def test_a_call_that_failed_with_its_answer_has_changed_nothing():
+    call = ToolCall(id="1", name="write", arguments={"path": "never.py"})
+    failed = said("", call, stop_reason="error", error_message="overloaded")
+    assert prepare(path(user(), failed, user(), said()), SMALL, 0).files.modified_files == ()
+
+
+def test_what_a_branch_changed_is_carried_on_with_its_summary():
+    branch = BranchSummaryEntry(
+        parent_id=None, from_id="x", summary="s", details={"readFiles": ["r.py"], "modifiedFiles": ["b.py"]}
+    )
+    prepared = prepare(path(user(), branch, said(), user(), said()), SMALL, 0)
+    assert prepared.files.modified_files == ("b.py",) and prepared.files.read_files == ("r.py",)
 
 
 def test_directly_after_a_compaction_there_is_nothing_to_do():
@@ -153,6 +195,14 @@ def test_what_was_left_out_of_the_context_does_not_come_back_through_a_summary()
     assert secret not in prepare(entries, SMALL, 0).to_summarise
 
 
+def test_what_was_kept_is_not_lost_when_its_first_message_is_left_out():
+    first, answer = user(), said("kept")
+    wall = CompactionEntry(parent_id=None, summary="s", first_kept_entry_id=first.id, tokens_before=9)
+    edit = ContextEditEntry(parent_id=None, target_id=first.id, replacement=None)
+    prepared = prepare(path(user("gone"), first, answer, wall, edit, user(), said()), SMALL, 0)
+    assert prepared.to_summarise == (answer,)
+
+
 @pytest.mark.parametrize(
     ("message", "tokens"),
     [
@@ -187,95 +237,3 @@ def test_counts_from_before_a_compaction_mean_nothing():
     assert meter.tokens == 20
     meter.add(said(usage=Usage(input=50, output=5)))
     assert meter.tokens == 55
-
-
-# -- whatever was said -----------------------------------------------------------------------------------------
-
-
-@st.composite
-def conversations(draw) -> list[Entry]:
-    """Turns of prompts, answers, calls with results in any order, changes of state, and compactions."""
-    entries: list[Entry] = []
-    number = 0
-    for _ in range(draw(st.integers(1, 8))):
-        entries.append(_entry(user("u" * draw(st.integers(0, 200)))))
-        for _ in range(draw(st.integers(0, 4))):
-            calls = []
-            for _ in range(draw(st.integers(0, 3))):
-                number += 1
-                name = draw(st.sampled_from(["read", "edit", "bash"]))
-                calls.append(ToolCall(id=f"c{number}", name=name, arguments={"path": f"f{number % 7}.py"}))
-            entries.append(_entry(said("a" * draw(st.integers(0, 200)), *calls)))
-            for call in draw(st.permutations(calls)):
-                entries.append(_entry(result(call, "r" * draw(st.integers(0, 400)))))
-            if draw(st.booleans()):
-                entries.append(ModelChangeEntry(parent_id=None, provider="p", model_id="m"))
-    return entries
-
-
-def _entry(message: Message) -> Entry:
-    return MessageEntry(parent_id=None, id=message.id, message=message)
-
-
-@given(conversations(), st.integers(1, 300))
-def test_no_call_is_parted_from_its_result_and_enough_of_the_end_stays(entries: list[Entry], keep: int):
-    try:
-        prepared = prepare(entries, Limits(keep_recent_tokens=keep), 0)
-    except CannotCompact:
-        return
-    after = kept(entries, prepared.first_kept_entry_id)
-    by_id = {entry.id: entry for entry in entries}
-    messages = [message for id in after if (message := message_of(by_id[id])) is not None]
-    calls = {
-        call.id
-        for message in messages
-        if isinstance(message, AssistantMessage)
-        for call in message.tool_calls
-    }
-    results = {message.tool_call_id for message in messages if isinstance(message, ToolResultMessage)}
-    assert calls == results
-    # Everything is either summarised or kept, once and in order.
-    summarised = [message.id for message in (*prepared.to_summarise, *prepared.turn_prefix)]
-    all_ids = [entry.id for entry in entries if message_of(entry) is not None]
-    assert summarised + [message.id for message in messages] == all_ids
-    # What stays is what was asked for, but for the last batch, which stays whole.
-    last_place = (
-        max(i for i, m in enumerate(messages) if not isinstance(m, ToolResultMessage)) if messages else 0
-    )
-    assert sum(estimate_tokens(m) for m in messages[:last_place][1:]) <= keep
-
-
-@given(st.lists(conversations(), min_size=2, max_size=4))
-def test_every_changed_file_is_carried_through_compaction_after_compaction(parts: list[list[Entry]]):
-    entries: list[Entry] = []
-    changed: set[str] = set()
-    details = None
-    for part in parts:
-        entries += part
-        try:
-            prepared = prepare(entries, Limits(keep_recent_tokens=1), 0)
-        except CannotCompact:
-            continue
-        after = set(kept(entries, prepared.first_kept_entry_id))
-        changed |= {
-            call.arguments["path"]
-            for entry in entries
-            if entry.id not in after and isinstance(message := message_of(entry), AssistantMessage)
-            for call in message.tool_calls
-            if call.name == "edit"
-        }
-        details = {
-            "readFiles": list(prepared.files.read_files),
-            "modifiedFiles": list(prepared.files.modified_files),
-        }
-        assert set(prepared.files.modified_files) == changed
-        assert not set(prepared.files.read_files) & changed
-        entries.append(
-            CompactionEntry(
-                parent_id=None,
-                summary="s",
-                first_kept_entry_id=prepared.first_kept_entry_id or "",
-                tokens_before=0,
-                details=details,
-            )
-        )

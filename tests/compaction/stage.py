@@ -1,0 +1,79 @@
+"""A session as a face puts it together, from files in a folder: settings, context files, skills, extensions."""
+
+import json
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from app.agent.prompt import prompt_text
+from app.assembly.build import Assembled, assemble
+from app.assembly.extending import extend
+from app.assembly.options import Options
+from app.extensions.ui import SilentUi
+from app.providers.contract import Context
+from app.providers.scripted import Response, Scripted
+from app.resources.paths import Paths
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
+
+
+class Scene:
+    """One session in `home/project`, and what the model was asked with."""
+
+    def __init__(self, home: Path, responses: Iterable[Response] = (), *, window: int = 200_000) -> None:
+        self.home = home
+        self.project = home / "project"
+        self.project.mkdir(parents=True, exist_ok=True)
+        self.paths = Paths.from_env({"HOME": str(home)}, self.project)
+        self.script = Scripted(responses, context_window=window)
+        self.assembled: Assembled
+
+    def write(self, name: str, text: str) -> Path:
+        """A file of the project, or with `~/` of the person."""
+        path = self.home / name[2:] if name.startswith("~/") else self.project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def settings(self, values: Mapping[str, Any]) -> None:
+        path = self.paths.agent_dir / "settings.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(values))
+
+    def example(self, name: str) -> None:
+        folder = self.paths.agent_dir / "extensions"
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(EXAMPLES / f"{name}.py", folder)
+
+    async def open(self, **options: Any) -> "Scene":
+        chosen = Options(**{"approve": True, **options})
+        self.assembled = assemble(chosen, self.paths, {})
+        session = self.session
+        session.choice.set(self.script.register(session.requests.registry))
+        await extend(
+            self.assembled,
+            chosen,
+            self.paths,
+            mode="print",
+            ui=SilentUi(session.publish_now),
+            shutdown=lambda: None,
+        )
+        return self
+
+    @property
+    def session(self):
+        return self.assembled.session
+
+    @property
+    def asked(self) -> list[Context]:
+        return self.script.contexts
+
+    async def prompt(self, text: str) -> None:
+        await self.session.prompt(text)
+        await self.session.wait_until_idle()
+        await self.session.drain()
+
+    def prompt_now(self) -> str:
+        """The system prompt as it was declared to the model."""
+        return prompt_text(self.session.conversation.declared.sections)

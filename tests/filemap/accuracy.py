@@ -13,7 +13,7 @@ import msgspec
 from tools.filemap.map import map_text
 from tools.filemap.symbols import FileMap, Symbol
 
-ARCHIVE = Path(__file__).parent / "evaluation" / "evaluation.tar.xz"
+EVALUATION = Path(__file__).parent / "evaluation"
 JUDGED = set(
     [
         "function",
@@ -85,12 +85,13 @@ class Truth(msgspec.Struct, array_like=True, frozen=True):
 
 def sources() -> Iterator[tuple[str, bytes, list[Truth]]]:
     """Name, content and truth of every file."""
-    with tarfile.open(ARCHIVE) as archive:
-        contents = {member.name: archive.extractfile(member) for member in archive.getmembers()}
-        read = {name: stream.read() for name, stream in contents.items() if stream is not None}
-    truths: dict[str, Any] = json.loads(read.pop("truth.json"))
-    for name, content in sorted(read.items()):
-        yield name, content, msgspec.convert(truths[name], list[Truth])
+    for path in sorted(EVALUATION.glob("*.tar.xz")):
+        with tarfile.open(path) as archive:
+            contents = {member.name: archive.extractfile(member) for member in archive.getmembers()}
+            read = {name: stream.read() for name, stream in contents.items() if stream is not None}
+        truths: dict[str, Any] = json.loads(read.pop("truth.json"))
+        for name, content in sorted(read.items()):
+            yield name, content, msgspec.convert(truths[name], list[Truth])
 
 
 def scores() -> dict[str, Score]:

@@ -158,3 +158,30 @@ def test_imports_are_named(source: str, file: str, imports: tuple[str, ...]) -> 
 def test_a_comment_in_xml_is_told_by_its_text() -> None:
     source = '/// <summary>\n/// Counts <see cref="A"/> things.\n/// </summary>\npublic class A { }\n'
     assert [symbol.doc for symbol in map_text(source.encode(), "a.cs").symbols] == ["Counts A things."]
+
+
+def test_modules_after_a_slip_in_one_of_verilog() -> None:
+    source = (
+        "module a(b);\n  input b;\n  if (c) begin ( end\nendmodule\n\nmodule d(e);\n  input e;\nendmodule\n"
+    )
+    made = map_text(source.encode(), "a.v")
+    modules = [symbol for symbol in made.symbols if symbol.kind == "module"]
+    assert [(each.name, each.start_line, each.end_line, each.parent) for each in modules] == [
+        ("a", 1, 4, None),
+        ("d", 6, 8, None),
+    ]
+
+
+def test_blocks_and_generated_parts_of_vhdl_hold_what_is_in_them() -> None:
+    source = (
+        "architecture a of b is\nbegin\n  c : block\n  begin\n    d : process (clk)\n    begin\n    end process;\n"
+        "  end block;\n  e : if f generate\n    g : entity work.h;\n  end generate;\nend architecture;\n"
+    )
+    made = map_text(source.encode(), "a.vhd")
+    assert [(each.kind, each.name, each.parent) for each in made.symbols] == [
+        ("architecture", "a", None),
+        ("block", "c", 0),
+        ("process", "d", 1),
+        ("generate", "e", 0),
+        ("instance", "g", 3),
+    ]

@@ -1,14 +1,19 @@
 """Schemas and hardware: Protobuf, GraphQL, Solidity, Verilog and VHDL."""
 
+import re
+
 from tree_sitter import Node
 
+from tools.filemap.drafts import nested_by_range
 from tools.filemap.language import (
+    Draft,
     Found,
     Language,
     Named,
     Place,
     Rule,
     deep,
+    first_child,
     first_of,
     fixed,
     head_line,
@@ -115,6 +120,34 @@ def _line(node: Node, place: Place) -> list[Named]:
     return [Named(line, "", line)]
 
 
+_MODULE = re.compile(
+    rb"^[ \t]*(?P<word>module|interface)[ \t]+(?:automatic[ \t]+)?(?P<name>[A-Za-z_]\w*)", re.M
+)
+_MODULE_END = re.compile(rb"^[ \t]*end(?:module|interface)\b", re.M)
+
+
+def _with_missed_modules(drafts: list[Draft], source: bytes) -> list[Draft]:
+    """After a slip in one module the next ones are found by their first and last lines."""
+    known = {draft.start_row: draft for draft in drafts if draft.kind in ("module", "interface")}
+    row = counted = 0
+    for match in _MODULE.finditer(source):
+        row += source.count(b"\n", counted, match.start())
+        counted = match.start()
+        end = _MODULE_END.search(source, match.end())
+        if end is None:
+            break
+        end_row = row + source.count(b"\n", counted, end.start())
+        name = match["name"].decode()
+        draft = next(
+            (known[near] for near in (row, row - 1) if near in known and known[near].name == name), None
+        )
+        if draft is None:
+            draft = Draft(name, match["word"].decode(), match.start("word"), row, row, signature=name)
+            drafts.append(draft)
+        draft.start_row, draft.end_row = row, end_row
+    return nested_by_range(drafts)
+
+
 VERILOG = Language(
     name="verilog",
     title="Verilog",
@@ -138,13 +171,20 @@ VERILOG = Language(
     enter=words(
         "source_file module_or_generate_item package_or_generate_item_declaration interface_or_generate_item "
         "class_item class_method generate_region data_declaration loop_generate_construct "
-        "generate_block"
+        "generate_block if_generate_construct case_generate_construct case_generate_item interface_item"
     ),
+    recover=_with_missed_modules,
 )
 
 
+def _label(node: Node, place: Place) -> Node | None:
+    """`name :` in front of a statement, without the colon."""
+    found = first_of("label")(node, place)
+    return first_child(found) if isinstance(found, Node) else None
+
+
 def _process(node: Node, place: Place) -> Found:
-    return first_of("label")(node, place) or "process"
+    return _label(node, place) or "process"
 
 
 VHDL = Language(
@@ -166,9 +206,16 @@ VHDL = Language(
         "signal_declaration": Rule("signal", deep("identifier"), is_leaf=True),
         "constant_declaration": Rule("constant", deep("identifier"), is_leaf=True),
         "full_type_declaration": Rule("type", is_leaf=True),
-        "component_instantiation_statement": Rule("instance", first_of("label"), is_leaf=True),
+        "component_instantiation_statement": Rule("instance", _label, is_leaf=True),
+        "block_statement": Rule("block", _label),
+        "if_generate_statement": Rule("generate", _label),
+        "for_generate_statement": Rule("generate", _label),
+        "case_generate_statement": Rule("generate", _label),
     },
-    enter=words("design_file design_unit declarative_part concurrent_statement_part"),
+    enter=words(
+        "design_file design_unit declarative_part concurrent_statement_part if_generate generate_statement_body "
+        "elsif_generate else_generate case_generate_alternative"
+    ),
     imports={"use_clause": deep("selected_name")},
 )
 

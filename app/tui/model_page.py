@@ -1,5 +1,7 @@
 """`/model`, `/thinking`, `/scoped-models`: which model answers, how hard it thinks, what the cycle keys go through."""
 
+from functools import lru_cache
+
 from app.engine.choice import ModelChoice
 from app.providers.discovery import discover, hint, known_state
 from app.providers.known import PROVIDERS
@@ -170,30 +172,35 @@ def model_rows(choice: ModelChoice) -> list[ListRow]:
     """Those with credentials first, the others named with what they lack."""
     current = choice.model.key if choice.model else ""
     usable = {provider: choice.credentials.has(provider) for provider in choice.catalogue.providers}
-    models = sorted(
-        choice.catalogue.models(),
-        key=lambda model: not (usable.get(model.provider) or choice.is_available(model)),
-    )
+
+    def is_usable(model: Model) -> bool:
+        return usable.get(model.provider, False) or model.api in ("offline", "scripted")
+
+    models = sorted(choice.catalogue.models(), key=lambda model: not is_usable(model))
     untold = [name for name in choice.catalogue.untold if not choice.catalogue.models_of(name)]
     asking = [
         ListRow(id=f"{name}/", title=name, detail="ask the server which models it has") for name in untold
     ]
-    return asking + [
-        _row(model, current, is_usable=usable.get(model.provider, False) or choice.is_available(model))
-        for model in models
-    ]
+    return asking + [_row(model, current, is_usable=is_usable(model)) for model in models]
+
+
+@lru_cache(maxsize=512)
+def _marks(window: int, reads_images: bool, thinks: bool) -> tuple[Badge, ...]:
+    """Thousands of models have a few dozen kinds of these between them."""
+    return (
+        Badge(text=f"{amount(window):>5}"),
+        Badge(text="img" if reads_images else "   "),
+        Badge(text="think" if thinks else "     "),
+    )
 
 
 def _row(model: Model, current: str, *, is_usable: bool) -> ListRow:
-    marks = [Badge(text=f"{amount(model.context_window):>5}")]
-    marks.append(Badge(text="img" if model.reads_images else "   "))
-    marks.append(Badge(text="think" if model.reasoning else "     "))
     return ListRow(
         id=model.key,
         title=model.id,
         detail=model.provider + ("" if is_usable else " · no key"),
         right=f"${model.cost.input:g}/${model.cost.output:g}" if model.cost.output else "",
-        badges=tuple(marks),
+        badges=_marks(model.context_window, model.reads_images, model.reasoning),
         is_checked=model.key == current,
         tone="text" if is_usable else "dim",
         words=model.name,

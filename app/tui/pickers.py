@@ -71,7 +71,10 @@ def _message_title(message: object) -> str | None:
 
 
 def one_line(text: str, limit: int = 160) -> str:
-    line = " ".join(text.split())
+    head = text[: 4 * limit]  # a result may be a megabyte, and a tree has thousands
+    line = " ".join(head.split())
+    if len(line) <= limit and len(head) < len(text):
+        line = " ".join(text.split())  # mostly blanks so far
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

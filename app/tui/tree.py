@@ -1,6 +1,6 @@
 """The session tree on the full screen: entries as the tree's values, and what choosing one does."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import Literal, TypeVar
 
 from app.engine.brancher import Wish
@@ -9,34 +9,18 @@ from app.engine.commands.places import EntryParams
 from app.engine.commands.places import clone as clone_session
 from app.engine.commands.places import fork as fork_session
 from app.engine.summariser import SummaryFailed
-from app.sessions.log import SessionLog
 from app.tui import pickers
 from app.tui.asking import ask, ask_text, select
-from app.tui.bars import amount
 from app.tui.stage import Stage
+from app.tui.tree_entries import TreeEntries, files_changed, kind_of, text_of_entry
 from app.values.entries import (
-    BranchSummaryEntry,
-    CompactionEntry,
-    ContextEditEntry,
-    CustomEntry,
-    CustomMessageEntry,
     Entry,
-    LabelEntry,
     MessageEntry,
-    ModelChangeEntry,
-    SessionInfoEntry,
-    ThinkingLevelChangeEntry,
 )
 from app.values.messages import (
     AssistantMessage,
-    BashExecutionMessage,
-    Message,
-    SystemMessage,
-    ToolResultMessage,
-    UserMessage,
 )
-from widgets.lists.rows import Badge, ListRow
-from widgets.lists.tree import EntryKind, TreeEntry
+from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import GRACE, QuestionScreen
 from widgets.screens.pages import compare_screen
 from widgets.screens.preview import PreviewPart, PreviewText, preview_of
@@ -55,64 +39,6 @@ T = TypeVar("T")
 WITHOUT, WITH, WITH_WORDS = "without a summary", "with a summary", "with a summary, as I say"
 
 
-def tree_entries(log: SessionLog) -> list[TreeEntry]:
-    labels = log.labels
-    models: dict[str, str] = {}
-    """The model that had answered last, by entry."""
-    calls: dict[str, str] = {}
-    """What each tool was called with, in brief."""
-    return [
-        TreeEntry(
-            id=entry.id,
-            parent=entry.parent_id,
-            kind=_kind(entry),
-            text=_called(entry, calls) or _text(entry),
-            label=labels.get(entry.id) or "",
-            time=entry.timestamp[11:16],
-            badges=_badges(entry, models),
-            is_minor=_is_minor(entry),
-        )
-        for entry in log.entries
-    ]
-
-
-def _badges(entry: Entry, models: dict[str, str]) -> tuple[Badge, ...]:
-    """What a branch has done: another model, files changed, what it cost, where it was compacted."""
-    before = models.get(entry.parent_id or "", "")
-    models[entry.id] = before
-    match entry:
-        case CompactionEntry():
-            return (Badge(text=f"compacted {amount(entry.tokens_before)} tokens", tone="warning"),)
-        case BranchSummaryEntry():
-            return (Badge(text="summary of a branch", tone="warning"),)
-        case MessageEntry(message=AssistantMessage() as message):
-            models[entry.id] = message.model or before
-            found: list[Badge] = []
-            if before and message.model and message.model != before:
-                found.append(Badge(text=message.model, tone="accent"))
-            if files := files_changed([entry]):
-                names = files[0].rpartition("/")[2] if len(files) == 1 else f"{len(files)} files"
-                found.append(Badge(text=f"± {names}", tone="success"))
-            if message.usage.cost.total:
-                found.append(Badge(text=f"${message.usage.cost.total:.2f}", tone="dim"))
-            return tuple(found)
-    return ()
-
-
-def _called(entry: Entry, calls: dict[str, str]) -> str:
-    """For a tool's result what was called; the result's text says rarely what it is of."""
-    match entry:
-        case MessageEntry(message=AssistantMessage() as message):
-            for call in message.tool_calls:
-                words = (value for value in call.arguments.values() if isinstance(value, str))
-                calls[call.id] = f"{call.name} {pickers.one_line(next(words, ''), 60)}".rstrip()
-        case MessageEntry(message=ToolResultMessage() as message):
-            called = calls.get(message.tool_call_id, message.tool_name)
-            outcome = "failed: " if message.is_error else ""
-            return f"{called} → {outcome}{pickers.one_line(pickers.entry_text(entry))}"
-    return ""
-
-
 class SessionTree:
     """The open tree of one application."""
 
@@ -125,7 +51,10 @@ class SessionTree:
             self._app.presenter.note("There is nothing in this session yet.")
             return
         chosen = self._app.assembled.settings.interaction.tree_filter_mode
-        screen = TreeScreen(tree_entries(log), leaf=log.leaf_id, preview=self._preview, filter=chosen)
+        told = TreeEntries(log)
+        screen = TreeScreen(
+            told.bare(), leaf=log.leaf_id, describe=told.described, preview=self._preview, filter=chosen
+        )
         await ask(self._app, screen)
 
     async def act(self, message: TreeScreen.ActionRequested) -> None:
@@ -137,7 +66,7 @@ class SessionTree:
                 label = await ask_text(self._app, "Label", prefill=log.label(entry_id) or "")
                 if label is not None:
                     log.set_label(entry_id, label.strip() or None)
-                    screen.show_entries(tree_entries(log))
+                    screen.show_entries(TreeEntries(log).bare())
             case "copy":
                 self._app.copy(pickers.entry_text(log.entry(entry_id)), "entry")
             case "compare":
@@ -156,7 +85,9 @@ class SessionTree:
         title, means = _MEANS[action]
         rows = (ListRow(id="yes", title=title), ListRow(id="no", title="Stay in the tree"))
         entry = self._app.session.log.entry(entry_id)
-        question = QuestionScreen(title, f"{means}\n\n{_text(entry)}", rows, grace=GRACE, hands_on=True)
+        question = QuestionScreen(
+            title, f"{means}\n\n{text_of_entry(entry)}", rows, grace=GRACE, hands_on=True
+        )
         return await ask(self._app, question)
 
     async def _leave(self, action: Literal["fork", "clone", "merge"], entry_id: str) -> None:
@@ -196,7 +127,7 @@ class SessionTree:
         if log.leaf_id is None:
             return False
         left = _after(log.path_to(log.leaf_id), log.common_ancestor(entry_id, log.leaf_id))
-        return any(_kind(entry) not in ("label", "change") for entry in left)
+        return any(kind_of(entry) not in ("label", "change") for entry in left)
 
     async def _summarised(self, work: Awaitable[T]) -> T:
         try:
@@ -209,7 +140,7 @@ class SessionTree:
 
     def _preview(self, entry_id: str) -> PreviewText:
         entry = self._app.session.log.entry(entry_id)
-        return preview_of(_text(entry), pickers.entry_text(entry))
+        return preview_of(text_of_entry(entry), pickers.entry_text(entry))
 
     async def _compare(self, one: str, other: str) -> None:
         """Two branches, from where they part: what was said, and which files each changed."""
@@ -219,7 +150,7 @@ class SessionTree:
             _told(name, _after(log.path_to(leaf), ancestor))
             for name, leaf in (("One branch", one), ("The other", other))
         ]
-        parted = _text(log.entry(ancestor)) if ancestor else "at the beginning"
+        parted = text_of_entry(log.entry(ancestor)) if ancestor else "at the beginning"
         note = f"they part at: {pickers.one_line(parted, 40)}"
         await ask(self._app, compare_screen("Two branches", sides[0], sides[1], note=note))
 
@@ -251,76 +182,3 @@ def _told(name: str, entries: list[Entry]) -> PreviewText:
             *(PreviewPart(text=title) for title in messages),
         ),
     )
-
-
-def files_changed(entries: Iterable[Entry]) -> list[str]:
-    """What `write` and `edit` were called for."""
-    return sorted(
-        {
-            str(call.arguments["path"])
-            for entry in entries
-            if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage)
-            for call in entry.message.tool_calls
-            if call.name in ("write", "edit") and "path" in call.arguments
-        }
-    )
-
-
-def _text(entry: Entry) -> str:
-    match entry:
-        case ModelChangeEntry():
-            return f"{entry.provider}/{entry.model_id}"
-        case ThinkingLevelChangeEntry():
-            return entry.thinking_level
-        case LabelEntry():
-            return entry.label or "(label taken away)"
-        case SessionInfoEntry():
-            return entry.name or "(name taken away)"
-        case CustomEntry():
-            return entry.custom_type
-        case ContextEditEntry():
-            return (
-                f"leaves out {entry.target_id}" if entry.replacement is None else f"edits {entry.target_id}"
-            )
-        case MessageEntry(message=AssistantMessage() as message) if not message.text:
-            return ", ".join(call.name for call in message.tool_calls) or message.stop_reason
-        case CompactionEntry() | BranchSummaryEntry() | CustomMessageEntry() | MessageEntry():
-            return pickers.one_line(pickers.entry_text(entry))
-    return ""
-
-
-def _is_minor(entry: Entry) -> bool:
-    match entry:
-        case MessageEntry(message=AssistantMessage() as message):
-            return not message.text and message.stop_reason not in ("error", "aborted")
-    return False
-
-
-def _kind(entry: Entry) -> EntryKind:
-    match entry:
-        case MessageEntry(message=message):
-            return _message_kind(message)
-        case CompactionEntry():
-            return "compaction"
-        case BranchSummaryEntry():
-            return "summary"
-        case CustomMessageEntry():
-            return "custom"
-        case LabelEntry():
-            return "label"
-    return "change"
-
-
-def _message_kind(message: Message) -> EntryKind:
-    match message:
-        case UserMessage():
-            return "user"
-        case AssistantMessage():
-            return "assistant"
-        case ToolResultMessage():
-            return "tool"
-        case BashExecutionMessage():
-            return "shell"
-        case SystemMessage():
-            return "change"
-    return "custom"

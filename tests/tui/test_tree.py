@@ -7,7 +7,7 @@ import pytest
 from app.assembly.options import Options
 from app.providers.scripted import call, say
 from app.tui.pickers import entry_title
-from app.tui.tree import tree_entries
+from app.tui.tree_entries import TreeEntries
 from tests.agent.stage import echo
 from tests.tui.stage import StageApp, make_app, settled, submit
 
@@ -116,7 +116,8 @@ async def test_what_a_branch_did_is_told_in_badges(home: Path) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await submit(app, pilot, "write it")
         await settled(app, pilot)
-        badges = [badge.text for entry in tree_entries(app.session.log) for badge in entry.badges]
+        entries = TreeEntries(app.session.log)
+        badges = [badge.text for bare in entries.bare() for badge in entries.described(bare).badges]
         assert "± notes.md" in badges
 
 

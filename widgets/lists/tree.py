@@ -4,12 +4,13 @@ A run of entries without a fork stands straight below each other; only where the
 indented. Entries that a filter hides are passed over: their children hang on the nearest entry that shows.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
 from widgets.fuzzy import Query
+from widgets.lists.filtering import Shown
 from widgets.lists.rows import Badge, ListRow, Tone
 
 EntryKind = Literal[
@@ -23,6 +24,13 @@ FILTER_NAMES: dict[TreeFilter, str] = {
     "user-only": "prompts only",
     "labeled-only": "labelled",
     "all": "everything",
+}
+_SAID: tuple[EntryKind, ...] = ("user", "assistant", "compaction", "summary")
+_KINDS_SHOWN: dict[TreeFilter, tuple[EntryKind, ...]] = {
+    "default": (*_SAID, "tool", "shell"),
+    "no-tools": _SAID,
+    "user-only": ("user",),
+    "all": get_args(EntryKind),
 }
 _DEEPEST = 36
 _SPEAKERS = {"user": "you: "}
@@ -64,10 +72,21 @@ class TreeLine(NamedTuple):
 
 
 class Tree:
-    """The entries with what hangs on what; asked for lines again and again as filters change."""
+    """The entries with what hangs on what; asked for lines again and again as filters change.
 
-    def __init__(self, entries: Sequence[TreeEntry], leaf: str | None = None) -> None:
+    With `describe` the entries need no words of their own: it gives them to those that come in sight, and to all for a
+    search.
+    """
+
+    def __init__(
+        self,
+        entries: Sequence[TreeEntry],
+        leaf: str | None = None,
+        describe: Callable[[TreeEntry], TreeEntry] | None = None,
+    ) -> None:
         self.entries = list(entries)
+        self._describe = describe
+        self._described: dict[str, TreeEntry] = {}
         self.by_id = {entry.id: entry for entry in entries}
         self.leaf = self._said(leaf)
         self.path: set[str] = set()
@@ -87,7 +106,7 @@ class Tree:
     ) -> list[TreeLine]:
         """What shows, from the top."""
         asked = Query(query.strip())
-        children = self._children(lambda entry: self._shows(entry, kind, None if asked.is_empty else asked))
+        children = self._children(self._shown(kind, None if asked.is_empty else asked))
         found: list[TreeLine] = []
         roots = children.get("", [])
         stack = [(*item, -1, len(roots) > 1) for item in reversed(_prefixed(roots, ""))]
@@ -106,11 +125,11 @@ class Tree:
                 stack.append((child, prefix, further, index, len(below) > 1))
         return found
 
-    def rows(self, lines: Sequence[TreeLine], *, shows_time: bool = False) -> list[ListRow]:
-        return [self._row(line, shows_time=shows_time) for line in lines]
+    def rows(self, lines: Sequence[TreeLine], *, shows_time: bool = False) -> "TreeRows":
+        return TreeRows(self, lines, shows_time=shows_time)
 
-    def _row(self, line: TreeLine, *, shows_time: bool) -> ListRow:
-        entry = line.entry
+    def row(self, line: TreeLine, *, shows_time: bool = False) -> ListRow:
+        entry = self._told(line.entry)
         mark = "• " if entry.id in self.path else "  "
         fold = f"▸{line.hidden} " if line.is_folded else ""
         prefix = line.prefix if len(line.prefix) <= _DEEPEST else "…" + line.prefix[-_DEEPEST:]
@@ -126,23 +145,29 @@ class Tree:
             words=f"{entry.label} {entry.words}",
         )
 
-    def _shows(self, entry: TreeEntry, kind: TreeFilter, asked: Query | None) -> bool:
-        if asked is None and entry.id == self.leaf and kind != "labeled-only":
-            return True
-        match kind:
-            case "default":
-                shown = entry.kind not in ("change", "label", "custom") and not entry.is_minor
-            case "no-tools":
-                shown = (
-                    entry.kind not in ("change", "label", "custom", "tool", "shell") and not entry.is_minor
-                )
-            case "user-only":
-                shown = entry.kind == "user"
-            case "labeled-only":
-                shown = bool(entry.label)
-            case _:
-                shown = True
-        return shown and (asked is None or asked.accepts(f"{entry.text} {entry.label} {entry.words}"))
+    def _told(self, entry: TreeEntry) -> TreeEntry:
+        if self._describe is None:
+            return entry
+        found = self._described.get(entry.id)
+        if found is None:
+            found = self._described[entry.id] = self._describe(entry)
+        return found
+
+    def _shown(self, kind: TreeFilter, asked: Query | None) -> Callable[[TreeEntry], bool]:
+        """Whether an entry shows. It is asked of thousands, so what can be decided before is."""
+        if kind == "labeled-only":
+            of_kind: Callable[[TreeEntry], bool] = lambda entry: bool(entry.label)  # noqa: E731
+        else:
+            kinds, leaf = _KINDS_SHOWN[kind], self.leaf if asked is None else None
+            minor = kind in ("user-only", "all")
+            of_kind = lambda entry: (  # noqa: E731
+                (entry.kind in kinds and (minor or not entry.is_minor)) or entry.id == leaf
+            )
+        return of_kind if asked is None else lambda entry: of_kind(entry) and self._matches(entry, asked)
+
+    def _matches(self, entry: TreeEntry, asked: Query) -> bool:
+        entry = self._told(entry)
+        return asked.accepts(f"{entry.text} {entry.label} {entry.words}")
 
     def _children(self, shows: Callable[[TreeEntry], bool]) -> dict[str, list[TreeEntry]]:
         """Entries that show by the one they hang on; parents come before their children in a session file."""
@@ -156,6 +181,29 @@ class Tree:
             else:
                 anchor[entry.id] = above
         return found
+
+
+class TreeRows:
+    """The rows of lines, each made when it is first looked at: of thousands a screen shows forty."""
+
+    def __init__(self, tree: Tree, lines: Sequence[TreeLine], *, shows_time: bool) -> None:
+        self._tree = tree
+        self._lines = lines
+        self._shows_time = shows_time
+        self._made: dict[int, Shown] = {}
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __getitem__(self, at: int) -> Shown:
+        found = self._made.get(at)
+        if found is None:
+            row = self._tree.row(self._lines[at], shows_time=self._shows_time)
+            found = self._made[at] = Shown(row)
+        return found
+
+    def __iter__(self) -> Iterator[Shown]:
+        return (self[at] for at in range(len(self)))
 
 
 def _prefixed(entries: Sequence[TreeEntry], above: str) -> list[tuple[TreeEntry, str, str]]:

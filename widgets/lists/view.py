@@ -3,8 +3,8 @@
 Filtering is `filtering`, the typed query is `query`; screens put them together.
 """
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, Protocol
 
 from rich.style import Style
 from textual import events
@@ -20,6 +20,14 @@ from widgets.lists.rows import ListRow
 
 TONES = ("text", "muted", "dim", "accent", "success", "warning", "error")
 _PARTS = (*TONES, "match", "prefix", "heading", "mark")
+
+
+class Rows(Protocol):
+    """What a list shows: rows that are there, or that are made when they come in sight."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, at: int, /) -> Shown: ...
+    def __iter__(self) -> Iterator[Shown]: ...
 
 
 class RowList(ScrollView, can_focus=False):
@@ -59,7 +67,7 @@ class RowList(ScrollView, can_focus=False):
         super().__init__(id=id)
         self.title_cells = title_cells
         """What stands behind the titles begins in one column, if there are so many cells for them."""
-        self.shown: list[Shown] = [Shown(row) for row in rows]
+        self.shown: Rows = [Shown(row) for row in rows]
         self.empty = empty
         self.filter_text = ""
         self._at = -1
@@ -70,7 +78,7 @@ class RowList(ScrollView, can_focus=False):
 
     # -- verbs ---------------------------------------------------------------------------------------------
 
-    def show(self, shown: list[Shown], *, query: str = "", keep: str = "") -> None:
+    def show(self, shown: Rows, *, query: str = "", keep: str = "") -> None:
         """Other rows. The cursor stays on the row with the id `keep`, else goes to the first."""
         self.shown = shown
         self.filter_text = query
@@ -78,6 +86,15 @@ class RowList(ScrollView, can_focus=False):
         self._at = next((at for at, item in enumerate(shown) if item.row.id == keep), -1) if keep else -1
         if self._at < 0:
             self._at = self._first_choice()
+        self._resize_to_rows()
+        self._reveal()
+
+    def show_unseen(self, shown: Rows, at: int, *, query: str = "") -> None:
+        """Rows that are made when they come in sight; none is checked or a heading. The cursor goes to `at`."""
+        self.shown = shown
+        self.filter_text = query
+        self._marks = False
+        self._at = min(max(0, at), len(shown) - 1)
         self._resize_to_rows()
         self._reveal()
 
@@ -118,7 +135,6 @@ class RowList(ScrollView, can_focus=False):
         self.call_after_refresh(self._reveal)
 
     def on_resize(self) -> None:
-        self._resize_to_rows()
         self._reveal()
 
     def notify_style_update(self) -> None:
@@ -197,7 +213,7 @@ class RowList(ScrollView, can_focus=False):
         return found
 
     def _resize_to_rows(self) -> None:
-        self.virtual_size = Size(max(1, self.scrollable_content_region.width), len(self.shown))
+        self.virtual_size = Size(1, len(self.shown))  # it never scrolls sideways, whatever its width
         self.refresh()
 
     # -- moving --------------------------------------------------------------------------------------------

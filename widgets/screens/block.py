@@ -81,7 +81,7 @@ class BlockScreen(SheetScreen[None]):
     ]
 
     def __init__(self, title: str, current: Callable[[], Block | None]) -> None:
-        super().__init__()
+        super().__init__(classes="full-height")
         self._heading = title
         self._current = current
         """What is to be shown, as it is now; None when it is gone."""
@@ -90,7 +90,6 @@ class BlockScreen(SheetScreen[None]):
         self._shown = shown
         self.transcript = WholeBlock(shown)
         self.search_bar = SearchBar(self.transcript, id="search")
-        self.add_class("full-height")
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):

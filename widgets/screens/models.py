@@ -118,9 +118,9 @@ class ScopeScreen(PickerScreen):
     def action_act(self, action_id: str) -> None:
         match action_id:
             case "app.models.enableAll":
-                self._choose(list(self._all))
+                self._mark(list(self._all))
             case "app.models.clearAll":
-                self._choose([])
+                self._mark([])
             case "app.models.toggleProvider" if self.row is not None:
                 provider = self._provider_of(self.row.id)
                 self._toggle([key for key in self._all if self._provider_of(key) == provider])
@@ -134,7 +134,7 @@ class ScopeScreen(PickerScreen):
     def _toggle(self, keys: list[str]) -> None:
         """All of them are marked; if they were already, none is."""
         others = [key for key in self.chosen if key not in keys]
-        self._choose(others if all(key in self.chosen for key in keys) else [*others, *keys])
+        self._mark(others if all(key in self.chosen for key in keys) else [*others, *keys])
 
     def _move(self, delta: int) -> None:
         if self.row is None or self.row.id not in self.chosen:
@@ -143,9 +143,9 @@ class ScopeScreen(PickerScreen):
         target = min(max(0, at + delta), len(self.chosen) - 1)
         moved = list(self.chosen)
         moved.insert(target, moved.pop(at))
-        self._choose(moved)
+        self._mark(moved)
 
-    def _choose(self, keys: list[str]) -> None:
+    def _mark(self, keys: list[str]) -> None:
         self.chosen = keys
         self.show_rows(
             self._ordered(), note=f"{len(keys)} marked" if keys else "none marked: all are gone through"

@@ -26,11 +26,10 @@ class PageScreen(SheetScreen[None]):
     ]
 
     def __init__(self, title: str, *pages: PreviewText, note: str = "") -> None:
-        super().__init__()
+        super().__init__(classes="full-height beside")
         self._heading = title
         self._note = note
         self.pages = pages
-        self.add_class("full-height", "beside")
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):

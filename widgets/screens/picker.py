@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, Generic, TypeVar
 
 import msgspec
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
@@ -67,11 +68,34 @@ class Picked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SheetScreen(ModalScreen[Result], Generic[Result]):
-    """A screen above the page; Escape closes it and gives nothing back."""
+    """A screen above the page; Escape closes it and gives nothing back.
+
+    It is painted once when it opens. Of itself a screen paints at its first layout, which tells its widgets how large
+    they are; what they make of that then asks for the next layout and paint, and so on. It also styles its widgets
+    again though they have just been styled, and lays out every screen behind it when it is told its own size.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "cancel", "Close", show=False, id="tui.select.cancel")
     ]
+    _is_opening = True
+
+    def _on_screen_resume(self, event: events.ScreenResume) -> None:
+        if not self.outer_size:
+            event.refresh_styles = False
+
+    async def _on_resize(self, event: events.Resize) -> None:
+        if event.size == self.outer_size:
+            event.prevent_default()
+
+    def _compositor_refresh(self) -> None:
+        if not self._is_opening:
+            super()._compositor_refresh()
+
+    def _on_timer_update(self) -> None:
+        """A frame after the first layout everybody knows what there is to paint."""
+        self._is_opening = False
+        super()._on_timer_update()
 
     def action_cancel(self) -> None:
         self.dismiss(None)
@@ -134,7 +158,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         filters: bool = True,
         id: str | None = None,
     ) -> None:
-        super().__init__(id=id)
+        super().__init__(id=id, classes="full-height" if is_full_height else None)
         self._title = title
         self._rows = tuple(rows)
         self._query = query
@@ -147,7 +171,6 @@ class PickerScreen(SheetScreen[Picked | None]):
         self._filters = filters
         self._filter = Filter(self._rows, order)
         self._order: Order = order
-        self.set_class(is_full_height, "full-height")
 
     # -- verbs ---------------------------------------------------------------------------------------------
 
@@ -192,6 +215,7 @@ class PickerScreen(SheetScreen[Picked | None]):
     # -- screen --------------------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
+        self._arrange_panes()
         with Vertical(id="sheet"):
             yield RuleTitle(self._title, id="title")
             yield from self.compose_above()
@@ -229,8 +253,12 @@ class PickerScreen(SheetScreen[Picked | None]):
     def on_resize(self) -> None:
         self._fit()
 
-    def _fit(self) -> None:
+    def _arrange_panes(self) -> None:
+        """Before there are any: a class that changes later styles all of them again."""
         self.set_class(self._preview is not None and self.app.size.width >= WIDE, "beside")
+
+    def _fit(self) -> None:
+        self._arrange_panes()
         if not self.has_class("full-height"):
             most = max(3, self.app.size.height * 3 // 5 - 3)
             self.query_one("#body").styles.height = max(1, min(most, max(len(self._rows), 5)))

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 import msgspec
+from rich.style import Style
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -43,6 +44,7 @@ class Preview(ScrollView, can_focus=False):
         self._longest = longest
         """Characters of each part that are shown."""
         self._rows: list[tuple[str, str]] = []
+        self._styles: dict[str, Style] = {}
 
     def show(self, text: PreviewText) -> None:
         if text != self.shown:
@@ -57,6 +59,10 @@ class Preview(ScrollView, can_focus=False):
     def on_resize(self) -> None:
         self._lay_out()
 
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._styles = {}
+
     def _lay_out(self) -> None:
         width = max(8, self.scrollable_content_region.width - 2)
         rows: list[tuple[str, str]] = []
@@ -70,6 +76,7 @@ class Preview(ScrollView, can_focus=False):
                 rows.append((f"… {left_out:,} more characters", "muted"))
         self._rows = rows
         self.virtual_size = Size(width, len(rows))
+        self._refresh_scrollbars()  # in the layout that this asks for, not in another one behind it
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
@@ -77,5 +84,11 @@ class Preview(ScrollView, can_focus=False):
         at = y + self.scroll_offset.y
         if at < len(self._rows):
             text, key = self._rows[at]
-            line.add(text.rstrip(), self.get_component_rich_style(f"preview--{key}"))
+            line.add(text.rstrip(), self._style(key))
         return line.strip()
+
+    def _style(self, key: str) -> Style:
+        found = self._styles.get(key)
+        if found is None:
+            found = self._styles[key] = self.get_component_rich_style(f"preview--{key}")
+        return found

@@ -15,7 +15,6 @@ from textual.message import Message
 
 from widgets.editor.line_input import LineInput
 from widgets.fuzzy import Query
-from widgets.lists.filtering import Shown
 from widgets.lists.tree import FILTER_NAMES, FILTERS, Tree, TreeEntry, TreeFilter, TreeLine
 from widgets.lists.view import RowList
 from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
@@ -99,12 +98,14 @@ class TreeScreen(SheetScreen[None]):
         entries: Sequence[TreeEntry],
         *,
         leaf: str | None = None,
+        describe: Callable[[TreeEntry], TreeEntry] | None = None,
         preview: Callable[[str], PreviewText] | None = None,
         filter: TreeFilter = "default",
         id: str | None = None,
     ) -> None:
-        super().__init__(id=id)
-        self.tree_of = Tree(entries, leaf)
+        super().__init__(id=id, classes="full-height")
+        self.tree_of = Tree(entries, leaf, describe)
+        self._describe = describe
         self.filter: TreeFilter = filter
         self._preview = preview
         self._folded: frozenset[str] = frozenset()
@@ -112,7 +113,6 @@ class TreeScreen(SheetScreen[None]):
         self._shows_time = False
         self._compared = ""
         self._remark = ""
-        self.add_class("full-height")
 
     # -- verbs ---------------------------------------------------------------------------------------------
 
@@ -123,7 +123,7 @@ class TreeScreen(SheetScreen[None]):
 
     def show_entries(self, entries: Sequence[TreeEntry], leaf: str | None = None) -> None:
         """Other entries (a label was set); cursor, filter and folds stay."""
-        self.tree_of = Tree(entries, leaf or self.tree_of.leaf)
+        self.tree_of = Tree(entries, leaf or self.tree_of.leaf, self._describe)
         self._apply()
 
     def show_note(self, text: str) -> None:
@@ -133,6 +133,7 @@ class TreeScreen(SheetScreen[None]):
     # -- screen --------------------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
+        self._fit()
         with Vertical(id="sheet"):
             yield RuleTitle("Session tree", id="title")
             yield LineInput(placeholder="all words, or re:expression", mark="/ ", id="filter")
@@ -144,7 +145,6 @@ class TreeScreen(SheetScreen[None]):
     def on_mount(self) -> None:
         self.query_one("#filter").display = False
         self.set_focus(None)
-        self._fit()
         self._apply(self.tree_of.leaf or (self.tree_of.entries[-1].id if self.tree_of.entries else ""))
 
     def on_resize(self) -> None:
@@ -160,17 +160,17 @@ class TreeScreen(SheetScreen[None]):
         keep = keep or self.entry_id
         self._lines = self.tree_of.lines(self.filter, query, self._folded)
         rows = self.tree_of.rows(self._lines, shows_time=self._shows_time)
-        keep = self._nearest(keep, {row.id for row in rows})
-        self.query_one(RowList).show([Shown(row) for row in rows], query=query, keep=keep)
+        self.query_one(RowList).show_unseen(rows, self._nearest(keep), query=query)
         self._tell()
 
-    def _nearest(self, entry_id: str, shown: set[str]) -> str:
-        """The entry, or the nearest above it that shows."""
+    def _nearest(self, entry_id: str) -> int:
+        """Where the entry stands, or the nearest above it that shows; else the first."""
+        places = {line.entry.id: place for place, line in enumerate(self._lines)}
         at: str | None = entry_id
-        while at and at not in shown:
+        while at and at not in places:
             entry = self.tree_of.by_id.get(at)
             at = entry.parent if entry else None
-        return at or ""
+        return places[at] if at else 0
 
     def _tell(self) -> None:
         problem = Query(self.query_one("#filter", LineInput).text).problem
@@ -326,4 +326,4 @@ class TreeScreen(SheetScreen[None]):
 
     def action_here(self) -> None:
         if self.tree_of.leaf:
-            self._list.move_to_id(self.tree_of.leaf)
+            self._list.move_to(self._nearest(self.tree_of.leaf))

@@ -84,13 +84,12 @@ class TerminalScreen(ModalScreen[None]):
         resize: Callable[[int, int], None],
         kill: Callable[[], None],
     ) -> None:
-        super().__init__()
+        super().__init__(classes="full-height")
         self._title = plain(title)
         self._send = send
         self._kill = kill
         self._is_over = False
         self._view = TerminalView(emulator, send=send, resize=resize, id="terminal")
-        self.add_class("full-height")
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):

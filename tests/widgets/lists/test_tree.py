@@ -28,7 +28,7 @@ def test_the_path_to_where_one_stands_is_marked() -> None:
     tree = Tree(FORKED, "a2")
     assert tree.path == {"u1", "a1", "u2", "a2"}
     rows = tree.rows(tree.lines())
-    assert "← here" in [badge.text for badge in rows[3].badges]
+    assert "← here" in [badge.text for badge in rows[3].row.badges]
 
 
 def test_a_folded_branch_tells_how_much_it_hides() -> None:

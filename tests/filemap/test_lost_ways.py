@@ -185,3 +185,15 @@ def test_blocks_and_generated_parts_of_vhdl_hold_what_is_in_them() -> None:
         ("generate", "e", 0),
         ("instance", "g", 3),
     ]
+
+
+def test_parts_of_a_component_hold_their_functions() -> None:
+    parts = "  computed: {\n    a() {},\n  },\n  methods: {\n    b() {},\n  },\n"
+    made = map_text(f"<script>\nexport default {{\n{parts}}};\n</script>\n".encode(), "a.vue")
+    assert [(each.name, each.end_line, each.parent) for each in made.symbols] == [
+        ("script", 10, None),
+        ("computed", 5, 0),
+        ("a", 4, 1),
+        ("methods", 8, 0),
+        ("b", 7, 3),
+    ]

@@ -103,11 +103,19 @@ def _assigned(node: Node, place: Place) -> list[Named] | None:
     return [Named(left, kind)]
 
 
+_GROUPS = words("actions computed emits getters methods mutations props reducers watch")
+"""What the parts of a component or store are called, whose functions are of one sort."""
+
+
 def _pair(node: Node, place: Place) -> list[Named] | None:
     key = node.child_by_field_name("key")
     if key is None or key.type == "computed_property_name":
         return None
-    kind = _value_kind(node.child_by_field_name("value"))
+    value = node.child_by_field_name("value")
+    if value is not None and value.type == "object":
+        name = place.text(key)
+        return [Named(name, "property", name)] if name in _GROUPS else None
+    kind = _value_kind(value)
     return [Named(place.text(key).strip("\"'"), "method" if kind == "function" else kind)] if kind else None
 
 

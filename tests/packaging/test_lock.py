@@ -1,13 +1,16 @@
 """The lock is complete, belongs to `pyproject.toml`, and names no place that packages come from."""
 
+import ast
 import re
+import sys
 import tomllib
+from importlib.metadata import packages_distributions
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.architecture.sources import ROOT
+from tests.architecture.sources import ROOT, SHIPPED, files, tree
 
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -64,3 +67,30 @@ def test_every_dependency_has_its_line_in_the_docs():
     page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
     missing = [requirement.name for requirement in wanted() if f"| `{requirement.name}` |" not in page]
     assert missing == []
+
+
+def test_what_is_imported_is_asked_for_and_not_left_to_others_to_bring():
+    asked_for = {canonicalize_name(requirement.name) for requirement in wanted()}
+    of_module = packages_distributions()
+    unlisted = {
+        module: distributions
+        for module in imported(*SHIPPED, "tests", "bench")
+        if (distributions := [canonicalize_name(name) for name in of_module.get(module, [])])
+        and not asked_for & set(distributions)
+        and "bayou" not in distributions
+    }
+    assert unlisted == {}
+
+
+def imported(*folders: str) -> set[str]:
+    """Top-level modules that are neither the standard library's nor bayou's own."""
+    found: set[str] = set()
+    for path in files(*folders):
+        if "samples" in path.parts:  # files to be mapped, not code of ours
+            continue
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Import):
+                found.update(alias.name.split(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found.add(node.module.split(".")[0])
+    return found - set(sys.stdlib_module_names)

@@ -128,6 +128,7 @@ def test_what_only_the_next_one_ends_is_over_with_its_last_word(
         ("local function f(a, b)\n\t-- return\n\treturn a\nend\n", "a.lua", ["f(a, b)"]),
         ('a = "[0-9]{4}-b"\n', "a.py", ['a = "[0-9]{4}-b"']),
         ("a,\nb > c {\n  d: e;\n}\n", "a.css", ["a, b > c"]),
+        ("a = { 'b:c': (d) => { e() } }\n", "a.js", ["'b:c': (d)"]),
         ("const A = b.c({\n  // what it is\n  d: 1,\n});\n", "a.js", ["A = b.c({ d: 1, })"]),
     ],
 )

@@ -116,7 +116,7 @@ def _pair(node: Node, place: Place) -> list[Named] | None:
         name = place.text(key)
         return [Named(name, "property", name)] if name in _GROUPS else None
     kind = _value_kind(value)
-    return [Named(place.text(key).strip("\"'"), "method" if kind == "function" else kind)] if kind else None
+    return [Named(key, "method" if kind == "function" else kind)] if kind else None
 
 
 def _method(node: Node, place: Place) -> list[Named] | None:

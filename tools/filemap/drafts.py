@@ -26,7 +26,8 @@ def without(drafts: list[Draft], removed: Collection[int]) -> list[Draft]:
 
 def ordered(drafts: list[Draft]) -> list[Draft]:
     """In the order of the file, what contains before what it contains."""
-    order = sorted(range(len(drafts)), key=lambda index: (drafts[index].start, -drafts[index].end_row, index))
+    keys = [(draft.start << 32) - draft.end_row for draft in drafts]
+    order = sorted(range(len(drafts)), key=keys.__getitem__)
     place = [0] * len(drafts)
     for new, old in enumerate(order):
         place[old] = new

@@ -8,6 +8,7 @@ import msgspec
 from tree_sitter import Node
 
 from tools.filemap.bodies import Bodies
+from tools.filemap.pieces import Pieces
 from tools.filemap.watch import Watch
 
 Chain = tuple[str, "Chain | None"]
@@ -115,6 +116,8 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     """The docstring of a body that begins at this byte."""
     bodies: Bodies | None = None
     """How its functions' bodies are written, so that those without symbols need not be parsed."""
+    pieces: Pieces | None = None
+    """Where a large source may be cut, so that no large tree is made of it."""
     prepare: Callable[[bytes, Watch], bytes] | None = None
     """Covers up what the grammar cannot know, such as macros; lengths and lines must stay as they are."""
     simplify: Callable[[bytes, Watch], bytes] | None = None

@@ -21,6 +21,10 @@ class Lead(NamedTuple):
         start = wrapper.start_byte
         return Lead(start, wrapper.start_point[0], above.comment_of(start) if above is not None else None)
 
+    def of_more(self) -> "Lead":
+        """For what comes after the first declaration in the same wrapper."""
+        return self._replace(is_first=False) if self.is_first else self
+
 
 class Above:
     """The comments and attributes that stand directly above the next declaration.
@@ -60,9 +64,11 @@ class Above:
         """The comment that stands directly above a declaration that begins there."""
         return self._comment if self._comment is not None and self._is_near(start) else None
 
-    def first_row(self, start: int, row: int) -> int:
-        """Row of the first attribute above a declaration in `row`; that row itself when there is none."""
-        return self._first.start_point[0] if self._first is not None and self._is_near(start) else row
+    def belonging(self, start: int, row: int) -> tuple[Node | None, int]:
+        """That comment, and the row of the first attribute above such a declaration (its own `row`: there is none)."""
+        if self._is_near(start):
+            return self._comment, self._first.start_point[0] if self._first is not None else row
+        return None, row
 
 
 def last_row(node: Node, start_row: int, source: bytes) -> int:

@@ -1,8 +1,8 @@
 """A map as the text that a model gets: as much detail as the budget allows, and a header that says how much that is."""
 
 import re
+from collections.abc import Iterable
 from pathlib import PurePath
-from typing import NamedTuple
 
 import msgspec
 
@@ -36,12 +36,56 @@ class RenderedMap(msgspec.Struct, frozen=True, kw_only=True):
     """How many of the symbols stand in the text."""
 
 
-class _Tree(NamedTuple):
-    children: list[list[int]]
-    roots: list[int]
-    depth: list[int]
-    costs: list[int]
-    """Bytes of each symbol's line without detail."""
+class _Tree:
+    """Who belongs to whom, and what each symbol's line costs: asked only for those that may be shown."""
+
+    def __init__(self, symbols: tuple[Symbol, ...]) -> None:
+        self.symbols = symbols
+        self.roots: list[int] = []
+        self.children: dict[int, list[int]] = {}
+        self.depth = [0] * len(symbols)
+        self._costs = [0] * len(symbols)
+        is_parent_first = True
+        for index, symbol in enumerate(symbols):
+            parent = symbol.parent
+            if parent is None:
+                self.roots.append(index)
+                continue
+            is_parent_first = is_parent_first and parent < index
+            self.depth[index] = self.depth[parent] + 1
+            below = self.children.get(parent)
+            if below is None:
+                self.children[parent] = [index]
+            else:
+                below.append(index)
+        if not is_parent_first:
+            self._measure_depth()
+
+    def _measure_depth(self) -> None:
+        """Methods may stand before the type that they belong to."""
+        pending = list(self.roots)
+        while pending:
+            index = pending.pop()
+            below = self.children.get(index, ())
+            for child in below:
+                self.depth[child] = self.depth[index] + 1
+            pending.extend(below)
+
+    def cost(self, index: int) -> int:
+        """Bytes of the symbol's line without detail."""
+        cost = self._costs[index]
+        if not cost:
+            cost = self._costs[index] = _cost(self.symbols[index], self.depth[index])
+        return cost
+
+    def cost_of(self, indices: Iterable[int], room: int) -> int:
+        """Of all of them, counted no farther than there is room."""
+        cost = 0
+        for index in indices:
+            cost += self.cost(index)
+            if cost > room:
+                break
+        return cost
 
 
 def budget_for_window(tokens: int | None) -> int:
@@ -56,7 +100,7 @@ def render_map(
 ) -> RenderedMap:
     """The most detailed level that fits. A `level` asked for is kept when it fits `budget_bytes`; else the next one."""
     budget = max(_SMALLEST, min(MAX_MAP_BYTES, budget_bytes))
-    tree = _tree(file_map.symbols)
+    tree = _Tree(file_map.symbols)
     wanted = LEVELS[LEVELS.index(level) :] if level is not None else LEVELS
     for each in wanted[:-1] if wanted[-1] == "truncated" else wanted:
         share = 1.0 if level is not None else _SHARES[each]
@@ -70,22 +114,6 @@ def render_map(
     return _truncated(file_map, tree, budget)
 
 
-def _tree(symbols: tuple[Symbol, ...]) -> _Tree:
-    children: list[list[int]] = [[] for _ in symbols]
-    roots = []
-    for index, symbol in enumerate(symbols):
-        (roots if symbol.parent is None else children[symbol.parent]).append(index)
-    depth = [0] * len(symbols)
-    pending = list(roots)
-    while pending:
-        index = pending.pop()
-        for child in children[index]:
-            depth[child] = depth[index] + 1
-            pending.append(child)
-    costs = [_cost(symbol, depth[index]) for index, symbol in enumerate(symbols)]
-    return _Tree(children, roots, depth, costs)
-
-
 def _at_level(file_map: FileMap, tree: _Tree, level: str, budget: int, *, fill: bool) -> RenderedMap | None:
     symbols = file_map.symbols
     deepest = {"full": 1 << 30, "compact": 1 << 30, "minimal": 1, "outline": 0}[level]
@@ -94,7 +122,7 @@ def _at_level(file_map: FileMap, tree: _Tree, level: str, budget: int, *, fill: 
     chosen: set[int] = set()
     for index, depth in enumerate(tree.depth):
         if depth <= deepest:
-            room -= _detailed_cost(symbols[index], depth) if is_full else tree.costs[index]
+            room -= _detailed_cost(symbols[index], depth) if is_full else tree.cost(index)
             if room < 0:
                 return None
             chosen.add(index)
@@ -119,8 +147,8 @@ def _fill_depth(
         below: list[int] = []
         large: list[list[int]] = []
         for index in pending:
-            missing = [child for child in tree.children[index] if child not in chosen]
-            cost = sum(tree.costs[child] for child in missing)
+            missing = [child for child in tree.children.get(index, ()) if child not in chosen]
+            cost = tree.cost_of(missing, room)
             if cost > room:
                 large.append(missing)
             elif missing:
@@ -145,7 +173,7 @@ def _both_ends(tree: _Tree, siblings: list[int], room: int) -> tuple[list[int], 
     front, back, cost = 0, 0, 0
     while front + back < len(siblings):
         is_front = front <= back
-        more = tree.costs[siblings[front if is_front else len(siblings) - 1 - back]]
+        more = tree.cost(siblings[front if is_front else len(siblings) - 1 - back])
         if cost + more > room:
             break
         cost += more
@@ -167,7 +195,7 @@ def _fill_detail(
     ):
         if room < _SMALLEST_DETAIL:
             return
-        more = _detailed_cost(symbols[index], tree.depth[index]) - tree.costs[index]
+        more = _detailed_cost(symbols[index], tree.depth[index]) - tree.cost(index)
         if more <= room:
             room -= more
             detailed.add(index)
@@ -182,7 +210,7 @@ def _lines(
         index = pending.pop()
         if index in chosen:
             lines.append(_line(symbols[index], tree.depth[index], index in detailed))
-            pending.extend(reversed(tree.children[index]))
+            pending.extend(reversed(tree.children.get(index, ())))
         elif index in gaps:
             lines.append(gaps[index])
     return lines

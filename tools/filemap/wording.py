@@ -60,6 +60,10 @@ def one_line(text: str, limit: int) -> str:
 
 def header(text: str, *, is_cut: bool) -> str:
     """A declaration on one line, without what opens its body and without the comments before that."""
+    if len(text) <= MAX_SIGNATURE and (is_cut or "{" not in text) and "  " not in text and text.isprintable():
+        # Nearly all of them: nothing to be joined or shortened.
+        text = text.strip()
+        return _without_end(text) if text and text[-1] in _HEAD_ENDS else text
     if not is_cut:
         if "\n" in text or "{" in text:
             text = _before_body(text)
@@ -69,8 +73,12 @@ def header(text: str, *, is_cut: bool) -> str:
         text = _REMARK.sub("", text)
     text = text.strip()
     if text and text[-1] in _HEAD_ENDS:
-        text = text.rstrip("{:=;, \t\r\n").removesuffix("=>").removesuffix(" is").removesuffix(" do").rstrip()
+        text = _without_end(text)
     return one_line(text, MAX_SIGNATURE)
+
+
+def _without_end(text: str) -> str:
+    return text.rstrip("{:=;, \t\r\n").removesuffix("=>").removesuffix(" is").removesuffix(" do").rstrip()
 
 
 def _without_last_comments(text: str) -> str:

@@ -19,6 +19,7 @@ from tools.filemap.language import (
 from tools.filemap.languages.blocks import C_BODIES
 from tools.filemap.languages.macros import without_macros
 from tools.filemap.languages.recovery import namespaces_of_macros, recovered, without_surroundings
+from tools.filemap.pieces import CONDITIONAL
 
 _NAMES = words(
     "identifier field_identifier type_identifier qualified_identifier destructor_name operator_name operator_cast "
@@ -198,6 +199,7 @@ C = Language(
     modifiers=_C_MODIFIERS,
     is_header_whole=True,
     bodies=C_BODIES,
+    pieces=CONDITIONAL,
     prepare=without_macros,
     simplify=without_surroundings,
     finish=c_finish,
@@ -226,6 +228,7 @@ def _cpp(name: str, title: str, grammar: str, extra: str = "") -> Language:
         modifiers=_CPP_MODIFIERS | words(extra),
         is_header_whole=True,
         bodies=C_BODIES,
+        pieces=CONDITIONAL,
         prepare=without_macros,
         simplify=without_surroundings,
         recover=recovered,

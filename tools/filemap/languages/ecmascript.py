@@ -6,6 +6,7 @@ from tree_sitter import Node
 
 from tools.filemap.language import Chain, Language, Named, Place, Rule, Sign, first_child, signs, words
 from tools.filemap.languages.blocks import JS_BODIES
+from tools.filemap.pieces import SCRIPT
 
 _FUNCTIONS = words("function_expression arrow_function generator_function function")
 _VALUES = _FUNCTIONS | {"class"}
@@ -231,6 +232,7 @@ JAVASCRIPT = Language(
     modifiers=_JS_MODIFIERS,
     worth=_worth,
     bodies=JS_BODIES,
+    pieces=SCRIPT,
     exporting=words("export"),
     has_decorators=True,
     between=words("decorator"),
@@ -270,6 +272,7 @@ def _typescript(name: str, title: str) -> Language:
         modifiers=_TS_MODIFIERS,
         worth=_worth,
         bodies=JS_BODIES,
+        pieces=SCRIPT,
         exporting=words("export"),
         has_decorators=True,
         between=words("decorator"),
@@ -289,6 +292,7 @@ JSX = Language(
     modifiers=JAVASCRIPT.modifiers,
     worth=_worth,
     bodies=JS_BODIES,
+    pieces=SCRIPT,
     exporting=JAVASCRIPT.exporting,
     has_decorators=True,
     between=words("decorator"),

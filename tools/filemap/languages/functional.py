@@ -17,6 +17,7 @@ from tools.filemap.language import (
     head_line,
     words,
 )
+from tools.filemap.pieces import CLAUSES, FORMS
 
 
 def _same_function(before: Draft, after: Draft) -> bool:
@@ -305,6 +306,7 @@ def _erlang_exports(source: bytes) -> set[str]:
 
 ERLANG = Language(
     name="erlang",
+    pieces=CLAUSES,
     title="Erlang",
     grammar="erlang",
     rules={
@@ -393,6 +395,7 @@ def _clojure_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
 
 CLOJURE = Language(
     name="clojure",
+    pieces=FORMS,
     title="Clojure",
     grammar="clojure",
     rules={"list_lit": Rule("variable", _lisp)},

@@ -6,6 +6,7 @@ from tree_sitter import Node
 
 from tools.filemap.drafts import without
 from tools.filemap.language import Chain, Draft, Language, Place, Rule, Sign, signs, words
+from tools.filemap.pieces import INDENTED
 
 _DEFINES = signs(b"def ", b"def\t", b"class ", b"class\t")
 _QUOTE = re.compile(rb"[rRuUbBfF]{0,2}(?P<quote>\"{3}|'{3}|\"|')")
@@ -94,6 +95,7 @@ PYTHON = Language(
     has_decorators=True,
     inner_doc=_docstring,
     worth=_worth,
+    pieces=INDENTED,
     finish=_finish,
 )
 

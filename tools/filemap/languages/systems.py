@@ -7,12 +7,16 @@ from tree_sitter import Node
 from tools.filemap.drafts import owned
 from tools.filemap.language import Draft, Language, Named, Place, Rule, first_of, signs, words
 from tools.filemap.languages.blocks import GO_BODIES, RUST_BODIES
+from tools.filemap.pieces import BRACES
 
 _HAS_MEMBERS = signs(b"struct", b"interface")
 _RECEIVER = re.compile(rb"func\s*\(\s*(?:\w+\s+)?\*?\s*(\w+)")
 
 
-def _go_names(node: Node, place: Place) -> list[Node] | None:
+def _go_names(node: Node, place: Place) -> list[Node] | Node | None:
+    first = node.child_by_field_name("name")
+    if first is not None and not place.source[first.end_byte : first.end_byte + 8].lstrip().startswith(b","):
+        return first if place.text(first) != "_" else None
     names = [name for name in node.children_by_field_name("name") if name.type != ","]
     if not names and node.type == "field_declaration":
         kind = node.child_by_field_name("type")
@@ -73,6 +77,7 @@ GO = Language(
     is_wrapper_start=False,
     worth=lambda here: _HAS_MEMBERS if here[0] == "field_declaration" else None,
     bodies=GO_BODIES,
+    pieces=BRACES,
     finish=_go_finish,
 )
 
@@ -135,6 +140,7 @@ RUST = Language(
     modifiers=words("pub async unsafe const extern default"),
     exporting=words("pub"),
     bodies=RUST_BODIES,
+    pieces=BRACES,
     finish=_rust_finish,
 )
 

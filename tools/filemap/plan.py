@@ -1,0 +1,99 @@
+"""A language's description in the numbers of its grammar: made once, asked at every node."""
+
+from collections.abc import Iterable
+from functools import cache
+from typing import NamedTuple
+
+from tree_sitter import Language as Grammar
+
+from tools.filemap.language import Language, NameRule, Rule
+from tools.filemap.languages.registry import language_named
+from tools.filemap.parsing import grammar_of
+
+_ERROR = 0xFFFF
+
+
+class PlannedRule(NamedTuple):
+    """A rule with fields as the numbers that the grammar gives them (0: it has no such field)."""
+
+    name: int
+    ask: NameRule | None
+    body: int
+    value: int
+    kind: str
+    node_type: str
+    is_leaf: bool
+
+
+class Plan(NamedTuple):
+    """A description with node types as numbers."""
+
+    language: Language
+    grammar: Grammar
+    types: dict[int, str]
+    rules: dict[int, PlannedRule]
+    enter: frozenset[int]
+    wrappers: frozenset[int]
+    between: frozenset[int]
+    imports: dict[int, str | NameRule]
+    attached: frozenset[int]
+
+
+@cache
+def _ids(grammar_name: str) -> dict[str, list[int]]:
+    grammar = grammar_of(grammar_name)
+    ids: dict[str, list[int]] = {}
+    for number in range(grammar.node_kind_count):
+        kind = grammar.node_kind_for_id(number)
+        if kind and grammar.node_kind_is_named(number):
+            ids.setdefault(kind, []).append(number)
+    return ids
+
+
+@cache
+def _types(grammar_name: str) -> dict[int, str]:
+    """Names of node types by number."""
+    grammar = grammar_of(grammar_name)
+    names = {number: grammar.node_kind_for_id(number) or "" for number in range(grammar.node_kind_count)}
+    return {**names, _ERROR: "ERROR"}
+
+
+@cache
+def plan_of(name: str) -> Plan:
+    """The description with node types as the numbers that the grammar gives them."""
+    language = language_named(name)
+    ids, grammar = _ids(language.grammar), grammar_of(language.grammar)
+
+    def numbers(kinds: Iterable[str]) -> frozenset[int]:
+        return frozenset(number for kind in kinds for number in ids.get(kind, ()))
+
+    return Plan(
+        language=language,
+        grammar=grammar,
+        types=_types(language.grammar),
+        rules={
+            number: _planned(rule, kind, grammar)
+            for kind, rule in language.rules.items()
+            for number in ids.get(kind, ())
+        },
+        enter=numbers(language.enter) | {_ERROR},
+        wrappers=numbers(language.wrappers),
+        between=numbers(language.between),
+        imports={number: rule for kind, rule in language.imports.items() for number in ids.get(kind, ())},
+        attached=numbers(language.comments) | numbers(language.between),
+    )
+
+
+def _planned(rule: Rule, kind: str, grammar: Grammar) -> PlannedRule:
+    def field(name: str) -> int:
+        return (grammar.field_id_for_name(name) or 0) if name else 0
+
+    return PlannedRule(
+        name=field(rule.name) if isinstance(rule.name, str) else 0,
+        ask=None if isinstance(rule.name, str) else rule.name,
+        body=field(rule.body),
+        value=field(rule.value),
+        kind=rule.kind,
+        node_type=kind,
+        is_leaf=rule.is_leaf,
+    )

@@ -1,0 +1,298 @@
+"""The walk over a syntax tree: the same for every language, driven by its plan.
+
+It meets every symbol of sources that may hold tens of thousands: what it asks of a node it asks once, by number.
+"""
+
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from tree_sitter import Node, Tree
+
+from tools.filemap.language import Chain, Draft, Language, Named, Place, Sign
+from tools.filemap.leading import Above, Lead, last_row
+from tools.filemap.plan import Plan, PlannedRule
+from tools.filemap.watch import Watch
+from tools.filemap.wording import MAX_NAME, MAX_SIGNATURE, doc_line, header, one_line, without_words
+
+_SPACE = 32
+_MANY_CHILDREN = 5000
+_CHECK_EVERY = 256
+_MAX_IMPORTS = 200
+_AROUND = 60
+_KEPT = 40
+_MAX_SYMBOLS = 400_000
+_LONGEST_DOC = 300
+_LONGEST_HEADER = 3 * MAX_SIGNATURE
+_DECORATOR = re.compile(rb"@[A-Za-z_][\w.]*")
+_WORD = re.compile(rb"[A-Za-z_]+")
+
+_Inside = tuple[Node, int, int, Chain | None, Lead | None]
+"""A node to look into: itself, its type, the symbol around it, the types above it, the wrapper that it is."""
+
+
+class Walk:
+    def __init__(self, plan: Plan, source: bytes, watch: Watch, imports: list[str]) -> None:
+        self.drafts: list[Draft] = []
+        self.imports = imports
+        self._plan = plan
+        self._source = source
+        self._watch = watch
+        self._place = Place(source)
+        self._is_header_whole = plan.language.is_header_whole
+        self._said_before: dict[bytes, tuple[str, ...]] = {}
+        self._found: dict[tuple[Sign, ...], array[int]] = {}
+        self._worth: dict[tuple[str, str], array[int] | None] = {}
+
+    def run(self, tree: Tree) -> None:
+        root = tree.root_node
+        stack: list[_Inside] = [(root, root.kind_id, -1, None, None)]
+        steps = 0
+        while stack:
+            steps += 1
+            if steps % _CHECK_EVERY == 0:
+                self._watch.check()
+            self._look_into(stack.pop(), stack)
+
+    def _look_into(self, inside: _Inside, stack: list[_Inside]) -> None:
+        """Takes the symbols among the children of a node; puts what is to be looked into on the stack."""
+        node, node_kind, parent, chain, lead = inside
+        plan, drafts = self._plan, self.drafts
+        types, rules, enter, attached = plan.types, plan.rules, plan.enter, plan.attached
+        here: Chain = (types[node_kind], chain)
+        self._place.chain = here
+        has_worth = plan.language.worth is not None
+        worth = self._worth_of(here) if has_worth else None
+        above: Above | None = None
+        is_lead_taken = False
+        for child in _children(node):
+            kind = child.kind_id
+            if (
+                worth is not None
+                and kind not in attached
+                and not _is_between(worth, child.start_byte, child.end_byte)
+            ):
+                continue
+            rule = rules.get(kind)
+            if rule is not None:
+                before = len(drafts)
+                if before >= _MAX_SYMBOLS:
+                    return
+                if is_lead_taken and lead is not None:
+                    lead, is_lead_taken = lead.of_more(), False
+                body = self._define(child, rule, parent, lead, above)
+                if len(drafts) > before:
+                    is_lead_taken = lead is not None
+                    if not rule.is_leaf:
+                        inner = self._worth_of((types[kind], here)) if has_worth else None
+                        start = body if body >= 0 else child.start_byte
+                        if inner is None or _is_between(inner, start, child.end_byte):
+                            stack.append((child, kind, before, here, None))
+                    continue
+                if rule.is_leaf and kind not in enter:
+                    continue
+            if rule is not None or kind in enter:
+                if is_lead_taken and lead is not None:
+                    lead, is_lead_taken = lead.of_more(), False
+                below = (lead or Lead.of(child, above)) if kind in plan.wrappers else None
+                stack.append((child, kind, parent, here, below))
+            elif kind in attached:
+                if above is None:
+                    above = Above(plan.between, self._source)
+                above.add(child, kind)
+            elif kind in plan.imports:
+                self._import(child, kind)
+
+    def _worth_of(self, here: Chain) -> "array[int] | None":
+        """Where inside such a node there may be symbols; None: anywhere."""
+        above = here[1]
+        key = (here[0], above[0] if above is not None else "")
+        if key in self._worth:
+            return self._worth[key]
+        asked = self._plan.language.worth
+        wanted = asked(here) if asked is not None else None
+        found = self._worth[key] = self._occurrences(wanted) if wanted is not None else None
+        return found
+
+    def _occurrences(self, wanted: tuple[Sign, ...]) -> "array[int]":
+        """Where the signs are in the whole source: looked for once, asked for at every node."""
+        found = self._found.get(wanted)
+        if found is None:
+            places: set[int] = set()
+            for sign in wanted:
+                places.update(_places_of(sign, self._source))
+                self._watch.check()
+            found = self._found[wanted] = array("Q", sorted(places))
+        return found
+
+    def _define(
+        self, node: Node, rule: PlannedRule, parent: int, lead: Lead | None, above: Above | None
+    ) -> int:
+        """Takes what the node defines; where its body begins (-1: it has none)."""
+        name, ask, body_field, value_field, kind, node_type, _ = rule
+        if name:
+            found = node.child_by_field_id(name)
+        else:
+            found = ask(node, self._place) if ask is not None else None
+        if found is None:
+            return -1
+        inner = node.child_by_field_id(body_field) if body_field else None
+        if inner is None and value_field:
+            value = node.child_by_field_id(value_field)
+            inner = value.child_by_field_name("body") if value is not None else None
+        body = inner.start_byte if inner is not None else -1
+        start, end, row, end_row = node.start_byte, node.end_byte, node.start_point[0], node.end_point[0]
+        if end_row > row and self._source[end - 1] <= _SPACE:
+            end_row = last_row(node, row, self._source)
+        comment, first_row = above.belonging(start, row) if above is not None else (None, row)
+        for one in found if isinstance(found, list) else (found,):
+            draft = Draft("", kind, start, row, end_row, parent)
+            draft.node_type = node_type
+            self._add(draft, one, end, body, lead, comment, first_row)
+        return body
+
+    def _add(
+        self,
+        draft: Draft,
+        found: Node | str | Named,
+        end: int,
+        body: int,
+        lead: Lead | None,
+        comment: Node | None,
+        first_row: int,
+    ) -> None:
+        source, start = self._source, draft.start
+        if isinstance(found, Named):
+            draft.kind, draft.signature = found.kind or draft.kind, found.signature
+            found = found.name
+        if isinstance(found, str):
+            name, name_at = found, self._position(found, start, end)
+        else:
+            name_at = found.start_byte
+            name = source[name_at : found.end_byte].decode("utf-8", "replace")
+        if not name.isidentifier() or len(name) > MAX_NAME:
+            name = one_line(name.strip("\"'`"), MAX_NAME)
+            if not name:
+                return
+        draft.name = name
+        begin = start if lead is None and first_row == draft.start_row else self._led(draft, lead, first_row)
+        if not draft.signature:
+            draft.signature = self._signature(start if self._is_header_whole else name_at, end, body)
+        language = self._plan.language
+        if lead is not None and not lead.is_first and self.drafts:
+            draft.modifiers = self.drafts[-1].modifiers
+        else:
+            if begin < name_at or language.export_rule is not None:
+                self._qualify(draft, begin, name_at)
+            if comment is None and lead is not None:
+                comment = lead.comment
+        if language.inner_doc is not None:
+            if body >= 0:
+                draft.doc = doc_line(language.inner_doc(source, body))
+        elif comment is not None:
+            at = comment.start_byte
+            draft.doc = doc_line(
+                source[at : min(comment.end_byte, at + _LONGEST_DOC)].decode("utf-8", "replace")
+            )
+        self.drafts.append(draft)
+
+    def _led(self, draft: Draft, lead: Lead | None, first_row: int) -> int:
+        """Lets the symbol begin with its wrapper, or remember where that begins; the byte where its modifiers begin."""
+        row = draft.start_row
+        if lead is None:
+            if first_row < row:
+                draft.lead_row = first_row
+            return draft.start
+        language = self._plan.language
+        if not lead.is_first:
+            return draft.start
+        if language.is_wrapper_start:
+            draft.start, draft.start_row = lead.start, lead.row
+        elif language.has_decorators and lead.row < row:
+            draft.lead_row = lead.row
+        return lead.start
+
+    def _position(self, name: str, start: int, end: int) -> int:
+        at = self._source.find(name.encode(), start, min(end, start + 600))
+        return at if at >= 0 else start
+
+    def _signature(self, begin: int, end: int, body: int) -> str:
+        until = body if body >= 0 else end
+        if until > begin + _LONGEST_HEADER:
+            until = begin + _LONGEST_HEADER
+        text = header(self._source[begin:until].decode("utf-8", "replace"), is_cut=body >= 0)
+        return without_words(text, self._plan.language.modifiers) if self._is_header_whole else text
+
+    def _qualify(self, draft: Draft, begin: int, name_at: int) -> None:
+        language = self._plan.language
+        before = self._source[max(begin, name_at - 800) : name_at] if begin < name_at else b""
+        found = self._said_before.get(before)
+        if found is None:
+            found = _words_of(before, language)
+            if len(before) <= _KEPT:
+                self._said_before[before] = found
+        if language.export_rule is None:
+            is_exported = not language.exporting.isdisjoint(found)
+        else:
+            is_exported = language.export_rule(draft, before.decode("utf-8", "replace"))
+        if is_exported:
+            draft.modifiers = ("exported", *found)
+        elif found:
+            draft.modifiers = found
+
+    def _import(self, node: Node, kind: int) -> None:
+        rule = self._plan.imports[kind]
+        if len(self.imports) >= _MAX_IMPORTS:
+            return
+        found = node.child_by_field_name(rule) if isinstance(rule, str) else rule(node, self._place)
+        for one in found if isinstance(found, list) else (found,):
+            named = one.name if isinstance(one, Named) else one
+            if named is not None:
+                text = named if isinstance(named, str) else self._place.text(named)
+                text = one_line(text, MAX_NAME).strip("\"'`<>; ")
+                if text and text not in self.imports:
+                    self.imports.append(text)
+
+
+def _words_of(before: bytes, language: Language) -> tuple[str, ...]:
+    """Modifiers and decorators in the text before a name."""
+    found: list[str] = []
+    if language.modifiers:
+        for word in _WORD.findall(before):
+            text = word.decode()
+            if text in language.modifiers and text not in found:
+                found.append(text)
+    if language.has_decorators and b"@" in before:
+        found.extend(word.decode() for word in _DECORATOR.findall(before)[:6])
+    return tuple(found)
+
+
+def _places_of(sign: Sign, source: bytes) -> Iterator[int]:
+    word, around = sign
+    find, step = source.find, len(word)
+    at = find(word)
+    while at >= 0:
+        if around is None or around.search(source, max(0, at - _AROUND), at + _AROUND):
+            yield at
+        at = find(word, at + step)
+
+
+def _is_between(positions: "array[int]", start: int, end: int) -> bool:
+    at = bisect_left(positions, start)
+    return at < len(positions) and positions[at] < end
+
+
+def _children(node: Node) -> "list[Node] | Iterator[Node]":
+    """The named children; of very many, one after the other, so that the interpreter is not held for all of them."""
+    return node.named_children if node.child_count < _MANY_CHILDREN else _one_by_one(node)
+
+
+def _one_by_one(node: Node) -> Iterator[Node]:
+    cursor = node.walk()
+    is_more = cursor.goto_first_child()
+    while is_more:
+        child = cursor.node
+        if child is not None and child.is_named:
+            yield child
+        is_more = cursor.goto_next_sibling()

@@ -215,8 +215,11 @@ def _has_line_over(source: bytes, limit: int) -> bool:
 
 
 def symbols_of(drafts: list[Draft], total_lines: int) -> tuple[Symbol, ...]:
+    """Takes the drafts out of the list: of very many, both would be a large part of the memory."""
     found = []
-    for draft in drafts:
+    drafts.reverse()
+    while drafts:
+        draft = drafts.pop()
         first, last = draft.start_row + 1, draft.end_row + 1
         if first > total_lines:
             first = total_lines

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from sys import intern
 
 from tools.filemap.language import Draft
 from tools.filemap.scanners.lines import text_of
@@ -223,9 +224,10 @@ def _columns(state: _State, draft: Draft, end: int) -> None:
             name_at = at + column.start(1)
             row += body.count(b"\n", counted, name_at)
             counted = name_at
-            kind = _TYPE_END.sub("", text_of(column[2], 80)).rstrip(" ,;")
+            # Tables have the same columns over and over: each word is kept once.
+            kind = intern(_TYPE_END.sub("", text_of(column[2], 80)).rstrip(" ,;"))
             state.drafts.append(
-                Draft(_plain(column[1]), "column", opened + 1 + name_at, row, row, parent, kind)
+                Draft(intern(_plain(column[1])), "column", opened + 1 + name_at, row, row, parent, kind)
             )
         at += len(part) + 1
 

@@ -71,7 +71,7 @@ def test_it_steps_into_the_background_and_comes_back(tmp_path: Path) -> None:
         shown.until(PAGE)
         shown.press("kept")
         shown.until("kept")
-        os.kill(shown.process.pid, signal.SIGTSTP)
+        shown.press("\x1a")
         os.waitid(os.P_PID, shown.process.pid, os.WSTOPPED)
         while shown.read():
             pass

@@ -199,10 +199,10 @@ class LineInput(Widget, can_focus=True):
         self._in_text(self.model.delete_forward)
 
     def action_kill_word_backward(self) -> None:
-        self._do(self.model.kill_word_backward)
+        self._in_text(self.model.kill_word_backward)
 
     def action_kill_word_forward(self) -> None:
-        self._do(self.model.kill_word_forward)
+        self._in_text(self.model.kill_word_forward)
 
     def action_kill_to_line_start(self) -> None:
         self._in_text(self.model.kill_to_line_start)

@@ -235,6 +235,8 @@ async def test_wide_tables_are_scrolled_sideways() -> None:
         await pilot.press(*["l"] * 30)
         assert "cell19" in transcript.dump_viewport()
         assert "›" not in transcript.dump_viewport()
+        await pilot.press(*["h"] * 30)
+        assert "cell19" not in transcript.dump_viewport()
 
 
 async def test_the_wheel_scrolls_and_releases_the_end() -> None:

@@ -1,0 +1,16 @@
+"""The default keys of every action, for tests that press them all."""
+
+from app.tui import acts
+from app.tui.actions import places
+from app.tui.keymap import NO_KEY, keys_of
+
+KEYS = {
+    (one.title, binding.id): [key for key in keys_of(binding, {}) if key != NO_KEY]
+    for one in places(acts.BINDINGS)
+    for binding in one.bindings
+}
+"""The default keys of every action, by place and id."""
+
+
+def keys(place: str, action: str) -> list[str]:
+    return [key for (where, id_), found in KEYS.items() if (where, id_) == (place, action) for key in found]

@@ -1,0 +1,378 @@
+"""Every action that a key does on a screen of its own: its default keys are pressed, and what they do is seen."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.tui.keys_pressed import KEYS, keys
+from tests.widgets.host import Host
+from widgets.lists.rows import ListRow
+from widgets.lists.tree import TreeEntry
+from widgets.lists.view import RowList
+from widgets.screens.catalogue import ThemeScreen
+from widgets.screens.context import ContextLine, ContextScreen, ContextView
+from widgets.screens.dialogs import ConfirmScreen, QuestionScreen
+from widgets.screens.jobs import JobRow, JobsScreen
+from widgets.screens.models import LevelScreen, ModelScreen, ScopeScreen
+from widgets.screens.pages import PageScreen
+from widgets.screens.picker import PickerScreen
+from widgets.screens.preview import Preview, preview_of
+from widgets.screens.sessions import SessionRow, SessionsScreen
+from widgets.screens.settings import SettingRow, SettingsScreen
+from widgets.screens.tree import TreeScreen
+from widgets.status.queue import QueuedRow, QueueView
+
+ROWS = [ListRow(id=str(n), title=f"row {n}") for n in range(60)]
+
+
+class Screens(Host):
+    """Notes what screens ask for and how they end."""
+
+    def __init__(self) -> None:
+        super().__init__(list)
+        self.noted: list[object] = []
+
+    def on_picker_screen_action_requested(self, event: PickerScreen.ActionRequested) -> None:
+        self.noted.append(event.action)
+
+    def on_tree_screen_action_requested(self, event: TreeScreen.ActionRequested) -> None:
+        self.noted.append(event.action)
+
+    def on_settings_screen_changed(self, event: SettingsScreen.Changed) -> None:
+        self.noted.append((event.key, event.value))
+
+    async def shows(self, screen: Any) -> None:
+        self.noted.clear()
+        while len(self.screen_stack) > 1:
+            await self.pop_screen()
+        await self.push_screen(screen, self.noted.append)
+
+
+async def until(pilot: Pilot[Any], is_so: Callable[[], bool]) -> None:
+    for _ in range(500):
+        if is_so():
+            return
+        await pilot.pause(0.01)
+    raise AssertionError("it did not come to be")
+
+
+MOVES = {
+    "tui.select.up": 29,
+    "tui.select.down": 31,
+    "tui.select.first": 0,
+    "tui.select.last": 59,
+}
+
+
+async def test_the_lists() -> None:
+    app = Screens()
+    async with app.run_test(size=(100, 30)) as pilot:
+        for action, place in MOVES.items():
+            for key in keys("lists", action):
+                await app.shows(PickerScreen("Rows", ROWS, current="30"))
+                await pilot.press(key)
+                await until(pilot, lambda place=place: app.screen.query_one(RowList).index == place)
+        for action, is_up in (("tui.select.pageUp", True), ("tui.select.pageDown", False)):
+            for key in keys("lists", action):
+                await app.shows(PickerScreen("Rows", ROWS, current="30"))
+                await pilot.press(key)
+                await until(
+                    pilot,
+                    lambda is_up=is_up: (
+                        (app.screen.query_one(RowList).index < 25) == is_up
+                        and app.screen.query_one(RowList).index != 30
+                    ),
+                )
+        for key in keys("lists", "tui.select.confirm"):
+            await app.shows(PickerScreen("Rows", ROWS, current="30"))
+            await pilot.press(key)
+            await until(pilot, lambda: [getattr(picked, "row", None) for picked in app.noted] == [ROWS[30]])
+        for key in keys("lists", "tui.select.cancel"):
+            await app.shows(PickerScreen("Rows", ROWS, current="30"))
+            await pilot.press(key)
+            await until(pilot, lambda: app.noted == [None])
+
+
+ACTING: dict[str, Callable[[], PickerScreen]] = {
+    "models": lambda: ModelScreen(ROWS, ["3"]),
+    "thinking levels": lambda: LevelScreen("Thinking", ROWS),
+    "themes": lambda: ThemeScreen(ROWS, "1", lambda name: None),
+    "the context window": lambda: ContextScreen(
+        ContextView(
+            shares=(),
+            reserve=0,
+            total="",
+            window=1000,
+            lines=(ContextLine(id="a", title="a", amount="1", percent="1"),),
+        )
+    ),
+    "jobs": lambda: JobsScreen([JobRow(id="1", title="make")]),
+    "sessions": lambda: SessionsScreen([SessionRow(id="a", title="one", is_here=True)]),
+}
+"""Screens whose keys ask the application for something, or end the screen with it."""
+OWN = {
+    "app.models.scope": lambda screen: len(screen.query_one(RowList).shown) == 1,
+    "app.session.togglePath": lambda screen: "everywhere" in told(screen) or "all" in told(screen),
+    "app.session.toggleSort": lambda screen: told(screen) != "",
+    "app.session.toggleNamedFilter": lambda screen: len(screen.query_one(RowList).shown) == 0,
+}
+"""What the screen does itself."""
+
+
+def told(screen: Any) -> str:
+    title = screen.query_one("#title")
+    return f"{title.title} {title.note}".lower()
+
+
+@pytest.mark.parametrize("place", ACTING)
+async def test_what_a_screen_asks_for(place: str) -> None:
+    app = Screens()
+    async with app.run_test(size=(100, 30)) as pilot:
+        for (where, action), found in KEYS.items():
+            for key in found if where == place else ():
+                await app.shows(ACTING[place]())
+                await pilot.pause()
+                before = told(app.screen)
+                await pilot.press(key)
+                if action in OWN:
+                    await until(
+                        pilot,
+                        lambda action=action, before=before: (
+                            told(app.screen) != before and OWN[action](app.screen)
+                        ),
+                    )
+                else:
+                    await until(
+                        pilot,
+                        lambda action=action: action in [getattr(one, "action", one) for one in app.noted],
+                    )
+
+
+async def test_the_models_to_cycle_through() -> None:
+    want = {
+        "app.models.enableAll": [row.id for row in ROWS],
+        "app.models.clearAll": [],
+        "app.models.toggleProvider": [
+            "1",
+            "2",
+            "3",
+            *(row.id for row in ROWS if row.id not in ("1", "2", "3")),
+        ],
+        "app.models.reorderUp": ["2", "1", "3"],
+        "app.models.reorderDown": ["1", "3", "2"],
+    }
+    app = Screens()
+    async with app.run_test(size=(100, 30)) as pilot:
+        for action, chosen in want.items():
+            for key in keys("models to cycle through", action):
+                screen = ScopeScreen(ROWS, ["1", "2", "3"], lambda key: "one provider")
+                await app.shows(screen)
+                await pilot.press("home", "down", key)
+                await until(
+                    pilot, lambda screen=screen, chosen=chosen: sorted(screen.chosen) == sorted(chosen)
+                )
+                if "reorder" in action:
+                    assert screen.chosen == chosen
+        for key in keys("models to cycle through", "app.models.keep"):
+            await app.shows(ScopeScreen(ROWS, ["1"], lambda key: "one provider"))
+            await pilot.press(key)
+            await until(pilot, lambda: bool(app.noted))
+
+
+async def test_the_settings() -> None:
+    row = SettingRow(id="a", value="two", default="one", choices=("one", "two", "three"))
+    want = {"app.settings.next": "three", "app.settings.previous": "one", "app.settings.reset": None}
+    app = Screens()
+    async with app.run_test(size=(100, 30)) as pilot:
+        for action, value in want.items():
+            for key in keys("settings", action):
+                await app.shows(SettingsScreen([row]))
+                await pilot.press(key)
+                await until(pilot, lambda value=value: app.noted == [("a", value)])
+
+
+async def test_the_questions() -> None:
+    answers = [ListRow(id=str(n), title=f"answer {n}") for n in range(4)]
+    app = Screens()
+    async with app.run_test(size=(100, 30)) as pilot:
+        for action, place in (("tui.select.up", 0), ("tui.select.down", 2)):
+            for key in keys("questions", action):
+                await app.shows(QuestionScreen("What?", "", answers))
+                await pilot.press("down")
+                await pilot.press(key)
+                await until(pilot, lambda place=place: app.screen.query_one(RowList).index == place)
+        for action in ("tui.select.pageDown", "tui.select.pageUp"):
+            for key in keys("questions", action):
+                await app.shows(QuestionScreen("What?", "line\n" * 200, answers))
+                await pilot.press("pagedown", "pagedown")
+                at = app.screen.query_one(Preview).scroll_offset.y
+                await pilot.press(key)
+                await until(pilot, lambda at=at: app.screen.query_one(Preview).scroll_offset.y != at)
+        for action, answer in (("app.confirm.yes", True), ("app.confirm.no", False)):
+            for key in keys("questions", action):
+                await app.shows(ConfirmScreen("Sure?"))
+                await pilot.press(key)
+                await until(pilot, lambda answer=answer: app.noted == [answer])
+        for screen in (QuestionScreen("What?", "", answers), ConfirmScreen("Sure?")):
+            await app.shows(screen)
+            await pilot.press("enter")
+            await until(pilot, lambda: len(app.noted) == 1)
+
+
+async def test_the_pages_to_read() -> None:
+    text = preview_of("A page", "line\n" * 200)
+    app = Screens()
+    async with app.run_test(size=(100, 30)) as pilot:
+        for action in ("up", "down", "pageUp", "pageDown", "first", "last"):
+            for key in keys("pages to read", f"tui.select.{action}"):
+                await app.shows(PageScreen("Page", text))
+                await pilot.press("space", "space")
+                await until(pilot, lambda: app.screen.query_one(Preview).scroll_offset.y == 20)
+                await pilot.press(key)
+                is_up = action in ("up", "pageUp", "first")
+                await until(
+                    pilot,
+                    lambda is_up=is_up: (
+                        (app.screen.query_one(Preview).scroll_offset.y < 20) == is_up
+                        and app.screen.query_one(Preview).scroll_offset.y != 20
+                    ),
+                )
+        for key in keys("pages to read", "tui.select.confirm"):
+            await app.shows(PageScreen("Page", text))
+            await pilot.press(key)
+            await until(pilot, lambda: app.noted == [None])
+
+
+# -- the session tree ----------------------------------------------------------------------------------------
+
+PARENTS = [
+    ("u1", ""),
+    ("a1", "u1"),
+    ("u2", "a1"),
+    ("a2", "u2"),
+    ("u3", "a1"),
+    ("a3", "u3"),
+    ("u4", "a1"),
+    ("a4", "u4"),
+]
+"""Drawn in this order: the trunk, then three branches."""
+TREE: dict[str, tuple[str, str]] = {
+    "tui.select.up": ("a2", "u2"),
+    "tui.select.down": ("u2", "a2"),
+    "app.tree.up": ("a2", "u2"),
+    "app.tree.down": ("u2", "a2"),
+    "tui.select.pageUp": ("a4", "u1"),
+    "tui.select.pageDown": ("u1", "a4"),
+    "tui.select.first": ("a4", "u1"),
+    "tui.select.last": ("u1", "a4"),
+    "app.tree.nextBranch": ("u2", "u3"),
+    "app.tree.previousBranch": ("u4", "u3"),
+    "app.tree.nextSibling": ("u2", "u3"),
+    "app.tree.previousSibling": ("u4", "u3"),
+    "app.tree.parent": ("a2", "u2"),
+    "app.tree.here": ("u1", "a4"),
+    "app.tree.unfoldOrDown": ("u2", "a2"),
+}
+"""Where the cursor stands, and where it stands after the key."""
+TREE_ASKS = {
+    "tui.select.confirm": "go",
+    "app.tree.fork": "fork",
+    "app.tree.clone": "clone",
+    "app.tree.merge": "merge",
+    "app.tree.editLabel": "label",
+    "app.tree.copy": "copy",
+}
+TREE_TELLS = {
+    "app.tree.compare": "compares",
+    "app.tree.filter.cycleForward": "no tools",
+    "app.tree.filter.cycleBackward": "everything",
+    "app.tree.filter.default": "default",
+    "app.tree.filter.noTools": "no tools",
+    "app.tree.filter.userOnly": "prompts only",
+    "app.tree.filter.labeledOnly": "labelled",
+    "app.tree.filter.all": "everything",
+}
+
+
+async def test_the_trees() -> None:
+    entries = [
+        TreeEntry(
+            id=name,
+            parent=parent or None,
+            kind="user" if name[0] == "u" else "assistant",
+            text=name,
+            time="9:41",
+        )
+        for name, parent in PARENTS
+    ]
+    place = "the session tree"
+    app = Screens()
+    async with app.run_test(size=(100, 30)) as pilot:
+
+        async def begin(at: str = "u2", shown: str = "default") -> TreeScreen:
+            screen = TreeScreen(entries, leaf="a4", filter=shown)  # type: ignore[arg-type]
+            await app.shows(screen)
+            screen.query_one(RowList).move_to_id(at)
+            return screen
+
+        for action, (before, after) in TREE.items():
+            for key in keys(place, action):
+                screen = await begin(before)
+                await pilot.press(key)
+                await until(pilot, lambda screen=screen, after=after: screen.entry_id == after)
+        for action, asked in TREE_ASKS.items():
+            for key in keys(place, action):
+                await begin()
+                await pilot.press(key)
+                await until(pilot, lambda asked=asked: app.noted == [asked])
+        for action, word in TREE_TELLS.items():
+            for key in keys(place, action):
+                await begin(shown="all" if action.endswith("default") else "default")
+                before = told(app.screen)
+                await pilot.press(key)
+                await until(
+                    pilot,
+                    lambda word=word, before=before: word in told(app.screen) and told(app.screen) != before,
+                )
+        for key in keys(place, "app.tree.foldOrUp"):
+            screen = await begin()
+            await pilot.press(key)
+            await until(pilot, lambda screen=screen: len(screen.query_one(RowList).shown) == len(entries) - 1)
+        for key in keys(place, "app.tree.search"):
+            screen = await begin()
+            await pilot.press(key, "u", "3")
+            await until(pilot, lambda screen=screen: screen.entry_id == "u3")
+        for key in keys(place, "app.tree.toggleLabelTimestamp"):
+            screen = await begin()
+            await pilot.press(key)
+            await until(pilot, lambda screen=screen: screen.query_one(RowList).shown[0].row.right == "9:41")
+
+
+class Queue(Host):
+    def __init__(self) -> None:
+        rows = [QueuedRow(id=str(number), kind="steer", text=f"message {number}") for number in range(3)]
+        super().__init__(lambda: [QueueView(rows)])
+        self.moved: list[int] = []
+
+    def on_queue_view_move_requested(self, event: QueueView.MoveRequested) -> None:
+        self.moved.append(event.delta)
+
+
+async def test_the_waiting_messages() -> None:
+    app = Queue()
+    async with app.run_test() as pilot:
+        view = app.query_one(QueueView)
+        view.focus()
+        for action, before, after in (("app.queue.up", 1, 0), ("app.queue.down", 1, 2)):
+            for key in keys("waiting messages", action):
+                view._at = before
+                await pilot.press(key)
+                await until(pilot, lambda after=after: view._at == after)
+        for action, delta in (("app.queue.earlier", -1), ("app.queue.later", 1)):
+            for key in keys("waiting messages", action):
+                view._at = 1
+                app.moved.clear()
+                await pilot.press(key)
+                await until(pilot, lambda delta=delta: app.moved == [delta])

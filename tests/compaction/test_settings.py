@@ -1,0 +1,82 @@
+"""What the settings files say about compaction is what the session does, from the file to the cut."""
+
+from pathlib import Path
+
+from app.compaction.budget import Limits
+from app.compaction.summary import SYSTEM_PROMPT
+from app.providers.contract import Context
+from app.providers.scripted import Answer, say
+from app.values.events import CompactionStart, Notice
+from app.values.models import Model
+from tests.compaction.stage import Scene
+
+LONG = "many words " * 300
+
+
+def answer(context: Context, count: int) -> Answer:
+    return say("## Goal\nto go on" if context.system_prompt == SYSTEM_PROMPT else LONG)
+
+
+async def test_without_settings_the_defaults_hold(tmp_path: Path) -> None:
+    on = await Scene(tmp_path).open()
+    assert on.session.compactor.limits == Limits(reserve_tokens=16_384, keep_recent_tokens=20_000)
+    assert on.session.compactor.options.mode == "auto"
+    assert on.session.brancher.reserve_tokens == 16_384
+
+
+async def test_the_limits_of_one_model_hold_for_it_and_what_is_left_out_is_the_general_one(
+    tmp_path: Path,
+) -> None:
+    made = Scene(tmp_path)
+    made.settings(
+        {
+            "compaction": {
+                "reserveTokens": 3_000,
+                "keepRecentTokens": 900,
+                "modelOverrides": {"scripted/script": {"keepRecentTokens": 100}},
+            },
+            "branchSummary": {"reserveTokens": 500},
+        }
+    )
+    on = await made.open()
+    assert on.session.compactor.limits == Limits(reserve_tokens=3_000, keep_recent_tokens=100)
+    other = Model(id="other", name="Other", api="scripted", provider="scripted", context_window=9_000)
+    on.session.choice.set(other)
+    assert on.session.compactor.limits == Limits(reserve_tokens=3_000, keep_recent_tokens=900)
+    assert on.session.brancher.reserve_tokens == 500
+
+
+async def test_a_session_is_compacted_where_the_file_says(tmp_path: Path) -> None:
+    """The same conversation, once within the limits and once over those of its model."""
+    starts: dict[str, list[CompactionStart]] = {}
+    for name, overrides in (("wide", {}), ("narrow", {"scripted/script": {"reserveTokens": 194_000}})):
+        made = Scene(tmp_path / name, [answer] * 10)
+        limits = {"reserveTokens": 1_000, "keepRecentTokens": 300, "modelOverrides": overrides}
+        made.settings({"compaction": limits})
+        on = await made.open()
+        starts[name] = []
+        on.session.subscribe(
+            lambda event, found=starts[name]: (
+                found.append(event) if isinstance(event, CompactionStart) else None
+            )
+        )
+        # 6,000 tokens are left beside the reserve.
+        for number in range(9):
+            await on.prompt(f"prompt {number}")
+            if starts[name]:
+                break
+        await on.session.close()
+    assert not starts["wide"]
+    assert [start.reason for start in starts["narrow"]] == ["threshold"]
+
+
+async def test_a_project_may_switch_it_off(tmp_path: Path) -> None:
+    made = Scene(tmp_path, [answer] * 4, window=3_000)
+    made.write(".bayou/settings.json", '{"compaction": {"mode": "off", "reserveTokens": 100}}')
+    on = await made.open()
+    happened: list[object] = []
+    on.session.subscribe(happened.append)
+    for number in range(4):
+        await on.prompt(f"prompt {number}")
+    assert on.session.account.context_tokens > 3_000
+    assert not [event for event in happened if isinstance(event, CompactionStart | Notice)]

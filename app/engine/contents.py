@@ -3,14 +3,14 @@
 Sizes are estimates; where the provider has counted the whole, they are scaled to its count.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 import msgspec
 
 from app.compaction.budget import estimate_tokens
 from app.compaction.cut import CannotCompact
+from app.compaction.serialise import as_text
 from app.engine.session import Session
 from app.sessions.projection import merged_system
 from app.values.codec import encode_json
@@ -38,6 +38,7 @@ _SECTION_GROUPS: Mapping[str, Group] = {
     "active_skills": "skills",
     "tools": "tools",
 }
+_RULE = "\n\n" + "─" * 40 + "\n\n"
 LARGE = 500
 """Tokens from which a single result is listed on its own."""
 
@@ -117,13 +118,18 @@ def _add(sizes: Sizes, group: Group, title: str, tokens: int) -> None:
 
 
 def _add_declared(sizes: Sizes, session: Session) -> None:
+    for group, title, text in _declared(session):
+        _add(sizes, group, title, len(text) // 4)
+
+
+def _declared(session: Session) -> Iterator[tuple[Group, str, str]]:
     """Prompt and tools as they hold now, or will with the first request."""
     system = merged_system(session.conversation.messages)
     sections = system.sections or dict(session.turns.sections())
     for name, text in sections.items():
-        _add(sizes, _SECTION_GROUPS.get(name, "prompt"), _SECTIONS.get(name, name), len(text) // 4)
+        yield _SECTION_GROUPS.get(name, "prompt"), _SECTIONS.get(name, name), text
     for tool in system.tools or session.toolbox.declarations():
-        _add(sizes, "tools", "descriptions of tools", len(encode_json(to_wire(tool))) // 4)
+        yield "tools", "descriptions of tools", encode_json(to_wire(tool)).decode()
 
 
 _SECTIONS = {
@@ -142,32 +148,48 @@ _SECTIONS = {
 def _sizes(messages: Iterable[Message]) -> Sizes:
     sizes: Sizes = {}
     for message in messages:
-        match message:
-            case SystemMessage():
-                pass
-            case AssistantMessage():
-                _add_answer(sizes, message)
-            case ToolResultMessage():
-                _add(sizes, "results", f"results of {message.tool_name}", estimate_tokens(message))
-            case _:
-                _add(sizes, "messages", _kind(message), estimate_tokens(message))
+        if not isinstance(message, AssistantMessage | SystemMessage):
+            _add(sizes, *_place(message), estimate_tokens(message))
+        for title, text in _said(message).items():
+            _add(sizes, "messages", title, -(-len(text) // 4))
     return sizes
 
 
-def _add_answer(sizes: Sizes, message: AssistantMessage) -> None:
-    found: Counter[str] = Counter()
-    for block in message.content:
+def _place(message: Message) -> tuple[Group, str]:
+    if isinstance(message, ToolResultMessage):
+        return "results", f"results of {message.tool_name}"
+    return "messages", _kind(message)
+
+
+def _said(message: Message) -> dict[str, str]:
+    """The parts of an answer, each kind as one text."""
+    found: dict[str, str] = {}
+    for block in message.content if isinstance(message, AssistantMessage) else ():
         match block:
             case Text():
-                found["answers"] += len(block.text)
+                title, text = "answers", block.text
             case Thinking():
-                found["thinking"] += len(block.thinking)
+                title, text = "thinking", block.thinking
             case ToolCall():
-                found["tool calls"] += len(block.name) + len(encode_json(block.arguments))
+                title, text = "tool calls", f"{block.name}{encode_json(block.arguments).decode()}"
             case _:
-                pass
-    for title, characters in found.items():
-        _add(sizes, "messages", title, -(-characters // 4))
+                continue
+        found[title] = found.get(title, "") + text
+    return found
+
+
+def text_of_part(session: Session, part: Part) -> str:
+    """What a line of the account stands for, to be read; of messages the latest first."""
+    texts = [text for group, title, text in _declared(session) if (group, title) == (part.group, part.title)]
+    for message in reversed(session.conversation.messages):
+        if part.title in (said := _said(message)):
+            texts.append(said[part.title])
+        elif not isinstance(message, AssistantMessage | SystemMessage) and _place(message) == (
+            part.group,
+            part.title,
+        ):
+            texts.append(as_text([message]))
+    return _RULE.join(text.strip() for text in texts)
 
 
 def _kind(message: Message) -> str:

@@ -2,17 +2,27 @@
 
 from app.compaction.cut import CannotCompact
 from app.engine.cache import is_in_use, resending
-from app.engine.contents import Contents, Group, contents_of, drop_or_restore, text_of_large
+from app.engine.contents import (
+    Contents,
+    Group,
+    Part,
+    contents_of,
+    drop_or_restore,
+    text_of_large,
+    text_of_part,
+)
 from app.engine.summariser import SummaryFailed
 from app.tui.asking import ask
 from app.tui.bars import amount
-from app.tui.looking import show_block
 from app.tui.stage import Stage
+from tools.results import Card, TextBlock
 from widgets.lists.rows import ListRow, Tone
+from widgets.screens.block import BlockScreen
 from widgets.screens.context import ContextLine, ContextScreen, ContextView, Share
 from widgets.screens.dialogs import TextScreen
 from widgets.screens.picker import Picked
 from widgets.screens.preview import PreviewText, preview_of
+from widgets.transcript.blocks import CardBlock
 
 _GROUPS: dict[Group, tuple[str, Tone]] = {
     "prompt": ("prompt", "dim"),
@@ -30,16 +40,23 @@ class ContextPage:
 
     def __init__(self, app: Stage) -> None:
         self._app = app
+        self._contents: Contents
 
     async def open(self) -> None:
-        screen = ContextScreen(context_view(contents_of(self._app.session)), preview=self._preview)
-        picked: Picked | None = await ask(self._app, screen)
-        if picked is None:
-            return
-        if picked.action == "app.context.preview":
-            await self.preview()
-        elif picked.row.id.startswith(_LARGE):
-            await show_block(self._app, text_of_large(self._app.session, picked.row.id.removeprefix(_LARGE)))
+        """Enter reads what a line stands for; closing that comes back to the line."""
+        current = ""
+        while True:
+            self._contents = contents_of(self._app.session)
+            screen = ContextScreen(context_view(self._contents), preview=self._preview, current=current)
+            picked: Picked | None = await ask(self._app, screen)
+            if picked is None:
+                return
+            if picked.action == "app.context.preview":
+                return await self.preview()
+            current = picked.row.id
+            card = Card(title=picked.row.title, blocks=(TextBlock(text=self._text(current)),))
+            block = CardBlock(id=f"context:{current}", card=card)
+            await ask(self._app, BlockScreen("In full", lambda block=block: block))
 
     async def drop(self, screen: ContextScreen, row: ListRow) -> None:
         """Takes the large result of the row out of the context, or puts it back."""
@@ -47,12 +64,18 @@ class ContextPage:
             screen.show_note("only a single large result can be dropped")
             return
         is_out = await drop_or_restore(self._app.session, row.id.removeprefix(_LARGE))
-        screen.show_context(context_view(contents_of(self._app.session)), "dropped" if is_out else "put back")
+        self._contents = contents_of(self._app.session)
+        screen.show_context(context_view(self._contents), "dropped" if is_out else "put back")
 
     def _preview(self, row: ListRow) -> PreviewText:
-        if not row.id.startswith(_LARGE):
-            return PreviewText()
-        return preview_of(row.title, text_of_large(self._app.session, row.id.removeprefix(_LARGE)))
+        return preview_of(row.title, self._text(row.id))
+
+    def _text(self, row_id: str) -> str:
+        """What a line of the page stands for."""
+        if row_id.startswith(_LARGE):
+            return text_of_large(self._app.session, row_id.removeprefix(_LARGE))
+        part = next((part for part in self._contents.parts if _part_id(part) == row_id), None)
+        return text_of_part(self._app.session, part) if part is not None else ""
 
     async def compact(self, instructions: str | None) -> None:
         try:
@@ -119,13 +142,17 @@ def context_view(contents: Contents) -> ContextView:
     )
 
 
+def _part_id(part: Part) -> str:
+    return f"{part.group}:{part.title}"
+
+
 def _parts(contents: Contents, whole: int) -> list[ContextLine]:
     lines: list[ContextLine] = []
     last: Group | None = None
     for part in contents.parts:
         lines.append(
             ContextLine(
-                id=f"{part.group}:{part.title}",
+                id=_part_id(part),
                 title=part.title,
                 amount=amount(part.tokens),
                 percent=_percent(part.tokens, whole),

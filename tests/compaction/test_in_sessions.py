@@ -13,7 +13,7 @@ from app.compaction.summary import SYSTEM_PROMPT
 from app.engine.compactor import Replacement
 from app.engine.summariser import SummaryCancelled
 from app.providers.contract import Context
-from app.providers.scripted import Answer, call, fail, say
+from app.providers.scripted import Answer, Scripted, call, fail, say
 from app.sessions.log import SessionLog
 from app.values.content import text_of
 from app.values.entries import CompactionEntry, MessageEntry
@@ -26,6 +26,7 @@ from app.values.events import (
     SummarizationRetryScheduled,
 )
 from app.values.messages import CompactionSummaryMessage, Message, SystemMessage, ToolResultMessage
+from app.values.models import Model as ModelValue
 from tests.agent.stage import echo
 from tests.engine.stage import Play
 
@@ -215,27 +216,38 @@ async def test_limits_of_one_model_hold_for_it_alone(tmp_path: Path) -> None:
 
 
 async def test_a_cheaper_model_writes_and_its_tokens_are_counted(tmp_path: Path) -> None:
-    asked: list[str] = []
-    play = play_of(tmp_path, say(LONG), say(LONG), *TWO_PARTS)
+    play = play_of(tmp_path, say(LONG), say(LONG))
     session = play.session
     for text in ("one", "two"):
         await play.prompt(text)
-    cheap = type(play.script.model)(
-        id="cheap", name="Cheap", api=play.script.model.api, provider="scripted", context_window=9_000
-    )
-    session.summariser.model = cheap
-    stream = play.registry.stream
-
-    def noting(model: Any, *more: Any) -> Any:
-        asked.append(model.id)
-        return stream(model, *more)
-
-    play.registry.stream = noting  # type: ignore[method-assign]
+    cheap, model = cheap_model(play, *TWO_PARTS)
+    session.summariser.model = model
     before = session.stats.usage.output
     result = await session.compact()
-    assert asked == ["cheap", "cheap"]
+    assert cheap.call_count == 2 and play.script.call_count == 2
     assert result.usage is not None and result.usage.output > 0
     assert session.stats.usage.output >= before + result.usage.output
+
+
+async def test_what_the_cheaper_model_cannot_read_the_sessions_own_summarises(tmp_path: Path) -> None:
+    play = play_of(tmp_path, say(LONG), say(LONG), *TWO_PARTS)
+    for text in ("one", "two"):
+        await play.prompt(text)
+    cheap, model = cheap_model(play, *TWO_PARTS, window=4_100)
+    play.session.summariser.model = model
+    await play.session.compact()
+    assert cheap.call_count < 2 and "a summary" in summary_of(play)
+    told = [
+        notice.text for notice in play.all(Notice) if "cannot read what is to be summarised" in notice.text
+    ]
+    assert told and told[0].startswith("cheap/cheap") and "scripted/script writes" in told[0]
+
+
+def cheap_model(play: Play, *responses: Answer, window: int = 9_000) -> tuple[Scripted, ModelValue]:
+    """Another script behind an API and a provider of its own."""
+    script = Scripted(responses)
+    play.registry.register("cheap", script.adapter, owner="cheap")
+    return script, ModelValue(id="cheap", name="Cheap", api="cheap", provider="cheap", context_window=window)
 
 
 async def test_a_failed_request_for_a_summary_is_tried_again(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ class Play:
         log: SessionLog | None = None,
         retry: RetryPolicy | None = None,
         sections: Callable[[], dict[str, str]] | None = None,
+        classify: Callable[[AssistantMessage, Model | None], Failure] | None = None,
         **script: Any,
     ) -> None:
         self.folder = folder
@@ -56,7 +57,7 @@ class Play:
                 ),
                 toolbox=Toolbox(tools, Workspace(folder), folder),
                 sections=sections or (lambda: {"preamble": "You are a test."}),
-                classify=classify,
+                classify=classify or by_its_words,
                 options=SessionOptions(retry=retry or RetryPolicy(base_delay_ms=1)),
             )
         )
@@ -96,7 +97,7 @@ def kinds(events: Iterable[Event]) -> list[str]:
     return [str(type(event).__struct_config__.tag) for event in events]
 
 
-def classify(message: AssistantMessage, model: Model | None) -> Failure:
+def by_its_words(message: AssistantMessage, model: Model | None) -> Failure:
     text = message.error_message or ""
     return Failure(
         is_retryable="overloaded" in text,

@@ -22,12 +22,10 @@ TOO_LONG = Reply(
 
 async def overflowing(api: str, server: Loopback, folder: Path) -> Play:
     """A session with two turns behind it, whose model is then one that is asked over HTTP."""
-    play = Play(
-        folder, *[say("many words " * 300)] * 2, *[say("a summary")] * 2, retry=RetryPolicy(is_enabled=False)
-    )
+    answers = [say("many words " * 300)] * 2 + [say("a summary")] * 2
+    play = Play(folder, *answers, retry=RetryPolicy(is_enabled=False), classify=classify)
     session = play.session
     session.compactor.options.limits = Limits(keep_recent_tokens=500)
-    session._classify = classify
     session.choice.credentials.use_for_this_run("local", KEY)
     await play.prompt("one")
     await play.prompt("two")

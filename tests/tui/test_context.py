@@ -1,11 +1,12 @@
 """What fills the window, a summary that is read before it counts, and the way back to the full history."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from app.compaction.budget import Limits
-from app.providers.scripted import call, say
+from app.providers.scripted import call, fail, say
 from app.sessions.projection import project
 from app.values.entries import CompactionEntry
 from app.values.messages import ToolResultMessage
@@ -115,3 +116,72 @@ async def test_a_full_window_is_told_once_with_the_key_and_stays_in_the_footer(h
         await until(app, pilot, "Alt+S writes the summary for you", "window nearly full: /compact")
         assert app.screen_text.count("The context window is nearly full") == 1
         assert not compactions(app)
+
+
+async def test_enter_reads_what_a_line_stands_for_and_comes_back_to_it(home: Path) -> None:
+    app = make_app(home, call("echo", text=LONG) + say("so"), say("the answer"), tools=[echo()])
+    async with app.run_test(size=(120, 40)) as pilot:
+        await talked(app, pilot, 1)
+        await pilot.press("alt+c")
+        await until(app, pilot, "Large results", "tokens ·")
+        await pilot.press("end", "enter")
+        await until(app, pilot, "In full", "a long story a long story")
+        await pilot.press("escape")
+        await until(app, pilot, "Large results")
+        await pilot.press("home", "enter")
+        await until(app, pilot, "In full", "Be brief: say what you did")
+        await pilot.press("escape", "escape")
+        await pilot.pause()
+        assert "Large results" not in app.screen_text
+
+
+async def test_the_keys_of_the_page_are_told_at_80_columns(home: Path) -> None:
+    app = make_app(home, call("echo", text=LONG) + say("so"), say("done"), tools=[echo()])
+    async with app.run_test(size=(80, 24)) as pilot:
+        await talked(app, pilot, 1)
+        await pilot.press("alt+c")
+        await until(app, pilot, "Large results")
+        for words in ("read it", "drop or put back", "compact", "close"):
+            assert words in app.screen_text.splitlines()[-1] + app.screen_text.splitlines()[-2], words
+
+
+@pytest.mark.parametrize("how", ["done", "failed", "stopped"])
+async def test_compacting_is_told_in_the_border_until_it_ends(home: Path, how: str) -> None:
+    gate = asyncio.Event()
+    failing = fail("no", status=400, gate=gate)
+    ends = {"done": say(SUMMARY, gate=gate), "failed": failing, "stopped": say("s", gate=gate)}
+    app = make_app(home, say(LONG), say("b"), ends[how])
+    async with app.run_test(size=(100, 30)) as pilot:
+        await talked(app, pilot)
+        await submit(app, pilot, "/compact")
+        await until(app, pilot, "Compacting · Esc stops")
+        if how == "stopped":
+            await pilot.press("escape")
+        else:
+            gate.set()
+        words = {"done": "compaction from", "failed": "no", "stopped": "Compaction cancelled"}[how]
+        await until(app, pilot, words)
+        await app.settling_until(pilot, lambda: "Compacting" not in app.screen_text)
+        assert "is being written" not in app.screen_text
+        assert bool(compactions(app)) is (how == "done")
+
+
+async def test_the_summary_is_on_the_page_while_it_is_written(home: Path) -> None:
+    gate = asyncio.Event()
+    app = make_app(home, say(LONG), say("b"), say(SUMMARY, gate=gate))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await talked(app, pilot)
+        await submit(app, pilot, "/compact")
+        await until(app, pilot, "a summary is being written · Esc stops · running · 6 words")
+        gate.set()
+        await until(app, pilot, "compaction from")
+
+
+async def test_the_footer_tells_the_hit_rate_of_the_prompt_cache(home: Path) -> None:
+    app = make_app(home, say(LONG), say("b"), say("c"))
+    async with app.run_test(size=(200, 30)) as pilot:
+        await talked(app, pilot, 3)
+        usage = app.session.stats.last_usage
+        assert usage is not None and usage.cache_read
+        share = 100 * usage.cache_read / (usage.input + usage.cache_read + usage.cache_write)
+        await until(app, pilot, f"hit {share:.0f}%")

@@ -5,9 +5,12 @@ from pathlib import Path
 import pytest
 
 from app.assembly.options import Options
-from app.providers.scripted import call, say
+from app.providers.contract import Context
+from app.providers.scripted import Answer, call, say
 from app.tui.pickers import entry_title
 from app.tui.tree_entries import TreeEntries
+from app.values.content import text_of
+from app.values.entries import BranchSummaryEntry
 from tests.agent.stage import echo
 from tests.tui.stage import StageApp, make_app, settled, submit
 
@@ -148,3 +151,43 @@ async def test_a_branch_is_merged_as_a_summary(home: Path) -> None:
                 await pilot.pause(0.4)
                 await pilot.press("1")
                 app.transcript.expand_tools(True)
+
+
+@pytest.mark.parametrize(
+    ("keys", "wants", "focus"),
+    [((), False, ""), (("down",), True, ""), (("down", "down"), True, "Only the colours.")],
+    ids=["none", "summary", "as I say"],
+)
+async def test_leaving_a_branch_asks_what_goes_along(home: Path, keys, wants: bool, focus: str) -> None:
+    asked: list[str] = []
+
+    def summarise(context: Context, count: int) -> Answer:
+        asked.append(text_of(context.messages[0].content))  # type: ignore[union-attr]
+        return say("what I left")
+
+    app = kept(home, say("a"), say("b"), summarise)
+    async with app.run_test(size=(120, 40)) as pilot:
+        for number, text in enumerate(("first", "second")):
+            await submit(app, pilot, text)
+            await settled(app, pilot, number + 1)
+        old = app.session.log.leaf_id
+        [second] = [one.id for one in app.session.log.entries if entry_title(one) == "you: second"]
+        app.spawn(app.session_tree.go_to(second))
+        await app.settling_until(pilot, lambda: "Leave this branch" in app.screen_text)
+        await pilot.pause(0.4)
+        await pilot.press(*keys, "enter")
+        if focus:
+            await app.settling_until(pilot, lambda: "What should the summary say?" in app.screen_text)
+            await pilot.press(*focus, "enter")
+        await app.settling_until(pilot, lambda: app.editor.text == "second")
+        summaries = [entry for entry in app.session.log.entries if isinstance(entry, BranchSummaryEntry)]
+        if not wants:
+            assert not summaries and not asked
+            return
+        [entry] = summaries
+        assert entry.from_id == old and entry.from_hook is False and entry.usage is not None
+        assert entry.details == {"readFiles": [], "modifiedFiles": []}
+        assert entry.summary.endswith("what I left")
+        assert entry.parent_id == app.session.log.parent(second)
+        assert (f"Additional focus: {focus}" in asked[0]) is bool(focus)
+        assert "[User]: second" in asked[0] and "[User]: first" not in asked[0]

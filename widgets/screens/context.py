@@ -108,7 +108,7 @@ def _cells(shares: Sequence[Share], window: int, width: int) -> list[int]:
 
 
 class ContextScreen(PickerScreen):
-    """Enter reads a large result in full; what is done to it is the application's business."""
+    """Enter reads what a line stands for; what is done to it is the application's business."""
 
     ACTIONS = (
         PickerAction(
@@ -124,13 +124,20 @@ class ContextScreen(PickerScreen):
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
 
-    def __init__(self, view: ContextView, *, preview: Callable[[ListRow], PreviewText] | None = None) -> None:
+    def __init__(
+        self,
+        view: ContextView,
+        *,
+        preview: Callable[[ListRow], PreviewText] | None = None,
+        current: str = "",
+    ) -> None:
         self._view = view
         super().__init__(
             "Context",
             _rows(view),
             order="given",
             choose="read it",
+            current=current,
             empty="nothing is in the context yet",
             preview=preview,
             is_full_height=True,

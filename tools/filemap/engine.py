@@ -53,11 +53,17 @@ class _InPieces:
         while first < len(pieces):
             last, piece = first, pieces[first]
             walk, has_errors = self._walked(piece)
-            for more in (first + 1, len(pieces) - 1):
-                # Perhaps the cut is in the middle of something; if one more does not help, all that is left is one.
-                if has_errors and last < more < len(pieces):
-                    last, piece = more, piece.joined(pieces[more])
-                    walk, has_errors = self._walked(piece)
+            if has_errors and last + 1 < len(pieces):
+                # Perhaps the cut is in the middle of something.
+                last, piece = first + 1, piece.joined(pieces[first + 1])
+                walk, has_errors = self._walked(piece)
+            if has_errors and len(pieces) > 1:
+                # The errors are the text's own: what they reach to can be told in the whole alone.
+                pieces = [Piece(0, len(self._source), 0, (), ())]
+                first = 0
+                self.drafts.clear()
+                self.imports.clear()
+                continue
             self._add(piece, walk)
             self.has_errors = self.has_errors or has_errors
             first = last + 1

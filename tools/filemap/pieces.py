@@ -2,7 +2,7 @@
 
 A tree takes twenty to fifty times the memory of dense declarations, and freeing a large one holds the interpreter. A
 cut is made by text alone, between declarations that stand in nothing or in known containers (a namespace, a class):
-their heads are said again before the next piece. Who parses a piece with errors should try it joined to the next.
+their heads are said again before the next piece. Where a piece has errors, also joined to the next, the whole counts.
 """
 
 import re

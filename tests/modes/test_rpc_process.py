@@ -116,6 +116,23 @@ async def test_the_tree_can_be_walked_and_labelled(bayou: RpcClient) -> None:
     assert not any(isinstance(message, UserMessage) for message in await bayou.get_messages())
 
 
+async def test_a_branch_is_left_with_a_summary_and_another_is_merged(bayou: RpcClient) -> None:
+    await bayou.prompt_and_wait("help")
+    await bayou.prompt_and_wait("list")
+    second = (await bayou.get_fork_messages())[1]["entryId"]
+    left = (await bayou.get_entries())["leafId"]
+    assert left is not None
+    assert "summaryEntry" not in await bayou.navigate_tree(second)
+    merged = await bayou.merge_branch(left, custom_instructions="Only files.")
+    assert cast(Any, merged)["summaryEntry"]["fromId"] == left
+    await bayou.navigate_tree(left)
+    arrived = await bayou.navigate_tree(second, summarize=True, label="left")
+    assert arrived.get("editorText") == "list"
+    entry = cast(Any, arrived)["summaryEntry"]
+    assert entry["type"] == "branch_summary" and entry["fromId"] == left and entry["fromHook"] is False
+    assert set(entry["details"]) == {"readFiles", "modifiedFiles"}
+
+
 async def test_models_levels_names_and_counts(bayou: RpcClient) -> None:
     assert await bayou.cycle_model() is None
     assert "off" in await bayou.get_available_thinking_levels()

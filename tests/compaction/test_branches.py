@@ -1,0 +1,40 @@
+"""What of a branch goes into its summary: the newest first, as far as the budget reaches."""
+
+from app.compaction.branch import branch_of
+from app.compaction.summary import branch_request
+from app.values.content import Text, ToolCall
+from app.values.entries import BranchSummaryEntry, ContextEditEntry, Entry, MessageEntry
+from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
+
+TOKENS_10 = "x" * 40
+
+
+def entry(message: UserMessage | AssistantMessage | ToolResultMessage) -> Entry:
+    return MessageEntry(parent_id=None, id=message.id, message=message)
+
+
+def test_the_newest_come_first_and_what_is_left_out_is_told() -> None:
+    entries = [entry(UserMessage(content=f"{number}{TOKENS_10[1:]}")) for number in range(5)]
+    branch = branch_of(entries, 25)
+    assert [str(message.content)[0] for message in branch.messages if isinstance(message, UserMessage)] == [
+        "3",
+        "4",
+    ]
+    assert branch.left_out == 3
+    assert "[3 older messages are left out here]" in branch_request(branch)
+
+
+def test_an_earlier_summary_may_exceed_the_budget() -> None:
+    summary = BranchSummaryEntry(parent_id=None, from_id="x", summary=TOKENS_10 * 10)
+    branch = branch_of([summary, entry(UserMessage(content=TOKENS_10))], 50)
+    assert len(branch.messages) == 2 and branch.left_out == 0
+
+
+def test_results_and_what_was_taken_out_are_left_out_but_the_files_are_known() -> None:
+    call = ToolCall(id="1", name="write", arguments={"path": "a.py"})
+    asks = AssistantMessage(content=(Text(text="w"), call))
+    done = ToolResultMessage(tool_call_id="1", tool_name="write", content=(Text(text="ok"),))
+    secret = UserMessage(content="secret")
+    edit = ContextEditEntry(parent_id=None, target_id=secret.id, replacement=None)
+    branch = branch_of([entry(secret), entry(asks), entry(done), edit], 1_000)
+    assert branch.messages == (asks,) and branch.files.modified_files == ("a.py",)

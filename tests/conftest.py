@@ -13,6 +13,9 @@ from hypothesis import settings
 from tests.support import snapshots
 
 if TYPE_CHECKING:
+    from syrupy.assertion import SnapshotAssertion
+
+    from tests.support.photographs import Photographs
     from tests.support.screens import Screen
 
 snapshots.store_at_top_level()
@@ -83,6 +86,16 @@ def screen(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> "Screen":
     from tests.support.screens import Screen  # Textual and the whole program: only for tests that ask for it
 
     return Screen(own_home, monkeypatch)
+
+
+@pytest.fixture(params=["dark", "light"])
+def photographs(snapshot: "SnapshotAssertion", request: pytest.FixtureRequest) -> "Iterator[Photographs]":
+    """Many pictures of one running application: see `tests.support.photographs`."""
+    from tests.support.photographs import Photographs
+
+    album = Photographs(snapshot, request.node, f"bayou-{request.param}")
+    yield album
+    assert not album.different, f"these pictures differ: {', '.join(album.different)}"
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,8 +1,9 @@
 """Fuzzy matching for lists that are filtered as one types.
 
-Every word of a query must match; a word matches when its characters occur in order. Small letters match both cases, a
-capital only itself. `re:` in front makes the query a regular expression, quotes make it a phrase. Better matches have
-a higher score: at a word's start, in a row, early, in a short text.
+Every word of a query must match: where it stands as it is, or with its characters in order within what a thing is
+called (`reach`); scattered over a sentence that explains it they would mean nothing. Small letters match both cases,
+a capital only itself. `re:` in front makes the query a regular expression, quotes make it a phrase. Better matches
+have a higher score: at a word's start, in a row, early, in a short text.
 """
 
 import re
@@ -25,7 +26,7 @@ class Query:
         self.text = text
         self.problem = ""
         """What is wrong with a regular expression; then nothing matches."""
-        self._words: list[tuple[str, re.Pattern[str], bool]] = []
+        self._words: list[_Word] = []
         self._regex: re.Pattern[str] | None = None
         if text.startswith("re:"):
             try:
@@ -39,15 +40,19 @@ class Query:
     def is_empty(self) -> bool:
         return not self._words and self._regex is None and not self.problem
 
-    def accepts(self, text: str) -> bool:
-        """Whether the text matches; cheaper than `match`."""
+    def accepts(self, text: str, reach: int | None = None) -> bool:
+        """Whether the text matches; cheaper than `match`. `reach`: characters within which a word may be scattered."""
         if self._regex is not None:
             return self._regex.search(text) is not None
         if self.problem:
             return False
-        return all(pattern.search(text) for _, pattern, _ in self._words)
+        end = len(text) if reach is None else reach
+        return all(
+            word.whole.search(text) or (word.scattered is not None and word.scattered.search(text, 0, end))
+            for word in self._words
+        )
 
-    def match(self, text: str) -> Match | None:
+    def match(self, text: str, reach: int | None = None) -> Match | None:
         if self._regex is not None:
             found = self._regex.search(text)
             return Match(-found.start(), tuple(range(*found.span()))) if found else None
@@ -55,8 +60,8 @@ class Query:
             return None
         score = 0.0
         places: set[int] = set()
-        for word, pattern, is_phrase in self._words:
-            found = _best(word, pattern, text, is_phrase=is_phrase)
+        for word in self._words:
+            found = _best(word, text, len(text) if reach is None else reach)
             if found is None:
                 return None
             score += found.score
@@ -64,23 +69,32 @@ class Query:
         return Match(score - len(text) * 0.02, tuple(sorted(places)))
 
 
+class _Word(NamedTuple):
+    text: str
+    whole: re.Pattern[str]
+    scattered: re.Pattern[str] | None
+    """Its characters in order; a phrase has none."""
+
+
 def _split(text: str) -> list[str]:
     return [word for word in re.findall(r'"[^"]+"|\S+', text) if word]
 
 
-def _word(word: str) -> tuple[str, re.Pattern[str], bool]:
+def _word(word: str) -> _Word:
     is_phrase = len(word) > 2 and word[0] == word[-1] == '"'
     if is_phrase:
         word = word[1:-1]
     flags = re.IGNORECASE if word == word.lower() else 0
+    whole = re.compile(re.escape(word), flags)
     if is_phrase:
-        return word, re.compile(re.escape(word), flags), True
+        return _Word(word, whole, None)
     rest = "".join(f"[^{re.escape(char)}]*+{re.escape(char)}" for char in word[1:])
-    return word, re.compile(re.escape(word[0]) + rest, flags | re.DOTALL), False
+    return _Word(word, whole, re.compile(re.escape(word[0]) + rest, flags | re.DOTALL))
 
 
-def _best(word: str, pattern: re.Pattern[str], text: str, *, is_phrase: bool) -> Match | None:
+def _best(asked: _Word, text: str, reach: int) -> Match | None:
     """The best of the places where the word can begin (a few are tried)."""
+    word, pattern = asked.text, asked.scattered
     folded = word == word.lower()
     haystack = text.lower() if folded else text
     if len(haystack) != len(text):  # a few letters change length when folded
@@ -94,12 +108,12 @@ def _best(word: str, pattern: re.Pattern[str], text: str, *, is_phrase: bool) ->
         bonus = 12.0 if starts else 4.0
         exact = 6.0 if len(word) == len(text) else 0.0
         return Match(len(word) * 4 + bonus + exact - at * 0.05, tuple(range(at, at + len(word))))
-    if is_phrase:
+    if pattern is None:
         return None
     best: Match | None = None
     begin = 0
     for _ in range(4):
-        found = pattern.search(text, begin)
+        found = pattern.search(text, begin, reach)
         if found is None:
             break
         candidate = _trace(word, haystack, text, found.start())

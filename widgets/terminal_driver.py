@@ -18,6 +18,7 @@ from textual._parser import ParseError
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
 
 from widgets.appearance import AppearanceQuestion
 from widgets.pastes import Incoming
@@ -95,7 +96,7 @@ class TerminalDriver(LinuxDriver):
                     return
                 self._take(parser, reader.read(data))
             for event in parser.tick():
-                self.process_message(event)
+                self.process_message(_as_key(event))
         try:
             for _ in parser.feed(""):
                 pass
@@ -119,7 +120,14 @@ class TerminalDriver(LinuxDriver):
                 self.process_message(part)
             else:
                 for event in parser.feed(part):
-                    self.process_message(event)
+                    self.process_message(_as_key(event))
+
+
+def _as_key(event: Message) -> Message:
+    """Alt with a letter writes nothing, though the letter may have come behind its Escape in a read of its own."""
+    if isinstance(event, events.Key) and event.key.startswith("alt+") and event.is_printable:
+        return events.Key(event.key, None)
+    return event
 
 
 def _draw_anything(file: Any) -> None:

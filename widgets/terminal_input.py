@@ -1,7 +1,8 @@
-"""What comes from the terminal, made fit for Textual's parser: any bytes, and mouse reports of older encodings.
+"""What comes from the terminal, made fit for Textual's parser: any bytes, mouse reports and keys of older encodings.
 
 Textual decodes strictly: one byte that is no UTF-8 (a binary paste, an old mouse report from beyond column 95 after a
-terminal was attached again) ends the thread that reads, and with it all input. It also knows only SGR mouse reports.
+terminal was attached again) ends the thread that reads, and with it all input. It also knows only SGR mouse reports,
+and Alt with a key only as kitty writes it: what everybody else sends for Alt+Enter it takes for Enter.
 """
 
 import codecs
@@ -10,6 +11,16 @@ import re
 _OLD_MOUSE = re.compile(rb"\x1b\[M([\x20-\xff])([\x20-\xff])([\x20-\xff])", re.DOTALL)
 _DECIMAL_MOUSE = re.compile(rb"\x1b\[(\d+);(\d+);(\d+)M")
 _BROKEN_MOUSE = re.compile(rb"\x1b\[<[-\d;.]*NaN[-\w;.]*[Mm]")
+_META = re.compile(rb"\x1b([\r \x21-\x4e\x51-\x57\x59\x5a`ac-eg-z{-~])")
+"""Escape in front of a key: Alt. Not what begins or ends a sequence ([ ] O P X ^ _ \\), nor Esc b and f, which Textual
+has as the words' keys of iTerm."""
+_META_CTRL = re.compile(rb"\x1b([\x01-\x07\x0b\x0c\x0e-\x1a\x1d])")
+_MODIFIED = re.compile(rb"\x1b\[27;(\d+);(\d+)~")
+"""xterm's way (modifyOtherKeys), and that of tmux with `extended-keys`."""
+_LETTERS = bytes(code + 0x60 if code < 0x1B else code + 0x40 for code in range(0x20)) + bytes(
+    range(0x20, 0x100)
+)
+"""What stands on the key that, with Ctrl, sends a byte."""
 _UNFINISHED = re.compile(rb"\x1b\[(?:M[\x20-\xff]{0,2}|\d+(?:;\d*){0,2})\Z", re.DOTALL)
 """The beginning of an older report at the end of what was read; the rest comes with the next read."""
 _SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
@@ -55,7 +66,15 @@ class Reader:
 def _in_sgr(data: bytes) -> bytes:
     data = _OLD_MOUSE.sub(lambda found: _report(*(part[0] - 32 for part in found.groups())), data)
     data = _DECIMAL_MOUSE.sub(lambda found: _report(int(found[1]) - 32, int(found[2]), int(found[3])), data)
-    return _BROKEN_MOUSE.sub(b"", data)
+    data = _META.sub(_alt, _BROKEN_MOUSE.sub(b"", data))
+    data = _META_CTRL.sub(lambda found: b"\x1b[%d;7u" % ord(found[1].translate(_LETTERS)), data)
+    return _MODIFIED.sub(lambda found: b"\x1b[%b;%bu" % (found[2], found[1]), data)
+
+
+def _alt(found: re.Match[bytes]) -> bytes:
+    """As kitty writes it; a capital is a letter with Shift."""
+    key = found[1]
+    return b"\x1b[%d;%du" % (ord(key.lower()), 4 if key.isupper() else 3)
 
 
 def _report(buttons: int, column: int, row: int) -> bytes:

@@ -6,6 +6,7 @@ cleaned first, so that a session's name cannot command the terminal.
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -137,11 +138,11 @@ def restore_terminal() -> None:
 
 
 def editor_command(setting: str = "", env: Mapping[str, str] = os.environ) -> list[str]:
-    """The person's editor: the setting, `$VISUAL`, `$EDITOR`, then nano."""
+    """The person's editor: the setting, `$VISUAL`, `$EDITOR`, then one that is there."""
     for wanted in (setting, env.get("VISUAL", ""), env.get("EDITOR", "")):
         if wanted.strip():
             return shlex.split(wanted)
-    return ["nano"]
+    return [next((name for name in ("nano", "vim", "vi") if shutil.which(name)), "nano")]
 
 
 def edit_externally(app: App[Any], text: str, command: list[str]) -> tuple[str | None, str]:
@@ -154,18 +155,27 @@ def edit_externally(app: App[Any], text: str, command: list[str]) -> tuple[str |
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
-        try:
-            with app.suspend():
-                code = subprocess.run([*command, name], check=False).returncode
-        except OSError as error:
-            return None, f"{command[0]} cannot be started: {error.strerror}"
-        finally:
-            app.refresh(layout=True)
+        with app.suspend():  # which nothing may be raised in: the terminal would not be taken back
+            code, problem = _run([*command, name])
+        app.refresh(layout=True)
+        if problem:
+            return (
+                None,
+                f"{command[0]} cannot be started: {problem}. Name another in $EDITOR.",
+            )
         if code:
             return None, f"{command[0]} ended with {code}; the prompt is as it was"
         return path.read_text(encoding="utf-8", errors="replace").removesuffix("\n"), ""
     finally:
         path.unlink(missing_ok=True)
+
+
+def _run(command: list[str]) -> tuple[int, str]:
+    """How it ended, or why it could not begin."""
+    try:
+        return subprocess.run(command, check=False).returncode, ""
+    except (OSError, ValueError) as error:
+        return 0, getattr(error, "strerror", None) or str(error)
 
 
 def _safe(text: str, longest: int) -> str:

@@ -96,6 +96,12 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         return ".".join(self.path)
 
+    @property
+    def group(self) -> str:
+        """What a person reads above it and its neighbours."""
+        words = self.attributes[0].replace("_", " ")
+        return words[:1].upper() + words[1:]
+
 
 def load_settings(paths: Paths, *, is_trusted: bool) -> LoadedSettings:
     """Reads both files; never raises. An untrusted project's file is not opened."""

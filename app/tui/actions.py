@@ -112,15 +112,11 @@ class Actions:
         return [*acts, *commands, *others]
 
     def command_names(self) -> list[tuple[str, str]]:
-        """Slash commands: bayou's, then extensions' and skills'."""
-        stage, names = self._stage, list(self._commands)
-        if stage.extended is not None:
-            offered = stage.extended.wiring.catalogue.commands([name for name, _ in self._commands])
-            names += [(name, command.description) for name, command in offered.items()]
-        if stage.assembled.settings.resources.enable_skill_commands:
-            skills = stage.assembled.prompt.skills.skills
-            names += [(f"skill:{skill.name}", skill.description) for skill in skills]
-        return names
+        """Slash commands: bayou's, then extensions', prompts, skills. The first of a name counts."""
+        names = dict(self._commands)
+        for other in self._stage.session.intake.commands():
+            names.setdefault(other["name"], other.get("description", ""))
+        return list(names.items())
 
     def key_of(self, action: str) -> str:
         """As it is written for a person; empty when the key was taken away."""

@@ -46,7 +46,14 @@ async def select(app: App[Any], title: str, options: Sequence[str]) -> str | Non
 
 
 async def ask_text(
-    app: App[Any], title: str, *, placeholder: str = "", prefill: str = "", is_secret: bool = False
+    app: App[Any],
+    title: str,
+    text: str = "",
+    *,
+    placeholder: str = "",
+    prefill: str = "",
+    is_secret: bool = False,
 ) -> str | None:
     """A secret is never drawn."""
-    return await ask(app, InputScreen(title, placeholder=placeholder, prefill=prefill, is_secret=is_secret))
+    screen = InputScreen(title, text, placeholder=placeholder, prefill=prefill, is_secret=is_secret)
+    return await ask(app, screen)

@@ -15,6 +15,10 @@ NO_KEY = "unbound"
 """A key that no keyboard has; Textual takes a key away only by giving another."""
 
 
+_MODIFIERS = ("alt", "ctrl", "shift", "super")
+"""In the order in which a terminal's keys come to be named."""
+
+
 class Place(msgspec.Struct, frozen=True, kw_only=True):
     """Where keys are heard together: one focus, and the page behind it."""
 
@@ -97,7 +101,7 @@ def _one(key: str) -> str:
     head, plus, last = key.rpartition("+")
     if not last and plus:  # the key is the plus sign itself
         head, last = head.rstrip("+"), "+"
-    modifiers = [name for name in ("ctrl", "alt", "shift", "super") if name in head.lower().split("+")]
+    modifiers = [name for name in _MODIFIERS if name in head.lower().split("+")]
     if len(last) == 1 and (not modifiers or modifiers == ["shift"]):
         return _character_to_key(last.upper() if modifiers else last)
     last = _character_to_key(last.lower()) if len(last) == 1 else last.lower()

@@ -3,17 +3,20 @@
 Also what a begun chord does: its keys are taken here before anybody else hears them.
 """
 
+from collections.abc import Mapping
+
 from textual.events import Key
 
 from app.resources.files import FileFault
 from app.tui.actions import Actions
-from app.tui.asking import ask
+from app.tui.asking import ask, pick
 from app.tui.keymap import KeyMap, bind, read_keymap
 from app.tui.stage import Stage
 from app.values.json_comments import JsonFault
 from widgets.chords import Chords
 from widgets.editor.line_input import LineInput
 from widgets.editor.prompt import PromptEditor
+from widgets.lists.rows import ListRow
 from widgets.screens.catalogue import KeyScreen, hotkeys_screen, palette_screen
 from widgets.screens.parts import key_name
 from widgets.screens.picker import Picked
@@ -77,6 +80,25 @@ class KeysPage:
         self.read()
         conflict = self._app.keymap.conflicts.get(action)
         return conflict or (f"{key_name(key)} it is" if key else "the default again")
+
+    async def commands(self, hints: Mapping[str, str]) -> None:
+        """`/help`: what can be written with a slash; Enter begins it in the editor."""
+        rows = [
+            ListRow(id=f"/{name} ", title=f"/{name} {hints.get(name, '')}".rstrip(), detail=text)
+            for name, text in self._actions.command_names()
+        ]
+        palette, note = self._actions.key_of("app.palette"), "/hotkeys lists the keys"
+        picked: Picked | None = await pick(
+            self._app,
+            "Commands",
+            rows,
+            choose="write it",
+            note=f"{palette} finds everything · {note}" if palette else note,
+            is_full_height=True,
+        )
+        if picked is not None:
+            self._app.editor.set_text(picked.row.id)
+            self._app.editor.focus()
 
     async def palette(self) -> None:
         """Every action and command by name; Enter does it."""

@@ -66,19 +66,28 @@ async def login(app: Stage, provider: str) -> None:
             entry = await account.login(LoginUi(app))
             await choice.credentials.store(provider, entry)
         else:
-            key = await ask_text(app, f"API key for {provider}", is_secret=True)
+            key = await ask_text(
+                app,
+                f"API key for {title_of(provider)}",
+                "It is kept in auth.json, for you alone.",
+                is_secret=True,
+            )
             if not key:
                 return
             await choice.credentials.store_key(provider, key.strip())
     except CredentialError as problem:
         raise CommandError(str(problem)) from None
-    app.presenter.note(f"{provider} is connected. /model chooses one of its models.")
+    app.presenter.note(f"{title_of(provider)} is connected. /model chooses one of its models.")
+
+
+def title_of(provider: str) -> str:
+    known = PROVIDERS.get(provider)
+    return known.name if known is not None else provider
 
 
 def _provider_row(credentials: Credentials, name: str) -> ListRow:
     """How it is connected; else how it can be."""
-    known = PROVIDERS.get(name)
-    title = known.name if known is not None else name
+    known, title = PROVIDERS.get(name), title_of(name)
     source = credentials.source(name)
     if source is not None:
         return ListRow(
@@ -91,8 +100,9 @@ def _provider_row(credentials: Credentials, name: str) -> ListRow:
 async def _wants_account(app: Stage, account: SignIn) -> bool | None:
     """None: neither."""
     needs = f" (set {account.missing} first)" if account.missing else ""
-    by_account = f"Sign in to an account of {account.name}{needs}"
-    how = await select(app, "How?", (by_account, "Use an API key"))
+    by_account, by_key = f"Sign in to an account of {account.name}{needs}", "Use an API key"
+    ways = (by_key, by_account) if needs else (by_account, by_key)
+    how = await select(app, f"Connect {account.name}", ways)
     return how == by_account if how is not None else None
 
 

@@ -68,7 +68,6 @@ class Looks:
             app._watch_theme(theme.name)  # the same name, other colours: nothing else would tell
         else:
             app.theme = theme.name
-        app.refresh_css(animate=False)
         return None
 
     def watch(self) -> None:

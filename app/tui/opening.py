@@ -14,6 +14,7 @@ from app.tui.desk import Desk
 from app.tui.extended import adopt
 from app.tui.sending import Sending
 from app.tui.trusting import ask_trust
+from app.tui.welcome import welcome
 from app.values.content import Image
 from widgets.screens.dialogs import GRACE
 from widgets.transcript.blocks import NoteKind
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
 
 Extend = Callable[[Desk], Awaitable[Extended]]
 """Loads the session's extensions for this face."""
-WELCOME = (
-    "The offline guide is active: a small program that works with your files, and no language model.\n"
-    "Connect one with /login, or with a key in the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, …), then /model.\n"
-    "Three things to try: read README.md · map FILE · run git status"
-)
 
 LEAST = Size(40, 10)
 SMALL = "This terminal is {size.width}x{size.height}: make it larger, 80x24 shows everything."
@@ -55,7 +51,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         app.session.subscribe(app.presenter.show)
         app.presenter.show_all()
         if bars.is_offline_session(app.session):
-            app.presenter.note(WELCOME)
+            app.transcript.add(welcome(app.session.cwd))
         if app.size.width < LEAST.width or app.size.height < LEAST.height:
             app.presenter.note(SMALL.format(size=app.size), NoteKind.WARNING)
         for text in (*app.assembled.problems, *key_problems):

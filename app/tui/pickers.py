@@ -18,6 +18,7 @@ from app.values.messages import (
     UserMessage,
 )
 from widgets.lists.rows import ListRow
+from widgets.lists.tree import time_of_day
 
 LEVEL_WORDS = {
     "off": "no thinking",
@@ -33,7 +34,9 @@ LEVEL_WORDS = {
 def prompt_rows(log: SessionLog) -> list[ListRow]:
     """All prompts of the file, newest first."""
     return [
-        ListRow(id=entry.id, title=one_line(text_of(entry.message.content)), right=entry.timestamp[11:16])
+        ListRow(
+            id=entry.id, title=one_line(text_of(entry.message.content)), right=time_of_day(entry.timestamp)
+        )
         for entry in reversed(log.entries)
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
     ]

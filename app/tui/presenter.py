@@ -105,6 +105,8 @@ class Presenter:
         """Results of jobs that the model has not been told of, by job."""
         self._notes = 0
         self._retry_note: str | None = None
+        self._failed: AssistantMessage | None = None
+        """The answer that has just ended in an error."""
         self.drawing = Drawing(session.toolbox)
         self.summaries = Summaries(transcript)
         self.own_commands = OwnCommands(transcript)
@@ -273,6 +275,7 @@ class Presenter:
 
     def _end_reply(self, message: AssistantMessage) -> None:
         state, failure = replay.reply_state(message, self.drawing.retry_key)
+        self._failed = message if state is ReplyState.ERROR else None
         self._transcript.finish_reply(message.id, state, failure=failure)
         block = replay.reply_block(message.id, message, self.drawing)
         if block is None:
@@ -340,10 +343,25 @@ class Presenter:
             self._transcript.remove_block(self._retry_note)
             self._retry_note = None
         if isinstance(event, AutoRetryStart):
-            words = f"{event.error_message} Attempt {event.attempt} of {event.max_attempts}."
+            self._give_up_failed()
+            words = (
+                f"{event.error_message.rstrip('.')}. Trying again: {event.attempt} of {event.max_attempts}."
+            )
             self._retry_note = self.note(words, NoteKind.WARNING)
         elif not event.success:
-            self.note(f"Gave up after {event.attempt} attempts: {event.final_error}", NoteKind.ERROR)
+            times = "once" if event.attempt == 1 else f"{event.attempt} times"
+            self.note(f"It was tried again {times}, without success.", NoteKind.ERROR)
+
+    def _give_up_failed(self) -> None:
+        """The answer that is asked for again keeps what it said; its error is in the note, and has no key to press."""
+        message = self._failed
+        if message is None:
+            return
+        if message.content:
+            self._transcript.finish_reply(message.id, ReplyState.ABORTED)
+        else:
+            self._transcript.remove_block(message.id)
+        self._failed = None
 
     def _show_compaction(self, event: CompactionStart | CompactionProgress | CompactionEnd) -> None:
         match event:

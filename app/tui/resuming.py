@@ -6,6 +6,7 @@ from pathlib import Path
 from app.sessions.errors import SessionLocked, SessionTooNew
 from app.sessions.log import SessionLog
 from app.tui.asking import ask
+from app.tui.bars import short_path
 from app.tui.stage import Stage
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import QuestionScreen
@@ -69,13 +70,23 @@ class Resuming:
         return await asyncio.to_thread(self._app.session.places.copy, path)
 
     async def _ask_locked(self, locked: SessionLocked) -> str | None:
-        who = f"process {locked.holder}" if locked.holder else "another process"
-        text = f"{locked.path}\n\n{who} is writing it. Two at once would mix their lines."
+        who = f"Process {locked.holder}" if locked.holder else "Another process"
+        text = f"{who} is writing it. Two at once would mix their lines."
+        if locked.path is not None:
+            text += f"\n\n{self._short(locked.path)}"
         return await self._ask("This session is open elsewhere", text, _READ, _FORK)
 
     async def _ask_gone(self, log: SessionLog) -> str | None:
-        text = f"{log.path}\n\nIt was about {log.cwd}, which does not exist any more.\nHere is {self._app.session.cwd}."
+        text = (
+            f"It was about {self._short(Path(log.cwd))}, which does not exist any more. "
+            f"This is {self._short(self._app.session.cwd)}."
+        )
+        if log.path is not None:
+            text += f"\n\n{self._short(log.path)}"
         return await self._ask("The folder of this session is gone", text, _HERE, _FORK)
+
+    def _short(self, path: Path) -> str:
+        return short_path(path, self._app.home)
 
     async def _ask(self, title: str, text: str, *answers: ListRow) -> str | None:
         chosen: ListRow | None = await ask(self._app, QuestionScreen(title, text, (*answers, _CANCEL)))

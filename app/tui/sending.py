@@ -1,6 +1,8 @@
 """What becomes of what a person sends: a shell command, a slash command, a prompt."""
 
 import asyncio
+import difflib
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -13,6 +15,8 @@ from app.values.content import Image
 from widgets.editor.chips import Attachment, Draft
 from widgets.transcript.blocks import NoteKind
 
+_COMMAND = re.compile(r"/([A-Za-z][\w:-]*)(?=\s|$)")
+"""What looks like a command; a path has more slashes, or a dot."""
 While = Literal["steer", "follow_up"]
 """What a prompt does when the agent is at work."""
 
@@ -32,6 +36,10 @@ class Sending:
             return
         if text.startswith("/") and await run_slash(self._app, text):
             self._app.status.refresh_all()
+            return
+        if (unknown := self._unknown_command(text)) is not None:
+            self._app.presenter.note(unknown, NoteKind.WARNING)
+            self._give_back(draft)
             return
         settings = self._app.assembled.settings.images
         try:
@@ -56,6 +64,16 @@ class Sending:
         except Refused as problem:
             self._app.presenter.note(str(problem), NoteKind.ERROR)
             self._give_back(Draft(text=text))
+
+    def _unknown_command(self, text: str) -> str | None:
+        """A mistyped command is not a question to the model: what is wrong, in words."""
+        found = _COMMAND.match(text)
+        names = [name for name, _ in self._app.actions.command_names()]
+        if found is None or found[1] in names:
+            return None
+        near = difflib.get_close_matches(found[1], names, 1)
+        meant = f" Did you mean /{near[0]}?" if near else " /help lists them."
+        return f"There is no command /{found[1]}.{meant} A blank in front sends it to the model as it is."
 
     async def _shell(self, text: str) -> None:
         exclude = text.startswith("!!")

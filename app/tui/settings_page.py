@@ -22,7 +22,7 @@ def setting_rows(settings: Settings) -> list[SettingRow]:
     return [
         SettingRow(
             id=key.name,
-            group=key.path[0] if len(key.path) > 1 else "",
+            group=key.group,
             value=shown(value_at(settings, key)),
             default=shown(key.default),
             choices=tuple(shown(choice) for choice in choices(key) or ()),
@@ -33,12 +33,16 @@ def setting_rows(settings: Settings) -> list[SettingRow]:
 
 
 def shown(value: Any) -> str:
-    """As a person reads and types it: texts plainly, everything else as JSON."""
+    """As a person reads and types it: texts plainly, nothing as nothing, everything else as JSON."""
+    if value is None:
+        return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def typed(key: Key, text: str) -> Any:
     """The value that was typed: the text itself where a text is wanted, else its JSON."""
+    if not text and check_value(key, None) is None:
+        return None
     if check_value(key, text) is None:
         return text
     try:

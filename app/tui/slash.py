@@ -157,7 +157,11 @@ async def _reload(app: Desk, argument: str) -> None:
 
 
 async def _jobs(app: Desk, argument: str) -> None:
-    await show_jobs(app)
+    if app.session.jobs.all():
+        await show_jobs(app)
+    else:
+        key = app.actions.key_of("app.tools.background")
+        app.presenter.note(f"No job has run in the background.{f' {key} puts a tool there.' if key else ''}")
 
 
 async def _extensions(app: Desk, argument: str) -> None:
@@ -222,9 +226,7 @@ async def _scoped_models(app: Desk, argument: str) -> None:
 
 
 async def _help(app: Desk, argument: str) -> None:
-    width = max(len(command.name) + len(command.hint) for command in COMMANDS) + 2
-    rows = [f"/{f'{command.name} {command.hint}'.strip():<{width}} {command.help}" for command in COMMANDS]
-    app.presenter.note("\n".join(rows))
+    await app.keys_page.commands({command.name: command.hint for command in COMMANDS})
 
 
 COMMANDS: tuple[SlashCommand, ...] = (

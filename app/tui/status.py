@@ -22,6 +22,7 @@ from app.values.events import (
     ProviderWaiting,
     QueueUpdate,
     SessionReplaced,
+    ThinkingLevelChanged,
     ToolExecutionStart,
 )
 from widgets.editor.prompt import PromptEditor
@@ -77,6 +78,8 @@ class Status:
                 self._go_on("")
             case ToolExecutionStart():
                 self._start_ticking()
+            case ThinkingLevelChanged():
+                self.say(self._activity)
             case QueueUpdate() | ModelChanged() | SessionReplaced() | MessageEnd() | JobChanged():
                 pass
             case _:

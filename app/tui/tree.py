@@ -12,7 +12,7 @@ from app.engine.summariser import SummaryFailed
 from app.tui import pickers
 from app.tui.asking import ask, ask_text, select
 from app.tui.stage import Stage
-from app.tui.tree_entries import TreeEntries, files_changed, kind_of, text_of_entry
+from app.tui.tree_entries import TreeEntries, files_changed, heading, kind_of, text_of_entry
 from app.values.entries import (
     Entry,
     MessageEntry,
@@ -36,7 +36,7 @@ _MEANS = {
 }
 T = TypeVar("T")
 
-WITHOUT, WITH, WITH_WORDS = "without a summary", "with a summary", "with a summary, as I say"
+WITHOUT, WITH, WITH_WORDS = "Without a summary", "With a summary", "With a summary of what I ask for"
 
 
 class SessionTree:
@@ -140,14 +140,14 @@ class SessionTree:
 
     def _preview(self, entry_id: str) -> PreviewText:
         entry = self._app.session.log.entry(entry_id)
-        return preview_of(text_of_entry(entry), pickers.entry_text(entry))
+        return preview_of(heading(entry), pickers.entry_text(entry) or text_of_entry(entry))
 
     async def _compare(self, one: str, other: str) -> None:
         """Two branches, from where they part: what was said, and which files each changed."""
         log = self._app.session.log
         ancestor = log.common_ancestor(one, other)
         sides = [
-            _told(name, _after(log.path_to(leaf), ancestor))
+            _told(log.label(leaf) or name, _after(log.path_to(leaf), ancestor))
             for name, leaf in (("One branch", one), ("The other", other))
         ]
         parted = text_of_entry(log.entry(ancestor)) if ancestor else "at the beginning"
@@ -177,7 +177,9 @@ def _told(name: str, entries: list[Entry]) -> PreviewText:
             *(() if files else (PreviewPart(text="none", tone="muted"),)),
             PreviewPart(text=""),
             PreviewPart(
-                text=f"{len(messages)} messages" + (f", ${cost:.2f}" if cost else ""), is_heading=True
+                text=f"{len(messages)} message{'' if len(messages) == 1 else 's'}"
+                + (f", ${cost:.2f}" if cost else ""),
+                is_heading=True,
             ),
             *(PreviewPart(text=title) for title in messages),
         ),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from app.sessions.log import SessionLog
 from app.tui import pickers
 from app.tui.bars import amount
-from app.values.content import Text
+from app.values.content import Text, ToolCall
 from app.values.entries import (
     BranchSummaryEntry,
     CompactionEntry,
@@ -27,7 +27,7 @@ from app.values.messages import (
     UserMessage,
 )
 from widgets.lists.rows import Badge
-from widgets.lists.tree import EntryKind, TreeEntry
+from widgets.lists.tree import EntryKind, TreeEntry, time_of_day
 
 _MESSAGES: dict[type, EntryKind] = {
     UserMessage: "user",
@@ -42,6 +42,20 @@ _OTHERS: dict[type, EntryKind] = {
     CustomMessageEntry: "custom",
     LabelEntry: "label",
 }
+
+
+_HEADINGS: dict[EntryKind, str] = {
+    "user": "You",
+    "assistant": "Answer",
+    "tool": "Result",
+    "shell": "Your command",
+    "compaction": "Compaction",
+    "summary": "Summary of a branch",
+    "custom": "From an extension",
+    "change": "Change",
+    "label": "Label",
+}
+_CHANGING = ("write", "edit")
 
 
 class TreeEntries:
@@ -73,7 +87,7 @@ class TreeEntries:
             kind=bare.kind,
             text=self._called(entry) or text_of_entry(entry),
             label=bare.label,
-            time=entry.timestamp[11:16],
+            time=entry.timestamp,
             badges=self._badges(entry),
             is_minor=bare.is_minor,
         )
@@ -90,28 +104,31 @@ class TreeEntries:
                 before = next((answer.model for answer in self._answers_above(entry) if answer.model), "")
                 if before and message.model and message.model != before:
                     found.append(Badge(text=message.model, tone="accent"))
-                if files := files_changed([entry]):
-                    names = files[0].rpartition("/")[2] if len(files) == 1 else f"{len(files)} files"
-                    found.append(Badge(text=f"± {names}", tone="success"))
                 if message.usage.cost.total:
                     found.append(Badge(text=f"${message.usage.cost.total:.2f}", tone="dim"))
                 return tuple(found)
+            case MessageEntry(message=ToolResultMessage() as message) if not message.is_error:
+                if message.tool_name in _CHANGING and (call := self._call(entry, message)) is not None:
+                    name = str(call.arguments.get("path", "")).rpartition("/")[2]
+                    return (Badge(text=f"± {name}", tone="success"),)
         return ()
 
     def _called(self, entry: Entry) -> str:
         """For a tool's result what was called; the result's text says rarely what it is of."""
         match entry:
             case MessageEntry(message=ToolResultMessage() as message):
-                calls = (call for answer in self._answers_above(entry) for call in answer.tool_calls)
-                called = message.tool_name
-                for call in calls:
-                    if call.id == message.tool_call_id:
-                        words = (value for value in call.arguments.values() if isinstance(value, str))
-                        called = f"{call.name} {pickers.one_line(next(words, ''), 60)}".rstrip()
-                        break
+                called, call = message.tool_name, self._call(entry, message)
+                if call is not None:
+                    words = (value for value in call.arguments.values() if isinstance(value, str))
+                    called = f"{call.name} {pickers.one_line(next(words, ''), 60)}".rstrip()
                 outcome = "failed: " if message.is_error else ""
                 return f"{called} → {outcome}{pickers.one_line(pickers.entry_text(entry))}"
         return ""
+
+    def _call(self, entry: Entry, result: ToolResultMessage) -> ToolCall | None:
+        """What a result is of."""
+        calls = (call for answer in self._answers_above(entry) for call in answer.tool_calls)
+        return next((call for call in calls if call.id == result.tool_call_id), None)
 
     def _answers_above(self, entry: Entry) -> Iterator[AssistantMessage]:
         """The nearest first; what is looked for is nearly always the first or the second."""
@@ -131,7 +148,7 @@ def files_changed(entries: Iterable[Entry]) -> list[str]:
             for entry in entries
             if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage)
             for call in entry.message.tool_calls
-            if call.name in ("write", "edit") and "path" in call.arguments
+            if call.name in _CHANGING and "path" in call.arguments
         }
     )
 
@@ -139,13 +156,15 @@ def files_changed(entries: Iterable[Entry]) -> list[str]:
 def text_of_entry(entry: Entry) -> str:
     match entry:
         case ModelChangeEntry():
-            return f"{entry.provider}/{entry.model_id}"
+            return f"model: {entry.provider}/{entry.model_id}"
         case ThinkingLevelChangeEntry():
-            return entry.thinking_level
+            return f"thinking: {entry.thinking_level}"
         case LabelEntry():
-            return entry.label or "(label taken away)"
+            return f"label: {entry.label}" if entry.label else "label taken away"
         case SessionInfoEntry():
-            return entry.name or "(name taken away)"
+            return f"name: {entry.name}" if entry.name else "name taken away"
+        case MessageEntry(message=SystemMessage()):
+            return "system prompt"
         case CustomEntry():
             return entry.custom_type
         case ContextEditEntry():
@@ -157,6 +176,17 @@ def text_of_entry(entry: Entry) -> str:
         case CompactionEntry() | BranchSummaryEntry() | CustomMessageEntry() | MessageEntry():
             return pickers.one_line(pickers.entry_text(entry))
     return ""
+
+
+def heading(entry: Entry) -> str:
+    """Who said it and when; of what it is the result."""
+    said = _HEADINGS[kind_of(entry)]
+    match entry:
+        case MessageEntry(message=AssistantMessage() as message) if message.model:
+            said = message.model
+        case MessageEntry(message=ToolResultMessage() as message):
+            said = f"{message.tool_name}, {'failed' if message.is_error else 'result'}"
+    return f"{said} · {time_of_day(entry.timestamp)}"
 
 
 def kind_of(entry: Entry) -> EntryKind:

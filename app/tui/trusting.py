@@ -3,11 +3,14 @@
 from app.resources.files import FileFault
 from app.resources.trust import question_for, remember
 from app.tui.asking import ask
+from app.tui.bars import short_path
 from app.tui.stage import Stage
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import QuestionScreen
 from widgets.transcript.blocks import NoteKind
 
+_LONGEST_NAME = 40
+"""Up to which what is told of a file begins in one column."""
 _ANSWERS = (
     ListRow(id="yes", title="Trust this folder"),
     ListRow(id="no", title="Do not trust it"),
@@ -22,8 +25,12 @@ async def ask_trust(app: Stage, *, grace: float = 0.0) -> None:
     if question.is_empty:
         app.presenter.note("This folder has nothing of its own that bayou would run or use.")
         return
-    listed = "\n".join(f"{item.kind}  {item.path}  {item.detail}".rstrip() for item in question.items)
-    text = f"{paths.cwd} brings along:\n\n{listed}"
+    kinds = max(len(item.kind) for item in question.items)
+    names = min(_LONGEST_NAME, max(len(str(item.path)) for item in question.items))
+    listed = "\n".join(
+        f"{item.kind:<{kinds}}  {item.path!s:<{names}}  {item.detail}".rstrip() for item in question.items
+    )
+    text = f"{short_path(paths.cwd, app.home)} brings along:\n\n{listed}"
     chosen: ListRow | None = await ask(
         app, QuestionScreen("Trust this project?", text, _ANSWERS, grace=grace)
     )

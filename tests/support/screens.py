@@ -18,11 +18,17 @@ import pytest
 from textual.pilot import Pilot
 
 from app.assembly.build import Assembled, assemble
+from app.assembly.extending import Extended, extend
 from app.cli.options import options_from
 from app.providers.contract import Context
 from app.providers.scripted import Scripted
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
+from app.tui.desk import Desk
+from app.tui.extended import adopt
+from app.tui.extension_ui import ScreenUi
+from app.tui.opening import Opening
+from app.tui.settings_page import follow_settings
 from app.values.usage import Usage
 
 WIDE = (100, 30)
@@ -66,15 +72,40 @@ class Screen:
             monkeypatch.setattr(usage, _usage)
         monkeypatch.chdir(self.project)
 
-    def app(self, *words: str, script: Scripted | None = None, theme: str = "bayou-dark") -> BayouApp:
-        """bayou as `bayou WORDS` would open it; with `script`, that model answers."""
-        options = options_from(["--no-session", "--use-theme", theme, *words])
+    def app(
+        self,
+        *words: str,
+        script: Scripted | None = None,
+        theme: str = "bayou-dark",
+        is_kept: bool = False,
+        has_extensions: bool = False,
+    ) -> BayouApp:
+        """bayou as `bayou WORDS` would open it; with `script`, that model answers.
+
+        `is_kept`: the session has a file. `has_extensions`: they are loaded, and the trust question is asked.
+        """
+        kept = [] if is_kept else ["--no-session"]
+        options = options_from([*kept, "--use-theme", theme, *words])
         paths = Paths.from_env(os.environ, self.project)
-        assembled = assemble(options, paths)
+        assembled = assemble(options, paths, can_ask=is_kept or has_extensions)
         if script is not None:
             _answer_with(script, assembled)
+
+        async def load(app: Desk) -> Extended:
+            return await extend(
+                assembled,
+                options,
+                paths,
+                mode="tui",
+                ui=ScreenUi(app),
+                shutdown=lambda: app.exit(0),
+                reloaded=lambda extended: adopt(app, extended),
+                settings_changed=lambda before: follow_settings(app, before),
+            )
+
         app = BayouApp(
             assembled,
+            opening=Opening(extend=load if has_extensions else None),
             home=self.home,
             clock=lambda: FIXED_SECONDS,
             css_path=sorted(styles_dir().glob("*.tcss")),

@@ -20,6 +20,7 @@ SCREENS = Path(__file__).parents[2] / "snapshots" / "tui" / "test_whole_session"
 LIMIT = 90.0
 _VOLATILE = (
     (re.compile(r"\d+\.\d+s"), "0.0s"),
+    (re.compile(r" · \d\d:\d\d$", re.MULTILINE), " · 00:00"),
     (re.compile(r" +(?:now|\d+m)$", re.MULTILINE), " now"),
     (re.compile(r"[╸╺▁▂▃▄▅▆▇█]\s*$", re.MULTILINE), ""),
 )

@@ -20,7 +20,7 @@ from widgets.screens.catalogue import ActionRow, ThemeScreen, history_screen, ho
 from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextScreen
 from widgets.screens.jobs import JobRow, JobsScreen
 from widgets.screens.models import ModelScreen
-from widgets.screens.pages import PageScreen, compare_screen, welcome_page
+from widgets.screens.pages import PageScreen, compare_screen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText, preview_of
 from widgets.screens.settings import SettingRow, SettingsScreen
@@ -301,13 +301,6 @@ def block_in_full() -> BlockScreen:
     return BlockScreen("In full", lambda: card)
 
 
-def welcome() -> PageScreen:
-    return PageScreen(
-        "Start",
-        welcome_page(model="offline", login_hint="/login asks for a key.", env_names="ANTHROPIC_API_KEY"),
-    )
-
-
 def compare() -> PageScreen:
     left = PreviewText(title="this branch", parts=(PreviewPart(text="Use a table.\n\n+12 -3 parser.py"),))
     right = PreviewText(title="the other", parts=(PreviewPart(text="Use recursion.\n\n+40 -9 parser.py"),))
@@ -340,7 +333,6 @@ SCENES: dict[str, Callable[[str], Host]] = {
     "text": on_screen(lambda: TextScreen("Instructions for the summary", prefill="Keep the file names.")),
     "jobs": on_screen(jobs),
     "block": on_screen(block_in_full),
-    "welcome": on_screen(welcome),
     "compare": on_screen(compare),
 }
 

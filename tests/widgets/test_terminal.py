@@ -1,13 +1,16 @@
 """What is said to the terminal and to the clipboard: nothing foreign gets through, nothing untrue is told."""
 
 import base64
+import contextlib
 import os
 import pty
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from textual.app import App
 
 from widgets import clipboard
 from widgets.appearance import background_from
@@ -16,6 +19,7 @@ from widgets.terminal_manners import (
     RESTORE,
     Notifier,
     choose_method,
+    edit_externally,
     editor_command,
     notification_sequence,
     progress_sequence,
@@ -127,7 +131,43 @@ def test_every_mode_is_undone() -> None:
 def test_which_editor() -> None:
     assert editor_command("code --wait", {"EDITOR": "vi"}) == ["code", "--wait"]
     assert editor_command("", {"VISUAL": "hx", "EDITOR": "vi"}) == ["hx"]
+
+
+def test_without_a_wish_an_editor_that_is_there_is_taken(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
     assert editor_command("", {}) == ["nano"]
+    (tmp_path / "vi").write_text("#!/bin/sh\n")
+    (tmp_path / "vi").chmod(0o755)
+    assert editor_command("", {}) == ["vi"]
+
+
+class _Aside(App[None]):
+    """Steps aside as Textual does: what is raised meanwhile keeps it from coming back."""
+
+    is_back = False
+
+    @contextlib.contextmanager
+    def suspend(self) -> Iterator[None]:
+        yield
+        self.is_back = True
+
+
+@pytest.mark.parametrize("command", [["no-such-editor-anywhere"], ["/"], ["bad\0name"]])
+def test_an_editor_that_cannot_be_started_gives_the_terminal_back(command: list[str]) -> None:
+    app = _Aside()
+    text, problem = edit_externally(app, "a prompt", command)
+    assert app.is_back
+    assert text is None
+    assert "cannot be started" in problem
+
+
+def test_what_the_editor_wrote_comes_back(tmp_path: Path) -> None:
+    script = tmp_path / "ed"
+    script.write_text('#!/bin/sh\necho "second line" >> "$1"\n')
+    script.chmod(0o755)
+    assert edit_externally(_Aside(), "a prompt\n", [str(script)]) == ("a prompt\nsecond line", "")
 
 
 # -- clipboard -----------------------------------------------------------------------------------------------

@@ -72,3 +72,40 @@ def test_text_comes_through_as_it_is(text: str, cut: int) -> None:
     reader = Reader()
     data = text.encode("utf-8", "ignore")
     assert reader.read(data[:cut]) + reader.read(data[cut:], final=True) == data.decode()
+
+
+@pytest.mark.parametrize(
+    ("sent", "key"),
+    [
+        (b"\x1bq", "alt+q"),
+        (b"\x1b\r", "alt+enter"),
+        (b"\x1bQ", "alt+shift+q"),
+        (b"\x1b.", "alt+full_stop"),
+        (b"\x1b1", "alt+1"),
+        (b"\x1b\x1d", "alt+ctrl+right_square_bracket"),
+        (b"\x1b\x0c", "alt+ctrl+l"),
+        (b"\x1b\x7f", "ctrl+w"),
+        (b"\x1bb", "ctrl+left"),
+        (b"\x1b[27;2;13~", "shift+enter"),
+        (b"\x1b[27;3;13~", "alt+enter"),
+        (b"\x1b[27;5;13~", "ctrl+enter"),
+        (b"\x1b[1;3A", "alt+up"),
+        (b"\x1bOA", "up"),
+    ],
+)
+def test_alt_is_a_key_in_terminals_that_send_an_escape_before_the_letter(sent: bytes, key: str) -> None:
+    (event,) = XTermParser(False).feed(Reader().read(sent))
+    assert isinstance(event, events.Key)
+    assert event.key == key
+    assert not event.is_printable
+
+
+def test_what_begins_with_an_escape_and_is_no_key_stays_as_it_is() -> None:
+    for sent in (
+        b"\x1b]11;rgb:00/00/00\x1b\\",
+        b"\x1bP1$r0m\x1b\\",
+        b"\x1b[<0;3;4M",
+        b"\x1b[?2026;2$y",
+        b"\x1b_x\x1b\\",
+    ):
+        assert Reader().read(sent) == sent.decode()

@@ -300,9 +300,12 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     if ending:
         output, note = output[: ending.start()], ending[1]
         code = int(ending[2]) if ending[2] else None
-    elif not result.is_error and text_detail(result.details, "jobId") == "" and _is_finished(result):
+    job = text_detail(result.details, "jobId")
+    if not ending and not result.is_error and not job and _is_finished(result):
         code = 0
-    summary = f"exit {code}" if code else note.removeprefix("Command ")
+    summary = (
+        f"in the background, {job}" if job else f"exit {code}" if code else note.removeprefix("Command ")
+    )
     block = CommandBlock(command=command, output=output, exit_code=code, note=note)
     return Card(title="bash", subject=subject, summary=summary, blocks=(block,))
 

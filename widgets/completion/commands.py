@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 import msgspec
 
 from widgets.completion.source import CompletionRequest, Completions, Suggestion
-from widgets.fuzzy import ranked
+from widgets.fuzzy import Match, ranked
 
 Arguments = Callable[[str], Sequence[Suggestion] | Awaitable[Sequence[Suggestion]]]
 
@@ -45,7 +45,7 @@ class CommandCompletions:
         if name:  # words of the description help when no name fits
             named = {command.name for command, _ in found}
             others = [command for command in self._commands() if command.name not in named]
-            found += ranked(name, others, lambda command: command.description) if len(name) > 2 else []
+            found += [(command, Match(0.0, ())) for command in others if _tells(command, name)]
         items = [_suggestion(command) for command, _ in found]
         yield Completions(start=0, end=request.column, items=tuple(items), query=name)
 
@@ -59,6 +59,10 @@ class CommandCompletions:
         matching = [item for item, _ in ranked(argument, list(found), lambda item: item.label or item.text)]
         is_complete = [item.text for item in matching] == [argument.strip()]
         return [] if is_complete else matching  # nothing to choose any more: Enter sends
+
+
+def _tells(command: CommandRow, word: str) -> bool:
+    return len(word) > 2 and word.lower() in command.description.lower()
 
 
 def _suggestion(command: CommandRow) -> Suggestion:

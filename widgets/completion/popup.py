@@ -6,9 +6,13 @@ from typing import ClassVar
 
 from widgets.completion.source import CompletionRequest, Completions, CompletionSource, Suggestion
 from widgets.editor.prompt import PromptEditor
+from widgets.line import cells
 from widgets.lists.filtering import Shown
 from widgets.lists.rows import ListRow
 from widgets.lists.view import RowList
+
+_LONGEST_TITLE = 24
+"""Cells up to which what is completed pushes its explanation to the right."""
 
 
 class CompletionPopup(RowList):
@@ -138,15 +142,25 @@ class CompletionPopup(RowList):
         keep = self.chosen
         self._answer = answer
         at = next((at for at, item in enumerate(answer.items) if item == keep and self.index > 0), 0)
-        height = min(len(answer.items), self.most_rows, max(1, self.editor.region.y))
-        self.styles.height = height
-        self.styles.offset = (0, -height)
+        self._stand_above(len(answer.items))
         self.display = True
+        rows = [_row(number, item) for number, item in enumerate(answer.items)]
+        self.title_cells = min(_LONGEST_TITLE, max(cells(row.title) for row in rows))
         self.show(
-            [Shown(_row(number, item)) for number, item in enumerate(answer.items)],
+            [Shown(row) for row in rows],
             query=answer.query,
             keep=str(at),
         )
+
+    def _stand_above(self, count: int) -> None:
+        height = min(count, self.most_rows, max(1, self.editor.region.y))
+        self.styles.height = height
+        self.styles.offset = (0, -height)
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        if self._answer is not None:  # the editor has its new place by then
+            self.call_after_refresh(self._stand_above, len(self._answer.items))
 
     def _stop(self) -> None:
         if self._asking is not None and not self._asking.done():

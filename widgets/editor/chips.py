@@ -48,6 +48,13 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
         return not self.text.strip()
 
 
+def labelled(draft: Draft) -> str:
+    """The draft's text with the words for its chips, as the editor shows it."""
+    chips = Chips()
+    chips.known = dict(draft.chips)
+    return draft.text.translate({ord(char): label for char, label in chips.labels(draft.text).items()})
+
+
 def size_text(count: int) -> str:
     if count < 1000:
         return f"{count} B"

@@ -37,7 +37,7 @@ BINDINGS: list[BindingType] = [
     ),
     _key(
         "tui.editor.jumpBackward",
-        "ctrl+alt+right_square_bracket,alt+right_square_bracket",
+        "alt+ctrl+right_square_bracket,alt+right_square_bracket",
         "jump(False)",
         "Back to the last … (then a character)",
     ),

@@ -37,14 +37,16 @@ class Filter:
             return [Shown(row) for row in self.rows]
         narrows = self._query and query.startswith(self._query) and _is_plain(query)
         candidates = self._candidates if narrows else self.rows
-        left = [row for row in candidates if not row.is_heading and asked.accepts(row.searched)]
+        left = [
+            row for row in candidates if not row.is_heading and asked.accepts(row.searched, len(row.title))
+        ]
         self._query, self._candidates = query, left
         if self.order == "given":
             return [Shown(row) for row in left]
         if len(left) > MANY and _is_plain(query):
             left.sort(key=lambda row: _roughly(row, query) - _out_of_reach(row), reverse=True)
             return [Shown(row) for row in left]
-        scored = [(asked.match(row.searched), row) for row in left]
+        scored = [(asked.match(row.searched, len(row.title)), row) for row in left]
         found = [
             (match.score - _out_of_reach(row), match.places, row)
             for match, row in scored
@@ -54,9 +56,9 @@ class Filter:
         return [Shown(row, places) for _, places, row in found]
 
 
-def places_of(row: ListRow, query: str) -> tuple[int, ...]:
+def places_of(row: ListRow, query: str, *, scatters: bool = True) -> tuple[int, ...]:
     """The matching characters of a row that is on the screen."""
-    match = Query(query.strip()).match(row.searched)
+    match = Query(query.strip()).match(row.searched, len(row.title) if scatters else 0)
     return match.places if match else ()
 
 

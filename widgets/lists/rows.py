@@ -23,6 +23,7 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Behind the title, quieter."""
     right: str = ""
     """At the right edge: an age, a price, a key."""
+    right_tone: Tone = "dim"
     badges: tuple[Badge, ...] = ()
     tone: Tone = "text"
     is_checked: bool = False

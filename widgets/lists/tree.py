@@ -5,6 +5,7 @@ indented. Entries that a filter hides are passed over: their children hang on th
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from typing import Literal, NamedTuple, get_args
 
 import msgspec
@@ -50,7 +51,7 @@ class TreeEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     text: str = ""
     label: str = ""
     time: str = ""
-    """As it is shown: `14:02`, `3 d`."""
+    """An ISO time stamp."""
     badges: tuple[Badge, ...] = ()
     """Model change, compaction, files changed, cost."""
     is_minor: bool = False
@@ -140,7 +141,7 @@ class Tree:
             title=entry.text[:500],
             prefix=prefix + mark + fold + _SPEAKERS.get(entry.kind, ""),
             badges=(*here, *label, *entry.badges),
-            right=entry.time if shows_time else "",
+            right=time_of_day(entry.time) if shows_time else "",
             tone=_TONES.get(entry.kind, "muted") if not entry.is_minor else "dim",
             words=f"{entry.label} {entry.words}",
         )
@@ -167,7 +168,7 @@ class Tree:
 
     def _matches(self, entry: TreeEntry, asked: Query) -> bool:
         entry = self._told(entry)
-        return asked.accepts(f"{entry.text} {entry.label} {entry.words}")
+        return asked.accepts(f"{entry.text} {entry.label} {entry.words}", 0)
 
     def _children(self, shows: Callable[[TreeEntry], bool]) -> dict[str, list[TreeEntry]]:
         """Entries that show by the one they hang on; parents come before their children in a session file."""
@@ -204,6 +205,15 @@ class TreeRows:
 
     def __iter__(self) -> Iterator[Shown]:
         return (self[at] for at in range(len(self)))
+
+
+def time_of_day(stamp: str) -> str:
+    """`14:02` where the person is; the day too when it was another."""
+    try:
+        then = datetime.fromisoformat(stamp).astimezone()
+    except ValueError:
+        return ""
+    return then.strftime("%H:%M" if then.date() == datetime.now().astimezone().date() else "%d %b %H:%M")
 
 
 def _prefixed(entries: Sequence[TreeEntry], above: str) -> list[tuple[TreeEntry, str, str]]:

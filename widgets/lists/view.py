@@ -62,11 +62,14 @@ class RowList(ScrollView, can_focus=False):
         *,
         empty: str = "nothing here",
         title_cells: int = 0,
+        scatters: bool = True,
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
         self.title_cells = title_cells
         """What stands behind the titles begins in one column, if there are so many cells for them."""
+        self.scatters = scatters
+        """Whether the letters of a word that was searched may stand apart."""
         self.shown: Rows = [Shown(row) for row in rows]
         self.empty = empty
         self.filter_text = ""
@@ -172,13 +175,15 @@ class RowList(ScrollView, can_focus=False):
         self._draw_text(inner, item, is_current=is_current)
         line.take(inner)
         if right:
-            line.fill_to(width - cells(right)).add(right, self._style("dim", is_current))
+            line.fill_to(width - cells(right)).add(right, self._style(row.right_tone, is_current))
         return line.strip()
 
     def _draw_text(self, line: Line, item: Shown, *, is_current: bool) -> None:
         row = item.row
         title, detail = plain(row.title), plain(row.detail)
-        places = item.places or (places_of(row, self.filter_text) if self.filter_text else ())
+        places = item.places or (
+            places_of(row, self.filter_text, scatters=self.scatters) if self.filter_text else ()
+        )
         if title != row.title or detail != row.detail:
             places = ()
         match = self._style("match", is_current)

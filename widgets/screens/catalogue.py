@@ -7,7 +7,7 @@ import msgspec
 from textual import events
 from textual.binding import BindingType
 
-from widgets.editor.chips import Draft
+from widgets.editor.chips import Draft, labelled
 from widgets.lists.rows import Badge, ListRow
 from widgets.lists.view import RowList
 from widgets.screens.dialogs import DialogScreen
@@ -38,6 +38,7 @@ def palette_screen(actions: Sequence[ActionRow], *, query: str = "") -> PickerSc
             title=action.title,
             detail=action.detail,
             right=", ".join(map(key_name, action.keys)),
+            right_tone="accent",
             words=f"{action.id} {action.group}",
         )
         for action in actions
@@ -55,18 +56,17 @@ def hotkeys_screen(
         if action.group != group:
             group = action.group
             rows.append(ListRow(id=f"#{group}", title=group, is_heading=True))
-        keys = ", ".join(map(key_name, action.keys)) or "no key"
         badges = [Badge(text=action.problem, tone="warning")] if action.problem else []
         if action.is_own:
             badges.append(Badge(text="yours", tone="accent"))
         rows.append(
             ListRow(
                 id=action.id,
-                title=keys,
-                detail=action.title,
-                right=action.id,
+                title=action.title,
+                detail=action.id,
+                right=", ".join(map(key_name, action.keys)) or "no key",
+                right_tone="accent" if action.keys else "dim",
                 badges=tuple(badges),
-                tone="accent" if action.keys else "dim",
                 words=f"{action.group} {' '.join(action.keys)}",
             )
         )
@@ -78,12 +78,12 @@ def hotkeys_screen(
 def history_screen(entries: Sequence[Draft], *, query: str = "") -> PickerScreen:
     """Older prompts, newest first; the row's id is its place in `entries`."""
     rows = [
-        ListRow(id=str(number), title=" ".join(entry.text.split())[:400], words="")
+        ListRow(id=str(number), title=" ".join(labelled(entry).split())[:400])
         for number, entry in enumerate(entries)
     ]
 
     def preview(row: ListRow) -> PreviewText:
-        return PreviewText(parts=(PreviewPart(text=entries[int(row.id)].text),))
+        return PreviewText(parts=(PreviewPart(text=labelled(entries[int(row.id)])),))
 
     return PickerScreen(
         "Older prompts", rows, query=query, order="given", choose="put into the editor", preview=preview

@@ -57,7 +57,7 @@ class DialogScreen(SheetScreen[T]):
         self.call_after_refresh(self._fit)
 
     def on_resize(self) -> None:
-        self._fit()
+        self.call_after_refresh(self._fit)  # the text has been wrapped anew by then
 
     def _fit(self) -> None:
         text = self.query_one("#text", Preview)

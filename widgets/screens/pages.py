@@ -8,7 +8,7 @@ from textual.containers import Horizontal, Vertical
 
 from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
 from widgets.screens.picker import SheetScreen
-from widgets.screens.preview import Preview, PreviewPart, PreviewText
+from widgets.screens.preview import Preview, PreviewText
 
 MOST_OF_A_PAGE = 2_000_000
 """Characters: what is laid out within the blink of an eye."""
@@ -55,24 +55,3 @@ class PageScreen(SheetScreen[None]):
 def compare_screen(title: str, left: PreviewText, right: PreviewText, *, note: str = "") -> PageScreen:
     """Two branches side by side: messages and files of each."""
     return PageScreen(title, left, right, note=note)
-
-
-def welcome_page(*, model: str, login_hint: str, env_names: str) -> PreviewText:
-    """What the first start shows: what works already, how to go on, three things to try."""
-    return PreviewText(
-        title="Welcome to bayou",
-        parts=(
-            PreviewPart(text=f"The model in force is {model}. It works without a network and costs nothing."),
-            PreviewPart(text=""),
-            PreviewPart(text="To use another", is_heading=True),
-            PreviewPart(text=f"{login_hint}"),
-            PreviewPart(text=f"or start bayou with one of these set: {env_names}", tone="muted"),
-            PreviewPart(text=""),
-            PreviewPart(text="Three things to try", is_heading=True),
-            PreviewPart(text="1  ask about this folder: What does this project do?"),
-            PreviewPart(text="2  name a file with @ and let it be changed"),
-            PreviewPart(text="3  press Escape twice: every conversation is a tree"),
-            PreviewPart(text=""),
-            PreviewPart(text="/hotkeys lists the keys, /settings what can be set.", tone="muted"),
-        ),
-    )

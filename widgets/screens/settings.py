@@ -13,6 +13,10 @@ from widgets.screens.parts import KeyHint
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText
 
+_NOTHING = "—"
+_VALUE_CELLS = 6
+"""Most values are no longer, so what they are for begins in one column."""
+
 
 class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
     id: str
@@ -112,17 +116,22 @@ class SettingsScreen(PickerScreen):
         if self.setting is not None and not self.setting.is_fixed:
             self.post_message(self.Changed(self, self.setting.id, None))
 
+    def _fit(self) -> None:
+        """Beside the list what a setting is for has its own pane, below it a few lines."""
+        super()._fit()
+        self.set_class(not self.has_class("beside") and self.app.size.height >= 16, "below")
+
     def _describe(self, row: ListRow) -> PreviewText:
         setting = self._settings.get(row.id)
         if setting is None:
             return PreviewText()
-        parts = [PreviewPart(text=setting.help), PreviewPart(text="")]
+        facts = [f"default: {setting.default or _NOTHING}"]
         if setting.choices:
-            parts.append(PreviewPart(text="one of: " + ", ".join(setting.choices), tone="muted"))
-        parts.append(PreviewPart(text=f"default: {setting.default}", tone="muted"))
+            facts.append("one of: " + ", ".join(setting.choices))
         if setting.source:
-            parts.append(PreviewPart(text=f"from: {setting.source}", tone="muted"))
-        return PreviewText(title=setting.id, parts=tuple(parts))
+            facts.append(f"from: {setting.source}")
+        parts = (PreviewPart(text=setting.help), *(PreviewPart(text=fact, tone="muted") for fact in facts))
+        return PreviewText(title=setting.id, parts=parts)
 
 
 def _rows(settings: Sequence[SettingRow]) -> list[ListRow]:
@@ -134,7 +143,9 @@ def _rows(settings: Sequence[SettingRow]) -> list[ListRow]:
             group = setting.group
             rows.append(ListRow(id=f"#{group}", title=group, is_heading=True))
         is_own = setting.value != setting.default
-        value = Badge(text=setting.value or "—", tone="accent" if is_own else "text")
+        value = Badge(
+            text=(setting.value or _NOTHING).ljust(_VALUE_CELLS), tone="accent" if is_own else "text"
+        )
         rows.append(
             ListRow(
                 id=setting.id,

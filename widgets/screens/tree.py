@@ -138,7 +138,7 @@ class TreeScreen(SheetScreen[None]):
             yield RuleTitle("Session tree", id="title")
             yield LineInput(placeholder="all words, or re:expression", mark="/ ", id="filter")
             with Container(id="body"):
-                yield RowList(empty="no entries here; tab shows others", id="rows")
+                yield RowList(empty="no entries here; tab shows others", scatters=False, id="rows")
                 yield Preview(id="preview")
             yield KeyHints(HINTS, id="keys")
 

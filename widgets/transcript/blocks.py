@@ -109,6 +109,11 @@ class NoteBlock(_Value, frozen=True, kw_only=True):
     kind: NoteKind = NoteKind.INFO
     next_step: str = ""
     """What can be done about it."""
+    title: str = ""
+    tries: tuple[tuple[str, str], ...] = ()
+    """What one can type, and what that shows."""
+    after: str = ""
+    """Behind those."""
 
 
 Block = UserBlock | ReplyBlock | CardBlock | CustomBlock | NoteBlock

@@ -289,15 +289,37 @@ def _end_of_output(block: CustomBlock) -> list[Leaf]:
 
 def draw_note(block: NoteBlock) -> list[Leaf]:
     key = f"note-{block.kind}"
-    leaf = Leaf(clean(block.text), key=key, first=f"{NOTE_GLYPHS[block.kind]} ", rest=GUTTER, prefix_key=key)
-    return [leaf, *_next_step(block.next_step)]
+    glyph = f"{NOTE_GLYPHS[block.kind]} "
+    text = Leaf(clean(block.text), key=key, first=glyph, rest=GUTTER, prefix_key=key)
+    if not block.title:
+        return [text, *_next_step(block.next_step)]
+    text.first = GUTTER
+    title = Leaf(clean(block.title), key="accent+b", first=glyph, rest=GUTTER, prefix_key="accent")
+    return [title, text, *_tries(block, key)]
+
+
+def _tries(block: NoteBlock, key: str) -> list[Leaf]:
+    """What to type in one column, what comes of it in the next."""
+    width = max((len(typed) for typed, _ in block.tries), default=0) + 3
+    leaves: list[Leaf] = [
+        OneLine([(f"{GUTTER}{GUTTER}{clean(typed):<{width}}", "path"), (clean(shows), key)], flexible=1)
+        for typed, shows in block.tries
+    ]
+    if block.after:
+        leaves.append(Leaf(clean(block.after), key=key, first=GUTTER, rest=GUTTER))
+    for first in (leaves[:1], leaves[-1:] if block.after else []):
+        for leaf in first:
+            leaf.blank = 1
+    return leaves
 
 
 def raw_text(block: Block) -> str:
     """What was written, as it was written: Markdown source, output, a diff with its signs."""
     match block:
-        case UserBlock() | NoteBlock():
+        case UserBlock():
             return block.text
+        case NoteBlock():
+            return _noted(block)
         case ReplyBlock():
             return "\n\n".join(part.text for part in block.parts if isinstance(part, Prose))
         case CardBlock() | CustomBlock():
@@ -309,8 +331,10 @@ def raw_text(block: Block) -> str:
 def search_text(block: Block) -> str:
     """Everything in a block that a person may look for, drawn or not."""
     match block:
-        case UserBlock() | NoteBlock():
+        case UserBlock():
             return block.text
+        case NoteBlock():
+            return _noted(block)
         case ReplyBlock():
             return "\n".join(part.text for part in block.parts)
         case CardBlock() | CustomBlock():
@@ -319,6 +343,11 @@ def search_text(block: Block) -> str:
             return "\n".join([head, *filter(None, map(_raw_part, card.blocks))])
         case _:
             assert_never(block)
+
+
+def _noted(block: NoteBlock) -> str:
+    tries = (f"{typed}  {shows}" for typed, shows in block.tries)
+    return "\n".join(filter(None, (block.title, block.text, *tries, block.after)))
 
 
 def _raw_part(part: CardPart) -> str:
@@ -355,7 +384,7 @@ def size(block: Block, *, is_open: bool) -> Size:
         case UserBlock():
             return _sum(sum(map(_image_rows, block.images)), [block.text])
         case NoteBlock():
-            return _sum(0, [block.text])
+            return _sum(2 if block.tries else 0, [_noted(block)])
         case ReplyBlock():
             texts = [part.text for part in block.parts if is_open or isinstance(part, Prose)]
             return _sum(2 * len(block.parts) - 1 - len(texts), texts)

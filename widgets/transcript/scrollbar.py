@@ -37,8 +37,6 @@ class _Marked:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         lines = console.render_lines(self._inner, options, pad=False, new_lines=False)  # type: ignore[arg-type]
-        flat = [segment for line in lines for segment in line if segment.text != "\n"]
-        del flat
         for index, line in enumerate(lines):
             mark = self._marks.get(index)
             if mark and line:

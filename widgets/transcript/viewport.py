@@ -162,6 +162,9 @@ class Viewport(ScrollView):
         bar = self.vertical_scrollbar
         if not isinstance(bar, MarkedScrollBar):
             return
+        if self.column.total <= self.size.height:  # all of it is seen: there is no way to mark
+            bar.mark((), self.size.height)
+            return
         total = max(1, self.column.total)
         top = self.column.heights.top
         prompts = tuple(

@@ -176,7 +176,7 @@ async def test_jumping_to_a_character() -> None:
         await type_text(pilot, "alpha beta")
         await pilot.press("home", "ctrl+right_square_bracket", "b")
         assert app.editor.model.cursor == (0, 6)
-        await pilot.press("ctrl+alt+right_square_bracket", "a")
+        await pilot.press("alt+ctrl+right_square_bracket", "a")
         assert app.editor.model.cursor == (0, 4)
 
 

@@ -1,0 +1,122 @@
+"""Pictures of one running application: each place it comes to, in two sizes.
+
+    async def test_the_pages(screen, photographs):
+        async with photographs.of(screen.app(theme=photographs.theme)) as tour:
+            await tour.say("/theme")
+            await tour.photograph("theme")
+
+Starting the application costs more than a picture, so one start serves many; the whole tour is made in the dark and
+once more in the light, which costs less than changing the colours for each picture. What differs is told at the end
+of the test, all of it; expected and actual stand in the report as for every other picture.
+"""
+
+import asyncio
+import contextlib
+import inspect
+import pickle
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+import pytest_textual_snapshot as plugin
+from rich.console import Console
+from syrupy.assertion import SnapshotAssertion
+from textual.pilot import Pilot
+
+from app.tui.app import BayouApp
+from tests.support.screens import settled, text_of
+
+SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
+
+
+class Photographs:
+    """The album of one test."""
+
+    def __init__(self, snapshot: SnapshotAssertion, node: pytest.Item, theme: str) -> None:
+        self.theme = theme
+        self._snapshot = snapshot.use_extension(plugin.SVGImageExtension)
+        self._node = node
+        self.different: list[str] = []
+
+    @contextlib.asynccontextmanager
+    async def of(self, app: BayouApp) -> AsyncIterator["Tour"]:
+        async with app.run_test(size=SIZES["80x24"], notifications=True) as pilot:
+            yield Tour(self, pilot, app)
+
+    def compare(self, name: str, svg: str) -> None:
+        is_same = self._snapshot(name=name) == svg
+        done = self._snapshot.executions[self._snapshot.num_executions - 1]
+        if not is_same:
+            self.different.append(name)
+            self._report(name, svg, done.final_data)
+
+    def _report(self, name: str, svg: str, expected: object) -> None:
+        """Into the folder that the plugin makes its report from."""
+        path, line, test = self._node.reportinfo()
+        size = Console(legacy_windows=False, force_terminal=True).size
+        shown = plugin.PseudoApp(plugin.PseudoConsole(False, size))
+        words = inspect.getdoc(getattr(self._node, "function", None)) or ""
+        row = (
+            False,
+            str(expected or ""),
+            svg,
+            shown,
+            path,
+            line or 0,
+            f"{test}[{name}]",
+            words,
+            "",
+            bool(expected),
+        )
+        target = plugin.node_to_report_path(self._node)
+        target.with_name(f"{target.name}_{name}").write_bytes(pickle.dumps(row))
+
+
+class Tour:
+    """Drives one application from place to place."""
+
+    def __init__(self, album: Photographs, pilot: Pilot[int], app: BayouApp) -> None:
+        self._album = album
+        self.pilot = pilot
+        self.app = app
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await settled(self.pilot)
+
+    async def say(self, text: str) -> None:
+        """Types nothing: the text stands in the editor, and Enter sends it."""
+        self.app.editor.set_text(text)
+        await self.press("enter")
+
+    async def until(self, is_so: Callable[[], bool] | str) -> None:
+        """Until something is so, or a text is shown."""
+        async with asyncio.timeout(20):
+            while not (is_so in text_of(self.app) if isinstance(is_so, str) else is_so()):
+                await self.pilot.pause(0.01)
+        await settled(self.pilot)
+
+    async def until_pressed(self, key: str, is_so: Callable[[], bool]) -> None:
+        """Pressed again until it counts: a question that nobody asked for takes no key for a moment."""
+        async with asyncio.timeout(20):
+            while not is_so():
+                await self.pilot.pause(0.4)
+                await self.press(key)
+
+    async def idle(self) -> None:
+        async with asyncio.timeout(20):
+            await self.app.session.wait_until_idle()
+        self.app.transcript.flush()
+        await settled(self.pilot)
+
+    async def photograph(self, name: str) -> None:
+        for size, cells in reversed(SIZES.items()):
+            await self.pilot.resize_terminal(*cells)
+            await settled(self.pilot)
+            self._album.compare(f"{name}-{size}", self.app.export_screenshot())
+
+    async def photograph_small(self, name: str, cells: tuple[int, int] = (40, 10)) -> None:
+        await self.pilot.resize_terminal(*cells)
+        await settled(self.pilot)
+        self._album.compare(f"{name}-{cells[0]}x{cells[1]}", self.app.export_screenshot())
+        await self.pilot.resize_terminal(*SIZES["80x24"])
+        await settled(self.pilot)

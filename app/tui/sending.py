@@ -73,7 +73,7 @@ class Sending:
             return None
         near = difflib.get_close_matches(found[1], names, 1)
         meant = f" Did you mean /{near[0]}?" if near else " /help lists them."
-        return f"There is no command /{found[1]}.{meant} A blank in front sends it to the model as it is."
+        return f"There is no command /{found[1]}.{meant} Put a word in front to send it to the model."
 
     async def _shell(self, text: str) -> None:
         exclude = text.startswith("!!")

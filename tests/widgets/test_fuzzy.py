@@ -50,3 +50,14 @@ def test_the_cheap_question_and_the_full_one_agree(query: str, text: str) -> Non
     assert (match is not None) == asked.accepts(text)
     if match is not None:
         assert all(0 <= place < len(text) for place in match.places)
+
+
+def test_letters_are_strewn_only_within_the_name() -> None:
+    text = "retry.baseDelayMs Room kept free for the history"
+    reach = len("retry.baseDelayMs")
+    assert Query("rbd").accepts(text, reach)
+    assert Query("history").accepts(text, reach)
+    assert not Query("rkf").accepts(text, reach)
+    found = Query("kept").match(text, reach)
+    assert found is not None and "".join(text[at] for at in found.places) == "kept"
+    assert Query("rkf").match(text, reach) is None

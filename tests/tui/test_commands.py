@@ -1,0 +1,63 @@
+"""What is written with a slash: known, mistyped, a path; the list of all of them; what the first screen proposes."""
+
+from pathlib import Path
+
+import pytest
+
+from app.providers.scripted import fail, say
+from app.tui.welcome import welcome
+from tests.tui.stage import make_app, settled, submit
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+async def test_a_command_that_does_not_exist_is_told_and_not_sent(home: Path) -> None:
+    app = make_app(home, say("sent"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.editor.set_text("/zzzexport now")
+        await pilot.press("enter")
+        await app.settling_until(pilot, lambda: "There is no command /zzzexport" in app.screen_text)
+        assert "Did you mean /export?" in app.screen_text
+        assert app.editor.text == "/zzzexport now"
+        assert app.session.stats.user_messages == 0
+
+
+@pytest.mark.parametrize("text", ["/etc/hosts: what is in it?", "/a.py is broken"])
+async def test_what_only_looks_like_a_command_is_sent(home: Path, text: str) -> None:
+    app = make_app(home, say("sent"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, text)
+        await settled(app, pilot)
+        assert "sent" in app.screen_text
+
+
+async def test_help_lists_the_commands_and_begins_one(home: Path) -> None:
+    app = make_app(home, say("sent"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "/help")
+        await app.settling_until(pilot, lambda: "Commands" in app.screen_text)
+        await pilot.press(*"export", "enter")
+        await app.settling_until(pilot, lambda: app.editor.text == "/export ")
+
+
+async def test_an_answer_that_is_tried_again_leaves_one_line(home: Path) -> None:
+    app = make_app(home, fail("overloaded", status=529), say("there"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "go")
+        await app.settling_until(pilot, lambda: "Trying again: 1 of 3" in app.screen_text)
+        assert app.screen_text.count("overloaded") == 1
+        app.session.runner.countdown.retry_now()
+        await settled(app, pilot)
+        assert "overloaded" not in app.screen_text
+
+
+def test_what_is_proposed_at_first_works_in_this_folder(tmp_path: Path) -> None:
+    assert [typed for typed, _ in welcome(tmp_path).tries] == ["list", "find *.py", "run git status"]
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "main.go").write_text("package main\n", encoding="utf-8")
+    (tmp_path / "README.rst").write_text("x", encoding="utf-8")
+    assert [typed for typed, _ in welcome(tmp_path).tries][:2] == ["read README.rst", "map src/main.go"]
+    assert welcome(tmp_path / "nowhere").tries

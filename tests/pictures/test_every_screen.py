@@ -149,7 +149,7 @@ async def test_the_tree(screen: Screen, photographs: Photographs) -> None:
         await tour.say("let it sail")
         await tour.idle()
         sailing = next(entry.id for entry in app.session.log.entries if "let it sail" in str(entry))
-        await app.session.go_to(sailing, summarise=False)
+        await app.session.go_to(sailing)
         await tour.say("give it a motor")
         await tour.idle()
         app.session.log.set_label(sailing, "sails")

@@ -1,0 +1,82 @@
+"""What a person sees of compaction: the window, a summary while it is written and when it counts, the way back."""
+
+import asyncio
+
+import pytest
+
+from app.compaction.budget import Limits
+from app.providers.scripted import Scripted, call, say
+from tests.support.photographs import Photographs
+from tests.support.screens import Screen
+
+STORY = "The harbour lies in the north, and every boat in it has two oars. " * 60
+SUMMARY = """## Goal
+Every boat gets four oars.
+
+## Progress
+- The fleet was read; `launch` says that a boat is afloat.
+
+## Next steps
+1. Change `oars` in boats/fleet.py
+"""
+
+
+@pytest.fixture(autouse=True)
+def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.engine.requests.Requests._on_state", lambda self, state, seconds: None)
+
+
+async def test_compaction(screen: Screen, photographs: Photographs) -> None:
+    gate = asyncio.Event()
+    script = Scripted(
+        [
+            call("read", path="boats/fleet.py") + call("bash", command=f"echo '{STORY}'"),
+            say(STORY),
+            say("They have two oars."),
+            say(SUMMARY),
+            say(SUMMARY, gate=gate),
+        ]
+    )
+    app = screen.app(theme=photographs.theme, script=script)
+    async with photographs.of(app) as tour:
+        app.session.compactor.options.limits = Limits(keep_recent_tokens=200)
+        await tour.say("read the fleet, then tell me of the harbour")
+        await tour.idle()
+        await tour.say("how many oars has a boat?")
+        await tour.idle()
+        await tour.press("alt+c")
+        await tour.until("Large results")
+        await tour.photograph("window")
+        await tour.photograph_small("window")
+        await tour.press("end", "ctrl+x")
+        await tour.until("put back")
+        await tour.photograph("window-dropped")
+        await tour.press("ctrl+x", "escape")
+        await tour.press("alt+s")
+        await tour.until("Enter makes it count")
+        await tour.photograph("preview")
+        await tour.press("escape")
+        await tour.until("Nothing was compacted.")
+        await tour.say("/compact")
+        await tour.until("a summary is being written")
+        await tour.photograph("being-written")
+        gate.set()
+        await tour.until("goes back to the full history")
+        await tour.photograph("compacted")
+        await tour.press("alt+u")
+        await tour.until("This is the full history again")
+        await tour.photograph("full-again")
+
+
+async def test_a_window_that_is_nearly_full(screen: Screen, photographs: Photographs) -> None:
+    app = screen.app(theme=photographs.theme, script=Scripted([say(STORY), say("They have two oars.")]))
+    async with photographs.of(app) as tour:
+        compactor = app.session.compactor
+        compactor.options.mode = "remind"
+        await tour.say("tell me of the harbour")
+        await tour.idle()
+        window = app.session.choice.required().context_window
+        compactor.options.limits = Limits(reserve_tokens=window - 500, keep_recent_tokens=200)
+        await tour.say("how many oars has a boat?")
+        await tour.idle()
+        await tour.photograph("nearly-full")

@@ -13,7 +13,13 @@ from app.providers.offline.answers import answer_to
 from app.providers.offline.guide import TOKENS_PER_SECOND, offline_model, pace_of
 from app.providers.registry import Registry
 from app.values.content import Image, Text
-from app.values.messages import CustomMessage, ToolDeclaration, UserMessage, user_message
+from app.values.messages import (
+    CompactionSummaryMessage,
+    CustomMessage,
+    ToolDeclaration,
+    UserMessage,
+    user_message,
+)
 from app.values.stream import TextDelta
 from tests.offline.chat import Chat
 
@@ -282,6 +288,16 @@ def test_a_conversation_is_summed_up_when_asked_for_without_tools():
     reply = answer_to(Context(system_prompt="You summarize.", messages=(user_message(text),)))
     assert "## Goal\nread a.py" in reply.text
     assert "- src/deep" in reply.text
+
+
+async def test_a_request_that_was_summarised_away_is_answered_by_what_its_calls_brought(chat: Chat):
+    chat.put("a.txt", "one\ntwo\n")
+    await chat.say("read a.txt")
+    _, asked, result, _ = chat.messages
+    summary = CompactionSummaryMessage(summary="## Goal\nread a.txt", tokens_before=9_000)
+    reply = answer_to(Context(messages=(summary, asked, result)))
+    assert "a.txt" in reply.text and "2 lines" in reply.text
+    assert not reply.steps
 
 
 async def test_the_same_conversation_gets_the_same_answer(tmp_path: Path):

@@ -39,8 +39,8 @@ def answer_to(context: Context) -> Reply:
     if is_summary_request(context):
         return Reply(text=summary(context))
     situation = situation_of(context)
-    if not situation.request:
-        return Reply(text="There is nothing to answer. " + _examples())
+    if not situation.request:  # none was made, or a compaction in the middle of a turn summarised it
+        return Reply(text=_told(situation) or "There is nothing to answer. " + _examples())
     said = in_full(situation)
     if said.answer:
         return Reply(text=_joined(_told(situation), said.answer))

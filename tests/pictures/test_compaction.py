@@ -1,11 +1,14 @@
 """What a person sees of compaction: the window, a summary while it is written and when it counts, the way back."""
 
 import asyncio
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from app.compaction.budget import Limits
 from app.providers.scripted import Scripted, call, say
+from app.resources.system_prompt import build_prompt
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
 
@@ -22,8 +25,15 @@ Every boat gets four oars.
 
 
 @pytest.fixture(autouse=True)
-def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_clock_and_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the prompt says of folders counts in the window; they are others on every machine."""
     monkeypatch.setattr("app.engine.requests.Requests._on_state", lambda self, state, seconds: None)
+    monkeypatch.setattr(
+        "app.engine.prompting.build_prompt",
+        lambda parts: build_prompt(
+            msgspec.structs.replace(parts, cwd=Path("/home/me/project"), docs_dir="/usr/share/bayou/docs")
+        ),
+    )
 
 
 async def test_compaction(screen: Screen, photographs: Photographs) -> None:

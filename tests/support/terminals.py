@@ -57,7 +57,15 @@ class Terminal:
         return self._emulator.text()
 
     def press(self, keys: str | bytes) -> None:
-        os.write(self._ours, keys.encode() if isinstance(keys, str) else keys)
+        """As fast as it takes them, and what it writes meanwhile is read."""
+        left = keys.encode() if isinstance(keys, str) else keys
+        end = time.monotonic() + LIMIT
+        while left:
+            try:
+                left = left[os.write(self._ours, left[:4096]) :]
+            except BlockingIOError:
+                assert time.monotonic() < end, f"it takes no more keys. The screen:\n{self.screen}"
+                self.read()
 
     def resize(self, columns: int, lines: int, *, tells: bool = True) -> None:
         fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))

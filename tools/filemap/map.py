@@ -13,6 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from tools.filemap import ctags, heuristic
 from tools.filemap.cache import MapCache
 from tools.filemap.detection import language_of
@@ -69,7 +71,7 @@ def map_file(
         raise CannotMap(110, path, f"Reading took longer than {_READ_SECONDS:.0f} seconds") from None
     known = cache.get(path, text) if cache is not None else None
     if known is not None:
-        return known
+        return known if known.path == str(path) else msgspec.structs.replace(known, path=str(path))
     made = _made(path, text, deadline_seconds, cancel, began)
     if cache is not None and _is_worth_keeping(made):
         cache.put(path, text, made)

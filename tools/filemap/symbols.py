@@ -47,8 +47,17 @@ _SEPARATORS = ("::", "#", ":", "->", "/")
 def find_symbol(file_map: FileMap, name: str) -> list[Symbol]:
     """The symbols that `name` can mean: `parse`, or with what it belongs to, `Parser.parse`.
 
-    The whole name wins over its last part, exact case over any case; overloads are all returned.
+    The whole name wins over its last part, exact case over any case; overloads are all returned. The kind may stand
+    before the name, as a map shows it: `class Parser`, `data.aws_region.here`.
     """
+    found = _named(file_map, name)
+    kind, separator, rest = name.strip().replace(" ", ".", 1).partition(".")
+    if found or not separator:
+        return found
+    return [symbol for symbol in _named(file_map, rest) if symbol.kind == kind]
+
+
+def _named(file_map: FileMap, name: str) -> list[Symbol]:
     wanted = _parts(name)
     if not wanted:
         return []

@@ -155,11 +155,15 @@ CMAKE = Language(
 
 
 def _hcl_block(node: Node, place: Place) -> list[Named]:
-    labels = [child for child in node.named_children if child.type in ("identifier", "string_lit")]
-    shown = " ".join(place.text(label) for label in labels)
-    return [
-        Named(shown.replace('"', ""), place.text(labels[0]) if labels and len(labels) > 1 else "block", shown)
+    """By its labels, as other blocks refer to it: `resource aws_s3_bucket.files`."""
+    labels = [
+        place.text(child).strip('"')
+        for child in node.named_children
+        if child.type in ("identifier", "string_lit")
     ]
+    kind = labels.pop(0) if len(labels) > 1 else "block"
+    name = ".".join(labels)
+    return [Named(name, kind, name)]
 
 
 HCL = Language(

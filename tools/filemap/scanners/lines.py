@@ -48,3 +48,8 @@ class Lines:
 
 def text_of(line: bytes, limit: int = 200) -> str:
     return line[: limit * 4].decode("utf-8", "replace").strip()[:limit]
+
+
+def counted(count: int, thing: str) -> str:
+    """`1 row`, `3,218 rows`."""
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"

@@ -10,14 +10,34 @@ from tools.filemap.watch import Watch
 
 _LEVEL = re.compile(
     rb"\b(TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|CRITICAL|FATAL|SEVERE|PANIC|ALERT|EMERG)\b"
-    rb"|level=\"?(trace|debug|info|notice|warn(?:ing)?|error|fatal|critical)\b"
+    rb"|\b(LOG|error|warning|fatal error|fatal):"
+    rb"|\blevel\"?[=:]\s*\"?(trace|debug|info|notice|warn(?:ing)?|error|fatal|critical)\b"
     rb"|\[(trace|debug|info|notice|warn|error|crit|alert|emerg)\]"
+    rb"|^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ |^\d+ (silly|verbose|http|info|warn|error) "
+    rb"|^(Traceback) \(most recent call last\)|^(panic): |^(Exception) in thread "
 )
+"""In capitals anywhere, else only where a level is meant: before a colon, as a field, in brackets, as a letter."""
 _TIME = re.compile(
     rb"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
-    rb"|\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d|\d\d:\d\d:\d\d"
+    rb"|\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d|\d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d|\d\d:\d\d:\d\d"
 )
-_ALIKE = {"warning": "warn", "err": "error", "crit": "critical", "severe": "error", "emerg": "emergency"}
+_MESSAGE = re.compile(rb"\b(?:msg|message)\"?[=:]\s*\"((?:[^\"\\]|\\.)+)\"")
+_COLOUR = re.compile(rb"\x1b\[[\d;]*m")
+_ALIKE = {
+    "warning": "warn",
+    "err": "error",
+    "crit": "critical",
+    "severe": "error",
+    "emerg": "emergency",
+    "fatal error": "fatal",
+    "i": "info",
+    "w": "warn",
+    "e": "error",
+    "f": "fatal",
+    "traceback": "error",
+    "exception": "error",
+}
+_CRASHES = (b"Traceback", b"panic", b"Exception")
 _SERIOUS = ("error", "critical", "fatal", "panic", "alert", "emergency")
 _SPANS = 40
 _NAMED_ERRORS = 200
@@ -41,9 +61,13 @@ class _Span:
         level = _LEVEL.search(head)
         if level is None:
             return "", b""
-        self._levels[level[0]] += 1
-        word = _word(level[0])
-        return (word, line[level.end() :]) if word in _SERIOUS else ("", b"")
+        found = level[level.lastindex or 0]
+        self._levels[found] += 1
+        word = _word(found)
+        if word not in _SERIOUS:
+            return "", b""
+        message = _MESSAGE.search(line)
+        return word, message[1] if message is not None else line if found in _CRASHES else line[level.end() :]
 
     def finish(self) -> None:
         counts: Counter[str] = Counter()
@@ -55,7 +79,7 @@ class _Span:
 
 
 def _word(found: bytes) -> str:
-    word = found.decode("ascii", "replace").lower().removeprefix("level=").strip('[]"')
+    word = found.decode("ascii", "replace").lower()
     return _ALIKE.get(word, word)
 
 
@@ -75,7 +99,7 @@ def scan_log(source: bytes, watch: Watch) -> Scanned:
             drafts.append(span.draft)
         word, said = span.add(line)
         if word and len(drafts) < _NAMED_ERRORS:
-            name = text_of(said, 110).lstrip(" .,:;|-]") or word
+            name = text_of(_COLOUR.sub(b"", said), 110).lstrip(' .,:;|-]!"') or word
             drafts.append(Draft(name=name, kind=word, start=start, start_row=row, end_row=row, parent=owner))
     if span is not None:
         span.finish()

@@ -5,13 +5,19 @@ from collections import Counter
 import msgspec
 
 from tools.filemap.language import Draft
-from tools.filemap.scanners.lines import Lines
+from tools.filemap.scanners.lines import Lines, counted
 from tools.filemap.scanners.nesting import Nesting
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Watch
 
+_RECORDS_READ = 2000
 _KEYS_NAMED = 60
+"""Of one object; more are rather data than names."""
+_KEYS_LISTED = 300
+_DEPTH = 3
+_ITEMS_READ = 20
 _MAX_TURNS = 3000
+_CALLS_NAMED = 6
 _LARGEST_RECORD = 1024 * 1024
 
 
@@ -19,29 +25,26 @@ def scan_jsonl(source: bytes, watch: Watch) -> Scanned:
     """A session of an agent as its conversation; other records by their keys, types and counts."""
     if _is_session(source):
         return _conversation(source, watch)
-    keys: dict[str, Counter[str]] = {}
-    first_row: dict[str, int] = {}
+    keys: dict[str, _Key] = {}
     count = broken = 0
     decode = msgspec.json.decode
     for row, _start, line in Lines(source, watch):
         if not line.strip():
             continue
         count += 1
-        if count > 2000 or len(line) > _LARGEST_RECORD:
+        if count > _RECORDS_READ or len(line) > _LARGEST_RECORD:
             continue
         try:
             record = decode(line)
         except (msgspec.DecodeError, RecursionError):
             broken += 1
             continue
-        for key, value in record.items() if isinstance(record, dict) else [("(value)", record)]:
-            keys.setdefault(key, Counter())[type_of(value)] += 1
-            first_row.setdefault(key, row)
+        _note(keys, record if isinstance(record, dict) else {"(value)": record}, row, 1)
     if not count:
         return Scanned(drafts=[])
-    seen = min(count, 2000)
+    seen = min(count, _RECORDS_READ)
     whole = Draft(
-        name=f"{count:,} records",
+        name=counted(count, "record"),
         kind="records",
         start=0,
         start_row=0,
@@ -50,22 +53,57 @@ def scan_jsonl(source: bytes, watch: Watch) -> Scanned:
         + (f" (keys from the first {seen:,})" if count > seen else ""),
     )
     drafts = [whole]
-    for number, (key, types) in enumerate(list(keys.items())[:_KEYS_NAMED]):
-        how_many = sum(types.values())
-        said = " | ".join(kind for kind, _ in types.most_common(4))
-        said += "" if how_many == seen - broken else f", in {how_many:,} of {seen:,}"
+    _list_keys(drafts, keys, seen - broken, 0)
+    return Scanned(drafts=drafts)
+
+
+class _Key(msgspec.Struct):
+    """A key that was met: with which types of values, where first, and the keys of the objects in it."""
+
+    row: int
+    types: Counter[str] = msgspec.field(default_factory=Counter)
+    objects: int = 0
+    """How many objects stood there, by themselves or in an array."""
+    below: "dict[str, _Key]" = msgspec.field(default_factory=dict)
+
+
+def _note(keys: dict[str, _Key], record: dict[str, object], row: int, depth: int) -> None:
+    for name, value in record.items():
+        key = keys.get(name)
+        if key is None:
+            if len(keys) >= _KEYS_NAMED:
+                continue
+            key = keys[name] = _Key(row)
+        key.types[type_of(value)] += 1
+        if depth == _DEPTH:
+            continue
+        for inner in value[:_ITEMS_READ] if isinstance(value, list) else (value,):
+            if isinstance(inner, dict):
+                key.objects += 1
+                _note(key.below, inner, row, depth + 1)
+
+
+def _list_keys(drafts: list[Draft], keys: dict[str, _Key], objects: int, parent: int) -> None:
+    """`objects`: how many objects there are that could have these keys."""
+    for name, key in keys.items():
+        how_many = key.types.total()
+        said = " | ".join(kind for kind, _ in key.types.most_common(4))
+        said += "" if how_many >= objects else f", in {how_many:,} of {objects:,}"
+        number = len(drafts)
+        if number > _KEYS_LISTED:
+            return
         drafts.append(
             Draft(
-                name=key[:100] or '""',
+                name=name[:100] or '""',
                 kind="key",
-                start=number + 1,
-                start_row=first_row[key],
-                end_row=first_row[key],
-                parent=0,
+                start=number,
+                start_row=key.row,
+                end_row=key.row,
+                parent=parent,
                 signature=said,
             )
         )
-    return Scanned(drafts=drafts)
+        _list_keys(drafts, key.below, key.objects, number)
 
 
 def type_of(value: object) -> str:
@@ -89,12 +127,24 @@ class _Part(msgspec.Struct):
     type: str = ""
     text: str = ""
     name: str = ""
+    arguments: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _Called(msgspec.Struct):
+    """What of a call's arguments says best what was called for."""
+
+    path: str = ""
+    command: str = ""
+    pattern: str = ""
 
 
 class _Said(msgspec.Struct, rename="camel"):
     role: str = ""
     content: str | list[_Part] = ""
     tool_name: str = ""
+    is_error: bool = False
+    command: str = ""
+    exit_code: int | None = None
 
 
 class _Entry(msgspec.Struct, rename="camel"):
@@ -103,7 +153,10 @@ class _Entry(msgspec.Struct, rename="camel"):
     custom_type: str = ""
     summary: str = ""
     name: str = ""
+    label: str = ""
     model_id: str = ""
+    thinking_level: str = ""
+    content: str | list[_Part] = ""
     message: _Said | None = None
 
 
@@ -123,32 +176,53 @@ def _conversation(source: bytes, watch: Watch) -> Scanned:
         if len(found.drafts) < _MAX_TURNS:
             _entry(found, entry, row, start)
     found.close(0, max(0, row))
-    notes = (f"{broken} lines are no entries",) if broken else ()
+    notes = (f"no entries of a session: {counted(broken, 'line')}",) if broken else ()
     return Scanned(drafts=found.drafts, title="Agent session", notes=notes)
 
 
 def _entry(found: Nesting, entry: _Entry, row: int, start: int) -> None:
     said = entry.message
     if said is None:
-        shown = entry.custom_type or entry.summary or entry.name or entry.model_id or entry.cwd
-        found.leaf(_first_line(shown) or entry.type, entry.type or "entry", row, start)
-        return
-    text = said.content if isinstance(said.content, str) else _text(said.content)
-    if said.role == "user":
-        found.open(0, _first_line(text) or "(no text)", "user", row, start)
-        return
-    if said.role == "assistant":
-        calls = [part.name for part in said.content if part.name] if isinstance(said.content, list) else []
-        called = "calls " + ", ".join(calls[:6]) if calls else ""
+        shown = _first_line(entry.custom_type or entry.summary or entry.name or entry.label)
+        shown = shown or _first_line(entry.model_id or entry.thinking_level or entry.cwd)
+        about = _first_line(_text(entry.content))
         found.leaf(
-            _first_line(text) or called or "(nothing)", "assistant", row, start, called if text else ""
+            shown or entry.type, entry.type or "entry", row, start, f"{shown}: {about}" if about else ""
         )
         return
-    found.leaf(said.tool_name or _first_line(text) or said.role, said.role or "message", row, start)
+    text = _first_line(_text(said.content))
+    if said.role == "user":
+        found.open(0, text or "(no text)", "user", row, start)
+        return
+    if said.role == "assistant":
+        called = _calls(said.content)
+        found.leaf(text or called or "(nothing)", "assistant", row, start, called if text else "")
+        return
+    shown = said.tool_name or _first_line(said.command) or text or said.role
+    about = "failed" if said.is_error or said.exit_code else ""
+    found.leaf(shown, said.role or "message", row, start, about)
 
 
-def _text(parts: list[_Part]) -> str:
-    return next((part.text for part in parts if part.text), "")
+def _calls(content: str | list[_Part]) -> str:
+    """`calls read a.py, read b.py`: every call with what tells it from the others."""
+    if isinstance(content, str):
+        return ""
+    calls = [part for part in content if part.name]
+    shown = []
+    for part in calls[:_CALLS_NAMED]:
+        try:
+            called = msgspec.json.decode(part.arguments, type=_Called)
+        except msgspec.DecodeError:  # none, or of other types
+            called = _Called()
+        shown.append(
+            f"{part.name} {_first_line(called.path or called.command or called.pattern)[:60]}".strip()
+        )
+    more = len(calls) - len(shown)
+    return "calls " + ", ".join(shown) + (f" and {more} more" if more > 0 else "") if calls else ""
+
+
+def _text(content: str | list[_Part]) -> str:
+    return content if isinstance(content, str) else next((part.text for part in content if part.text), "")
 
 
 def _first_line(text: str) -> str:

@@ -4,11 +4,14 @@ import csv
 import re
 
 from tools.filemap.language import Draft
-from tools.filemap.scanners.lines import Lines
+from tools.filemap.scanners.lines import Lines, counted
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Watch
 
 _SAMPLED_ROWS = 200
+_LONGEST_TITLE = 64
+_LINES_OF_A_CELL = 40
+"""A cell with more lines was opened by a quote that is only a mark, such as for inches."""
 _MAX_COLUMNS = 500
 _NUMBER = re.compile(r"[-+]?\d{1,18}$")
 _DECIMAL = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?$")
@@ -39,22 +42,18 @@ def _scan_table(source: bytes, watch: Watch, delimiter: str) -> Scanned:
     if delimiter == ",":
         first = text.split("\n", 1)[0]
         delimiter = max((",", ";", "\t", "|"), key=first.count)
-    rows: list[list[str]] = []
-    try:
-        for record in csv.reader(text.splitlines(keepends=True), delimiter=delimiter):
-            if record:
-                rows.append(record[:_MAX_COLUMNS])
-            if len(rows) > _SAMPLED_ROWS:
-                break
-    except csv.Error:
-        rows = [line.split(delimiter)[:_MAX_COLUMNS] for line in text.splitlines()[:_SAMPLED_ROWS]]
+    rows = _quoted_rows(text, delimiter)
+    has_quotes = rows is not None
+    if rows is None:
+        lines = text.splitlines()[: _SAMPLED_ROWS + 1]
+        rows = [line.split(delimiter)[:_MAX_COLUMNS] for line in lines if line.strip()]
     if not rows:
         return Scanned(drafts=[])
-    count = _records(source, watch)
+    count = _records(source, watch, delimiter if has_quotes else None)
     head_row, has_header = rows[0], _has_header(rows)
     sample = rows[1:] if has_header else rows
     table = Draft(
-        name=f"{count - has_header:,} rows × {len(head_row)} columns",
+        name=f"{counted(count - has_header, 'row')} × {counted(len(head_row), 'column')}",
         kind="table",
         start=0,
         start_row=0,
@@ -75,24 +74,41 @@ def _scan_table(source: bytes, watch: Watch, delimiter: str) -> Scanned:
     return Scanned(drafts=drafts)
 
 
+def _quoted_rows(text: str, delimiter: str) -> list[list[str]] | None:
+    """The first rows, in which a cell may stand in quotes; nothing when the quotes are no such quotes."""
+    rows: list[list[str]] = []
+    try:
+        for record in csv.reader(text.splitlines(keepends=True), delimiter=delimiter):
+            if any(cell.count("\n") > _LINES_OF_A_CELL for cell in record):
+                return None
+            if record:
+                rows.append(record[:_MAX_COLUMNS])
+            if len(rows) > _SAMPLED_ROWS:
+                break
+    except csv.Error:
+        return None
+    return rows
+
+
 def _has_header(rows: list[list[str]]) -> bool:
-    """A first row without numbers, over rows that have some or that differ from it."""
+    """A first row of different short words without numbers."""
     first = rows[0]
-    if any(_DECIMAL.match(cell.strip()) for cell in first):
+    if any(_DECIMAL.match(cell.strip()) or len(cell) > _LONGEST_TITLE for cell in first):
         return False
     return len(set(first)) == len(first) and any(cell.strip() for cell in first)
 
 
-def _records(source: bytes, watch: Watch) -> int:
-    """Lines that are not inside quotes."""
-    if b'"' not in source:
+def _records(source: bytes, watch: Watch, delimiter: str | None) -> int:
+    """Lines that are not inside quotes; a quote opens only at the beginning of a cell."""
+    if delimiter is None or b'"' not in source:
         return sum(1 for _, _, line in Lines(source, watch) if line.strip())
-    count, is_open = 0, False
+    count, is_open, inner = 0, False, delimiter.encode() + b'"'
     for _, _, line in Lines(source, watch):
-        if not is_open and line.strip():
-            count += 1
-        if line.count(b'"') % 2:
-            is_open = not is_open
+        if not is_open:
+            count += bool(line.strip())
+            is_open = (line.startswith(b'"') or inner in line) and line.count(b'"') % 2 == 1
+        elif line.count(b'"') % 2:
+            is_open = False
     return count
 
 

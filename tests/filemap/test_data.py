@@ -1,0 +1,145 @@
+"""Data files show what they hold: levels and times of logs, keys of records, columns of tables, turns of sessions."""
+
+import json
+
+import pytest
+
+from tools.filemap.map import map_text
+from tools.filemap.symbols import FileMap, find_symbol
+
+
+def outline(made: FileMap) -> list[str]:
+    return [f"{symbol.kind} {symbol.name}" for symbol in made.symbols]
+
+
+def mapped(text: str, name: str) -> FileMap:
+    return map_text(text.encode(), name, deadline_seconds=60)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("2024-01-01 10:00:00,123 - shop - ERROR - no stock", "error no stock"),
+        ("[2024-01-01T10:00:00Z ERROR shop] no stock", "error shop] no stock"),
+        ("E0101 10:00:00.123456 4711 shop.cc:12] no stock", "error shop.cc:12] no stock"),
+        ('time=2024-01-01T10:00:00Z level=ERROR msg="no stock" id=7', "error no stock"),
+        ('{"level":"error","time":"2024-01-01T10:00:00Z","msg":"no stock"}', "error no stock"),
+        ("2024/01/01 10:00:00 [error] 3#3: no stock", "error 3#3: no stock"),
+        ("npm ERR! no stock", "error no stock"),
+        ("12 error no stock", "error no stock"),
+        ("shop.c:12:5: error: no stock", "error no stock"),
+        ("shop.c:1:10: fatal error: stock.h: No such file", "fatal stock.h: No such file"),
+        ("\x1b[31m2024-01-01 10:00:00 ERROR\x1b[0m no \x1b[1mstock", "error no stock"),
+        ("Traceback (most recent call last):", "error Traceback (most recent call last):"),
+        ("panic: no stock", "panic panic: no stock"),
+    ],
+)
+def test_a_serious_line_of_a_log_is_named_however_its_level_is_written(line: str, said: str) -> None:
+    assert outline(mapped(line + "\n", "shop.log"))[1:] == [said]
+
+
+def test_words_of_a_message_are_no_levels() -> None:
+    made = mapped("2024-01-01 10:00:00 INFO no error here, and nothing fatal\n", "shop.log")
+    assert [symbol.signature for symbol in made.symbols] == ["1 info"]
+
+
+def test_records_show_the_keys_of_objects_in_objects_and_in_arrays() -> None:
+    records = [
+        {"id": 1, "buyer": {"name": "Ada"}, "lines": [{"item": "tea", "count": 2}, {"item": "cup"}]},
+        {"id": 2, "buyer": None, "lines": []},
+    ]
+    made = mapped("\n".join(json.dumps(record) for record in records) + "\n", "orders.jsonl")
+    assert [(symbol.name, symbol.signature) for symbol in made.symbols] == [
+        ("2 records", ""),
+        ("id", "number"),
+        ("buyer", "object | null"),
+        ("name", "string"),
+        ("lines", "array"),
+        ("item", "string"),
+        ("count", "number, in 1 of 2"),
+    ]
+    assert [symbol.parent for symbol in made.symbols] == [None, 0, 0, 2, 0, 4, 4]
+
+
+def test_keys_that_are_rather_data_do_not_flood_the_outline() -> None:
+    record = {f"user-{number}": {f"day-{each}": 1 for each in range(50)} for number in range(50)}
+    assert len(mapped(json.dumps(record) + "\n{}\n", "users.jsonl").symbols) <= 301
+
+
+def test_a_session_tells_what_was_called_and_what_failed() -> None:
+    entries: list[object] = [
+        {"type": "session", "cwd": "/shop"},
+        {"type": "thinking_level_change", "thinkingLevel": "high"},
+        {"type": "message", "message": {"role": "user", "content": "Look"}},
+        {
+            "type": "message",
+            "message": {
+                "role": "assistant",
+                "content": [
+                    {"type": "toolCall", "name": "read", "arguments": {"path": "a.py"}},
+                    {"type": "toolCall", "name": "bash", "arguments": {"command": "ls\npwd"}},
+                    {"type": "toolCall", "name": "odd", "arguments": {"path": 7}},
+                ],
+            },
+        },
+        {"type": "message", "message": {"role": "toolResult", "toolName": "read", "isError": True}},
+        {"type": "message", "message": {"role": "bashExecution", "command": "make", "exitCode": 2}},
+        {"type": "custom_message", "customType": "note", "content": [{"type": "text", "text": "Be kind"}]},
+    ]
+    made = mapped("\n".join(json.dumps(entry) for entry in entries) + "\n", "s.jsonl")
+    assert made.language == "Agent session"
+    assert [(symbol.kind, symbol.name, symbol.signature) for symbol in made.symbols] == [
+        ("session", "/shop", ""),
+        ("thinking_level_change", "high", ""),
+        ("user", "Look", ""),
+        ("assistant", "calls read a.py, bash ls, odd", ""),
+        ("toolResult", "read", "failed"),
+        ("bashExecution", "make", "failed"),
+        ("custom_message", "note", "note: Be kind"),
+    ]
+
+
+def test_a_quote_within_a_cell_opens_nothing() -> None:
+    made = mapped('size\tprice\n5" pipe\t3\n6" pipe\t4\n', "pipes.tsv")
+    assert made.symbols[0].name == "2 rows × 2 columns"
+
+
+def test_a_quote_that_is_never_closed_costs_the_sample_alone() -> None:
+    made = mapped('size\tprice\n"about 5\t3\n' + "6\t4\n" * 300, "pipes.tsv")
+    assert made.symbols[0].name == "301 rows × 2 columns"
+
+
+def test_cells_in_quotes_may_hold_line_ends() -> None:
+    made = mapped('name,note\nAda,"first\nsecond"\nGrace,"a ""b"""\n', "people.csv")
+    assert made.symbols[0].name == "2 rows × 2 columns"
+
+
+def test_a_first_row_of_sentences_is_no_header() -> None:
+    sentence = "Whoever wrote this row wrote a whole sentence into it, and no title of a column."
+    made = mapped(f"a1\t{sentence}\nb2\t{sentence}\n", "tags.tsv")
+    assert [symbol.name for symbol in made.symbols] == ["2 rows × 2 columns", "column 1", "column 2"]
+
+
+def test_blocks_of_hcl_have_the_names_by_which_others_refer_to_them() -> None:
+    source = 'terraform {\n}\ndata "aws_region" "here" {\n}\nresource "aws_s3_bucket" "files" {\n}\nmodule "net" {\n}\n'
+    made = mapped(source, "main.tf")
+    assert outline(made) == [
+        "block terraform",
+        "data aws_region.here",
+        "resource aws_s3_bucket.files",
+        "module net",
+    ]
+    for wanted, line in (
+        ("aws_s3_bucket.files", 5),
+        ("data.aws_region.here", 3),
+        ("module.net", 7),
+        ("files", 5),
+    ):
+        assert [symbol.start_line for symbol in find_symbol(made, wanted)] == [line]
+
+
+def test_a_symbol_is_found_with_its_kind_before_it_as_a_map_shows_it() -> None:
+    made = mapped("class Cart:\n    def size(self): ...\n\ndef size(): ...\n", "cart.py")
+    assert [symbol.start_line for symbol in find_symbol(made, "class Cart")] == [1]
+    assert [symbol.start_line for symbol in find_symbol(made, "function size")] == [4]
+    assert find_symbol(made, "class size") == []

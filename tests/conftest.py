@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,6 +63,7 @@ def own_home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("BAYOU_AGENT_DIR", str(home / ".bayou" / "agent"))
     monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.setattr("sys.path", list(sys.path))  # an installed extension's folder goes with its test
     time.tzset()
     yield home
     monkeypatch.undo()

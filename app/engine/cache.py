@@ -7,7 +7,7 @@ from app.engine.account import Account
 from app.engine.choice import ModelChoice
 from app.values.events import Event, Notice
 from app.values.models import Model
-from app.values.usage import Usage
+from app.values.usage import Usage, dollars
 
 Action = Literal["model", "thinking", "prompt", "compaction", "context"]
 _LEAST = 1_024
@@ -51,4 +51,4 @@ def resending(model: Model, tokens: int) -> str:
         return f"{text}."
     anew = tokens * max(model.cost.input, model.cost.cache_write) / 1_000_000
     cached = tokens * model.cost.cache_read / 1_000_000
-    return f"{text}, for about ${anew:.2f} instead of ${cached:.2f}."
+    return f"{text}, for about {dollars(anew)} instead of {dollars(cached)}."

@@ -20,6 +20,7 @@ from app.tui.pickers import age, entry_title, one_line, prompt_rows
 from app.tui.resuming import Resuming
 from app.tui.stage import Stage
 from app.values.messages import now_ms
+from app.values.usage import dollars
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import Picked
 from widgets.screens.preview import PreviewPart, PreviewText
@@ -188,7 +189,7 @@ class SessionsPage:
 
 
 def _count(summary: SessionSummary) -> str:
-    cost = f" ${summary.cost:.2f}" if summary.cost >= 0.005 else ""
+    cost = f" {dollars(summary.cost)}" if summary.cost else ""
     return f"{summary.message_count} message{'s' if summary.message_count != 1 else ''}{cost}"
 
 
@@ -197,7 +198,7 @@ def _head(summary: SessionSummary, home: Path) -> PreviewText:
     facts = (
         f"{short_path(Path(summary.cwd), home)}",
         f"{summary.message_count} messages · begun {age(summary.created, now)} ago"
-        f" · last {age(summary.modified, now)} ago" + (f" · ${summary.cost:.3f}" if summary.cost else ""),
+        f" · last {age(summary.modified, now)} ago" + (f" · {dollars(summary.cost)}" if summary.cost else ""),
     )
     return PreviewText(
         title=one_line(summary.title, 200),

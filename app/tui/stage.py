@@ -103,8 +103,14 @@ class Stage(App[int]):
 
     def _finished(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and (problem := task.exception()) is not None:
-            self._handle_exception(problem if isinstance(problem, Exception) else Exception(str(problem)))
+        if task.cancelled():
+            return
+        try:
+            task.result()
+        except Exception as problem:  # noqa: BLE001  (whatever it is, it is told)
+            if self.is_ready.is_set() and not self._running:
+                return  # its screen has been taken down under it: that is no fault
+            self._handle_exception(problem)
 
     async def chosen(self, work: Awaitable[None]) -> None:
         """What a person chose: when it cannot be had, they are told why."""

@@ -20,6 +20,7 @@ from app.values.entries import (
 from app.values.messages import (
     AssistantMessage,
 )
+from app.values.usage import dollars
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import GRACE, QuestionScreen
 from widgets.screens.pages import compare_screen
@@ -178,7 +179,7 @@ def _told(name: str, entries: list[Entry]) -> PreviewText:
             PreviewPart(text=""),
             PreviewPart(
                 text=f"{len(messages)} message{'' if len(messages) == 1 else 's'}"
-                + (f", ${cost:.2f}" if cost else ""),
+                + (f", {dollars(cost)}" if cost else ""),
                 is_heading=True,
             ),
             *(PreviewPart(text=title) for title in messages),

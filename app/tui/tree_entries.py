@@ -26,6 +26,7 @@ from app.values.messages import (
     ToolResultMessage,
     UserMessage,
 )
+from app.values.usage import dollars
 from widgets.lists.rows import Badge
 from widgets.lists.tree import EntryKind, TreeEntry, time_of_day
 
@@ -105,7 +106,7 @@ class TreeEntries:
                 if before and message.model and message.model != before:
                     found.append(Badge(text=message.model, tone="accent"))
                 if message.usage.cost.total:
-                    found.append(Badge(text=f"${message.usage.cost.total:.2f}", tone="dim"))
+                    found.append(Badge(text=dollars(message.usage.cost.total), tone="dim"))
                 return tuple(found)
             case MessageEntry(message=ToolResultMessage() as message) if not message.is_error:
                 if message.tool_name in _CHANGING and (call := self._call(entry, message)) is not None:

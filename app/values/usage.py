@@ -1,5 +1,7 @@
 """Token counts and what they cost."""
 
+from math import floor, log10
+
 from app.values.wire import Wire
 
 
@@ -13,6 +15,15 @@ class Cost(Wire, frozen=True, kw_only=True):
     total: float = 0.0
     total_from_provider: bool | float | None = None
     """Whether the provider itself said what it cost (some writers put the amount here)."""
+
+
+def dollars(amount: float) -> str:
+    """With two digits that say something, for a turn often costs less than a cent."""
+    if amount >= 0.1 or not amount:
+        return f"${amount:.2f}"
+    if amount < 0.0001:
+        return "<$0.0001"
+    return f"${amount:.{1 - floor(log10(amount))}f}"
 
 
 class Usage(Wire, frozen=True, kw_only=True):

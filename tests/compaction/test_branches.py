@@ -1,10 +1,18 @@
 """What of a branch goes into its summary: the newest first, as far as the budget reaches."""
 
+from pathlib import Path
+
+import msgspec
+import pytest
+
 from app.compaction.branch import branch_of
 from app.compaction.summary import branch_request
-from app.values.content import Text, ToolCall
+from app.engine.commands.places import Navigate, navigate_tree
+from app.providers.scripted import say
+from app.values.content import Text, ToolCall, text_of
 from app.values.entries import BranchSummaryEntry, ContextEditEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
+from tests.engine.stage import Play
 
 TOKENS_10 = "x" * 40
 
@@ -38,3 +46,20 @@ def test_results_and_what_was_taken_out_are_left_out_but_the_files_are_known() -
     edit = ContextEditEntry(parent_id=None, target_id=secret.id, replacement=None)
     branch = branch_of([entry(secret), entry(asks), entry(done), edit], 1_000)
     assert branch.messages == (asks,) and branch.files.modified_files == ("a.py",)
+
+
+@pytest.mark.parametrize("replaces", [False, True])
+async def test_the_persons_words_stand_beside_ours_or_instead_of_them(tmp_path: Path, replaces: bool) -> None:
+    play = Play(tmp_path, say("one"), say("two"), say("the summary"))
+    await play.prompt("first")
+    first = play.session.log.leaf_id
+    await play.prompt("second")
+    asked = {"entryId": first, "summarize": True, "customInstructions": "Only colours."}
+    params = msgspec.convert({**asked, "replaceInstructions": replaces}, Navigate)
+    answer = await navigate_tree(play.session, params)
+    assert answer["summaryEntry"].summary
+    [request] = play.script.contexts[-1].messages
+    assert isinstance(request, UserMessage)
+    wanted = text_of(request.content).rpartition("</conversation>")[2]
+    assert "Only colours." in wanted
+    assert ("## Goal" in wanted) is not replaces

@@ -70,8 +70,8 @@ async def test_the_price_is_told_when_it_is_known(tmp_path: Path, action: str) -
     found = re.search(r"about ([\d,]+) tokens anew, for about \$(\d+\.\d+) instead of \$(\d+\.\d+)\.", text)
     assert found is not None, text
     tokens = int(found[1].replace(",", ""))
-    assert float(found[2]) == pytest.approx(tokens * 3.75 / 1_000_000, abs=0.006)
-    assert float(found[3]) == pytest.approx(tokens * 0.3 / 1_000_000, abs=0.006)
+    assert float(found[2]) == pytest.approx(tokens * 3.75 / 1_000_000, rel=0.06)
+    assert float(found[3]) == pytest.approx(tokens * 0.3 / 1_000_000, rel=0.06)
 
 
 @pytest.mark.parametrize("action", ACTIONS)

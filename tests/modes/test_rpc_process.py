@@ -14,7 +14,13 @@ import pytest
 from app.modes.client import RpcClient, RpcError
 from app.values.content import text_of
 from app.values.events import AgentSettled, MessageEnd, MessageUpdate, ToolExecutionEnd
-from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage
+from app.values.messages import (
+    AssistantMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+    ToolResultMessage,
+    UserMessage,
+)
 
 FAST = {"BAYOU_OFFLINE_PACE": "0"}
 
@@ -131,6 +137,22 @@ async def test_a_branch_is_left_with_a_summary_and_another_is_merged(bayou: RpcC
     entry = cast(Any, arrived)["summaryEntry"]
     assert entry["type"] == "branch_summary" and entry["fromId"] == left and entry["fromHook"] is False
     assert set(entry["details"]) == {"readFiles", "modifiedFiles"}
+
+
+async def test_a_compaction_is_taken_back(tmp_path: Path, own_home: Path) -> None:
+    settings = own_home / ".bayou" / "agent" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"compaction": {"keepRecentTokens": 100}}')
+    async with RpcClient(cwd=tmp_path, env={**os.environ, **FAST}) as bayou:
+        for _ in range(3):
+            await bayou.prompt_and_wait("help")
+        before = [(type(message), message.timestamp) for message in (await bayou.get_messages())[1:]]
+        await bayou.compact()
+        assert any(isinstance(message, CompactionSummaryMessage) for message in await bayou.get_messages())
+        assert not (await bayou.undo_compaction()).get("cancelled")
+        assert [(type(message), message.timestamp) for message in (await bayou.get_messages())[1:]] == before
+        with pytest.raises(RpcError, match="history is whole"):
+            await bayou.undo_compaction()
 
 
 async def test_models_levels_names_and_counts(bayou: RpcClient) -> None:

@@ -1,8 +1,10 @@
 """A fault of bayou's own ends the program with a report file, not with a traceback over the screen."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
+from textual.app import ScreenStackError
 
 from app.assembly.build import assemble
 from app.assembly.crash import report_crash, tell_of_crash
@@ -11,20 +13,44 @@ from app.resources.paths import Paths
 from app.tui.run import GuardedApp
 
 
-async def test_an_internal_error_leaves_a_report_and_ends_the_program(tmp_path: Path) -> None:
+def guarded(tmp_path: Path) -> GuardedApp:
     project = tmp_path / "project"
     project.mkdir()
     assembled = assemble(Options(no_session=True), Paths.from_env({"HOME": str(tmp_path)}, project), {})
-    app = GuardedApp(assembled, crash_dir=tmp_path / "crash", home=tmp_path)
-    async with app.run_test():
+    return GuardedApp(assembled, crash_dir=tmp_path / "crash", home=tmp_path)
+
+
+async def test_an_internal_error_leaves_a_report_and_ends_the_program(tmp_path: Path) -> None:
+    app = guarded(tmp_path)
+    async with app.run_test() as pilot:
 
         async def fall_over() -> None:
             raise ZeroDivisionError("a fault of ours")
 
         app.spawn(fall_over())
+        await pilot.pause()
     assert app.return_value == 70
     assert app.crash is not None and app.crash.report is not None
     assert "ZeroDivisionError: a fault of ours" in app.crash.report.read_text()
+
+
+async def test_work_whose_screen_is_gone_is_no_fault(tmp_path: Path) -> None:
+    app = guarded(tmp_path)
+    has_ended = asyncio.Event()
+    async with app.run_test():
+        await app.is_ready.wait()
+
+        async def look_at_the_screen() -> None:
+            await has_ended.wait()
+            app.screen.refresh()
+
+        work = asyncio.ensure_future(look_at_the_screen())
+        app.spawn(work)
+    has_ended.set()
+    with pytest.raises(ScreenStackError):
+        await work
+    await asyncio.sleep(0)  # whoever waits for its end is told
+    assert app.crash is None
 
 
 def test_a_report_goes_elsewhere_when_its_folder_cannot_be_written(tmp_path: Path) -> None:

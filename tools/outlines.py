@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from tools.base import ToolError
 from tools.limits import MAX_BYTES
 from tools.results import ToolResult, text_result
@@ -17,11 +19,13 @@ _DEADLINE_SECONDS = 2.0
 _MAX_LISTED = 20
 
 
-def outline_result(path: str, workspace: Workspace, model_window: int | None, stop: Stop) -> ToolResult:
+def outline_result(
+    path: str, shown: str, workspace: Workspace, model_window: int | None, stop: Stop
+) -> ToolResult:
     """The outline of a file as the result itself."""
     from tools.filemap.render import budget_for_window, render_map  # noqa: PLC0415  (as below)
 
-    outline = _outline(path, workspace, stop)
+    outline = msgspec.structs.replace(_outline(path, workspace, stop), path=shown)
     rendered = render_map(outline, budget_bytes=min(MAX_BYTES, budget_for_window(model_window)))
     return text_result(visible(rendered.text), details={"outline": True, "totalLines": outline.total_lines})
 

@@ -12,7 +12,8 @@ from app.extensions.ui import SilentUi
 from app.resources.paths import Paths
 from tests.providers.loopback import Reply, loopback, sse
 
-NAMES = ("a.py", "b.py", "c.py")
+NAMES = ("a.py", "b/code.py", "c/code.py")
+"""Two of them are told apart by their folders alone."""
 
 
 def asked_for() -> list[dict[str, Any]]:
@@ -33,6 +34,7 @@ async def test_three_reads_complete_and_their_maps_follow_in_call_order_in_the_n
 ) -> None:
     for name in NAMES:
         text = "".join(f"def {name[0]}_{n}(x):\n    return x\n\n\n" for n in range(900))
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     paths = Paths.from_env({"HOME": str(tmp_path / "home")}, tmp_path)
     paths.agent_dir.mkdir(parents=True)

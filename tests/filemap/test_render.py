@@ -1,10 +1,11 @@
 """How a map is written: as detailed as its budget allows, and never larger than that."""
 
 import json
+import math
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tools.filemap.map import map_text
@@ -54,7 +55,7 @@ def test_a_small_file_is_shown_in_full() -> None:
     [
         (10, 4, "full"),
         (40, 10, "compact"),
-        (22, 33, "minimal"),
+        (27, 33, "minimal"),
         (1200, 40, "outline"),
         (5000, 2, "truncated"),
     ],
@@ -99,6 +100,15 @@ def test_classes_that_have_too_many_methods_share_the_room() -> None:
     text = render_map(classes(3, 1600)).text
     assert all(f"class Thing{number} [" in text for number in range(3))
     assert text.count("method method_0 [") == text.count("method method_1599 [") == 3
+
+
+def test_the_path_tells_files_of_one_name_apart() -> None:
+    made = map_text(b"x = 1\n", "src/deep/" * 40 + "index.py")
+    first = render_map(made).text.splitlines()[0]
+    assert first.startswith("File map: …")
+    assert first.endswith("/src/deep/index.py")
+    assert len(first) <= 130
+    assert render_map(map_text(b"x = 1\n", "src/index.py")).text.startswith("File map: src/index.py\n")
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -160,6 +170,83 @@ def test_no_map_exceeds_its_budget_whatever_the_names(
     rendered = render_map(made, budget_bytes=budget)
     assert len(rendered.text.encode("utf-8", "replace")) <= max(budget, 1024)
     assert rendered.shown <= len(symbols)
+
+
+def grown(widths: list[int], name: str) -> FileMap:
+    """So many symbols, each with so many children, each of them with so many."""
+    rows: list[tuple[int | None, int, int]] = []
+
+    def grow(parent: int | None, depth: int) -> None:
+        for _ in range(widths[depth] if depth < len(widths) else 0):
+            number = len(rows)
+            rows.append((parent, number + 1, 0))
+            grow(number, depth + 1)
+            rows[number] = (parent, number + 1, len(rows))
+
+    grow(None, 0)
+    symbols = tuple(
+        Symbol(
+            name=f"{name}{first}",
+            kind="method",
+            start_line=first,
+            end_line=last,
+            parent=parent,
+            signature=f"{name}{first}(self)",
+        )
+        for parent, first, last in rows
+    )
+    return FileMap(
+        path="grown.py",
+        language="Python",
+        parser="tree-sitter",
+        total_lines=len(rows),
+        total_bytes=len(rows) * 9,
+        elapsed_ms=1,
+        symbols=symbols,
+    )
+
+
+SHARES = {"compact": 0.2, "minimal": 0.25, "outline": 0.5, "truncated": 1.0}
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    widths=st.lists(st.integers(1, 60) | st.integers(60, 2500), min_size=1, max_size=4).filter(
+        lambda widths: math.prod(widths) <= 4000
+    ),
+    name=st.sampled_from(["f", "a_method_with_a_longer_name_", "日本語の名前"]),
+    budget=st.integers(1024, MAX_MAP_BYTES),
+)
+@example(widths=[1, 2400], name="f", budget=MAX_MAP_BYTES)
+@example(widths=[60, 60], name="f", budget=8_000)
+def test_no_symbol_is_left_out_while_there_is_room_for_some(
+    widths: list[int], name: str, budget: int
+) -> None:
+    """What a level may take is used up, all but the room of a few lines, before anything is left out."""
+    made = grown(widths, name)
+    rendered = render_map(made, budget_bytes=budget)
+    size = len(rendered.text.encode())
+    assert size <= budget
+    if rendered.shown == len(made.symbols):
+        return
+    longest = max(len(line.encode()) for line in rendered.text.splitlines())
+    assert size >= budget * SHARES[rendered.level] - 6 * longest
+    assert f"{rendered.shown:,} of {len(made.symbols):,} symbols" in rendered.text
+
+
+@pytest.mark.parametrize("widths", [[1, 2400], [1, 1, 2400], [3, 1000], [3000], [1500, 1], [40, 50]])
+def test_whatever_is_left_out_stands_between_a_first_and_a_last(widths: list[int]) -> None:
+    """Never the end of a file or of a class alone: who reads the outline sees how far each of them goes."""
+    made = grown(widths, "f")
+    lines = render_map(made, budget_bytes=16_000).text.splitlines()
+    shown = {int(match[1]) for line in lines if (match := re.search(r"method f(\d+)", line))}
+    for number, symbol in enumerate(made.symbols):
+        children = [each.start_line for each in made.symbols if each.parent == number]
+        seen = [child for child in children if child in shown]
+        assert not seen or (children[0] in shown and children[-1] in shown)
+        assert not seen or symbol.start_line in shown
+    gaps = [index for index, line in enumerate(lines) if "more symbols in lines" in line]
+    assert len(gaps) >= 1 or len(shown) == len(made.symbols)
 
 
 def test_a_map_as_json_is_one_line_with_parents_as_indices() -> None:

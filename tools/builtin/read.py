@@ -179,7 +179,7 @@ def _file(
             raise _refusal(head, target)
         request = target.request
         if arguments.map:
-            return outline_result(target.path, workspace, context.model_window, stop)
+            return outline_result(target.path, target.shown, workspace, context.model_window, stop)
         if arguments.symbol:
             found = symbol_range(target.path, target.shown, arguments.symbol, workspace, stop)
             if isinstance(found, ToolResult):

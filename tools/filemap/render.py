@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from pathlib import PurePath
 
 import msgspec
 
@@ -19,9 +18,11 @@ _SMALLEST = 1024
 _WINDOW_BYTES_A_TOKEN = 0.5
 """A model's window of 200,000 tokens or more gets the largest maps; a smaller one in proportion."""
 _NAMED_IMPORTS = 12
-_GAP_BYTES = 160
-_FEWEST_ENDS = 6
+_LONGEST_PATH = 120
+_FEWEST_ENDS = 4
 """Fewer children of a symbol that has too many are not worth their lines."""
+_LEAST_SHARE = 400
+"""With less room than this for each of them, the shorter symbols with too many children show none."""
 _SMALLEST_DETAIL = 16
 """With less room than this no signature is looked at any more."""
 _RANGE_LIKE = re.compile(r"\[(\d+(?:-\d+)?)\]")
@@ -108,7 +109,7 @@ def render_map(
         if made is not None:
             return made
     if level is None:
-        made = _at_level(file_map, tree, "outline", budget, fill=False)
+        made = _at_level(file_map, tree, "outline", budget, fill=True)
         if made is not None:
             return made
     return _truncated(file_map, tree, budget)
@@ -126,6 +127,10 @@ def _at_level(file_map: FileMap, tree: _Tree, level: str, budget: int, *, fill: 
             if room < 0:
                 return None
             chosen.add(index)
+    if len(chosen) < len(symbols):
+        room -= len(f"{len(symbols):,} of ")
+        if room < 0:
+            return None
     detailed = set(chosen) if is_full else set()
     gaps: dict[int, str] = {}
     if fill and not is_full:
@@ -155,12 +160,14 @@ def _fill_depth(
                 room -= cost
                 chosen.update(missing)
                 below.extend(missing)
+        large = large[: max(1, room // _LEAST_SHARE)]
         for left, missing in enumerate(large):
             share = room // (len(large) - left)
-            shown, cost = _both_ends(tree, missing, share - _GAP_BYTES)
+            gap_cost = _gap_cost(symbols, missing, tree.depth[missing[0]])
+            shown, cost = _both_ends(tree, missing, share - gap_cost)
             if len(shown) < _FEWEST_ENDS:
                 continue
-            room -= cost + _GAP_BYTES
+            room -= cost + gap_cost
             chosen.update(shown)
             hidden = [child for child in missing if child not in chosen]
             gaps[hidden[0]] = _gap(symbols, hidden, tree.depth[hidden[0]])
@@ -183,7 +190,17 @@ def _both_ends(tree: _Tree, siblings: list[int], room: int) -> tuple[list[int], 
 
 def _gap(symbols: tuple[Symbol, ...], hidden: list[int], depth: int) -> str:
     first, last = symbols[hidden[0]].start_line, max(symbols[index].end_line for index in hidden)
-    return f"{'  ' * min(depth, 20)}… {len(hidden):,} more symbols in lines {first:,} to {last:,} …"
+    return _gap_line(len(hidden), first, last, depth)
+
+
+def _gap_line(count: int, first: int, last: int, depth: int) -> str:
+    return f"{'  ' * min(depth, 20)}… {count:,} more symbols in lines {first:,} to {last:,} …"
+
+
+def _gap_cost(symbols: tuple[Symbol, ...], siblings: list[int], depth: int) -> int:
+    """What a gap among them takes at most."""
+    last = max(symbols[index].end_line for index in siblings)
+    return _size(_gap_line(len(siblings), last, last, depth)) + 1
 
 
 def _fill_detail(
@@ -221,9 +238,11 @@ def _detailed_cost(symbol: Symbol, depth: int) -> int:
 
 
 def _cost(symbol: Symbol, depth: int) -> int:
-    # Two brackets, a dash, two spaces and the line end; longer by one where a name looks like a range.
-    length = 2 * min(depth, 20) + len(symbol.kind) + _size(symbol.name) + 6
-    length += len(str(symbol.start_line)) + len(str(symbol.end_line)) + symbol.name.count("[")
+    # Two brackets, two spaces and the line end; longer by one where a name looks like a range.
+    length = 2 * min(depth, 20) + len(symbol.kind) + _size(symbol.name) + 5
+    length += len(str(symbol.start_line)) + symbol.name.count("[")
+    if symbol.end_line != symbol.start_line:
+        length += len(str(symbol.end_line)) + 1
     return length
 
 
@@ -262,7 +281,7 @@ def _frame(file_map: FileMap, level: str, shown: int, total: int) -> str:
 def _head(file_map: FileMap, level: str, shown: int, total: int) -> list[str]:
     symbols = f"{total:,} symbols" if shown == total else f"{shown:,} of {total:,} symbols"
     head = [
-        f"File map: {_plain(PurePath(file_map.path).name)}",
+        f"File map: {_plain(file_map.path)}",
         f"{file_map.total_lines:,} lines | {size_text(file_map.total_bytes)} | {file_map.language} | {symbols}",
         f"Level: {level} | Parser: {file_map.parser}",
     ]
@@ -284,15 +303,18 @@ def _finished(file_map: FileMap, level: str, lines: list[str], shown: int) -> Re
 def _truncated(file_map: FileMap, tree: _Tree, budget: int) -> RenderedMap:
     """Both ends of the top level; the most that fits."""
     symbols, roots = file_map.symbols, tree.roots
-    room = budget - _size(_frame(file_map, "truncated", len(symbols), len(symbols) + 1)) - 160
-    chosen, _ = _both_ends(tree, roots, room)
+    room = budget - _size(_frame(file_map, "truncated", len(symbols), len(symbols) + 1))
+    # Two empty lines stand around the gap.
+    chosen, _ = _both_ends(tree, roots, room - _gap_cost(symbols, roots, 0) - 2)
     hidden = sorted(set(roots) - set(chosen))
     gaps = {hidden[0]: f"\n{_gap(symbols, hidden, 0)}\n"} if hidden else {}
     lines = _lines(symbols, tree, set(chosen), set(), gaps)
     return _finished(file_map, "truncated", lines, len(chosen))
 
 
-def _plain(text: str) -> str:
+def _plain(path: str) -> str:
+    """Of a very long path the end: two files of one name are told apart by what stands before it."""
+    text = path if len(path) <= _LONGEST_PATH else "…" + path[1 - _LONGEST_PATH :]
     return "".join(mark if mark.isprintable() else "�" for mark in text)
 
 

@@ -39,6 +39,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """Which map is wanted, and what it may cost."""
 
     path: Path
+    folder: Path
+    """The session's: the path is shown from there."""
     seconds: float
     max_bytes: int
     window: int | None = None
@@ -105,7 +107,14 @@ async def _made(make: MakeMap, path: Path, api: ExtensionApi, context: Context) 
     seconds, limit = _limits(api.settings())
     window = context.model.context_window if context.model is not None else None
     try:
-        wish = Wish(path=path, seconds=seconds, max_bytes=limit, window=window, cache_dir=context.cache_dir)
+        wish = Wish(
+            path=path,
+            folder=context.cwd,
+            seconds=seconds,
+            max_bytes=limit,
+            window=window,
+            cache_dir=context.cache_dir,
+        )
         return await asyncio.to_thread(make, wish, stop.is_set)
     finally:
         stop.set()
@@ -133,7 +142,8 @@ def make_map(wish: Wish, is_stopped: Callable[[], bool]) -> FileMap:
 
     cache = shared_cache(wish.cache_dir / "maps") if wish.cache_dir is not None else None
     outline = map_file(wish.path, deadline_seconds=wish.seconds, cancel=is_stopped, cache=cache)
-    rendered = render_map(outline, budget_bytes=min(wish.max_bytes, budget_for_window(wish.window)))
+    named = msgspec.structs.replace(outline, path=_shown(wish.path, wish.folder))
+    rendered = render_map(named, budget_bytes=min(wish.max_bytes, budget_for_window(wish.window)))
     return FileMap(
         text=rendered.text,
         details={
@@ -147,6 +157,14 @@ def make_map(wish: Wish, is_stopped: Callable[[], bool]) -> FileMap:
             "parser": outline.parser,
         },
     )
+
+
+def _shown(path: Path, folder: Path) -> str:
+    """As the model names it: from its folder where the file lies inside."""
+    try:
+        return path.relative_to(folder).as_posix()
+    except ValueError:
+        return str(path)
 
 
 def draw(message: CustomMessage, expanded: bool) -> View:

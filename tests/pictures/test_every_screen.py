@@ -15,6 +15,7 @@ from tests.sessions.say import answer
 from tests.sessions.say import say as said
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
+from tests.support.sizes import resize
 from widgets.editor.chips import Attachment
 from widgets.screens.dialogs import InputScreen, QuestionScreen
 from widgets.screens.picker import PickerScreen
@@ -207,7 +208,7 @@ async def test_sessions(screen: Screen, photographs: Photographs) -> None:
         await tour.say("/resume")
         await tour.until(lambda: isinstance(app.screen, SessionsScreen))
         app.sessions_page._reading.join()
-        await tour.pilot.resize_terminal(120, 40)  # with room for a look into the session
+        await resize(tour.pilot, 120, 40)  # with room for a look into the session
         await tour.until("It is so")
         await tour.photograph("sessions")
         await tour.photograph_small("sessions")

@@ -24,6 +24,7 @@ from textual.pilot import Pilot
 
 from app.tui.app import BayouApp
 from tests.support.screens import settled, text_of
+from tests.support.sizes import resize
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
 
@@ -110,13 +111,14 @@ class Tour:
 
     async def photograph(self, name: str) -> None:
         for size, cells in reversed(SIZES.items()):
-            await self.pilot.resize_terminal(*cells)
-            await settled(self.pilot)
+            await self._resize(cells)
             self._album.compare(f"{name}-{size}", self.app.export_screenshot())
 
     async def photograph_small(self, name: str, cells: tuple[int, int] = (40, 10)) -> None:
-        await self.pilot.resize_terminal(*cells)
-        await settled(self.pilot)
+        await self._resize(cells)
         self._album.compare(f"{name}-{cells[0]}x{cells[1]}", self.app.export_screenshot())
-        await self.pilot.resize_terminal(*SIZES["80x24"])
+        await self._resize(SIZES["80x24"])
+
+    async def _resize(self, cells: tuple[int, int]) -> None:
+        await resize(self.pilot, *cells)
         await settled(self.pilot)

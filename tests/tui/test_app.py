@@ -10,6 +10,7 @@ from app.providers.scripted import call, fail, say, think
 from app.values.events import ToolExecutionStart
 from app.values.messages import BashExecutionMessage, UserMessage
 from tests.agent.stage import Gate, echo
+from tests.support.sizes import resize
 from tests.tui.stage import make_app, settled, submit
 
 
@@ -183,7 +184,7 @@ async def test_a_tiny_terminal_is_survived(home: Path) -> None:
     async with app.run_test(size=(20, 5)) as pilot:
         await submit(app, pilot, "hi")
         await settled(app, pilot)
-        await pilot.resize_terminal(100, 30)
+        await resize(pilot, 100, 30)
         await pilot.pause()
         assert "hi" in app.screen_text
 

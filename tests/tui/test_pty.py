@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 from app.providers.scripted import call, say
 from app.values.content import Text
 from app.values.messages import ToolResultMessage
+from tests.support.sizes import resize
 from tests.tui.stage import StageApp, make_app
 from widgets.terminal.view import TerminalScreen
 
@@ -80,7 +81,7 @@ async def test_a_pager_fills_the_screen_and_leaves_no_trace(tmp_path: Path) -> N
 async def test_an_editor_is_resized_and_saves(tmp_path: Path) -> None:
     async with running(tmp_path, "vi -u NONE note.txt") as (app, pilot):
         await shown(app, pilot, "~")
-        await pilot.resize_terminal(60, 15)
+        await resize(pilot, 60, 15)
         await shown(app, pilot, lambda: app.screen_text.count("\n~") == 11)
         await pilot.press("i", *"hello", "f12", *":wq", "enter")
         await over(app, pilot)

@@ -1,5 +1,6 @@
 """The transcript in an application: following, staying put, opening, streaming."""
 
+from tests.support.sizes import resize
 from tests.widgets.transcript.page import BASH, CARDS, EVERYTHING, PROSE, READ, Page
 from tools.results import Card, CommandBlock
 from widgets.transcript.blocks import (
@@ -143,7 +144,7 @@ async def test_resizing_keeps_the_text_under_the_eye() -> None:
             transcript.action_page(1)
         top = next(line for line in lines(transcript) if "Line" in line).split(" and")[0]
         for width in (40, 100, 30, 60):
-            await pilot.resize_terminal(width, 12)
+            await resize(pilot, width, 12)
             await pilot.pause()
             assert any(top in line for line in lines(transcript)[:3])
 
@@ -153,7 +154,7 @@ async def test_opened_blocks_stay_open() -> None:
     async with page.run_test(size=(60, 40)) as pilot:
         transcript = page.transcript
         transcript.toggle("bash")
-        await pilot.resize_terminal(80, 30)
+        await resize(pilot, 80, 30)
         transcript.add_note("n", "more")
         transcript.set_card("bash", BASH, CardState.DONE)
         transcript.replace_all(CARDS)
@@ -272,7 +273,7 @@ async def test_every_row_is_exactly_as_wide_as_the_view() -> None:
         transcript.expand_tools(True)
         transcript.expand_thinking(True)
         for width in (20, 37, 60, 125):
-            await pilot.resize_terminal(width, 12)
+            await resize(pilot, width, 12)
             transcript.action_go_home()
             while not transcript.is_following:
                 strips = transcript._paint_rows(0, transcript.size.height)

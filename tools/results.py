@@ -83,6 +83,8 @@ class CommandBlock(_Value, frozen=True, kw_only=True):
     exit_code: int | None = None
     note: str = ""
     """Timed out, aborted, where the full output is."""
+    is_cut: bool = False
+    """The output lacks its beginning."""
 
 
 class ListBlock(_Value, frozen=True, kw_only=True):

@@ -24,6 +24,8 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
     """Before the focused widget sees the key."""
 
 
+CLEAR = "app.clear"
+"""Also copies what is selected, on whatever screen."""
 _NO_QUEUE = "No message is waiting."
 
 
@@ -51,17 +53,19 @@ def _to_background(app: Desk) -> None:
     moved = app.presenter.running_call_ids()
     for call_id in moved:
         app.session.toolbox.send_to_background(call_id)
-    if not moved:
+    if not moved and app.session.shell.is_running:
+        app.presenter.note("Your own command cannot go into the background; Escape stops it.")
+    elif not moved:
         app.presenter.note("No tool is running.")
 
 
 ACTS: tuple[Act, ...] = (
     Act(id="app.interrupt", keys="escape", help="Stop; twice: the tree", do=lambda app: app.leaving.escape()),
     Act(
-        id="app.clear",
+        id=CLEAR,
         keys="ctrl+c",
         help="Clear; twice: quit",
-        do=lambda app: app.leaving.clear(),
+        do=lambda app: app.leaving.clear(app.actions.key_of(CLEAR)),
         is_first=True,
     ),
     Act(id="app.exit", keys="ctrl+d", help="Quit", do=lambda app: app.leaving.leave()),

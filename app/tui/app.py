@@ -151,9 +151,14 @@ class BayouApp(Desk):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While a program has the terminal, all keys are its own."""
+        """While a program has the terminal, all keys are its own; and the page's keys are those of the page.
+
+        Textual asks the application first for the keys that come before the focus, whatever screen stands over it.
+        """
         if isinstance(self.screen, TerminalScreen):
             return False
+        if action == "act" and not isinstance(self.screen, Page):
+            return parameters == (acts.CLEAR,) and bool(self.screen.get_selected_text())
         return super().check_action(action, parameters)
 
     async def on_event(self, event: events.Event) -> None:

@@ -50,6 +50,13 @@ class KeysPage:
         """What is told with its key names the key that is in force."""
         key, presenter = self._actions.key_of, self._app.presenter
         presenter.drawing.retry_key = key("app.retry")
+        waiting = (
+            ("app.message.dequeue", "takes them back"),
+            ("app.queue.focus", "edits and moves them"),
+        )
+        self._app.queue_view.hint = " · ".join(
+            f"{key(action).lower()} {does}" for action, does in waiting if key(action)
+        )
         full, compacted = key("app.compaction.preview"), key("app.compaction.undo")
         presenter.offers = {
             "contextFull": f"{full} writes the summary for you to read and change first." if full else "",

@@ -8,6 +8,8 @@ from app.tui.tree import SessionTree
 from app.tui.waiting import Waiting
 
 DOUBLE_PRESS_SECONDS = 0.5
+LAST_WARNING_SECONDS = 2.0
+"""How long an empty editor says that the same key once more leaves, and means it."""
 
 
 class Leaving:
@@ -18,7 +20,7 @@ class Leaving:
         self._waiting = waiting
         self._tree = tree
         self._sessions = sessions
-        self._last_clear = -math.inf
+        self._leaves_until = -math.inf
         self._last_escape = -math.inf
 
     def escape(self) -> None:
@@ -45,8 +47,8 @@ class Leaving:
             case "fork":
                 app.spawn(app.chosen(self._sessions.fork()))
 
-    def clear(self) -> None:
-        """Copies a selection, else empties the editor; a second press leaves."""
+    def clear(self, key: str) -> None:
+        """Copies a selection, else empties the editor; a second press leaves. `key`: what was pressed, in words."""
         app = self._app
         selected = app.screen.get_selected_text()
         if selected:
@@ -54,10 +56,15 @@ class Leaving:
             app.screen.clear_selection()
             return
         now = app.clock()
-        if now - self._last_clear < DOUBLE_PRESS_SECONDS:
+        if now < self._leaves_until:
             app.exit(0)
-        self._last_clear = now
-        app.editor.clear()
+            return
+        if app.editor.is_blank:
+            self._leaves_until = now + LAST_WARNING_SECONDS
+            app.status.tell(f"{key} again leaves", seconds=LAST_WARNING_SECONDS)
+        else:
+            self._leaves_until = now + DOUBLE_PRESS_SECONDS
+            app.editor.clear()
 
     def leave(self) -> None:
         if self._app.editor.is_blank:

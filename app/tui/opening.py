@@ -94,7 +94,17 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         app.editor.set_history([*prompts, *abandoned, *app.editor.history.entries])
         await asyncio.to_thread(app.remembered.read_files)
         if abandoned:
-            app.presenter.note("A draft that was not sent last time is one Up away.")
+            app.presenter.note(_found_again(len(abandoned), is_behind=not app.editor.is_blank))
+
+
+def _found_again(count: int, *, is_behind: bool) -> str:
+    """Where drafts are that were never sent. `is_behind`: the editor has one, whose rows Up walks through first."""
+    what, are = ("A draft that was", "is") if count == 1 else (f"{count} drafts that were", "are")
+    if is_behind:
+        where = f"{are} among the older prompts: Ctrl+R searches them"
+    else:
+        where = f"{are} one Up away" if count == 1 else f"{are} behind Up, the newest first"
+    return f"{what} not sent last time {where}."
 
 
 def warm_up(app: Desk) -> None:

@@ -1,5 +1,6 @@
 """What the pickers list, as rows: models, levels, sessions, prompts, the tree, themes. Pure."""
 
+from app.compaction.summary import BRANCH_PREAMBLE
 from app.sessions.log import SessionLog
 from app.tui.bars import amount
 from app.values.content import text_of
@@ -50,7 +51,7 @@ def entry_title(entry: Entry) -> str | None:
         case CompactionEntry():
             return f"[compaction: {amount(entry.tokens_before)} tokens]"
         case BranchSummaryEntry():
-            return f"[branch summary]: {one_line(entry.summary)}"
+            return f"[branch summary]: {one_line(entry_text(entry))}"
         case CustomMessageEntry():
             return f"[{entry.custom_type}]: {one_line(text_of(entry.content))}"
     return None
@@ -97,8 +98,10 @@ def entry_text(entry: Entry) -> str:
             return text_of(message.content)
         case MessageEntry(message=BashExecutionMessage() as message):
             return f"$ {message.command}\n{message.output}"
-        case CompactionEntry() | BranchSummaryEntry():
+        case CompactionEntry():
             return entry.summary
+        case BranchSummaryEntry():
+            return entry.summary.removeprefix(BRANCH_PREAMBLE)
         case CustomMessageEntry():
             return text_of(entry.content)
     return ""

@@ -106,7 +106,7 @@ class Presenter:
         self._notes = 0
         self._retry_note: str | None = None
         self._failed: AssistantMessage | None = None
-        """The answer that has just ended in an error."""
+        """The last answer, if it ended in an error."""
         self.drawing = Drawing(session.toolbox)
         self.summaries = Summaries(transcript)
         self.own_commands = OwnCommands(transcript)
@@ -118,6 +118,8 @@ class Presenter:
         self._calls.clear()
         self._untold.clear()
         self.own_commands.forget()
+        last = self._session.conversation.last_assistant
+        self._failed = last if last is not None and last.stop_reason == "error" else None
         self._transcript.replace_all(replay.blocks_of(self._session.log.path_to(), self.drawing))
 
     def show_renderers(self, catalogue: Catalogue) -> None:
@@ -212,8 +214,10 @@ class Presenter:
     def _begin(self, message: Message) -> None:
         match message:
             case UserMessage():
+                self._pass_over_failed(is_tried_again=False)
                 self._transcript.add(replay.user_block(message.id, message, self.drawing))
             case AssistantMessage():
+                self._pass_over_failed(is_tried_again=True)
                 self._reply_id = message.id
                 self._by_index.clear()
                 self._transcript.begin_reply(message.id)
@@ -343,7 +347,7 @@ class Presenter:
             self._transcript.remove_block(self._retry_note)
             self._retry_note = None
         if isinstance(event, AutoRetryStart):
-            self._give_up_failed()
+            self._pass_over_failed(is_tried_again=True)
             words = (
                 f"{event.error_message.rstrip('.')}. Trying again: {event.attempt} of {event.max_attempts}."
             )
@@ -352,16 +356,17 @@ class Presenter:
             times = "once" if event.attempt == 1 else f"{event.attempt} times"
             self.note(f"It was tried again {times}, without success.", NoteKind.ERROR)
 
-    def _give_up_failed(self) -> None:
-        """The answer that is asked for again keeps what it said; its error is in the note, and has no key to press."""
-        message = self._failed
+    def _pass_over_failed(self, *, is_tried_again: bool) -> None:
+        """The key that tries again stands under the last answer alone."""
+        message, self._failed = self._failed, None
         if message is None:
             return
-        if message.content:
-            self._transcript.finish_reply(message.id, ReplyState.ABORTED)
-        else:
+        block = replay.reply_block(message.id, message, self.drawing)
+        shown = replay.passed_over(block, is_tried_again=is_tried_again) if block is not None else None
+        if shown is None:
             self._transcript.remove_block(message.id)
-        self._failed = None
+        else:
+            self._transcript.add(shown)
 
     def _show_compaction(self, event: CompactionStart | CompactionProgress | CompactionEnd) -> None:
         match event:

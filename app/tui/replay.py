@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from app.agent.outcomes import ABORTED, SKIPPED, from_message
+from app.compaction.summary import BRANCH_PREAMBLE
 from app.tui.drawing import Drawing
 from app.values.content import Content, Image, Text, ToolCall, UserContent, text_of
 from app.values.content import Thinking as ThinkingContent
@@ -53,6 +54,8 @@ def blocks_of(entries: Iterable[Entry], drawing: Drawing) -> list[Block]:
     calls: dict[str, tuple[str, ToolCall]] = {}
     blocks: list[Block] = []
     untold: list[int] = []
+    entries = list(entries)
+    followed = _followed_failures(entries)
     for entry in entries:
         if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage):
             known = calls.get(entry.message.tool_call_id)
@@ -61,6 +64,11 @@ def blocks_of(entries: Iterable[Entry], drawing: Drawing) -> list[Block]:
                 blocks[places[block_id]] = result_block(block_id, call, entry.message, drawing)
             continue
         for block in _blocks_of_entry(entry, drawing):
+            if entry.id in followed and isinstance(block, ReplyBlock):
+                asked_again = passed_over(block, is_tried_again=followed[entry.id])
+                if asked_again is None:
+                    continue
+                block = asked_again
             if isinstance(block, CustomBlock) and block.label == PENDING:
                 untold.append(len(blocks))
             places[block.id] = len(blocks)
@@ -72,6 +80,30 @@ def blocks_of(entries: Iterable[Entry], drawing: Drawing) -> list[Block]:
                 place = untold.pop()
                 blocks[place] = told(blocks[place])
     return blocks
+
+
+def _followed_failures(entries: Iterable[Entry]) -> dict[str, bool]:
+    """Answers that failed and are not the last word, by id: whether they were tried again."""
+    found: dict[str, bool] = {}
+    failed = ""
+    for entry in entries:
+        match entry:
+            case MessageEntry(message=AssistantMessage() as message):
+                if failed:
+                    found[failed] = True
+                failed = entry.id if message.stop_reason == "error" else ""
+            case MessageEntry(message=UserMessage()) if failed:
+                found[failed] = False
+                failed = ""
+    return found
+
+
+def passed_over(block: ReplyBlock, *, is_tried_again: bool) -> ReplyBlock | None:
+    """A failed answer that is not the last word has no key to press. What was tried again keeps only what it said."""
+    if not is_tried_again:
+        failure = msgspec.structs.replace(block.failure, retry_key="") if block.failure else None
+        return msgspec.structs.replace(block, failure=failure)
+    return msgspec.structs.replace(block, state=ReplyState.ABORTED, failure=None) if block.parts else None
 
 
 def told(block: Block) -> Block:
@@ -108,7 +140,11 @@ def _blocks_of_entry(entry: Entry, drawing: Drawing) -> Iterator[Block]:
             )
         case BranchSummaryEntry():
             yield summary_block(
-                entry.id, CustomKind.BRANCH_SUMMARY, entry.summary, "of another branch", drawing
+                entry.id,
+                CustomKind.BRANCH_SUMMARY,
+                entry.summary.removeprefix(BRANCH_PREAMBLE),
+                "of another branch",
+                drawing,
             )
 
 
@@ -215,8 +251,9 @@ def command_block(block_id: str, message: BashExecutionMessage) -> CustomBlock:
         output=message.output,
         exit_code=message.exit_code,
         note=", ".join(note for note in notes if note),
+        is_cut=message.truncated,
     )
-    is_failed = bool(message.exit_code) or message.cancelled
+    state = CardState.FAILED if message.exit_code else CardState.DONE
     ending = f"exit {message.exit_code}" if message.exit_code else ""
     kept = "kept from the model" if message.exclude_from_context else ""
     return CustomBlock(
@@ -229,7 +266,7 @@ def command_block(block_id: str, message: BashExecutionMessage) -> CustomBlock:
             blocks=(block,),
         ),
         peek=COMMAND_PEEK,
-        state=CardState.FAILED if is_failed else CardState.DONE,
+        state=CardState.ABORTED if message.cancelled else state,
     )
 
 

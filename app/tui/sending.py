@@ -9,6 +9,7 @@ from typing import Literal
 from app.engine.intake import Refused
 from app.tui.attaching import Unsendable, images_of
 from app.tui.desk import Desk
+from app.tui.pickers import one_line
 from app.tui.slash import run_slash
 from app.tui.stage import EXPECTED
 from app.values.content import Image
@@ -80,7 +81,7 @@ class Sending:
         command = text.lstrip("!").strip()
         if not command:
             return
-        self._app.status.say(f"$ {command.splitlines()[0][:40]} · Esc stops")
+        self._app.status.say(f"$ {one_line(command.splitlines()[0], 60)} · Esc stops")
         own = self._app.presenter.own_commands
         is_first = not self._app.session.shell.is_running
         if is_first:
@@ -92,7 +93,7 @@ class Sending:
                 own.end(None)
             self._app.presenter.note(str(problem), NoteKind.ERROR)
             self._give_back(Draft(text=text))
-        self._app.status.say("")
+        self._app.status.say_what_runs()
 
     def _give_back(self, draft: Draft) -> None:
         """What could not be sent returns to an empty editor; it is in the history in any case."""

@@ -89,7 +89,9 @@ class SessionsPage:
                 case "app.session.rename" if row is not None:
                     note = await self._rename(Path(row.id))
         except SessionError as problem:
-            note = str(problem)
+            note = str(problem).removeprefix(
+                f"{row.id}: " if row is not None else ""
+            )  # there is one line for it
         screen.show_sessions(await self._rows(), note)
 
     def search(self, screen: SessionsScreen, query: str) -> None:
@@ -137,6 +139,8 @@ class SessionsPage:
         ]
 
     async def _delete(self, path: Path, title: str) -> str:
+        if path == self._app.session.log.path:
+            return "this one is open: /new first, then delete it"
         await asyncio.to_thread(delete_session, path, self._app.session.places.root)
         return f"ctrl+z brings it back: {one_line(title, 30)}"
 
@@ -193,12 +197,16 @@ def _count(summary: SessionSummary) -> str:
     return f"{summary.message_count} message{'s' if summary.message_count != 1 else ''}{cost}"
 
 
+def _ago(then: int, now: int) -> str:
+    told = age(then, now)
+    return told if told == "now" else f"{told} ago"
+
+
 def _head(summary: SessionSummary, home: Path) -> PreviewText:
     now = now_ms()
     facts = (
         f"{short_path(Path(summary.cwd), home)}",
-        f"{summary.message_count} messages · begun {age(summary.created, now)} ago"
-        f" · last {age(summary.modified, now)} ago" + (f" · {dollars(summary.cost)}" if summary.cost else ""),
+        f"{_count(summary)} · begun {_ago(summary.created, now)} · last {_ago(summary.modified, now)}",
     )
     return PreviewText(
         title=one_line(summary.title, 200),

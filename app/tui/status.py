@@ -73,7 +73,8 @@ class Status:
             case CompactionStart():
                 self.say("Compacting · Esc stops")
             case CompactionEnd():
-                self._go_on("Working" if self._session.is_running else "")
+                self._retry = self._silence = ""
+                self.say_what_runs()
             case AgentSettled():
                 self._go_on("")
             case ToolExecutionStart():
@@ -93,13 +94,19 @@ class Status:
         editor.follows_up = session.is_running
         editor.set_border_state(thinking_level=session.choice.thinking, status=text)
 
+    def say_what_runs(self) -> None:
+        """Something else has ended; the agent may be at work still."""
+        self.say("Working" if self._session.is_running else "")
+
     def say_again(self) -> None:
         """What is under way, after something else was told in its place."""
         self.say(self._activity)
 
-    def tell(self, text: str) -> None:
-        """Something for a moment, in place of what is under way."""
+    def tell(self, text: str, seconds: float = 0.0) -> None:
+        """Something for a moment, in place of what is under way: so long, or until `say_again`."""
         self._editor.set_border_state(thinking_level=self._session.choice.thinking, status=text)
+        if seconds:
+            self._editor.set_timer(seconds, self.say_again)
 
     def show_extension(self, segment: Segment) -> None:
         """What an extension tells in the footer; an empty text takes it away."""

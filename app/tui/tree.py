@@ -74,6 +74,8 @@ class SessionTree:
                 await self._compare(entry_id, message.other_id)
             case "go":
                 await self.go_to(entry_id, leave=screen.dismiss)
+            case "fork" if (entry_id := self._prompt_above(entry_id)) == "":
+                screen.show_note("no prompt above: c copies all down to here")
             case "fork" | "clone" | "merge" as action:
                 answer = await self._asked(action, entry_id)
                 if answer is not None and answer.id == "yes":
@@ -81,6 +83,11 @@ class SessionTree:
                     await self._leave(action, entry_id)
                 elif answer is not None and not answer.id:  # one went on typing: it was a word to be searched
                     screen.action_search(action[0] + answer.title)
+
+    def _prompt_above(self, entry_id: str) -> str:
+        """The entry if it is a prompt, else the one that led to it; nothing if there is none."""
+        path = self._app.session.log.path_to(entry_id)
+        return next((entry.id for entry in reversed(path) if kind_of(entry) == "user"), "")
 
     async def _asked(self, action: Literal["fork", "clone", "merge"], entry_id: str) -> ListRow | None:
         title, means = _MEANS[action]

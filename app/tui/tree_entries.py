@@ -124,6 +124,8 @@ class TreeEntries:
                     called = f"{call.name} {pickers.one_line(next(words, ''), 60)}".rstrip()
                 outcome = "failed: " if message.is_error else ""
                 return f"{called} → {outcome}{pickers.one_line(pickers.entry_text(entry))}"
+            case MessageEntry(message=BashExecutionMessage() as message):
+                return f"$ {pickers.one_line(message.command, 60)} → {pickers.one_line(message.output) or 'nothing'}"
         return ""
 
     def _call(self, entry: Entry, result: ToolResultMessage) -> ToolCall | None:

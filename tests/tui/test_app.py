@@ -94,6 +94,39 @@ async def test_ctrl_c_clears_the_draft_and_undo_brings_it_back(home: Path) -> No
         assert app.editor.text == "precious"
 
 
+async def test_ctrl_c_in_an_empty_editor_says_that_the_next_one_leaves(home: Path) -> None:
+    app = make_app(home, say("x"))
+    app.clock = iter([10.0, 20.0, 21.5]).__next__
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("ctrl+c")
+        assert "Ctrl+C again leaves" in app.screen_text
+        await pilot.press("ctrl+c")
+        assert app.is_running, "the first one was ten seconds ago"
+        await pilot.press("ctrl+c")
+    assert app.return_code == 0
+
+
+async def test_a_command_that_was_stopped_has_not_failed(home: Path, tmp_path: Path) -> None:
+    app = make_app(home, say("x"))
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, f"!echo begun; read line < {gate}")
+        await app.settling_until(pilot, lambda: "│ begun" in app.screen_text)
+        await pilot.press("ctrl+b")
+        await app.settling_until(pilot, lambda: "cannot go into the background" in app.screen_text)
+        await pilot.press("escape")
+        await app.settling_until(pilot, lambda: "· aborted" in app.screen_text)
+        assert "failed" not in app.screen_text
+
+
+async def test_what_is_no_longer_there_of_a_commands_output_is_not_counted(home: Path) -> None:
+    app = make_app(home, say("x"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "!seq 1 5000")
+        await app.settling_until(pilot, lambda: "over 1,990 more lines above" in app.screen_text)
+
+
 async def test_an_unknown_slash_word_is_a_prompt_and_a_known_one_is_not(home: Path) -> None:
     app = make_app(home, say("fine"))
     async with app.run_test(size=(100, 30)) as pilot:

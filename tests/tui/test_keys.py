@@ -169,3 +169,21 @@ async def test_waiting_messages_are_reached_with_a_key(home: Path) -> None:
         assert not app.editor.is_blank and app.editor.has_focus
         await pilot.press("ctrl+u", "escape")
         await settled(app, pilot)
+
+
+@pytest.mark.parametrize("command", ["/model", "/tree", "/settings"])
+async def test_a_screen_over_the_page_takes_the_keys_of_the_page_away(home: Path, command: str) -> None:
+    app = make_app(home, say("done"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "hello")
+        await settled(app, pilot)
+        level = app.session.choice.thinking
+        await submit(app, pilot, command)
+        await app.settling_until(pilot, lambda: len(app.screen_stack) == 2)
+        app.editor.set_text("a draft")
+        await pilot.press("shift+tab", "ctrl+f")
+        assert not app.search_bar.display
+        assert app.session.choice.thinking == level
+        await pilot.press("ctrl+c")
+        await app.settling_until(pilot, lambda: len(app.screen_stack) == 1)
+        assert app.editor.text == "a draft"

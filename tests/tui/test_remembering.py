@@ -67,6 +67,27 @@ async def test_a_draft_of_a_session_that_never_began_is_in_the_history(home: Pat
         assert "one Up away" not in third.screen_text
 
 
+async def test_an_older_draft_is_not_one_up_away_of_another(home: Path) -> None:
+    kept = Options(use_theme="bayou-dark")
+    talked = make_app(home, say("x"), options=kept)
+    async with talked.run_test(size=(100, 30)) as pilot:
+        await submit(talked, pilot, "hello")
+        await settled(talked, pilot)
+        talked.editor.set_text("what was being written")
+        talked.drafts.save()
+        talked.session.log.close()
+    silent = make_app(home, say("x"), options=kept)
+    async with silent.run_test(size=(100, 30)):
+        silent.editor.set_text("half a thought")
+        silent.drafts.save()
+    again = make_app(home, say("x"), options=Options(use_theme="bayou-dark", continue_=True))
+    async with again.run_test(size=(100, 30)) as pilot:
+        await again.is_ready.wait()
+        await pilot.pause()
+        assert again.editor.text == "what was being written"
+        assert "is among the older prompts: Ctrl+R searches them." in again.screen_text
+
+
 async def test_an_image_that_was_dropped_is_sent_with_what_is_in_it(home: Path, tmp_path: Path) -> None:
     shot = tmp_path / "shot.png"
     shot.write_bytes(PNG)

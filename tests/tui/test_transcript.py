@@ -70,6 +70,31 @@ async def test_a_failure_names_the_key_that_tries_again(home: Path) -> None:
         assert "better" in app.screen_text
 
 
+async def test_only_the_last_answer_is_offered_to_be_tried_again(home: Path) -> None:
+    """Whether it was tried again or passed over, and in a stored conversation as in a live one."""
+    fails = [say("half", error="no", breaks_after=1), say("no more", error="the key is wrong")]
+    app = make_app(home, *fails, say("fine"), say("fails at last", error="no"))
+    async with app.run_test(size=(100, 40)) as pilot:
+        await submit(app, pilot, "first")
+        await settled(app, pilot)
+        assert app.screen_text.count("tries again") == 1
+        await pilot.press("alt+r")
+        await settled(app, pilot, 2)
+        assert app.screen_text.count("tries again") == 1
+        assert "⊘ aborted" in app.screen_text
+        await submit(app, pilot, "second")
+        await settled(app, pilot, 3)
+        assert "tries again" not in app.screen_text
+        assert "the key is wrong" in app.screen_text
+        live = app.screen_text
+        app.presenter.show_all()
+        await pilot.pause()
+        assert app.screen_text == live
+        await submit(app, pilot, "third")
+        await settled(app, pilot, 4)
+        assert app.screen_text.count("tries again") == 1
+
+
 async def test_a_link_is_opened_here_and_copied_over_ssh(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = make_app(home)
     opened: list[str] = []

@@ -43,6 +43,17 @@ async def opened(app: StageApp, pilot) -> None:
             await pilot.pause()
 
 
+async def test_an_answer_is_forked_from_before_its_prompt(home: Path) -> None:
+    app = kept(home, say("a"), say("b"), say("the third answer"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await two_branches(app, pilot)
+        await opened(app, pilot)
+        await pilot.press("f")
+        await app.settling_until(pilot, lambda: "Fork from here" in app.screen_text)
+        question = app.screen_text.split("A new session ends before this prompt")[1]
+        assert "third" in question and "the third answer" not in question
+
+
 async def test_a_fork_is_asked_for_and_begins_a_new_file(home: Path) -> None:
     app = kept(home, say("a"), say("b"), say("c"))
     async with app.run_test(size=(120, 40)) as pilot:

@@ -87,6 +87,9 @@ class SheetScreen(ModalScreen[Result], Generic[Result]):
     async def _on_resize(self, event: events.Resize) -> None:
         if event.size == self.outer_size:
             event.prevent_default()
+            for screen in self.app._background_screens:
+                if screen.outer_size != event.size:  # the terminal has changed; only this one knew it already
+                    screen._screen_resized(event.size)
 
     def _compositor_refresh(self) -> None:
         if not self._is_opening:

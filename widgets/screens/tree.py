@@ -185,6 +185,8 @@ class TreeScreen(SheetScreen[None]):
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
         event.stop()
+        if self._remark:
+            self.show_note("")
         if self._preview is not None:
             self.query_one(Preview).show(self._preview(event.row.id) if event.row else PreviewText())
 

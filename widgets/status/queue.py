@@ -72,22 +72,19 @@ class QueueView(Widget, can_focus=True):
         super().__init__(id=id)
         self.rows: tuple[QueuedRow, ...] = ()
         self._at = 0
-        self._hint = "alt+up takes them back"
+        self.hint = "alt+up takes them back"
+        """Below the messages while the editor has the focus."""
         self.show(rows)
 
-    def show(self, rows: Sequence[QueuedRow], *, hint: str | None = None) -> None:
+    def show(self, rows: Sequence[QueuedRow]) -> None:
         """The messages that wait now, in the order they will be sent."""
         rows = tuple(rows)
-        if hint is not None:
-            self._hint = hint
-        if rows == self.rows and hint is None:
+        if rows == self.rows:
             return
         current = self.rows[self._at].id if self._at < len(self.rows) else ""
         self.rows = rows
-        self._at = next(
-            (at for at, row in enumerate(rows) if row.id == current), min(self._at, len(rows) - 1)
-        )
-        self._at = max(0, self._at)
+        stays = next((at for at, row in enumerate(rows) if row.id == current), min(self._at, len(rows) - 1))
+        self._at = max(0, stays) if self.has_focus else 0
         height = min(len(rows), MOST_ROWS) + 1 if rows else 0
         if self.styles.height is None or self.styles.height.value != height:
             self.styles.height = height
@@ -102,6 +99,7 @@ class QueueView(Widget, can_focus=True):
         self.refresh()
 
     def on_blur(self) -> None:
+        self._at = 0
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
@@ -113,7 +111,7 @@ class QueueView(Widget, can_focus=True):
             text = (
                 "enter edit · shift+↑/↓ move · del remove · tab steer or follow · esc back"
                 if self.has_focus
-                else self._hint
+                else self.hint
             )
             return line.add(f"… and {more} more · " if more else "↳ ", hint).add(text, hint).strip()
         first = max(0, min(self._at - shown + 1, len(self.rows) - shown)) if self.has_focus else 0

@@ -119,20 +119,23 @@ def draw(block: Block, limit: Limit, tail: Limit) -> list[Leaf]:
             assert_never(block)
 
 
-def output(text: str, *, tail: bool = False, limit: Limit = IN_PLACE) -> list[Leaf]:
-    """A program's output, cut to what can be read here."""
+def output(text: str, *, tail: bool = False, limit: Limit = IN_PLACE, is_cut: bool = False) -> list[Leaf]:
+    """A program's output, cut to what can be read here. `is_cut`: there was more than this before."""
     text, left_out = _bounded(text.rstrip("\n"), limit, tail=tail)
     if not text:
         return []
     plain, runs = ansi.read(text)
     leaves: list[Leaf] = [*_chunks(plain, runs)]
     if left_out:
-        leaves.insert(0 if tail else len(leaves), _left_out(left_out, "above" if tail else "below"))
+        leaves.insert(0 if tail else len(leaves), _left_out(left_out, "above" if tail else "below", is_cut))
+    elif is_cut:
+        leaves.insert(0, Leaf("… the beginning is left out", key="hint"))
     return leaves
 
 
-def _left_out(count: int, where: str) -> Leaf:
-    return Leaf(f"… {count:,} more lines {where}", key="hint", link="full")
+def _left_out(count: int, where: str, is_least: bool = False) -> Leaf:
+    over = "over " if is_least else ""
+    return Leaf(f"… {over}{count:,} more lines {where}", key="hint", link="full")
 
 
 def _bounded(text: str, limit: Limit, *, tail: bool) -> tuple[str, int]:
@@ -175,7 +178,7 @@ def _file(block: FileBlock, limit: Limit) -> list[Leaf]:
 
 def _command(block: CommandBlock, limit: Limit) -> list[Leaf]:
     leaves: list[Leaf] = [CodeLeaf(clean(block.command), "bash", first="$ ", rest="  ")]
-    leaves += output(block.output, tail=True, limit=limit)
+    leaves += output(block.output, tail=True, limit=limit, is_cut=block.is_cut)
     ending = []
     if block.exit_code is not None:
         ending.append(f"exit {block.exit_code}")

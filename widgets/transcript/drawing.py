@@ -280,8 +280,9 @@ def _peek(block: CustomBlock) -> list[Leaf]:
 
 def _end_of_output(block: CustomBlock) -> list[Leaf]:
     limit = cards.IN_PLACE._replace(lines=block.peek)
-    text = "\n".join(part.output for part in block.card.blocks if isinstance(part, CommandBlock))
-    leaves = cards.output(text, tail=True, limit=limit)
+    parts = [part for part in block.card.blocks if isinstance(part, CommandBlock)]
+    text = "\n".join(part.output for part in parts)
+    leaves = cards.output(text, tail=True, limit=limit, is_cut=any(part.is_cut for part in parts))
     if leaves and leaves[0].link == "full":
         leaves[0].link = "toggle"
     return leaves

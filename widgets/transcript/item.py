@@ -69,14 +69,14 @@ class Item:
         )
 
     def follows(self, above: "Item | None") -> None:
-        """Say what stands above: cards stick together."""
+        """Say what stands above: cards stick together, but for those that show lines of their own unasked."""
         if above is None:
             self.gap = 0
         else:
             are_cards = isinstance(self.block, CardBlock | CustomBlock) and isinstance(
                 above.block, CardBlock | CustomBlock
             )
-            self.gap = 0 if are_cards else 1
+            self.gap = 0 if are_cards and not _peeks(self.block) and not _peeks(above.block) else 1
 
     def estimate(self, width: int, expansion: Expansion) -> int:
         """The height, exact if it was measured like this, else guessed; nothing is drawn."""
@@ -242,3 +242,7 @@ class Item:
 
 def reply_placeholder(block_id: str) -> ReplyBlock:
     return ReplyBlock(id=block_id, state=ReplyState.STREAMING)
+
+
+def _peeks(block: Block) -> bool:
+    return isinstance(block, CustomBlock) and block.peek > 0

@@ -1,5 +1,7 @@
 """The guide's decision: one answer to one context. A pure function, so that the same question has the same answer."""
 
+import re
+
 import msgspec
 
 from app.providers.contract import Context
@@ -10,9 +12,12 @@ from app.providers.offline.plans import Plan, Step, plan, purposes
 from app.providers.offline.remarks import with_offers
 from app.providers.offline.situation import Round, Situation, situation_of
 from app.providers.offline.summaries import is_summary_request, summary
-from app.providers.offline.telling import first_line, names_in, tell
+from app.providers.offline.telling import fenced_end, first_line, names_in, tell
 from app.providers.offline.wishes import Demo, Help, Incomplete, Remark, Talking, Unclear
+from app.values.content import text_of
+from app.values.messages import CustomMessage
 
+_ENDED = re.compile(r"Background \S+ \((?P<title>.*)\) has ended: (?P<state>\w+)\.", re.DOTALL)
 _DEMO_TOOLS = (
     Step(tool="ls", arguments={}, verb="list", object="`.`"),
     Step(
@@ -185,14 +190,19 @@ def _quoted(path: str) -> str:
 
 def _told(situation: Situation) -> str:
     """What came back since the last answer, and what came beside it."""
-    notes = [_note(note.custom_type) for note in situation.notes]
+    notes = [_note(note) for note in situation.notes]
     return _joined(tell(situation.fresh) if situation.fresh else "", *notes)
 
 
-def _note(kind: str) -> str:
-    if kind == "file-map":
+def _note(note: CustomMessage) -> str:
+    if note.custom_type == "file-map":
         return "A map of the whole file came with it; it stands in the transcript."
-    return f"I was also given a note ({kind})."
+    ended = _ENDED.match(text := text_of(note.content))
+    if ended is None:
+        return f"I was also given a note ({note.custom_type})."
+    output = text[ended.end() :].strip("\n")
+    said = f"`{first_line(ended['title'], 80)}` has ended in the background: {ended['state']}."
+    return f"{said}\n\n{fenced_end(output)}" if output else said
 
 
 def _images(situation: Situation) -> str:

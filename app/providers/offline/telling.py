@@ -19,6 +19,7 @@ _DEFINITION = re.compile(
     re.MULTILINE,
 )
 _NOTICE = re.compile(r"\n\n\[(?P<notice>[^\n]*)\]\s*\Z")
+_JOB = re.compile(r"Background job (?P<job>\S+) started:")
 _EXIT = re.compile(r"\n\n(?P<end>Command (?:exited with code|timed out|aborted)[^\n]*)\s*\Z")
 _MATCH = re.compile(r"^(?P<path>.+?):\d+: ", re.MULTILINE)
 _MORE = re.compile(r"offset=\d+")
@@ -122,6 +123,8 @@ def _bash_output(exchange: Exchange) -> tuple[str, str]:
 def _bash_short(exchange: Exchange) -> str:
     output, ending = _bash_output(exchange)
     command = f"`{first_line(exchange.argument('command'), 80)}`"
+    if (started := _JOB.match(output)) is not None:
+        return f"{command} goes on in the background as {started['job']}; I tell you when it has ended."
     lines = 0 if output in ("", "(no output)") else len(output.splitlines())
     wrote = f"wrote {_count(lines, 'line')}" if lines else "wrote nothing"
     if not exchange.result.is_error:
@@ -132,8 +135,13 @@ def _bash_short(exchange: Exchange) -> str:
 
 def _bash_detail(exchange: Exchange) -> str:
     output, _ = _bash_output(exchange)
-    if output in ("", "(no output)"):
+    if output in ("", "(no output)") or _JOB.match(output):
         return ""
+    return fenced_end(output)
+
+
+def fenced_end(output: str) -> str:
+    """The last lines that a command wrote."""
     lines = output.splitlines()
     head = "Its last lines:\n\n" if len(lines) > _SHOWN_OUTPUT else ""
     return head + fenced("\n".join(line[:160] for line in lines[-_SHOWN_OUTPUT:]))

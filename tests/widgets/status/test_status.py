@@ -108,6 +108,16 @@ async def test_the_cursor_follows_its_message() -> None:
         assert not app.view.display
 
 
+async def test_the_cursor_begins_at_the_first_message_that_waits() -> None:
+    app = QueueHost()
+    async with app.run_test() as pilot:
+        app.set_focus(None)
+        app.view.show([QueuedRow(id="0", kind="steer", text="the newest goes first"), *QUEUE])
+        await pilot.pause()
+        app.set_focus(app.view)
+        assert app.view.current is not None and app.view.current.id == "0"
+
+
 async def test_a_long_queue_tells_how_many_more() -> None:
     rows = [QueuedRow(id=str(number), kind="steer", text=f"message {number}") for number in range(9)]
     app = Host(lambda: [QueueView(rows)])

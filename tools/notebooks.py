@@ -4,32 +4,62 @@ from typing import Any
 
 import msgspec
 
+MAX_NOTEBOOK_BYTES = 20_000_000
+"""Larger ones are text like any other file."""
 _MAX_OUTPUT_CHARS = 4_000
 
 
-def notebook_text(data: bytes) -> str | None:
-    """The cells of a notebook, or None when `data` is none."""
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    kind: str
+    source: str
+    """Without the line ends at its end."""
+    text: str
+    """The whole cell as it is read: a line that begins it, its source, and what it printed."""
+
+
+class Notebook(msgspec.Struct, frozen=True, kw_only=True):
+    language: str
+    cells: tuple[Cell, ...]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(cell.text for cell in self.cells)
+
+
+def notebook_of(data: bytes) -> Notebook | None:
+    """The notebook, or None when `data` is none."""
     try:
-        notebook = msgspec.json.decode(data)
+        found = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError):
         return None
-    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    cells = found.get("cells") if isinstance(found, dict) else None
     if not isinstance(cells, list):
         return None
-    parts = [_cell(number, cell) for number, cell in enumerate(cells, 1) if isinstance(cell, dict)]
-    return "\n".join(parts)
+    made = [_cell(number, cell) for number, cell in enumerate(cells, 1) if isinstance(cell, dict)]
+    return Notebook(language=_language(found.get("metadata")), cells=tuple(made))
 
 
-def _cell(number: int, cell: dict[str, Any]) -> str:
+def _language(metadata: object) -> str:
+    for part, key in (("language_info", "name"), ("kernelspec", "language")):
+        about = metadata.get(part) if isinstance(metadata, dict) else None
+        name = about.get(key) if isinstance(about, dict) else None
+        if isinstance(name, str) and name:
+            return name.lower()
+    return "python"
+
+
+def _cell(number: int, cell: dict[str, Any]) -> Cell:
     kind = cell.get("cell_type", "code")
+    kind = kind if isinstance(kind, str) else "code"
     identity = f" id={cell['id']}" if isinstance(cell.get("id"), str) else ""
-    lines = [f"--- cell {number} [{kind}]{identity} ---", _joined(cell.get("source")).rstrip("\n")]
+    source = _joined(cell.get("source")).rstrip("\n")
+    lines = [f"--- cell {number} [{kind}]{identity} ---", source]
     outputs = cell.get("outputs")
     for output in outputs if isinstance(outputs, list) else []:
         text = _output(output) if isinstance(output, dict) else ""
         if text:
             lines += ["--- output ---", text]
-    return "\n".join(lines) + "\n"
+    return Cell(kind=kind, source=source, text="\n".join(lines) + "\n")
 
 
 def _output(output: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ import pytest
 
 from tools.filemap.map import map_text
 from tools.filemap.symbols import FileMap, find_symbol
+from tools.notebooks import notebook_of
 
 
 def outline(made: FileMap) -> list[str]:
@@ -143,3 +144,39 @@ def test_a_symbol_is_found_with_its_kind_before_it_as_a_map_shows_it() -> None:
     assert [symbol.start_line for symbol in find_symbol(made, "class Cart")] == [1]
     assert [symbol.start_line for symbol in find_symbol(made, "function size")] == [4]
     assert find_symbol(made, "class size") == []
+
+
+CELLS = [
+    {"cell_type": "markdown", "source": ["# Prices\n", "Some words\n", "## Taxes"]},
+    {
+        "cell_type": "code",
+        "source": "%matplotlib inline\n!pip list\ndef total(prices):\n    return sum(prices)\n",
+        "outputs": [{"output_type": "stream", "text": ["one\n", "two\n"]}],
+    },
+    {"cell_type": "code", "source": "%%bash\nfunction no_python() { :; }"},
+]
+
+
+def test_lines_of_a_notebook_are_those_of_its_text_however_the_file_is_written() -> None:
+    for indent in (None, 1):
+        data = json.dumps({"cells": CELLS, "metadata": {}}, indent=indent)
+        made = mapped(data, "prices.ipynb")
+        notebook = notebook_of(data.encode())
+        assert notebook is not None
+        text = notebook.text.split("\n")
+        assert made.total_lines == len(text)
+        shown = [
+            (symbol.name, text[symbol.start_line - 1], text[symbol.end_line - 1]) for symbol in made.symbols
+        ]
+        assert shown == [
+            ("cell 1", "--- cell 1 [markdown] ---", "## Taxes"),
+            ("Prices", "# Prices", "## Taxes"),
+            ("Taxes", "## Taxes", "## Taxes"),
+            ("cell 2", "--- cell 2 [code] ---", "two"),
+            ("total", "def total(prices):", "    return sum(prices)"),
+            ("cell 3", "--- cell 3 [code] ---", "function no_python() { :; }"),
+        ]
+
+
+def test_what_only_has_the_ending_of_a_notebook_is_shown_as_json() -> None:
+    assert outline(mapped('{\n "pages": [],\n "title": "x"\n}\n', "odd.ipynb")) == ["key pages", "key title"]

@@ -1,5 +1,6 @@
 """`read` with `map` or `symbol` asks the mapper and words its answer. How well it maps is tested with the mapper."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,25 @@ async def test_a_symbol_that_is_not_there_says_how_to_find_out(hands: Hands) -> 
 async def test_binaries_are_never_mapped(hands: Hands, project: Path) -> None:
     (project / "x.bin").write_bytes(b"\x7fELF\0\0")
     assert "is a binary file" in await hands.error("read", path="x.bin", map=True)
+
+
+async def test_symbols_of_a_notebook_are_read_from_its_cells(hands: Hands, project: Path) -> None:
+    cells = [
+        {"cell_type": "code", "source": "def one():\n    return 1"},
+        {"cell_type": "code", "source": "def two():\n    return 2"},
+    ]
+    (project / "n.ipynb").write_text(json.dumps({"cells": cells}))
+    outline = await hands.text("read", path="n.ipynb", map=True)
+    assert "\n  function two() [6-7]\n" in outline
+    assert (await hands.text("read", path="n.ipynb", symbol="two")).startswith("def two():\n    return 2\n")
+    assert (await hands.text("read", path="n.ipynb", offset=6, limit=2)).startswith(
+        "def two():\n    return 2\n"
+    )
+
+
+async def test_a_long_notebook_wants_a_map_like_any_long_text(hands: Hands, project: Path) -> None:
+    cells = [{"cell_type": "code", "source": f"def f{number}():\n    return 1"} for number in range(700)]
+    (project / "n.ipynb").write_text(json.dumps({"cells": cells}))
+    details = (await hands("read", path="n.ipynb")).details or {}
+    assert details["map"] == {"wanted": True, "path": str(project / "n.ipynb")}
+    assert "map" not in ((await hands("read", path="n.ipynb", offset=9)).details or {})

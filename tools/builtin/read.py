@@ -16,7 +16,7 @@ from tools.images import identify, prepare
 from tools.limits import MAX_BYTES, format_size, truncate_head
 from tools.lines import FileShrank
 from tools.listing import list_directory
-from tools.notebooks import notebook_text
+from tools.notebooks import MAX_NOTEBOOK_BYTES, notebook_of
 from tools.operations import FileStat
 from tools.outlines import outline_result, symbol_range
 from tools.pages import NotText, Page, Request, load_page, notice
@@ -30,7 +30,6 @@ from tools.workspace import Workspace, workspace_of
 
 _RANGE = re.compile(r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?", re.DOTALL)
 _MAX_IMAGE_BYTES = 100_000_000
-_MAX_NOTEBOOK_BYTES = 20_000_000
 
 
 class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,12 +169,11 @@ def _file(
                 )
             file.seek(0)
             return _image(file.read(), context, workspace, target)
-        if target.path.endswith(".ipynb") and target.stat.size <= _MAX_NOTEBOOK_BYTES:
+        notebook = None
+        if target.path.lower().endswith(".ipynb") and target.stat.size <= MAX_NOTEBOOK_BYTES:
             file.seek(0)
-            cells = notebook_text(file.read())
-            if cells is not None:
-                return _notebook(cells, target)
-        if detect(head, is_whole=len(head) < SAMPLE_BYTES) is None:
+            notebook = notebook_of(file.read())
+        if notebook is None and detect(head, is_whole=len(head) < SAMPLE_BYTES) is None:
             raise _refusal(head, target)
         request = target.request
         if arguments.map:
@@ -185,6 +183,8 @@ def _file(
             if isinstance(found, ToolResult):
                 return found
             request = Request(offset=found[0], limit=found[1] - found[0] + 1)
+        if notebook is not None:
+            return _notebook(notebook.text, target, request)
         file.seek(0)
         real = target.path if request.is_output else workspace.files.real_path(target.path)
         try:
@@ -272,16 +272,16 @@ def _image(data: bytes, context: ToolContext, workspace: Workspace, target: _Tar
     )
 
 
-def _notebook(cells: str, target: _Target) -> ToolResult:
+def _notebook(cells: str, target: _Target, request: Request) -> ToolResult:
     lines = cells.split("\n")
-    first = max(1, target.request.offset or 1)
+    first = max(1, request.offset or 1)
     if first > len(lines):
         return text_result(f"Line {first} is beyond end of the notebook's text ({len(lines)} lines total).")
-    wanted = lines[first - 1 :][: target.request.limit]
+    wanted = lines[first - 1 :][: request.limit]
     cut = truncate_head(visible("\n".join(wanted)))
     last = first + cut.output_lines - 1
     text = cut.content
-    if last < len(lines) and (cut.truncated or target.request.limit):
+    if last < len(lines) and (cut.truncated or request.limit):
         limit = f" ({format_size(MAX_BYTES)} limit)" if cut.truncated_by == "bytes" else ""
         text += (
             f"\n\n[Showing lines {first}-{last} of {len(lines)}{limit}. Use offset={last + 1} to continue.]"
@@ -294,6 +294,8 @@ def _notebook(cells: str, target: _Target) -> ToolResult:
     }
     if cut.truncated:
         details["truncation"] = cut.details()
+        if request.offset is None and request.limit is None:
+            details["map"] = {"wanted": True, "path": target.path}
     return text_result(text, details=details)
 
 

@@ -55,6 +55,8 @@ class _Outlined(NamedTuple):
     title: str
     imports: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    total_lines: int = 0
+    """Where they are counted otherwise than in the file."""
 
 
 def map_file(
@@ -103,7 +105,8 @@ def _made(path: Path, text: Text, deadline_seconds: float, cancel: Cancel, began
     notes = list(text.notes) + [note for note in outlined.notes if note not in text.notes]
     if _is_changed(path, text) and _CHANGED not in notes:
         notes.append(_CHANGED)
-    symbols = symbols_of(outlined.drafts, max(1, text.total_lines))
+    total_lines = outlined.total_lines or text.total_lines
+    symbols = symbols_of(outlined.drafts, max(1, total_lines))
     elapsed = (time.perf_counter() - began) * 1000
     if len(text.source) >= _TRIM_FROM:
         give_back_memory()
@@ -111,7 +114,7 @@ def _made(path: Path, text: Text, deadline_seconds: float, cancel: Cancel, began
         path=str(path),
         language=outlined.title,
         parser=outlined.parser,
-        total_lines=text.total_lines,
+        total_lines=total_lines,
         total_bytes=text.total_bytes,
         elapsed_ms=round(elapsed, 1),
         symbols=symbols,
@@ -127,6 +130,7 @@ def map_text(source: bytes, name: str, *, deadline_seconds: float = 2.0) -> File
     text = Text(source=source, total_lines=lines, total_bytes=len(source), modified_ns=0, digest="")
     began = time.perf_counter()
     outlined = _outlined(None, text, language_of(path, source), Watch(deadline_seconds), None)
+    lines = outlined.total_lines or lines
     return FileMap(
         path=name,
         language=outlined.title,
@@ -189,7 +193,7 @@ def _by_language(name: str, source: bytes, watch: Watch) -> _Outlined | None:
         drafts = scanned.drafts
         if name == "markdown":
             drafts = with_fenced_code(drafts, source, watch)
-        return _Outlined(drafts, scanned.parser, title, scanned.imports, scanned.notes)
+        return _Outlined(drafts, scanned.parser, title, scanned.imports, scanned.notes, scanned.total_lines)
     if not is_described(name):
         return None
     language = language_named(name)

@@ -199,7 +199,7 @@ def _gap_line(count: int, first: int, last: int, depth: int) -> str:
 
 def _gap_cost(symbols: tuple[Symbol, ...], siblings: list[int], depth: int) -> int:
     """What a gap among them takes at most."""
-    last = max(symbols[index].end_line for index in siblings)
+    last = max((symbols[index].end_line for index in siblings), default=0)
     return _size(_gap_line(len(siblings), last, last, depth)) + 1
 
 

@@ -15,6 +15,8 @@ class Scanned(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     parser: str = "line scanner"
+    total_lines: int = 0
+    """Where they are counted otherwise than in the file."""
 
 
 class Scanner(msgspec.Struct, frozen=True):

@@ -5,8 +5,10 @@ from pathlib import Path, PurePath
 import pytest
 
 from tools.filemap import ctags
+from tools.filemap import map as mapping
 from tools.filemap.detection import language_of
 from tools.filemap.map import map_file, map_text
+from tools.filemap.render import render_map
 
 
 @pytest.mark.parametrize(
@@ -36,6 +38,12 @@ from tools.filemap.map import map_file, map_text
         ("x.h", b"@interface A : NSObject\n@end\n", "objc"),
         ("x.m", b"#import <A.h>\n@implementation A\n", "objc"),
         ("server.log.1", b"", "log"),
+        ("Makefile.am", b"", "make"),
+        ("BUILD", b"", "python"),
+        (".env.local", b"", "ini"),
+        ("menu.inc", b"<?php echo 1;", "php"),
+        ("table.inc", b"#define A 1\n", "c"),
+        ("table.inc", b"namespace a { class B; }\n", "cpp"),
         ("novel.txt", b"Once upon a time.\n", None),
         ("unknown", b"some words\n", None),
     ],
@@ -92,6 +100,7 @@ def test_ctags_outlines_what_it_knows_where_it_is_installed(
     program.write_text(
         "#!/bin/sh\n"
         'if [ "$1" = --list-features ]; then echo json; exit; fi\n'
+        'case "$*" in *--fields=*N*) ;; *) echo no names wanted >&2; exit 1;; esac\n'
         'echo \'{"_type":"tag","name":"Main","kind":"class","line":1,"end":4,"language":"Cobol"}\'\n'
         "echo not json\n"
         'echo \'{"_type":"tag","name":"pay","kind":"func","line":2,"end":3,"language":"Cobol"}\'\n',
@@ -99,6 +108,7 @@ def test_ctags_outlines_what_it_knows_where_it_is_installed(
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    monkeypatch.setattr(mapping, "_FALLBACK_SECONDS", 60.0)
     ctags._program.cache_clear()
     try:
         source = tmp_path / "pay.cob"
@@ -111,6 +121,34 @@ def test_ctags_outlines_what_it_knows_where_it_is_installed(
         ("Main", "class", 4, None),
         ("pay", "function", 3, 0),
     ]
+
+
+@pytest.mark.skipif(ctags._program() is None, reason="universal-ctags is not installed")
+@pytest.mark.parametrize(
+    ("name", "first_line"), [("hello.tcl", ""), ("hello", "#!/usr/bin/env tclsh\n")], ids=["by name", "by #!"]
+)
+def test_the_real_ctags_outlines_a_language_that_is_not_described_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, first_line: str
+) -> None:
+    monkeypatch.setattr(mapping, "_FALLBACK_SECONDS", 60.0)
+    source = tmp_path / name
+    source.write_text(f"{first_line or '# hello'}\nproc hello {{name}} {{\n  puts $name\n}}\n")
+    made = map_file(source, deadline_seconds=60)
+    assert (made.parser, made.language) == ("universal-ctags", "Tcl")
+    assert [(symbol.name, symbol.kind, symbol.signature) for symbol in made.symbols] == [
+        ("hello", "procedure", "hello {name}")
+    ]
+
+
+def test_comments_of_code_in_no_known_language_are_no_headings() -> None:
+    made = map_text(b"# what it does\n\nproc hello {name} {\n}\n\n# and more\n", "hello.xyz")
+    assert [symbol.name for symbol in made.symbols] == ["hello"]
+    assert "\nfunction proc hello {name} [3-" in render_map(made).text
+
+
+def test_a_kind_that_the_declaration_says_is_said_once() -> None:
+    made = map_text(b"class Checksum implements Callable {\n}\n", "checksum.xyz")
+    assert "\nclass Checksum implements Callable [1-2]" in render_map(made).text
 
 
 def test_a_script_inside_a_page_has_the_lines_of_the_page() -> None:

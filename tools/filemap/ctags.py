@@ -10,9 +10,12 @@ import msgspec
 from tools.filemap.drafts import nested_by_range
 from tools.filemap.language import Draft
 from tools.filemap.watch import Watch
+from tools.filemap.wording import MAX_SIGNATURE, one_line
 
 _LIMIT = 32 * 1024 * 1024
 _STEP_SECONDS = 0.05
+# Without N there are no names in what it writes; with -G it looks at `#!` lines and mode lines as well.
+_ARGUMENTS = ("--options=NONE", "--output-format=json", "--fields=NnKeSsl", "--sort=no", "-G", "-f", "-")
 _KINDS = {
     "func": "function",
     "prototype": "function",
@@ -50,8 +53,7 @@ def outline(path: Path, last_row: int, watch: Watch) -> tuple[str, list[Draft]] 
     program = _program()
     if program is None:
         return None
-    command = [program, "--options=NONE", "--output-format=json", "--fields=nKeSsl", "--sort=no", "-f", "-"]
-    output = _output([*command, str(path.absolute())], watch)
+    output = _output([program, *_ARGUMENTS, str(path.absolute())], watch)
     if not output:
         return None
     decode = msgspec.json.Decoder(_Tag).decode
@@ -96,10 +98,17 @@ def _drafts(tags: list[_Tag], last_row: int) -> list[Draft]:
                 start=tag.line * 1000 + number % 1000,
                 start_row=tag.line - 1,
                 end_row=end,
-                signature=f"{tag.name}{tag.signature}"[:160] if tag.signature else "",
+                signature=_signature(tag),
             )
         )
     return nested_by_range(drafts)
+
+
+def _signature(tag: _Tag) -> str:
+    if not tag.signature:
+        return ""
+    space = "" if tag.signature.startswith("(") else " "
+    return one_line(f"{tag.name}{space}{tag.signature}", MAX_SIGNATURE)
 
 
 def _guessed_end(tags: list[_Tag], number: int, last_row: int) -> int:

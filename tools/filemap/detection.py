@@ -72,15 +72,16 @@ jupyter: ipynb
 
 _BY_NAME = """
 dockerfile: dockerfile containerfile
-make: makefile gnumakefile bsdmakefile
+make: makefile gnumakefile bsdmakefile makefile.am makefile.in
 cmake: cmakelists.txt
 ruby: rakefile gemfile guardfile vagrantfile capfile podfile fastfile brewfile
-python: sconstruct sconscript wscript build.bazel workspace.bazel
+python: sconstruct sconscript wscript build workspace build.bazel workspace.bazel
 bash: .bashrc .bash_profile .profile .zshrc .zshenv .bash_aliases pkgbuild apkbuild
 json: .prettierrc .eslintrc .babelrc composer.lock pipfile.lock flake.lock .swcrc
 toml: cargo.lock poetry.lock uv.lock pipfile pdm.lock
 yaml: .clang-format .clang-tidy pubspec.lock yarn.lock-berry
-ini: .gitconfig .editorconfig .npmrc .pylintrc .flake8 .coveragerc .env
+ini: .gitconfig .editorconfig .npmrc .pylintrc .flake8 .coveragerc .env .env.local
+ini: .env.development .env.production .env.test
 perl: cpanfile
 r: .rprofile
 markdown: readme changelog
@@ -140,6 +141,7 @@ _CPLUSPLUS = re.compile(
     rb"|\b(?:std|boost|absl)::|\bconstexpr\b|\bnullptr\b|^#include\s*<(?:string|vector|map|memory|iostream)>",
     re.M,
 )
+_PREPROCESSOR = re.compile(rb"^[ \t]*#[ \t]*(?:include|define|if|ifdef|ifndef|undef)\b", re.M)
 _LOG_LINE = re.compile(
     rb"^\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d\d:\d\d:\d\d[.,]\d)",
     re.M,
@@ -205,6 +207,8 @@ def _refined(known: str, name: str, head: bytes, more: bytes) -> str:
         and b"use strict" not in more
     ):
         return "prolog"
+    if name.endswith(".inc") and b"<?" not in more:
+        return "cpp" if _CPLUSPLUS.search(more) else "c" if _PREPROCESSOR.search(more) else "text"
     if known == "typescript" and head.lstrip().startswith(b"<?xml"):
         return "xml"
     if name.endswith(".t") and not re.search(rb"\b(?:use|my|sub|Test::)\b", more):

@@ -48,7 +48,8 @@ _MAX_SYMBOLS = 20_000
 def scan(source: bytes, watch: Watch) -> list[Draft]:
     """Never raises `Overtime`: what was found until then is the outline."""
     found: list[tuple[int, Draft]] = []
-    is_after_blank = True
+    comments: set[int] = set()
+    is_after_blank, is_code = True, False
     last_row = 0
     try:
         for row, start, line in Lines(source, watch):
@@ -56,13 +57,18 @@ def scan(source: bytes, watch: Watch) -> list[Draft]:
             if text:
                 last_row = row
                 draft = _definition(text, row, start) if len(text) <= _MAX_LINE else None
+                is_code = is_code or draft is not None
                 if draft is None and is_after_blank and len(text) <= 120 and not text[:1].isspace():
                     draft = _heading(text, row, start)
+                    if text.startswith(b"#"):
+                        comments.add(row)
                 if draft is not None and len(found) < _MAX_SYMBOLS:
                     found.append((_indent(text), draft))
             is_after_blank = not text
     except Overtime:
         pass
+    if is_code:  # then `#` begins a comment and no heading
+        found = [each for each in found if each[1].start_row not in comments]
     return _nested(found, last_row)
 
 

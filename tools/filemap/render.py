@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import msgspec
 
 from tools.filemap.cli import map_json_line
+from tools.filemap.scanners.lines import counted
 from tools.filemap.symbols import FileMap, Symbol
 
 __all__ = ["LEVELS", "MAX_MAP_BYTES", "RenderedMap", "budget_for_window", "map_json_line", "render_map"]
@@ -264,6 +265,8 @@ def _label(symbol: Symbol) -> str:
         declared = signature
     else:
         declared = f"{symbol.name}: {signature}"
+    if declared.startswith(f"{symbol.kind} ") and symbol.name in declared[len(symbol.kind) :]:
+        declared = declared[len(symbol.kind) + 1 :]
     words = [word for word in symbol.modifiers if word not in _NOISE and not _is_said(word, declared)]
     if symbol.is_exported and "export" in symbol.modifiers and "export" not in words:
         words.insert(0, "export")
@@ -279,10 +282,11 @@ def _frame(file_map: FileMap, level: str, shown: int, total: int) -> str:
 
 
 def _head(file_map: FileMap, level: str, shown: int, total: int) -> list[str]:
-    symbols = f"{total:,} symbols" if shown == total else f"{shown:,} of {total:,} symbols"
+    lines = counted(file_map.total_lines, "line")
+    symbols = counted(total, "symbol") if shown == total else f"{shown:,} of {total:,} symbols"
     head = [
         f"File map: {_plain(file_map.path)}",
-        f"{file_map.total_lines:,} lines | {size_text(file_map.total_bytes)} | {file_map.language} | {symbols}",
+        f"{lines} | {size_text(file_map.total_bytes)} | {file_map.language} | {symbols}",
         f"Level: {level} | Parser: {file_map.parser}",
     ]
     head.extend(f"Note: {note}" for note in file_map.notes)

@@ -7,8 +7,9 @@ boundary between characters as people see them. Every change goes through `_repl
 from typing import NamedTuple
 
 from widgets.editor.chips import Chip, Chips, Draft, PasteChip
-from widgets.editor.graphemes import boundary_after, boundary_before, is_chip, snap
+from widgets.editor.graphemes import boundary_after, boundary_before, snap
 from widgets.editor.killring import KillRing
+from widgets.editor.words import word_end, word_start
 
 Position = tuple[int, int]
 UNDO_LIMIT = 1000
@@ -35,10 +36,6 @@ def end_of(start: Position, text: str) -> Position:
     if not breaks:
         return start[0], start[1] + len(text)
     return start[0] + breaks, len(text) - text.rfind("\n") - 1
-
-
-def is_word(char: str) -> bool:
-    return char.isalnum() or char == "_" or is_chip(char)
 
 
 class EditorModel:
@@ -173,7 +170,7 @@ class EditorModel:
         if self.kills.newest:
             start = self.cursor
             self.insert(self.kills.newest)
-            self._yanked = (start, self.cursor)
+            self._yanked = (start, end_of(start, self.kills.newest))
             self._last = "yank"
 
     def yank_pop(self) -> None:
@@ -182,7 +179,7 @@ class EditorModel:
             return
         start, end = self._yanked
         self._replace(start, end, self.kills.rotate())
-        self._yanked = (start, self.cursor)
+        self._yanked = (start, end_of(start, self.kills.newest))
         self._last = "yank"
 
     # -- undo ----------------------------------------------------------------------------------------------
@@ -253,29 +250,11 @@ class EditorModel:
 
     def word_left(self) -> Position:
         row, column = self.cursor
-        if column == 0:
-            return self._left()
-        line = self.lines[row]
-        while column and not is_word(line[column - 1]):
-            column -= 1
-        if column and is_chip(line[column - 1]):
-            return row, column - 1
-        while column and is_word(line[column - 1]) and not is_chip(line[column - 1]):
-            column -= 1
-        return row, boundary_before(line, column + 1) if column < len(line) else column
+        return (row, word_start(self.line, column)) if column else self._left()
 
     def word_right(self) -> Position:
         row, column = self.cursor
-        line = self.lines[row]
-        if column == len(line):
-            return self._right()
-        while column < len(line) and not is_word(line[column]):
-            column += 1
-        if column < len(line) and is_chip(line[column]):
-            return row, column + 1
-        while column < len(line) and is_word(line[column]) and not is_chip(line[column]):
-            column += 1
-        return row, snap(line, column)
+        return (row, word_end(self.line, column)) if column < len(self.line) else self._right()
 
     def settle(self) -> None:
         """End the run of typing, killing or yanking: what comes next stands by itself."""
@@ -310,7 +289,8 @@ class EditorModel:
 
     def _replace(self, start: Position, end: Position, text: str, *, joins: bool = False) -> None:
         removed = self.between(start, end)
-        if not removed and not text:
+        if removed == text:  # nothing that undo could take back
+            self._stand_behind(start, text)
             return
         if not (joins and self._undo):
             self._undo.append(_Unit(self.cursor))
@@ -319,9 +299,12 @@ class EditorModel:
         unit = self._undo[-1]
         unit.edits.append(_Edit(start, removed, text))
         self._apply(start, end, text)
+        self._stand_behind(start, text)
+        unit.after = self.cursor
+
+    def _stand_behind(self, start: Position, text: str) -> None:
         row, column = end_of(start, text)
         self.cursor = (row, snap(self.lines[row], column))
-        unit.after = self.cursor
 
     def _apply(self, start: Position, end: Position, text: str) -> None:
         head = self.lines[start[0]][: start[1]]

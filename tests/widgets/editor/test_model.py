@@ -1,14 +1,13 @@
-"""The editor's text against a simple model of it: a string, a place, a list of kills, a list of past texts."""
+"""The text being written, by examples; `test_machine` presses everything at random."""
 
 import string
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from widgets.editor.chips import Draft, PasteChip
-from widgets.editor.graphemes import graphemes
-from widgets.editor.model import EditorModel, is_word
+from widgets.editor.model import EditorModel
 
 TEXTS = st.text(alphabet=string.ascii_letters + "  \n_-é漢👩‍🚀👍🏽🇩🇪\u0301", max_size=12)
 
@@ -21,176 +20,6 @@ def typed(model: EditorModel, text: str) -> None:
 def offset(model: EditorModel) -> int:
     row, column = model.cursor
     return sum(len(line) + 1 for line in model.lines[:row]) + column
-
-
-def boundaries(text: str) -> list[int]:
-    """Where a cursor may stand, as places in the whole text."""
-    found: list[int] = []
-    start = 0
-    for line in text.split("\n"):
-        found.extend(start + grapheme.start for grapheme in graphemes(line))
-        found.append(start + len(line))
-        start += len(line) + 1
-    return found
-
-
-class EditorMachine(RuleBasedStateMachine):
-    """Every command on the model and on a plain string: text, cursor, kill ring and undo must agree."""
-
-    @initialize(text=TEXTS)
-    def begin(self, text: str) -> None:
-        self.model = EditorModel(text)
-        self.text = self.model.text
-        self.at = len(self.text)
-        self.kills: list[str] = []
-        self.last = ""
-        self.yanked = (0, 0)
-
-    def put(self, start: int, end: int, new: str) -> None:
-        self.text = self.text[:start] + new + self.text[end:]
-        self.at = next(place for place in boundaries(self.text) if place >= start + len(new))
-
-    def left(self) -> int:
-        return max((place for place in boundaries(self.text) if place < self.at), default=0)
-
-    def right(self) -> int:
-        return min((place for place in boundaries(self.text) if place > self.at), default=self.at)
-
-    def kill(self, start: int, end: int, *, is_forward: bool) -> None:
-        if start == end:
-            return
-        killed = self.text[start:end]
-        if self.last == "kill":
-            self.kills[0] = self.kills[0] + killed if is_forward else killed + self.kills[0]
-        else:
-            self.kills.insert(0, killed)
-        self.put(start, end, "")
-        self.last = "kill"
-
-    def moved(self) -> None:
-        self.last = ""
-
-    @rule(char=st.sampled_from("ab _é漢👍"))
-    def type(self, char: str) -> None:
-        self.model.type(char)
-        self.put(self.at, self.at, char)
-        self.moved()
-
-    @rule(text=TEXTS.filter(bool))
-    def insert(self, text: str) -> None:
-        self.model.insert(text)
-        self.put(self.at, self.at, text)
-        self.moved()
-
-    @rule()
-    def delete_backward(self) -> None:
-        self.model.delete_backward()
-        start = self.left()
-        if start != self.at:
-            self.put(start, self.at, "")
-            self.moved()
-
-    @rule()
-    def delete_forward(self) -> None:
-        self.model.delete_forward()
-        end = self.right()
-        if end != self.at:
-            self.put(self.at, end, "")
-            self.moved()
-
-    @rule()
-    def kill_to_line_end(self) -> None:
-        self.model.kill_to_line_end()
-        end = self.text.find("\n", self.at)
-        end = len(self.text) if end < 0 else end
-        self.kill(self.at, end if end > self.at else min(len(self.text), self.at + 1), is_forward=True)
-
-    @rule()
-    def kill_to_line_start(self) -> None:
-        self.model.kill_to_line_start()
-        start = self.text.rfind("\n", 0, self.at) + 1
-        self.kill(start if start < self.at else max(0, self.at - 1), self.at, is_forward=False)
-
-    @rule()
-    def kill_word_forward(self) -> None:
-        self.model.kill_word_forward()
-        at = self.at
-        line_end = self.text.find("\n", at)
-        line_end = len(self.text) if line_end < 0 else line_end
-        if at == line_end:
-            at = self.right()
-        else:
-            while at < line_end and not is_word(self.text[at]):
-                at += 1
-            while at < line_end and is_word(self.text[at]):
-                at += 1
-            at = next(place for place in boundaries(self.text) if place >= at)
-        self.kill(self.at, at, is_forward=True)
-
-    @rule()
-    def move_left(self) -> None:
-        self.model.move_left()
-        self.at = self.left()
-        self.moved()
-
-    @rule()
-    def move_right(self) -> None:
-        self.model.move_right()
-        self.at = self.right()
-        self.moved()
-
-    @rule()
-    def line_ends(self) -> None:
-        self.model.move_line_end()
-        end = self.text.find("\n", self.at)
-        self.at = len(self.text) if end < 0 else end
-        self.moved()
-
-    @rule()
-    def yank(self) -> None:
-        self.model.yank()
-        if self.kills:
-            start = self.at
-            self.put(start, start, self.kills[0])
-            self.yanked = (start, self.at)
-            self.last = "yank"
-
-    @precondition(lambda self: self.last == "yank" and len(self.kills) > 1)
-    @rule()
-    def yank_pop(self) -> None:
-        self.model.yank_pop()
-        self.kills.append(self.kills.pop(0))
-        start, end = self.yanked
-        self.put(start, end, self.kills[0])
-        self.yanked = (start, self.at)
-
-    @rule()
-    def undo_everything_and_redo_it(self) -> None:
-        text, cursor = self.model.text, self.model.cursor
-        steps = 0
-        while self.model.can_undo:
-            self.model.undo()
-            steps += 1
-        for _ in range(steps):
-            self.model.redo()
-        assert self.model.text == text
-        if steps == 0:
-            assert self.model.cursor == cursor
-        self.at = offset(self.model)
-        self.moved()
-
-    @invariant()
-    def agrees(self) -> None:
-        if not hasattr(self, "model"):
-            return
-        assert self.model.text == self.text
-        assert offset(self.model) == self.at
-        assert self.at in boundaries(self.text)
-        assert self.model.kills.entries == self.kills[:60]
-
-
-TestEditor = EditorMachine.TestCase
-TestEditor.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 
 
 def test_undo_takes_back_word_by_word() -> None:
@@ -292,6 +121,39 @@ def test_a_draft_comes_back_with_its_chips() -> None:
     other = EditorModel()
     other.reset(draft)
     assert other.chips.expand(other.text) == "x " + "long\n" * 12
+
+
+@pytest.mark.parametrize("word", ["cafe\u0301s", "नमस्ते", "สวัสดี", "snake_case", "Ünïcode9"])
+def test_a_word_is_one_word_in_every_script(word: str) -> None:
+    model = EditorModel(f"see {word} now")
+    model.move_to((0, 4))
+    model.move_word_right()
+    assert model.before_cursor == f"see {word}"
+    model.kill_word_backward()
+    assert model.text == "see  now"
+
+
+def test_yanking_the_only_kill_again_leaves_nothing_for_undo() -> None:
+    model = EditorModel("a b")
+    model.kill_word_backward()
+    model.yank()
+    model.yank_pop()
+    model.undo()
+    assert model.text == "a "
+
+
+def test_an_older_kill_takes_no_accent_behind_it_along() -> None:
+    """The accent joins what was yanked to one character, but it was not yanked."""
+    model = EditorModel("older newer")
+    model.kill_word_backward()
+    model.settle()
+    model.delete_backward()
+    model.kill_word_backward()
+    model.set_text("\u0301")
+    model.move_to((0, 0))
+    model.yank()
+    model.yank_pop()
+    assert model.text == "newer\u0301"
 
 
 @given(TEXTS)

@@ -4,6 +4,8 @@ Textual hides the cursor for good; here it is shown while a text widget has the 
 asked for. Without a terminal (pictures, tests) a reversed cell stands for it.
 """
 
+from collections.abc import Callable
+
 from textual.geometry import Offset
 from textual.widget import Widget
 
@@ -29,12 +31,12 @@ def hide(widget: Widget) -> None:
     _write(widget, _OWN_SHAPE if is_over else _HIDE + _OWN_SHAPE)
 
 
-def follow_suspension(widget: Widget, *, blinks: bool = False) -> None:
+def follow_suspension(widget: Widget, *, blinks: Callable[[], bool] = lambda: False) -> None:
     """Show it again when the application comes back from the background, where the terminal was the shell's."""
 
     def shown_again(_: object) -> None:
         if widget.has_focus:
-            show(widget, blinks=blinks)
+            show(widget, blinks=blinks())
 
     widget.app.app_resume_signal.subscribe(widget, shown_again, immediate=True)
 

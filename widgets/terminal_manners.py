@@ -99,20 +99,20 @@ class Notifier:
     ) -> None:
         self.is_focused = True
         self._write = write
-        self._method: Method = method
-        self._only_unfocused = only_unfocused
-        self._min_seconds = min_seconds
+        self.method: Method = method
+        self.only_unfocused = only_unfocused
+        self.min_seconds = min_seconds
         self._clock = clock
         self._env = env
         self._last = float("-inf")
 
     def notify(self, title: str, body: str, *, took: float | None = None) -> bool:
         now = self._clock()
-        if self._only_unfocused and self.is_focused:
+        if self.only_unfocused and self.is_focused:
             return False
-        if (took is not None and took < self._min_seconds) or now - self._last < 1.0:
+        if (took is not None and took < self.min_seconds) or now - self._last < 1.0:
             return False
-        sequence = notification_sequence(self._method, title, body, self._env)
+        sequence = notification_sequence(self.method, title, body, self._env)
         if not sequence:
             return False
         self._last = now

@@ -144,9 +144,7 @@ def themes_of(options: Options, paths: Paths, trust: Decision, more: tuple[Path,
     named = [paths.cwd / Path(path).expanduser() for path in options.theme]
     if not options.no_themes:
         return find_themes(paths, is_trusted=trust.is_trusted, more=[*more, *named])
-    found = find_themes(paths, is_trusted=False, more=named)
-    kept = tuple(theme for theme in found.files if theme.source != "user")
-    return msgspec.structs.replace(found, files=kept)
+    return find_themes(paths, is_trusted=False, more=named, has_own=False)
 
 
 def _settings(options: Options, paths: Paths, can_ask: bool) -> tuple[LoadedSettings, Decision]:

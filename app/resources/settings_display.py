@@ -43,7 +43,7 @@ class DisplaySettings(Group, frozen=True, kw_only=True):
     ] = True
     animations: Annotated[
         Literal["on", "reduced", "off"],
-        Meta(description="Spinners and smooth scrolling; state is always told by words too."),
+        Meta(description="Smooth scrolling, and a cursor that blinks; state is always told by words."),
     ] = "on"
     cursor_blink: Annotated[
         bool, Meta(description="A blinking cursor; it costs wake-ups while nothing happens.")

@@ -30,6 +30,11 @@ class ThemeFile(msgspec.Struct, frozen=True, kw_only=True):
 class Themes(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[ThemeFile, ...] = ()
     problems: tuple[str, ...] = ()
+    places: tuple[tuple[Path, Source], ...] = ()
+    """Where was looked for them."""
+
+    def looked_for_again(self) -> "Themes":
+        return _find(self.places)
 
     def named(self, name: str) -> ThemeFile | None:
         return next((theme for theme in self.files if theme.name == name), None)
@@ -39,16 +44,19 @@ class Themes(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(theme.name for theme in self.files)
 
 
-def find_themes(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) -> Themes:
-    """The last of a name counts, so that one's own theme can replace a shipped one."""
-    places: list[tuple[Path, Source]] = [
-        (styles_dir() / "themes", "built-in"),
-        (paths.themes_dir, "user"),
-    ]
+def find_themes(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = (), has_own: bool = True) -> Themes:
+    """The last of a name counts, so that one's own theme can replace a shipped one. `has_own`: the person's too."""
+    places: list[tuple[Path, Source]] = [(styles_dir() / "themes", "built-in")]
+    if has_own:
+        places.append((paths.themes_dir, "user"))
     if is_trusted:
         places.append((paths.project_dir / "themes", "project"))
     for place in more:
         places.append((place, "settings"))
+    return _find(tuple(places))
+
+
+def _find(places: tuple[tuple[Path, Source], ...]) -> Themes:
     found: dict[str, ThemeFile] = {}
     problems: list[str] = []
     for place, source in places:
@@ -61,7 +69,8 @@ def find_themes(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) ->
                 )
                 continue
             found[path.stem] = ThemeFile(name=path.stem, path=path, source=source)
-    return Themes(files=tuple(sorted(found.values(), key=lambda theme: theme.name)), problems=tuple(problems))
+    files = tuple(sorted(found.values(), key=lambda theme: theme.name))
+    return Themes(files=files, problems=tuple(problems), places=places)
 
 
 def _files(place: Path) -> list[Path]:

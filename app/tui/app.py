@@ -119,6 +119,8 @@ class BayouApp(Desk):
     @on(AppFocus)
     @on(AppBlur)
     def _focus_changed(self, event: AppFocus | AppBlur) -> None:
+        """Textual would take the focus from its widget and paint everything; the terminal's own cursor shows it."""
+        event.prevent_default()
         self.manners.focus(isinstance(event, AppFocus))
         if isinstance(event, AppFocus) and self.is_ready.is_set():
             self.spawn(self.status.look_at_git())

@@ -73,7 +73,7 @@ def _levels(app: Desk):
 
 
 def _themes(app: Desk):
-    return lambda typed: [Suggestion(text=name, kind="argument") for name in app.assembled.themes.names]
+    return lambda typed: [Suggestion(text=name, kind="argument") for name in app.looks.names()]
 
 
 def _providers(app: Desk):

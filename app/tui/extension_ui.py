@@ -11,8 +11,8 @@ from textual.widgets import Static
 from app.extensions.ports import Level, Placement
 from app.extensions.views import View, view_text
 from app.tui.asking import ask, ask_text, select
+from app.tui.desk import Desk
 from app.tui.extended import OverlayScreen
-from app.tui.stage import Stage
 from widgets.screens.dialogs import ConfirmScreen, TextScreen
 from widgets.status.segments import Segment
 from widgets.transcript.blocks import NoteKind
@@ -25,21 +25,25 @@ class ScreenUi:
 
     has_ui = True
 
-    def __init__(self, app: Stage) -> None:
+    def __init__(self, app: Desk) -> None:
         self._app = app
         self._widgets: dict[str, Widget] = {}
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
+        self._app.manners.asked(title)
         return await _within(timeout, select(self._app, title, options), None)
 
     async def confirm(self, title: str, message: str = "", *, timeout: float | None = None) -> bool:
+        self._app.manners.asked(title)
         screen = ConfirmScreen(title, message)
         return await _within(timeout, ask(self._app, screen), None) is True
 
     async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
+        self._app.manners.asked(title)
         return await _within(timeout, ask_text(self._app, title, placeholder=placeholder), None)
 
     async def editor(self, title: str, prefill: str = "") -> str | None:
+        self._app.manners.asked(title)
         return await ask(self._app, TextScreen(title, prefill=prefill))
 
     async def custom(self, make: Callable[..., Any], *, overlay: bool = False) -> Any:

@@ -31,6 +31,8 @@ class KeyMap(msgspec.Struct, frozen=True, kw_only=True):
 
     keys: dict[str, str] = {}
     """As Textual takes it: keys with commas between; a chord has blanks in it."""
+    is_read: bool = True
+    """Whether the file could be read at all, or is not there."""
     problems: tuple[str, ...] = ()
     conflicts: dict[str, str] = {}
     """By action id: which other action has one of its keys, where the same focus hears both."""
@@ -42,16 +44,16 @@ def place(title: str, *groups: Iterable[BindingType]) -> Place:
 
 
 def read_keymap(file: Path, places: Sequence[Place]) -> KeyMap:
-    """Never raises; with a broken file the defaults stay."""
+    """Never raises. A file that cannot be read gives no keys, and says so."""
     try:
         text = read_text(file)
         data = parse(text) if text and text.strip() else {}
     except FileFault as problem:
-        return KeyMap(problems=(f"{problem}. The default keys stay.",))
+        return KeyMap(is_read=False, problems=(str(problem),))
     except JsonFault as problem:
-        return KeyMap(problems=(f"{file}:{problem.line}: {problem.message}. The default keys stay.",))
+        return KeyMap(is_read=False, problems=(f"{file}:{problem.line}: {problem.message}",))
     if not isinstance(data, dict):
-        return KeyMap(problems=(f"{file}: must hold one object: {{ … }}. The default keys stay.",))
+        return KeyMap(is_read=False, problems=(f"{file}: must hold one object: {{ … }}",))
     known = {binding.id for one in places for binding in one.bindings if binding.id}
     keys: dict[str, str] = {}
     problems: list[str] = []

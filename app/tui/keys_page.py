@@ -4,14 +4,15 @@ Also what a begun chord does: its keys are taken here before anybody else hears 
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from textual.events import Key
 
-from app.resources.files import FileFault
+from app.resources.files import FileFault, stamp
 from app.tui.actions import Actions
 from app.tui.asking import ask, pick
 from app.tui.keymap import KeyMap, bind, read_keymap
-from app.tui.stage import Stage
+from app.tui.stage import PLACEHOLDER, Stage
 from app.values.json_comments import JsonFault
 from widgets.chords import Chords
 from widgets.editor.line_input import LineInput
@@ -21,6 +22,7 @@ from widgets.screens.catalogue import KeyScreen, hotkeys_screen, palette_screen
 from widgets.screens.parts import key_name
 from widgets.screens.picker import Picked
 from widgets.terminal.view import TerminalScreen
+from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 
 
@@ -31,11 +33,30 @@ class KeysPage:
         self._app = app
         self._actions = actions
         self._chords = Chords({})
+        self._stamp: tuple[int, int] | None = None
+
+    @property
+    def _file(self) -> Path:
+        return self._app.assembled.prompt.paths.keybindings_file
+
+    def follow(self) -> None:
+        """Reads the file again if it is another than it was: looked at with each key, where it makes a difference."""
+        if stamp(self._file) == self._stamp:
+            return
+        problems = self.read()
+        for text in problems:
+            self._app.presenter.note(text, NoteKind.WARNING)
+        if not problems:
+            self._app.presenter.note("Your keys were read again.")
 
     def read(self) -> tuple[str, ...]:
         """Puts the person's own keys in force; returns what is wrong with their file."""
-        file = self._app.assembled.prompt.paths.keybindings_file
+        file, is_first = self._file, self._stamp is None
+        self._stamp = stamp(file)
         keymap: KeyMap = read_keymap(file, self._actions.places)
+        if not keymap.is_read:
+            what_stays = "The default keys stay." if is_first else "The keys stay as they were."
+            return tuple(f"{problem}. {what_stays}" for problem in keymap.problems)
         self._app.keymap = keymap
         self._app.set_keymap(keymap.keys)
         self._tell_keys()
@@ -49,6 +70,10 @@ class KeysPage:
     def _tell_keys(self) -> None:
         """What is told with its key names the key that is in force."""
         key, presenter = self._actions.key_of, self._app.presenter
+        palette = key("app.palette")
+        self._app.editor.placeholder = (
+            f"{PLACEHOLDER} · {palette.lower()} everything" if palette else PLACEHOLDER
+        )
         presenter.drawing.retry_key = key("app.retry")
         waiting = (
             ("app.message.dequeue", "takes them back"),
@@ -79,7 +104,7 @@ class KeysPage:
             note = "" if key is None else self._rebind(row.id, key)
 
     def _rebind(self, action: str, key: str) -> str:
-        file = self._app.assembled.prompt.paths.keybindings_file
+        file = self._file
         try:
             bind(file, action, key or None)
         except (FileFault, JsonFault) as problem:
@@ -129,6 +154,7 @@ class KeysPage:
         """Whether the key was a part of a chord, and is used up."""
         if isinstance(self._app.screen, TerminalScreen):
             return False
+        self.follow()
         is_text = event.is_printable and isinstance(self._app.focused, PromptEditor | LineInput)
         if is_text and not self._chords.begun:
             return False

@@ -15,6 +15,8 @@ from app.resources.themes import ThemeFile, Themes
 from widgets.themes import ThemeProblem, read_tcss_theme, read_theme, textual_theme
 
 DARK, LIGHT = "bayou-dark", "bayou-light"
+PLAIN = "ansi"
+"""The theme that needs no colours: what has to be seen is bold, underlined or reversed in it."""
 WATCH_SECONDS = 1.0
 _RULES = ("theme", "rules")
 """Where the rules of the theme in force stand among the styles."""
@@ -38,7 +40,8 @@ class Looks:
     def begin(self) -> str | None:
         """Before the style sheet is read: setting the theme afterwards would read it again, a tenth of the start."""
         app, assembled = self._app, self._assembled
-        file, theme, rules, problem = _load(assembled.themes, choose(assembled.theme))
+        wanted = PLAIN if app.no_color else choose(assembled.theme)
+        file, theme, rules, problem = _load(assembled.themes, wanted)
         if theme is None:
             file, theme, rules, _ = _load(assembled.themes, DARK)
         if theme is not None:
@@ -49,11 +52,20 @@ class Looks:
             problem = problem or self._add_rules(rules, file)
         return problem
 
+    def names(self) -> tuple[str, ...]:
+        """What there is now: a theme may have been written while bayou runs."""
+        self._assembled.themes = self._assembled.themes.looked_for_again()
+        return self._assembled.themes.names
+
     def use(self, name: str) -> str | None:
         """Returns why it cannot be used, if it cannot; then everything stays as it is."""
+        if self._assembled.themes.named(choose(name)) is None:
+            self.names()
         file, theme, rules, problem = _load(self._assembled.themes, choose(name))
         if theme is None or file is None:
             return problem
+        if self._app.no_color:
+            return None if name == PLAIN else f"NO_COLOR is set: '{name}' cannot be seen while it is."
         if theme.name == self._app.theme and file.stamp() == self._stamp:
             return None
         return self._put_in_force(file, theme, rules)
@@ -117,20 +129,17 @@ class Looks:
 
 
 _NO_COLOR = NoColor()
-_MONOCHROME = Monochrome()
 
 
 def line_filters(filters: Sequence[LineFilter], *, no_color: bool, is_ansi: bool) -> Sequence[LineFilter]:
-    """Without colours: greys for themes that say what the ground is, none at all for the terminal's own palette.
+    """The terminal's own palette stays the terminal's: turning it into colours would end that reversed words are.
 
-    Textual decides that by the theme of the start: greys of a ground that is not known are black on black. And the
-    terminal's palette stays the terminal's, with reversed words reversed, which turning it into colours would end.
+    With `NO_COLOR` not one colour is sent, where Textual would send greys.
     """
     kept = [own for own in filters if not (is_ansi and isinstance(own, ANSIToTruecolor))]
     if not no_color:
         return kept
-    kept = [own for own in kept if not isinstance(own, Monochrome | NoColor)]
-    return [*kept, _NO_COLOR if is_ansi else _MONOCHROME]
+    return [*(own for own in kept if not isinstance(own, Monochrome | NoColor)), _NO_COLOR]
 
 
 def choose(wanted: str, env: Mapping[str, str] = os.environ) -> str:

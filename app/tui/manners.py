@@ -8,7 +8,6 @@ from app.values.events import (
     AgentSettled,
     AgentStart,
     Event,
-    QuestionAsked,
     SessionInfoChanged,
     SessionReplaced,
 )
@@ -22,15 +21,7 @@ class Manners:
         self._app = app
         self._clock = clock
         self._began = 0.0
-        chosen = app.assembled.settings.notifications
-        self._notifier = Notifier(
-            lambda sequence: write_to(app, sequence),
-            method=chosen.method,
-            only_unfocused=chosen.only_unfocused,
-            min_seconds=chosen.min_seconds,
-            clock=clock,
-            env=app.env,
-        )
+        self._notifier = Notifier(lambda sequence: write_to(app, sequence), clock=clock, env=app.env)
 
     def focus(self, is_focused: bool) -> None:
         self._notifier.is_focused = is_focused
@@ -54,12 +45,21 @@ class Manners:
                 if settings.notifications.on_done:
                     took = self._clock() - self._began
                     word = "stopped" if event.aborted else "done"
-                    self._notifier.notify("bayou", f"The agent is {word}", took=took)
-            case QuestionAsked():
-                if settings.notifications.on_question:
-                    self._notifier.notify("bayou", event.title or "Something has to be decided")
+                    self._notify(f"The agent is {word}", took)
             case SessionInfoChanged() | SessionReplaced():
                 self.show_title()
+
+    def asked(self, question: str) -> None:
+        """Somebody waits for the person."""
+        if self._app.assembled.settings.notifications.on_question:
+            self._notify(question or "Something has to be decided")
+
+    def _notify(self, text: str, took: float | None = None) -> None:
+        chosen, notifier = self._app.assembled.settings.notifications, self._notifier
+        notifier.method = chosen.method
+        notifier.only_unfocused = chosen.only_unfocused
+        notifier.min_seconds = chosen.min_seconds
+        notifier.notify("bayou", text, took=took)
 
     def _progress(self, state: str) -> None:
         if self._app.assembled.settings.terminal.progress:

@@ -73,6 +73,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
             adopt(app, await self.extend(app))
         warm_up(app)
         app.looks.watch()
+        app.manners.show_title()
         app.spawn(app.status.look_at_git())
         app.is_ready.set()
         if self.indexes:

@@ -62,7 +62,7 @@ async def show_settings(app: Stage) -> None:
 
 async def choose_theme(app: Stage) -> None:
     """Each theme is seen while the cursor is on it."""
-    rows = [ListRow(id=name, title=name, is_checked=name == app.theme) for name in app.assembled.themes.names]
+    rows = [ListRow(id=name, title=name, is_checked=name == app.theme) for name in app.looks.names()]
     picked: Picked | None = await ask(app, ThemeScreen(rows, app.theme, app.looks.use))
     if picked is not None and picked.action == "app.themes.save":
         keep_setting(app, "theme", picked.row.id)

@@ -13,7 +13,7 @@ from app.tui.desk import Desk
 from app.tui.extended import show_extensions
 from app.tui.login import login, logout
 from app.tui.looking import show_jobs
-from app.tui.settings_page import choose_theme, show_settings
+from app.tui.settings_page import choose_theme, reload_settings, show_settings
 from app.tui.stage import EXPECTED
 from app.tui.trusting import ask_trust
 from app.values.models import THINKING_LEVELS, thinking_level
@@ -153,7 +153,12 @@ async def _reload(app: Desk, argument: str) -> None:
         await app.extended.reload()
     else:
         app.assembled.prompt.reload()
-    app.presenter.note("Context files, skills, prompts and extensions were read again.")
+    reload_settings(app)
+    for problem in app.keys_page.read():
+        app.presenter.note(problem, NoteKind.WARNING)
+    app.presenter.note(
+        "Context files, skills, prompts, extensions, settings, keys and themes were read again."
+    )
 
 
 async def _jobs(app: Desk, argument: str) -> None:
@@ -255,7 +260,9 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand(name="trust", help="whether this folder's own parts are used", run=_trust),
     SlashCommand(name="login", hint="[provider]", help="connect a provider: key or account", run=_login),
     SlashCommand(name="logout", hint="[provider]", help="forget a stored key", run=_logout),
-    SlashCommand(name="reload", help="read context files, skills, prompts, extensions again", run=_reload),
+    SlashCommand(
+        name="reload", help="read files again: context, skills, extensions, keys, themes", run=_reload
+    ),
     SlashCommand(name="hotkeys", help="all keys; Enter gives an action another", run=_hotkeys),
     SlashCommand(name="keys", help="the same as /hotkeys", run=_hotkeys),
     SlashCommand(name="help", help="all commands", run=_help),

@@ -41,7 +41,7 @@ from widgets.transcript.view import Transcript
 
 EXPECTED = (CommandError, Refused, NoModel, ShellBusy, SessionError, ModelNotFound)
 """Failures whose words are for the person."""
-PLACEHOLDER = "Ask anything · / commands · @ files · ! shell · ctrl+k everything"
+PLACEHOLDER = "Ask anything · / commands · @ files · ! shell"
 
 
 class Stage(App[int]):
@@ -137,6 +137,5 @@ def _editor(settings: Settings) -> PromptEditor:
         history_size=settings.editor.history_size,
         padding_x=settings.editor.editor_padding_x,
         paste_chip_lines=settings.editor.paste_chip_lines,
-        blinks=settings.display.cursor_blink,
         id="editor",
     )

@@ -36,11 +36,19 @@ class Terminal:
         env: Mapping[str, str] | None = None,
         before: Callable[[], None] | None = None,
         errors: int | None = None,
+        background: str = "",
+        is_mute: bool = False,
     ) -> None:
-        """`before`: run in the new process. `errors`: where standard error goes, if not to the terminal."""
+        """`before`: run in the new process. `errors`: where standard error goes, if not to the terminal.
+
+        `background`: what the terminal says when it is asked for its colour, as `rgb:ffff/ffff/ffff`. A mute one
+        answers no question at all.
+        """
         self.sent = b""
+        self._background = background
+        self._is_mute = is_mute
         self._ours, theirs = pty.openpty()
-        self._emulator = Emulator(*size, reply=self.press)
+        self._emulator = Emulator(*size, reply=self._answer)
         os.set_blocking(self._ours, False)
         self.resize(*size, tells=False)
         self.attributes = termios.tcgetattr(self._ours)
@@ -66,6 +74,10 @@ class Terminal:
             except BlockingIOError:
                 assert time.monotonic() < end, f"it takes no more keys. The screen:\n{self.screen}"
                 self.read()
+
+    def _answer(self, data: bytes) -> None:
+        if not self._is_mute:
+            self.press(data)
 
     def resize(self, columns: int, lines: int, *, tells: bool = True) -> None:
         fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
@@ -99,6 +111,8 @@ class Terminal:
             time.sleep(0.01)  # nobody tells when a terminal has more to read
             return False
         self.sent += data
+        if self._background and b"\x1b]11;?" in data:
+            self.press(f"\x1b]11;{self._background}\x1b\\")
         self._emulator.feed(data)
         return True
 

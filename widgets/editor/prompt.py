@@ -73,11 +73,10 @@ class PromptEditor(EditorSurface):
         history_size: int = 1000,
         padding_x: int = 0,
         paste_chip_lines: int = CHIP_LINES,
-        blinks: bool = False,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        super().__init__(placeholder=placeholder, padding_x=padding_x, blinks=blinks, id=id, classes=classes)
+        super().__init__(placeholder=placeholder, padding_x=padding_x, id=id, classes=classes)
         self.history = History(history, history_size)
         self.popup: Popup | None = None
         self.follows_up = False

@@ -19,16 +19,14 @@ from widgets.editor.model import EditorModel
 class EditorSurface(Widget, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
 
-    def __init__(
-        self, *, placeholder: str, padding_x: int, blinks: bool, id: str | None, classes: str | None
-    ) -> None:
+    def __init__(self, *, placeholder: str, padding_x: int, id: str | None, classes: str | None) -> None:
         super().__init__(id=id, classes=classes)
         self.model = EditorModel()
         self.placeholder = placeholder
         self.screen_share = 1 / 3
         """How much of the screen's height the text may take before it scrolls."""
         self._padding_x = padding_x
-        self._blinks = blinks
+        self._blinks = False
         self._layout = Layout()
         self._top = 0
         self._jump: bool | None = None
@@ -53,6 +51,13 @@ class EditorSurface(Widget, can_focus=True):
             self._status = status
         self.refresh()
 
+    def set_blinking(self, blinks: bool) -> None:
+        """Whether the terminal's cursor blinks at the caret."""
+        if blinks != self._blinks:
+            self._blinks = blinks
+            if self.has_focus:
+                caret.show(self, blinks=blinks)
+
     # -- drawing -------------------------------------------------------------------------------------------
 
     def notify_style_update(self) -> None:
@@ -60,7 +65,7 @@ class EditorSurface(Widget, can_focus=True):
         self._look = None
 
     def on_mount(self) -> None:
-        caret.follow_suspension(self, blinks=self._blinks)
+        caret.follow_suspension(self, blinks=lambda: self._blinks)
 
     def on_resize(self) -> None:
         self._relayout()

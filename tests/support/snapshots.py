@@ -34,6 +34,7 @@ _BLANKS_AT_END = re.compile("(?:&#160;)+</text>")
 _ONLY_BLANKS = re.compile(r"<text [^>]*></text>")
 _LINE_CLIPS = re.compile(r'<clipPath id="terminal-line-.*?</clipPath>\s*', re.DOTALL)
 _CLIPPED = re.compile(r' clip-path="url\(#terminal-line-\d+\)"')
+_FONTS = re.compile(r"\s*@font-face \{.*?\n    \}", re.DOTALL)
 _LENGTH = re.compile(r' textLength="[\d.]+"')
 
 
@@ -41,8 +42,9 @@ def lean(svg: str) -> str:
     """The same picture in a third of the bytes: backgrounds are drawn apart, so blanks at a line's end draw nothing.
 
     Underlined blanks at the end of a piece of text are the exception; nothing of bayou's underlines those.
+    And it sends no browser anywhere for a font: one that the machine has will do.
     """
-    svg = _LINE_CLIPS.sub("", _CLIPPED.sub("", _LENGTH.sub("", svg)))
+    svg = _FONTS.sub("", _LINE_CLIPS.sub("", _CLIPPED.sub("", _LENGTH.sub("", svg))))
     return _ONLY_BLANKS.sub("", _BLANKS_AT_END.sub("</text>", svg)).replace("&#160;", "\N{NO-BREAK SPACE}")
 
 

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from tools.filemap.bodies import without_bodies
 from tools.filemap.language import Draft, Language
+from tools.filemap.members import with_members, without_members
 from tools.filemap.parsing import parse
 from tools.filemap.pieces import Piece, pieces_of
 from tools.filemap.plan import plan_of
@@ -21,14 +22,24 @@ def outline(language: Language, source: bytes, watch: Watch) -> Outline:
     """The symbols of a source text. Raises `Overtime` or `Cancelled`."""
     if language.bodies is not None:
         source = without_bodies(source, language.bodies, watch)
+    rest, blocks = source, []
+    if language.members is not None:
+        rest, blocks = without_members(source, language.members, watch)
+    found = _parsed(language, rest, watch)
+    if blocks and not with_members(found.drafts, blocks):
+        rest, found = source, _parsed(language, source, watch)
+    if language.finish is not None:
+        return found._replace(drafts=language.finish(found.drafts, rest))
+    return found
+
+
+def _parsed(language: Language, source: bytes, watch: Watch) -> Outline:
     prepared = language.prepare(source, watch) if language.prepare is not None else source
     made = _InPieces(language, source, prepared, watch)
     made.run()
     drafts = made.drafts
     if made.has_errors and language.recover is not None:
         drafts = language.recover(drafts, prepared)
-    if language.finish is not None:
-        drafts = language.finish(drafts, source)
     return Outline(drafts, made.imports, made.has_errors)
 
 

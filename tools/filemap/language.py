@@ -17,14 +17,22 @@ Chain = tuple[str, "Chain | None"]
 class Place:
     """What a name rule may ask about the node it judges: its text, and the types of the nodes above it."""
 
-    __slots__ = ("chain", "source")
+    __slots__ = ("chain", "plain", "source")
 
     def __init__(self, source: bytes) -> None:
         self.source = source
         self.chain: Chain | None = None
+        self.plain = source.decode("ascii") if source.isascii() else None
+        """Most sources: their bytes are their letters, and a part of a text costs half of decoding it."""
+
+    def said(self, start: int, end: int) -> str:
+        """The text between two bytes."""
+        if self.plain is not None:
+            return self.plain[start:end]
+        return self.source[start:end].decode("utf-8", "replace")
 
     def text(self, node: Node) -> str:
-        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+        return self.said(node.start_byte, node.end_byte)
 
     def above(self, steps: int = 0) -> str:
         """Type of the node that many steps above the parent (0: the parent itself). Cheaper than `node.parent`."""
@@ -77,6 +85,23 @@ class Draft(msgspec.Struct, gc=False):
     node_type: str = ""
 
 
+class Members(msgspec.Struct, frozen=True):
+    """How a language writes blocks whose lines define one thing each."""
+
+    words: tuple[bytes, ...]
+    """One stands in the line that opens such a block; looked for first, because few lines have one."""
+    head: re.Pattern[bytes]
+    """Matches that line; its indentation is the group `indent`."""
+    line: re.Pattern[str]
+    """Matches what may stand in it: lines of no meaning, or a comment (`doc`) and what is defined below it (`said`)."""
+    make: Callable[[re.Match[str], int, int, str], Draft]
+    """What such a line defines; gets its first byte and row, and its first line of documentation."""
+    owners: frozenset[str]
+    """The nodes that such a block may belong to."""
+    whole: Callable[[re.Match[bytes]], Draft | None] | None = None
+    """What a head without indentation defines, if that is all to know about it: then the grammar sees nothing of it."""
+
+
 class Rule(msgspec.Struct, frozen=True):
     kind: str
     name: str | NameRule = "name"
@@ -107,7 +132,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     modifiers: frozenset[str] = frozenset()
     exporting: frozenset[str] = frozenset()
     """Modifiers that mean `exported`."""
-    export_rule: Callable[[Draft, str], bool] | None = None
+    export_rule: Callable[[Draft, bytes], bool] | None = None
     """For languages that export by name; gets the symbol and the text before its name."""
     is_header_whole: bool = False
     """Whether the signature begins before the name (`static int f(int a)`)."""
@@ -116,6 +141,8 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     """The docstring of a body that begins at this byte."""
     bodies: Bodies | None = None
     """How its functions' bodies are written, so that those without symbols need not be parsed."""
+    members: Members | None = None
+    """How it writes fields, so that plain ones need not be parsed."""
     pieces: Pieces | None = None
     """Where a large source may be cut, so that no large tree is made of it."""
     prepare: Callable[[bytes, Watch], bytes] | None = None

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from tree_sitter import Node
 
 _FARTHEST = 4096
+_LINE = 120
 
 
 class Lead(NamedTuple):
@@ -42,13 +43,16 @@ class Above:
         self._first: Node | None = None
 
     def add(self, node: Node, kind: int) -> None:
-        is_apart = not self._is_near(node.start_byte)
+        start = node.start_byte
+        is_apart = not self._is_near(start)
         if kind in self._between:
             if is_apart or self._first is None:
                 self._first = node
             if is_apart:
                 self._comment = None
         else:
+            if self._is_behind_something(start):
+                return
             if is_apart or self._comment is None:
                 self._comment = node
             if is_apart:
@@ -59,6 +63,11 @@ class Above:
     def _is_near(self, start: int) -> bool:
         """Whether what begins there stands on the line where this ends, or on the next."""
         return 0 <= self._end > start - _FARTHEST and self._source.count(b"\n", self._end, start) < 2
+
+    def _is_behind_something(self, start: int) -> bool:
+        """Whether a comment ends a line on which something else stands: then it belongs to that."""
+        before = self._source[max(0, start - _LINE) : start]
+        return bool(before[before.rfind(b"\n") + 1 :].strip())
 
     def comment_of(self, start: int) -> Node | None:
         """The comment that stands directly above a declaration that begins there."""

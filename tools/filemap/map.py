@@ -5,10 +5,12 @@ Where maps are kept: `cache`. How they are written for a model: `render`.
 
 import asyncio
 import ctypes
+import gc
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -74,7 +76,8 @@ def map_file(
     known = cache.get(path, text) if cache is not None else None
     if known is not None:
         return known if known.path == str(path) else msgspec.structs.replace(known, path=str(path))
-    made = _made(path, text, deadline_seconds, cancel, began)
+    with _without_collector():
+        made = _made(path, text, deadline_seconds, cancel, began)
     if cache is not None and _is_worth_keeping(made):
         cache.put(path, text, made)
     return made
@@ -247,6 +250,18 @@ def symbols_of(drafts: list[Draft], total_lines: int) -> tuple[Symbol, ...]:
             )
         )
     return tuple(found)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Tens of thousands of young objects without cycles: the collector would only look at them again and again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @lru_cache(maxsize=1)

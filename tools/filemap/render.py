@@ -24,6 +24,10 @@ _FEWEST_ENDS = 4
 """Fewer children of a symbol that has too many are not worth their lines."""
 _LEAST_SHARE = 400
 """With less room than this for each of them, the shorter symbols with too many children show none."""
+_FEWEST_MARKS = 5
+_SHORTEST_LINE = _FEWEST_MARKS + 3
+_DEEPEST = 20
+"""Indentation grows no further."""
 _SMALLEST_DETAIL = 16
 """With less room than this no signature is looked at any more."""
 _RANGE_LIKE = re.compile(r"\[(\d+(?:-\d+)?)\]")
@@ -73,6 +77,12 @@ class _Tree:
                 self.depth[child] = self.depth[index] + 1
             pending.extend(below)
 
+    def count_to(self, deepest: int) -> int:
+        """How many stand no deeper."""
+        if deepest == 0:
+            return len(self.roots)
+        return sum(depth <= deepest for depth in self.depth)
+
     def cost(self, index: int) -> int:
         """Bytes of the symbol's line without detail."""
         cost = self._costs[index]
@@ -121,6 +131,8 @@ def _at_level(file_map: FileMap, tree: _Tree, level: str, budget: int, *, fill: 
     deepest = {"full": 1 << 30, "compact": 1 << 30, "minimal": 1, "outline": 0}[level]
     is_full = level == "full"
     room = budget - _size(_frame(file_map, level, len(symbols), len(symbols)))
+    if _SHORTEST_LINE * tree.count_to(deepest) > room:
+        return None
     chosen: set[int] = set()
     for index, depth in enumerate(tree.depth):
         if depth <= deepest:
@@ -195,7 +207,7 @@ def _gap(symbols: tuple[Symbol, ...], hidden: list[int], depth: int) -> str:
 
 
 def _gap_line(count: int, first: int, last: int, depth: int) -> str:
-    return f"{'  ' * min(depth, 20)}… {count:,} more symbols in lines {first:,} to {last:,} …"
+    return f"{'  ' * min(depth, _DEEPEST)}… {count:,} more symbols in lines {first:,} to {last:,} …"
 
 
 def _gap_cost(symbols: tuple[Symbol, ...], siblings: list[int], depth: int) -> int:
@@ -240,11 +252,12 @@ def _detailed_cost(symbol: Symbol, depth: int) -> int:
 
 def _cost(symbol: Symbol, depth: int) -> int:
     # Two brackets, two spaces and the line end; longer by one where a name looks like a range.
-    length = 2 * min(depth, 20) + len(symbol.kind) + _size(symbol.name) + 5
-    length += len(str(symbol.start_line)) + symbol.name.count("[")
-    if symbol.end_line != symbol.start_line:
-        length += len(str(symbol.end_line)) + 1
-    return length
+    first, last, name = symbol.start_line, symbol.end_line, symbol.name
+    length = len(symbol.kind) + _size(name) + _FEWEST_MARKS
+    length += len(f"{first}") if first == last else len(f"{first}-{last}")
+    if depth:
+        length += 2 * min(depth, _DEEPEST)
+    return length + name.count("[") if "[" in name else length
 
 
 def _line(symbol: Symbol, depth: int, is_detailed: bool) -> str:
@@ -254,7 +267,7 @@ def _line(symbol: Symbol, depth: int, is_detailed: bool) -> str:
     first, last = symbol.start_line, symbol.end_line
     span = f"[{first}]" if first == last else f"[{first}-{last}]"
     doc = f" — {symbol.doc}" if is_detailed and symbol.doc else ""
-    return f"{'  ' * min(depth, 20)}{label} {span}{doc}"
+    return f"{'  ' * min(depth, _DEEPEST)}{label} {span}{doc}"
 
 
 def _label(symbol: Symbol) -> str:

@@ -27,6 +27,7 @@ _LONGEST_DOC = 300
 _LONGEST_HEADER = 3 * MAX_SIGNATURE
 _DECORATOR = re.compile(rb"@[A-Za-z_][\w.]*")
 _WORD = re.compile(rb"[A-Za-z_]+")
+_EXPORTED = ("exported",)
 
 _Inside = tuple[Node, int, int, Chain | None, Lead | None]
 """A node to look into: itself, its type, the symbol around it, the types above it, the wrapper that it is."""
@@ -36,11 +37,15 @@ class Walk:
     def __init__(self, plan: Plan, source: bytes, watch: Watch, imports: list[str]) -> None:
         self.drafts: list[Draft] = []
         self.imports = imports
+        language = plan.language
         self._plan = plan
+        self._language = language
         self._source = source
         self._watch = watch
         self._place = Place(source)
-        self._is_header_whole = plan.language.is_header_whole
+        self._said, self._plain = self._place.said, self._place.plain
+        self._export_rule, self._inner_doc = language.export_rule, language.inner_doc
+        self._has_words = bool(language.modifiers) or language.has_decorators
         self._said_before: dict[bytes, tuple[str, ...]] = {}
         self._found: dict[tuple[Sign, ...], array[int]] = {}
         self._worth: dict[tuple[str, str], array[int] | None] = {}
@@ -58,51 +63,48 @@ class Walk:
     def _look_into(self, inside: _Inside, stack: list[_Inside]) -> None:
         """Takes the symbols among the children of a node; puts what is to be looked into on the stack."""
         node, node_kind, parent, chain, lead = inside
-        plan, drafts = self._plan, self.drafts
-        types, rules, enter, attached = plan.types, plan.rules, plan.enter, plan.attached
+        language, _, types, rules, enter, wrappers, between, imports, attached = self._plan
+        drafts = self.drafts
         here: Chain = (types[node_kind], chain)
         self._place.chain = here
-        has_worth = plan.language.worth is not None
-        worth = self._worth_of(here) if has_worth else None
+        worth = self._worth_of(here) if language.worth is not None else None
         above: Above | None = None
         is_lead_taken = False
         for child in _children(node):
             kind = child.kind_id
-            if (
-                worth is not None
-                and kind not in attached
-                and not _is_between(worth, child.start_byte, child.end_byte)
-            ):
-                continue
             rule = rules.get(kind)
+            if rule is None and kind not in enter:
+                if kind in attached:
+                    if above is None:
+                        above = Above(between, self._source)
+                    above.add(child, kind)
+                elif kind in imports and (
+                    worth is None or _is_between(worth, child.start_byte, child.end_byte)
+                ):
+                    self._import(child, kind)
+                continue
+            if worth is not None and not _is_between(worth, child.start_byte, child.end_byte):
+                continue
+            if is_lead_taken and lead is not None:
+                lead, is_lead_taken = lead.of_more(), False
             if rule is not None:
                 before = len(drafts)
                 if before >= _MAX_SYMBOLS:
                     return
-                if is_lead_taken and lead is not None:
-                    lead, is_lead_taken = lead.of_more(), False
                 body = self._define(child, rule, parent, lead, above)
                 if len(drafts) > before:
                     is_lead_taken = lead is not None
-                    if not rule.is_leaf:
-                        inner = self._worth_of((types[kind], here)) if has_worth else None
-                        start = body if body >= 0 else child.start_byte
-                        if inner is None or _is_between(inner, start, child.end_byte):
-                            stack.append((child, kind, before, here, None))
+                    if not rule.is_leaf and self._is_worth_entering(child, (types[kind], here), body):
+                        stack.append((child, kind, before, here, None))
                     continue
                 if rule.is_leaf and kind not in enter:
                     continue
-            if rule is not None or kind in enter:
-                if is_lead_taken and lead is not None:
-                    lead, is_lead_taken = lead.of_more(), False
-                below = (lead or Lead.of(child, above)) if kind in plan.wrappers else None
-                stack.append((child, kind, parent, here, below))
-            elif kind in attached:
-                if above is None:
-                    above = Above(plan.between, self._source)
-                above.add(child, kind)
-            elif kind in plan.imports:
-                self._import(child, kind)
+            below = (lead or Lead.of(child, above)) if kind in wrappers else None
+            stack.append((child, kind, parent, here, below))
+
+    def _is_worth_entering(self, node: Node, inside: Chain, body: int) -> bool:
+        inner = self._worth_of(inside) if self._language.worth is not None else None
+        return inner is None or _is_between(inner, body if body >= 0 else node.start_byte, node.end_byte)
 
     def _worth_of(self, here: Chain) -> "array[int] | None":
         """Where inside such a node there may be symbols; None: anywhere."""
@@ -147,8 +149,7 @@ class Walk:
             end_row = last_row(node, row, self._source)
         comment, first_row = above.belonging(start, row) if above is not None else (None, row)
         for one in found if isinstance(found, list) else (found,):
-            draft = Draft("", kind, start, row, end_row, parent)
-            draft.node_type = node_type
+            draft = Draft("", kind, start, row, end_row, parent, "", (), "", -1, "", node_type)
             self._add(draft, one, end, body, lead, comment, first_row)
         return body
 
@@ -162,15 +163,12 @@ class Walk:
         comment: Node | None,
         first_row: int,
     ) -> None:
-        source, start = self._source, draft.start
-        if isinstance(found, Named):
-            draft.kind, draft.signature = found.kind or draft.kind, found.signature
-            found = found.name
-        if isinstance(found, str):
-            name, name_at = found, self._position(found, start, end)
+        start, plain, drafts = draft.start, self._plain, self.drafts
+        if isinstance(found, Node):
+            name_at, name_end = found.start_byte, found.end_byte
+            name = plain[name_at:name_end] if plain is not None else self._said(name_at, name_end)
         else:
-            name_at = found.start_byte
-            name = source[name_at : found.end_byte].decode("utf-8", "replace")
+            name, name_at = self._named(draft, found, end)
         if not name.isidentifier() or len(name) > MAX_NAME:
             name = one_line(name.strip("\"'`"), MAX_NAME)
             if not name:
@@ -178,24 +176,30 @@ class Walk:
         draft.name = name
         begin = start if lead is None and first_row == draft.start_row else self._led(draft, lead, first_row)
         if not draft.signature:
-            draft.signature = self._signature(start if self._is_header_whole else name_at, end, body)
-        language = self._plan.language
-        if lead is not None and not lead.is_first and self.drafts:
-            draft.modifiers = self.drafts[-1].modifiers
-        else:
-            if begin < name_at or language.export_rule is not None:
+            draft.signature = self._signature(start, name_at, end, body)
+        if lead is None or lead.is_first or not drafts:
+            if begin < name_at or self._export_rule is not None:
                 self._qualify(draft, begin, name_at)
             if comment is None and lead is not None:
                 comment = lead.comment
-        if language.inner_doc is not None:
+        else:
+            draft.modifiers = drafts[-1].modifiers
+        if self._inner_doc is not None:
             if body >= 0:
-                draft.doc = doc_line(language.inner_doc(source, body))
+                draft.doc = doc_line(self._inner_doc(self._source, body))
         elif comment is not None:
             at = comment.start_byte
-            draft.doc = doc_line(
-                source[at : min(comment.end_byte, at + _LONGEST_DOC)].decode("utf-8", "replace")
-            )
-        self.drafts.append(draft)
+            draft.doc = doc_line(self._said(at, min(comment.end_byte, at + _LONGEST_DOC)))
+        drafts.append(draft)
+
+    def _named(self, draft: Draft, found: str | Named, end: int) -> tuple[str, int]:
+        """What a rule calls it, and where that stands."""
+        if isinstance(found, str):
+            return found, self._position(found, draft.start, end)
+        name, draft.kind, draft.signature = found.name, found.kind or draft.kind, found.signature
+        if isinstance(name, str):
+            return name, self._position(name, draft.start, end)
+        return self._said(name.start_byte, name.end_byte), name.start_byte
 
     def _led(self, draft: Draft, lead: Lead | None, first_row: int) -> int:
         """Lets the symbol begin with its wrapper, or remember where that begins; the byte where its modifiers begin."""
@@ -217,27 +221,28 @@ class Walk:
         at = self._source.find(name.encode(), start, min(end, start + 600))
         return at if at >= 0 else start
 
-    def _signature(self, begin: int, end: int, body: int) -> str:
-        until = body if body >= 0 else end
-        if until > begin + _LONGEST_HEADER:
-            until = begin + _LONGEST_HEADER
-        text = header(self._source[begin:until].decode("utf-8", "replace"), is_cut=body >= 0)
-        return without_words(text, self._plan.language.modifiers) if self._is_header_whole else text
+    def _signature(self, start: int, name_at: int, end: int, body: int) -> str:
+        is_whole = self._language.is_header_whole
+        begin = start if is_whole else name_at
+        until = min(body if body >= 0 else end, begin + _LONGEST_HEADER)
+        text = header(self._said(begin, until), is_cut=body >= 0)
+        return without_words(text, self._language.modifiers) if is_whole else text
 
     def _qualify(self, draft: Draft, begin: int, name_at: int) -> None:
-        language = self._plan.language
         before = self._source[max(begin, name_at - 800) : name_at] if begin < name_at else b""
-        found = self._said_before.get(before)
-        if found is None:
-            found = _words_of(before, language)
-            if len(before) <= _KEPT:
-                self._said_before[before] = found
-        if language.export_rule is None:
-            is_exported = not language.exporting.isdisjoint(found)
+        found: tuple[str, ...] | None = ()
+        if before and self._has_words:
+            found = self._said_before.get(before)
+            if found is None:
+                found = _words_of(before, self._language)
+                if len(before) <= _KEPT:
+                    self._said_before[before] = found
+        if self._export_rule is None:
+            is_exported = not self._language.exporting.isdisjoint(found)
         else:
-            is_exported = language.export_rule(draft, before.decode("utf-8", "replace"))
+            is_exported = self._export_rule(draft, before)
         if is_exported:
-            draft.modifiers = ("exported", *found)
+            draft.modifiers = ("exported", *found) if found else _EXPORTED
         elif found:
             draft.modifiers = found
 

@@ -44,6 +44,7 @@ _TYPE_IN_USE = re.compile(
 """`struct list *next` is no struct."""
 _HEAD_ENDS = frozenset("{:=;,>so")
 _SAID = re.compile(r"[^\W_][^\n]*|[@<`\[(_](?!\*)[^\n]*\w[^\n]*")
+_BEFORE_DOC = " \t\r\n/*!#;%-={}|\"'"
 _DOC_EDGE = " \t\r/*!#;%-{}|\"'"
 
 
@@ -135,7 +136,7 @@ def _before_body(text: str) -> str:
 
 def doc_line(comment: str) -> str:
     """The first line of a comment that says something, without its marks."""
-    for match in _SAID.finditer(comment):
+    for match in _SAID.finditer(comment.lstrip(_BEFORE_DOC)):
         said = match[0].rstrip(_DOC_EDGE).removesuffix("*)").rstrip(_DOC_EDGE)
         if len(said) > 1:
             return one_line(said, _MAX_DOC)

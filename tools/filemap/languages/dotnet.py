@@ -118,8 +118,8 @@ def _swift_property(node: Node, place: Place) -> list[Node] | None:
     return node.children_by_field_name("name") or None
 
 
-def _not_private(_draft: Draft, before: str) -> bool:
-    return bool({"public", "open", "package"} & set(before.split()))
+def _not_private(_draft: Draft, before: bytes) -> bool:
+    return bool({b"public", b"open", b"package"} & set(before.split()))
 
 
 def _swift_finish(drafts: list[Draft], _source: bytes) -> list[Draft]:

@@ -6,6 +6,7 @@ from tree_sitter import Node
 
 from tools.filemap.language import Chain, Language, Named, Place, Rule, Sign, first_child, signs, words
 from tools.filemap.languages.blocks import JS_BODIES
+from tools.filemap.languages.fields import TS_MEMBERS
 from tools.filemap.pieces import SCRIPT
 
 _FUNCTIONS = words("function_expression arrow_function generator_function function")
@@ -272,6 +273,7 @@ def _typescript(name: str, title: str) -> Language:
         modifiers=_TS_MODIFIERS,
         worth=_worth,
         bodies=JS_BODIES,
+        members=TS_MEMBERS,
         pieces=SCRIPT,
         exporting=words("export"),
         has_decorators=True,

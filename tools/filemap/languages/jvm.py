@@ -94,8 +94,8 @@ def _companion(node: Node, place: Place) -> Node | str:
     return name if isinstance(name, Node) else "companion"
 
 
-def _not_hidden(draft: Draft, before: str) -> bool:
-    return not {"private", "internal", "protected"} & set(before.split())
+def _not_hidden(_draft: Draft, before: bytes) -> bool:
+    return not {b"private", b"internal", b"protected"} & set(before.split())
 
 
 KOTLIN = Language(

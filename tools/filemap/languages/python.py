@@ -45,7 +45,7 @@ def _docstring(source: bytes, body: int) -> str:
     return source[opening.end() : end].decode("utf-8", "replace")
 
 
-def _is_exported(draft: Draft, _before: str) -> bool:
+def _is_exported(draft: Draft, _before: bytes) -> bool:
     return not draft.name.startswith("_")
 
 

@@ -142,7 +142,7 @@ PHP = Language(
     imports={"namespace_use_declaration": _php_import},
     wrappers=words("const_declaration property_declaration"),
     modifiers=words("public private protected static abstract final readonly var"),
-    export_rule=lambda _draft, before: not {"private", "protected"} & set(before.split()),
+    export_rule=lambda _draft, before: not {b"private", b"protected"} & set(before.split()),
     bodies=PHP_BODIES,
 )
 
@@ -193,7 +193,7 @@ LUA = Language(
     ),
     wrappers=words("variable_declaration"),
     modifiers=words("local"),
-    export_rule=lambda _draft, before: "local" not in before.split(),
+    export_rule=lambda _draft, before: b"local" not in before.split(),
     max_line_bytes=1_000_000,
 )
 

@@ -7,16 +7,19 @@ from tree_sitter import Node
 from tools.filemap.drafts import owned
 from tools.filemap.language import Draft, Language, Named, Place, Rule, first_of, signs, words
 from tools.filemap.languages.blocks import GO_BODIES, RUST_BODIES
+from tools.filemap.languages.fields import GO_FIELDS
 from tools.filemap.pieces import BRACES
 
 _HAS_MEMBERS = signs(b"struct", b"interface")
-_RECEIVER = re.compile(rb"func\s*\(\s*(?:\w+\s+)?\*?\s*(\w+)")
+_RECEIVER = re.compile(rb"func\s*(?P<said>\(\s*(?:\w+\s+)?\*?\s*(?P<type>\w+)[^)]*)")
 
 
 def _go_names(node: Node, place: Place) -> list[Node] | Node | None:
     first = node.child_by_field_name("name")
-    if first is not None and not place.source[first.end_byte : first.end_byte + 8].lstrip().startswith(b","):
-        return first if place.text(first) != "_" else None
+    if first is not None:
+        end = first.end_byte
+        if not place.source[end : end + 8].lstrip().startswith(b","):
+            return first if place.source[first.start_byte : end] != b"_" else None
     names = [name for name in node.children_by_field_name("name") if name.type != ","]
     if not names and node.type == "field_declaration":
         kind = node.child_by_field_name("type")
@@ -24,33 +27,35 @@ def _go_names(node: Node, place: Place) -> list[Node] | Node | None:
     return [name for name in names if place.text(name) != "_"] or None
 
 
-def _go_type(node: Node, place: Place) -> list[Named] | None:
+_KINDS = {"struct_type": "struct", "interface_type": "interface"}
+
+
+def _go_type(node: Node, _place: Place) -> Named | None:
     name, what = node.child_by_field_name("name"), node.child_by_field_name("type")
     if name is None:
         return None
-    kinds = {"struct_type": "struct", "interface_type": "interface"}
-    return [Named(name, kinds.get(what.type if what is not None else "", "type"))]
+    return Named(name, _KINDS.get(what.type if what is not None else "", "type"))
 
 
-def _go_exported(draft: Draft, _before: str) -> bool:
+def _go_exported(draft: Draft, _before: bytes) -> bool:
     return draft.name[:1].isupper()
 
 
 def _go_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
     """Methods belong to the type of their receiver, wherever that stands."""
     for draft in drafts:
-        if draft.kind == "method" and draft.node_type == "method_declaration":
-            receiver = _RECEIVER.match(source, draft.start, draft.start + 200)
-            if receiver is not None:
-                draft.scope = receiver.group(1).decode("utf-8", "replace")
-                start = source.find(b"(", draft.start)
-                draft.signature = _with_receiver(source[start : start + 120], draft.signature)
+        kind = draft.kind
+        if kind == "method":
+            if draft.node_type == "method_declaration":
+                receiver = _RECEIVER.match(source, draft.start, draft.start + 200)
+                if receiver is not None:
+                    draft.scope = receiver["type"].decode("utf-8", "replace")
+                    text = " ".join(receiver["said"].decode("utf-8", "replace").split())
+                    draft.signature = f"{text}) {draft.signature}"
+        elif kind == "constant" or kind == "variable":
+            # In a group the first one's modifiers are said once; here each name says it.
+            draft.modifiers = ("exported",) if draft.name[:1].isupper() else ()
     return owned(drafts, {"struct", "interface", "type"})
-
-
-def _with_receiver(text: bytes, signature: str) -> str:
-    receiver = text.split(b")", 1)[0].decode("utf-8", "replace")
-    return f"{' '.join(receiver.split())}) {signature}"
 
 
 GO = Language(
@@ -77,6 +82,7 @@ GO = Language(
     is_wrapper_start=False,
     worth=lambda here: _HAS_MEMBERS if here[0] == "field_declaration" else None,
     bodies=GO_BODIES,
+    members=GO_FIELDS,
     pieces=BRACES,
     finish=_go_finish,
 )

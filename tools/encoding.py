@@ -5,6 +5,7 @@ source files are still found in.
 """
 
 import codecs
+import re
 from typing import Final
 
 import msgspec
@@ -20,12 +21,20 @@ _MARKS: Final = (
 )
 # Code points that text in an encoding is made of, besides ASCII; a wrong guess strays far from them.
 _ASIAN: Final = {
+    "gb18030": ((0x4E00, 0x9FFF), (0x3000, 0x303F), (0xFF00, 0xFF65)),
     "euc_jp": ((0x3040, 0x30FF), (0x4E00, 0x9FFF), (0x3000, 0x303F), (0xFF00, 0xFF65)),
     "shift_jis": ((0x3040, 0x30FF), (0x4E00, 0x9FFF), (0x3000, 0x303F), (0xFF00, 0xFF65)),
     "euc_kr": ((0xAC00, 0xD7A3), (0x3000, 0x303F)),
-    "gb18030": ((0x4E00, 0x9FFF), (0x3000, 0x303F), (0xFF00, 0xFF65)),
     "big5": ((0x4E00, 0x9FFF), (0x3000, 0x303F), (0xFF00, 0xFF65)),
 }
+# Their usual characters are pairs of such bytes; Western words have single ones between letters.
+_PAIRED: Final = ("gb18030", "euc_jp", "euc_kr")
+_PAIR_BYTES: Final = re.compile(rb"[\xa1-\xfe]{2,}")
+_MOSTLY: Final = 0.85
+_BIG5: Final = re.compile(rb"([\xa1-\xf9])[\x40-\x7e\xa1-\xfe]")
+_BIG5_COMMON: Final = b"\xc6"
+"""The usual characters begin with no larger byte; accented letters do."""
+_RUN: Final = re.compile(rb"[\x80-\xff]{2,}")
 _CYRILLIC: Final = ("cp1251", "koi8_r")
 _PLAUSIBLE: Final = 0.9
 
@@ -120,12 +129,24 @@ def _legacy(sample: bytes, is_whole: bool) -> Encoding:
         return Encoding(name="utf-8", is_exact=False)
     best, best_score = "", 0.0
     for name, ranges in _ASIAN.items():
+        if not _has_shape_of(name, sample[:8192], high):
+            continue
         score = _score(sample, name, ranges, is_whole)
         if score > best_score + 0.02:
             best, best_score = name, score
     if best_score >= _PLAUSIBLE:
         return Encoding(name=best)
     return Encoding(name=_single_byte(sample))
+
+
+def _has_shape_of(name: str, sample: bytes, high: int) -> bool:
+    """What tells text in an Asian encoding from Western words, which such an encoding may decode as well."""
+    if name in _PAIRED:
+        return sum(len(run) // 2 * 2 for run in _PAIR_BYTES.findall(sample)) >= high * _MOSTLY
+    if name == "big5":
+        leads = _BIG5.findall(sample)
+        return sum(lead <= _BIG5_COMMON for lead in leads) > len(leads) * 0.6
+    return True
 
 
 def _invalid_share(sample: bytes) -> float:
@@ -161,7 +182,8 @@ def _single_byte(sample: bytes) -> str:
         if score > best_score:
             best, best_score = name, score
     high_share = sum(byte >= 0x80 for byte in sample) / max(1, len(sample))
-    if best_score > 0.7 and high_share > 0.2:
+    in_words = sum(len(run) for run in _RUN.findall(sample)) > sum(byte >= 0x80 for byte in sample) * 0.6
+    if best_score > 0.7 and high_share > 0.2 and in_words:
         return best
     try:
         sample.decode("cp1252")

@@ -64,6 +64,25 @@ def test_encodings_are_seen_through(tmp_path: Path, content: bytes) -> None:
     assert made.total_bytes == len(content)
 
 
+@pytest.mark.parametrize(
+    ("name", "encoding"),
+    [
+        ("関数のなまえ", "shift_jis"),
+        ("関数のなまえ", "euc_jp"),
+        ("größe_für_Ärger", "cp1252"),
+        ("имя_функции", "cp1251"),
+    ],
+)
+def test_names_are_those_that_read_shows_whatever_the_encoding(
+    tmp_path: Path, name: str, encoding: str
+) -> None:
+    path = tmp_path / "code.py"
+    path.write_bytes(f"def {name}():\n    return 1\n".encode(encoding))
+    made = map_file(path)
+    assert [symbol.name for symbol in made.symbols] == [name]
+    assert made.notes == (f"encoded as {encoding}",)
+
+
 def test_binary_with_a_text_name_is_refused_in_words(tmp_path: Path) -> None:
     path = tmp_path / "image.py"
     path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)) * 40)

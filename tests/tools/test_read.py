@@ -113,6 +113,14 @@ async def test_a_line_over_the_limit_is_clipped_with_its_size(hands: Hands, proj
         ("Съешь ещё этих мягких булок\n".encode("cp1251"), "Съешь ещё этих мягких булок", "cp1251"),
         ("Съешь ещё этих мягких булок\n".encode("koi8_r"), "Съешь ещё этих мягких булок", "koi8_r"),
         ("Ein Käse für „Björn“\n".encode("cp1252"), "Ein Käse für „Björn“", "cp1252"),
+        (
+            "Übergröße, Fußgänger, naïve señor\n".encode("cp1252"),
+            "Übergröße, Fußgänger, naïve señor",
+            "cp1252",
+        ),
+        ("déjà vu où ça\n".encode("cp1252"), "déjà vu où ça", "cp1252"),
+        ("取得数据，返回值\n".encode("gb18030"), "取得数据，返回值", "gb18030"),
+        ("中華民國的資料庫\n".encode("big5"), "中華民國的資料庫", "big5"),
     ],
 )
 async def test_encodings_are_found_and_told(

@@ -1,5 +1,6 @@
 """The bytes of a file as UTF-8 text to map, or why it cannot be mapped. Knows nothing of languages."""
 
+import codecs
 import errno
 import hashlib
 import os
@@ -8,19 +9,13 @@ from pathlib import Path
 
 import msgspec
 
+from tools.encoding import SAMPLE_BYTES, UTF8, Encoding, detect
 from tools.filemap.watch import Watch
 
 MAX_BYTES = 64 * 1024 * 1024
 """Of larger files only the beginning is mapped."""
-_SNIFFED = 8 * 1024
 _PIECE = 1024 * 1024
-_BOMS = (
-    (b"\xef\xbb\xbf", "utf-8"),
-    (b"\xff\xfe\x00\x00", "utf-32-le"),
-    (b"\x00\x00\xfe\xff", "utf-32-be"),
-    (b"\xff\xfe", "utf-16-le"),
-    (b"\xfe\xff", "utf-16-be"),
-)
+_RECODED = 256 * 1024
 
 
 class CannotMap(OSError):
@@ -70,7 +65,7 @@ def _read(descriptor: int, path: Path, watch: Watch) -> Text:
         raise CannotMap(errno.EISDIR, path, "This is a directory; maps are made of files")
     if not stat.S_ISREG(state.st_mode):
         raise CannotMap(errno.EINVAL, path, "This is no regular file (a pipe, socket or device)")
-    raw, total_lines, total_bytes, digest = _content(descriptor, path, watch)
+    raw, encoding, total_lines, total_bytes, digest = _content(descriptor, path, watch)
     after = os.fstat(descriptor)
     notes = []
     if (after.st_mtime_ns, after.st_size) != (
@@ -80,9 +75,10 @@ def _read(descriptor: int, path: Path, watch: Watch) -> Text:
         notes.append("changed while mapping")
     if total_bytes > len(raw):
         notes.append(f"only the first {len(raw) // (1024 * 1024)} MB are mapped")
-    source, encoding = _as_utf8(raw)
-    if encoding:
-        notes.append(f"encoded as {encoding}")
+    source = raw.removeprefix(encoding.mark)
+    if not encoding.is_utf8:
+        source = _recoded(source, encoding, watch)
+        notes.append(f"encoded as {encoding.name}")
         total_lines = lines_in(source)
     return Text(
         source=source,
@@ -94,14 +90,17 @@ def _read(descriptor: int, path: Path, watch: Watch) -> Text:
     )
 
 
-def _content(descriptor: int, path: Path, watch: Watch) -> tuple[bytes, int, int, str]:
+def _content(descriptor: int, path: Path, watch: Watch) -> tuple[bytes, Encoding, int, int, str]:
     pieces: list[bytes] = []
+    encoding: Encoding | None = UTF8
     kept = total = newlines = 0
     digest = hashlib.blake2b(digest_size=12)
     last = b""
     while piece := os.read(descriptor, _PIECE):
         watch.check()
-        if not total and is_binary(piece[:_SNIFFED]):
+        if not total:
+            encoding = detect(piece[:SAMPLE_BYTES], is_whole=len(piece) < SAMPLE_BYTES)
+        if encoding is None:
             raise CannotMap(errno.EINVAL, path, "This is a binary file; maps are made of text")
         total += len(piece)
         newlines += piece.count(b"\n")
@@ -111,44 +110,20 @@ def _content(descriptor: int, path: Path, watch: Watch) -> tuple[bytes, int, int
             pieces.append(piece)
             kept += len(piece)
     lines = newlines + (1 if last and not last.endswith(b"\n") else 0)
-    return (pieces[0] if len(pieces) == 1 else b"".join(pieces)), lines, total, digest.hexdigest()
+    assert encoding is not None
+    return (pieces[0] if len(pieces) == 1 else b"".join(pieces)), encoding, lines, total, digest.hexdigest()
+
+
+def _recoded(raw: bytes, encoding: Encoding, watch: Watch) -> bytes:
+    """As UTF-8, in pieces: some decoders hold the interpreter for long."""
+    decode = codecs.getincrementaldecoder(encoding.name)("replace").decode
+    pieces = []
+    for start in range(0, len(raw), _RECODED):
+        watch.check()
+        is_last = start + _RECODED >= len(raw)
+        pieces.append(decode(raw[start : start + _RECODED], is_last).encode("utf-8", "replace"))
+    return b"".join(pieces)
 
 
 def lines_in(source: bytes) -> int:
     return source.count(b"\n") + (1 if source and not source.endswith(b"\n") else 0)
-
-
-def is_binary(head: bytes) -> bool:
-    """Whether the beginning of a file is no text: null bytes, unless they are UTF-16's; or mostly control bytes."""
-    if any(head.startswith(mark) for mark, _ in _BOMS) or _utf16_without_mark(head):
-        return False
-    if b"\0" in head:
-        return True
-    odd = sum(1 for byte in head[:1024] if byte < 32 and byte not in (7, 8, 9, 10, 12, 13, 27))
-    return odd > len(head[:1024]) * 0.1
-
-
-def _utf16_without_mark(head: bytes) -> str:
-    """Text in UTF-16 has a null in nearly every second byte, and on one side only."""
-    sample = head[: len(head) // 2 * 2][:1024]
-    if len(sample) < 8 or b"\0" not in sample:
-        return ""
-    even, odd = sample[0::2].count(0), sample[1::2].count(0)
-    half = len(sample) // 2
-    if odd > half * 0.6 and not even:
-        return "utf-16-le"
-    return "utf-16-be" if even > half * 0.6 and not odd else ""
-
-
-def _as_utf8(raw: bytes) -> tuple[bytes, str]:
-    """UTF-8 bytes, and the name of the encoding if it was another one."""
-    for mark, encoding in _BOMS:
-        if raw.startswith(mark):
-            rest = raw[len(mark) :]
-            return (rest, "") if encoding == "utf-8" else (_recoded(rest, encoding), encoding)
-    encoding = _utf16_without_mark(raw[:_SNIFFED])
-    return (_recoded(raw, encoding), encoding) if encoding else (raw, "")
-
-
-def _recoded(raw: bytes, encoding: str) -> bytes:
-    return raw.decode(encoding, "replace").encode("utf-8", "replace")

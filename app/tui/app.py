@@ -164,8 +164,10 @@ class BayouApp(Desk):
         return super().check_action(action, parameters)
 
     async def on_event(self, event: events.Event) -> None:
-        if isinstance(event, events.Key) and not event.is_forwarded and await self.keys_page.take(event):
-            return
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            self.garbage.note_key()
+            if await self.keys_page.take(event):
+                return
         await super().on_event(event)
 
     def action_act(self, act_id: str) -> None:

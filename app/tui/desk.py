@@ -9,6 +9,7 @@ from app.assembly.build import Assembled
 from app.tui.actions import Actions
 from app.tui.cache_misses import CacheMisses
 from app.tui.context_page import ContextPage
+from app.tui.garbage import Garbage
 from app.tui.keys_page import KeysPage
 from app.tui.leaving import Leaving
 from app.tui.manners import Manners
@@ -44,6 +45,7 @@ class Desk(Stage):
         self.leaving = Leaving(self, self.waiting, self.session_tree, self.sessions_page)
         self.manners = Manners(self, self.clock)
         self.cache_misses = CacheMisses(self)
+        self.garbage = Garbage()
 
     def action_retry(self) -> None:
         """Asks again after a failed or stopped answer, which leaves the context."""

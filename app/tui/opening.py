@@ -63,8 +63,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
 
     async def complete(self, app: Desk, sending: Sending) -> None:
         """After it: extensions, the model's own parts, then what the command line asks."""
-        gc.freeze()
-        gc.enable()
+        app.garbage.begin()
         if not await app.resuming.begin():
             app.exit(0)
             return

@@ -12,14 +12,17 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
+from widgets.bare import BareRows, bare_scrollbar
 from widgets.line import Line, cells, plain
 from widgets.lists.filtering import Shown, places_of
 from widgets.lists.rows import ListRow
 
 TONES = ("text", "muted", "dim", "accent", "success", "warning", "error")
 _PARTS = (*TONES, "match", "prefix", "heading", "mark")
+_MOST_KEPT = 500
 
 
 class Rows(Protocol):
@@ -66,6 +69,7 @@ class RowList(ScrollView, can_focus=False):
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
+        self._styles_cache = BareRows()
         self.title_cells = title_cells
         """What stands behind the titles begins in one column, if there are so many cells for them."""
         self.scatters = scatters
@@ -75,6 +79,8 @@ class RowList(ScrollView, can_focus=False):
         self.filter_text = ""
         self._at = -1
         self._styles: dict[tuple[str, bool], Style] = {}
+        self._drawn: dict[tuple[int, bool], tuple[Shown, int, Strip]] = {}
+        """Rows that were in sight, by place and whether the cursor was there: what they show, in which width."""
         self._marks = False
         self._told: str | None = None
         self._at = self._first_choice()
@@ -134,6 +140,7 @@ class RowList(ScrollView, can_focus=False):
 
     def on_mount(self) -> None:
         self._marks = any(item.row.is_checked for item in self.shown)
+        bare_scrollbar(self)  # most lists need it; made later it would lay out the screen once more
         self._resize_to_rows()
         self.call_after_refresh(self._reveal)
 
@@ -143,6 +150,11 @@ class RowList(ScrollView, can_focus=False):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._styles = {}
+        self._drawn = {}
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        return bare_scrollbar(self)
 
     def render_line(self, y: int) -> Strip:
         at = y + self.scroll_offset.y
@@ -151,16 +163,27 @@ class RowList(ScrollView, can_focus=False):
             line = Line(width, self._style("text", False))
             if y == 0 and not self.shown:
                 line.add("  " + self.empty, self._style("muted", False))
-            return line.strip()
-        return self._draw(self.shown[at], width, is_current=at == self._at)
+            return self._whole(line)
+        item, key = self.shown[at], (at, at == self._at)
+        kept = self._drawn.get(key)
+        if kept is not None and kept[0] is item and kept[1] == width:
+            return kept[2]
+        strip = self._whole(self._draw(item, width, is_current=key[1]))
+        if len(self._drawn) >= _MOST_KEPT:
+            self._drawn.clear()
+        self._drawn[key] = (item, width, strip)
+        return strip
 
-    def _draw(self, item: Shown, width: int, *, is_current: bool) -> Strip:
+    def _whole(self, line: Line) -> Strip:
+        """With what is behind the scroll bar."""
+        line.width = self.size.width
+        return line.strip()
+
+    def _draw(self, item: Shown, width: int, *, is_current: bool) -> Line:
         row = item.row
         if row.is_heading:
-            return (
-                Line(width, self._style("text", False))
-                .add(plain(row.title), self._style("heading", False))
-                .strip()
+            return Line(width, self._style("text", False)).add(
+                plain(row.title), self._style("heading", False)
             )
         base = self._style("text", is_current)
         line = Line(width, base)
@@ -176,7 +199,7 @@ class RowList(ScrollView, can_focus=False):
         line.take(inner)
         if right:
             line.fill_to(width - cells(right)).add(right, self._style(row.right_tone, is_current))
-        return line.strip()
+        return line.fill_to(width)
 
     def _draw_text(self, line: Line, item: Shown, *, is_current: bool) -> None:
         row = item.row
@@ -218,6 +241,7 @@ class RowList(ScrollView, can_focus=False):
         return found
 
     def _resize_to_rows(self) -> None:
+        self._drawn.clear()
         self.virtual_size = Size(1, len(self.shown))  # it never scrolls sideways, whatever its width
         self.refresh()
 

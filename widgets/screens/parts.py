@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
+from textual.containers import Container, Vertical
 from textual.strip import Strip
 from textual.widget import Widget
 
+from widgets.bare import BareRows
 from widgets.line import Line, cells, plain
 from widgets.transcript.text import crop
 
@@ -59,6 +61,7 @@ class KeyHints(Widget):
 
     def __init__(self, hints: Sequence[KeyHint] = (), *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._styles_cache = BareRows()
         self.hints = tuple(hints)
 
     def show(self, hints: Sequence[KeyHint]) -> None:
@@ -102,6 +105,18 @@ def _hint_size(hint: KeyHint) -> int:
     return cells(_shown_keys(hint.key)) + cells(hint.label) + 4
 
 
+class Sheet(Vertical):
+    """Holds the rows of a screen one below the other. They cover all of it, so nothing of its own is drawn."""
+
+    BLANK = True
+
+
+class Body(Container):
+    """Holds the panes of a sheet, which cover all of it."""
+
+    BLANK = True
+
+
 class RuleTitle(Widget):
     """A rule across the width with a title at its left and a note at its right."""
 
@@ -110,6 +125,7 @@ class RuleTitle(Widget):
 
     def __init__(self, title: str = "", note: str = "", *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._styles_cache = BareRows()
         self.title = title
         self.note = note
 

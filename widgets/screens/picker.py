@@ -11,16 +11,17 @@ import msgspec
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.geometry import Region
 from textual.message import Message
 from textual.screen import ModalScreen
+from textual.strip import Strip
 
 from widgets.editor.line_input import LineInput
 from widgets.line import cells
 from widgets.lists.filtering import Filter, Order
 from widgets.lists.rows import ListRow
 from widgets.lists.view import RowList
-from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
+from widgets.screens.parts import Body, KeyHint, KeyHints, RuleTitle, Sheet
 from widgets.screens.preview import Preview, PreviewText
 
 Result = TypeVar("Result")
@@ -70,15 +71,18 @@ class Picked(msgspec.Struct, frozen=True, kw_only=True):
 class SheetScreen(ModalScreen[Result], Generic[Result]):
     """A screen above the page; Escape closes it and gives nothing back.
 
-    It is painted once when it opens. Of itself a screen paints at its first layout, which tells its widgets how large
-    they are; what they make of that then asks for the next layout and paint, and so on. It also styles its widgets
-    again though they have just been styled, and lays out every screen behind it when it is told its own size.
+    It is painted once when it opens, and once in a frame. Of itself a screen paints at its first layout, which tells
+    its widgets how large they are; what they make of that then asks for the next layout and paint, and so on; and what
+    a frame has laid out and painted may be painted again in it. It also styles its widgets again though they have just
+    been styled, and lays out every screen behind it when it is told its own size.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "cancel", "Close", show=False, id="tui.select.cancel")
     ]
-    _is_opening = True
+    _is_painting = False
+    """Not before the first frame, nor in the midst of one."""
+    _wants_paint = False
 
     def _on_screen_resume(self, event: events.ScreenResume) -> None:
         if not self.outer_size:
@@ -92,13 +96,24 @@ class SheetScreen(ModalScreen[Result], Generic[Result]):
                     screen._screen_resized(event.size)
 
     def _compositor_refresh(self) -> None:
-        if not self._is_opening:
+        if self._is_painting:
             super()._compositor_refresh()
+        else:
+            self._wants_paint = True
 
     def _on_timer_update(self) -> None:
-        """A frame after the first layout everybody knows what there is to paint."""
-        self._is_opening = False
+        """A frame. At the first, after the first layout, everybody knows what there is to paint."""
+        self._is_painting = False
         super()._on_timer_update()
+        self._is_painting = True
+        if self._wants_paint:
+            self._wants_paint = False
+            self._compositor_refresh()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        if self.has_class("full-height"):  # all of it is covered
+            return [Strip.blank(crop.width, self.visual_style.rich_style)] * crop.height
+        return super().render_lines(crop)
 
     def action_cancel(self) -> None:
         self.dismiss(None)
@@ -219,11 +234,11 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     def compose(self) -> ComposeResult:
         self._arrange_panes()
-        with Vertical(id="sheet"):
+        with Sheet(id="sheet"):
             yield RuleTitle(self._title, id="title")
             yield from self.compose_above()
             yield LineInput(self._query, placeholder=self._placeholder, id="filter")
-            with Horizontal(id="body"):
+            with Body(id="body"):
                 yield RowList(empty=self._empty, title_cells=self._title_cells(), id="rows")
                 if self._preview is not None:
                     yield Preview(id="preview")

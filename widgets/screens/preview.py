@@ -6,8 +6,11 @@ import msgspec
 from rich.style import Style
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.strip import Strip
+from textual.widget import Widget
 
+from widgets.bare import BareRows, bare_scrollbar
 from widgets.line import Line, plain
 from widgets.lists.rows import Tone
 from widgets.transcript.text import clean, expand_tabs, wrap
@@ -40,6 +43,7 @@ class Preview(ScrollView, can_focus=False):
 
     def __init__(self, *, longest: int = LONGEST, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._styles_cache = BareRows()
         self.shown = PreviewText()
         self._longest = longest
         """Characters of each part that are shown."""
@@ -56,12 +60,19 @@ class Preview(ScrollView, can_focus=False):
     def row_count(self) -> int:
         return len(self._rows)
 
+    def on_mount(self) -> None:
+        bare_scrollbar(self)  # made later it would lay out the screen once more
+
     def on_resize(self) -> None:
         self._lay_out()
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._styles = {}
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        return bare_scrollbar(self)
 
     def _lay_out(self) -> None:
         width = max(8, self.scrollable_content_region.width - 2)
@@ -75,20 +86,26 @@ class Preview(ScrollView, can_focus=False):
             if (left_out := len(part.text) - self._longest) > 0:
                 rows.append((f"… {left_out:,} more characters", "muted"))
         self._rows = rows
-        self.virtual_size = Size(width, len(rows))
-        self._refresh_scrollbars()  # in the layout that this asks for, not in another one behind it
+        self._resize_to_rows(Size(width, len(rows)))
         self.refresh()
 
+    def _resize_to_rows(self, size: Size) -> None:
+        """All is laid out anew only when the scroll bar comes or goes; another text comes with each key."""
+        self.set_reactive(Widget.virtual_size, size)  # pyright: ignore[reportArgumentType]
+        self._scroll_update(size)
+
     def render_line(self, y: int) -> Strip:
-        line = Line(self.scrollable_content_region.width, self.rich_style).pad(1)
+        line = Line(self.scrollable_content_region.width, self._style("")).pad(1)
         at = y + self.scroll_offset.y
         if at < len(self._rows):
             text, key = self._rows[at]
             line.add(text.rstrip(), self._style(key))
+        line.width = self.size.width  # with what is behind the scroll bar
         return line.strip()
 
     def _style(self, key: str) -> Style:
         found = self._styles.get(key)
         if found is None:
-            found = self._styles[key] = self.get_component_rich_style(f"preview--{key}")
+            found = self.get_component_rich_style(f"preview--{key}") if key else self.rich_style
+            self._styles[key] = found
         return found

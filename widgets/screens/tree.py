@@ -10,14 +10,13 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Vertical
 from textual.message import Message
 
 from widgets.editor.line_input import LineInput
 from widgets.fuzzy import Query
 from widgets.lists.tree import FILTER_NAMES, FILTERS, Tree, TreeEntry, TreeFilter, TreeLine
 from widgets.lists.view import RowList
-from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
+from widgets.screens.parts import Body, KeyHint, KeyHints, RuleTitle, Sheet
 from widgets.screens.picker import WIDE, SheetScreen
 from widgets.screens.preview import Preview, PreviewText
 
@@ -134,10 +133,10 @@ class TreeScreen(SheetScreen[None]):
 
     def compose(self) -> ComposeResult:
         self._fit()
-        with Vertical(id="sheet"):
+        with Sheet(id="sheet"):
             yield RuleTitle("Session tree", id="title")
             yield LineInput(placeholder="all words, or re:expression", mark="/ ", id="filter")
-            with Container(id="body"):
+            with Body(id="body"):
                 yield RowList(empty="no entries here; tab shows others", scatters=False, id="rows")
                 yield Preview(id="preview")
             yield KeyHints(HINTS, id="keys")

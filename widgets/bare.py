@@ -10,6 +10,7 @@ from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 from textual._styles_cache import StylesCache
+from textual.geometry import Size
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 from textual.widget import Widget, _RenderCache
@@ -30,6 +31,12 @@ class BareScrollBar(ScrollBar):
     def __init__(self, *, thickness: int = 1) -> None:
         super().__init__(vertical=True, name="vertical", thickness=thickness)
         self._styles_cache = BareRows()
+
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
+        """It holds nothing, so nothing is to be laid out again when it has got its size."""
+        return super()._size_updated(size, virtual_size, container_size, layout=False)
 
     def _render_content(self) -> None:
         bar = self.render()

@@ -96,10 +96,14 @@ class SheetScreen(ModalScreen[Result], Generic[Result]):
                     screen._screen_resized(event.size)
 
     def _compositor_refresh(self) -> None:
-        if self._is_painting:
-            super()._compositor_refresh()
-        else:
+        if not self._is_painting:
             self._wants_paint = True
+            return
+        is_whole = self._compositor.size.region in self._compositor._dirty_regions
+        super()._compositor_refresh()
+        if is_whole:  # who asked while it was laid out has been painted too
+            for widget in self._compositor.visible_widgets:
+                widget._exchange_repaint_regions()
 
     def _on_timer_update(self) -> None:
         """A frame. At the first, after the first layout, everybody knows what there is to paint."""

@@ -45,7 +45,7 @@ _FALLBACKS = {
     "mdCodeBlock": "text",
     "mdCodeBlockBorder": "borderMuted",
     "mdQuote": "muted",
-    "mdQuoteBorder": "borderMuted",
+    "mdQuoteBorder": "border",
     "mdHr": "borderMuted",
     "mdListBullet": "accent",
     "toolDiffAdded": "success",

@@ -19,7 +19,10 @@ from widgets.themes import (
 )
 
 FILES = sorted((STYLES / "themes").glob("*.json"))
-GROUNDS = ("background", "surface", "panel", "selectedBg", "userMessageBg", "customMessageBg")
+GROUNDS = (
+    *("background", "surface", "panel", "selectedBg", "userMessageBg", "customMessageBg"),
+    *("toolPendingBg", "toolSuccessBg", "toolErrorBg"),
+)
 TEXTS = (
     *(
         "text",
@@ -37,11 +40,17 @@ TEXTS = (
     *("toolDiffAdded", "toolDiffRemoved", "toolDiffContext", "bashMode", "customMessageLabel"),
     *("syntaxComment", "syntaxKeyword", "syntaxFunction", "syntaxVariable", "syntaxString", "syntaxNumber"),
     *("syntaxType", "syntaxOperator", "syntaxPunctuation"),
+    *("userMessageText", "customMessageText", "mdCodeBlock"),
 )
 MARKS = (
-    *("border", "borderAccent", "scrollbarThumb", "bashMode", "caretBg"),
+    *("border", "borderAccent", "scrollbarThumb", "bashMode", "caretBg", "mdQuoteBorder"),
     *(f"thinking{level}" for level in ("Off", "Minimal", "Low", "Medium", "High", "Xhigh", "Max")),
 )
+
+
+PAIRS = (("caretText", "caretBg"), ("searchMatchText", "searchMatchBg"))
+ORNAMENTS = {"borderMuted", "mdCodeBlockBorder", "mdHr", "scrollbarTrack"}
+"""Nothing is lost with them."""
 
 
 def load(path: Path) -> ThemeSpec:
@@ -73,9 +82,13 @@ def test_text_and_marks_can_be_told_from_their_ground(path: Path) -> None:
         for mark in MARKS
         if contrast(colors[mark], colors["background"]) < 3
     ]
-    assert contrast(colors["caretText"], colors["caretBg"]) >= 4.5
-    assert contrast(colors["searchMatchText"], colors["searchMatchBg"]) >= 4.5
+    poor += [f"{text} on {ground}" for text, ground in PAIRS if contrast(colors[text], colors[ground]) < 4.5]
     assert not poor
+
+
+def test_no_token_is_forgotten() -> None:
+    in_pairs = {token for pair in PAIRS for token in pair}
+    assert {*TEXTS, *MARKS, *GROUNDS, *in_pairs, *ORNAMENTS} == set(TOKENS)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

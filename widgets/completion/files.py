@@ -50,7 +50,7 @@ class FileCompletions:
         if match[1] is not None and request.line[end : end + 1] == '"':
             end += 1
         path, colon, name = query.rpartition(":")
-        if colon and self._symbols is not None and self.index.knows(path):
+        if colon and self._symbols is not None and await self._is_file(path):
             yield await self._of_symbols(path, name, start, end)
             return
         loading = self.index.refresh(older_than=FRESH_SECONDS)
@@ -61,6 +61,10 @@ class FileCompletions:
             await asyncio.shield(loading)
             async for hits in self.index.search(query, self._limit):
                 yield self._answer(hits, query, start, end)
+
+    async def _is_file(self, path: str) -> bool:
+        """The index may not know it yet: it is being read, or the file is new."""
+        return self.index.knows(path) or await asyncio.to_thread((self.index.root / path).is_file)
 
     def _answer(self, hits: Sequence[Hit], query: str, start: int, end: int) -> Completions:
         return Completions(start=start, end=end, items=tuple(_suggestion(hit) for hit in hits), query=query)

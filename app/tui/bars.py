@@ -37,12 +37,18 @@ def _path(session: Session, around: Surroundings) -> list[Segment]:
 
 
 def _git(session: Session, around: Surroundings) -> list[Segment]:
-    return [Segment(id="git", text=around.git, short=around.git[:16], importance=5)]
+    branch, star, _ = around.git.partition("*")
+    short = _cut(branch, 16) + star  # whether anything was changed is never cut away
+    return [Segment(id="git", text=around.git, short=short, importance=5)]
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def _name(session: Session, around: Surroundings) -> list[Segment]:
     name = session.log.name or ""
-    return [Segment(id="session", text=name[:40], short=name[:12], importance=3)]
+    return [Segment(id="session", text=_cut(name, 40), short=_cut(name, 12), importance=3)]
 
 
 def _tokens(session: Session, around: Surroundings) -> list[Segment]:

@@ -93,7 +93,8 @@ def _provider_row(credentials: Credentials, name: str) -> ListRow:
         return ListRow(
             id=name, title=title, words=name, badges=(Badge(text=_SOURCES[source], tone="success"),)
         )
-    ways = [*(known.env[:1] if known else ()), *(("an account",) if name in credentials.sign_ins else ())]
+    keys = (known.env or known.bearer_env)[:1] if known else ()
+    ways = [*keys, *(("an account",) if name in credentials.sign_ins else ())]
     return ListRow(id=name, title=title, words=name, detail=" or ".join(ways))
 
 
@@ -115,8 +116,10 @@ async def logout(app: Stage, provider: str) -> None:
         )
         return
     if not provider:
-        provider = await select(app, "Forget which?", stored) or ""
-    if not provider:
-        return
+        rows = [ListRow(id=name, title=title_of(name), words=name) for name in stored]
+        picked = await pick(app, "Forget which?", rows)
+        if picked is None:
+            return
+        provider = picked.row.id
     found = await credentials.forget(provider)
-    app.presenter.note(f"{provider}: {'forgotten' if found else 'nothing was stored'}.")
+    app.presenter.note(f"{title_of(provider)}: {'forgotten' if found else 'nothing was stored'}.")

@@ -12,6 +12,8 @@ from widgets.completion.source import CompletionRequest, Completions, Suggestion
 from widgets.fuzzy import ranked
 
 _AT = re.compile(r'(?:^|(?<=[\s(\[{,;]))@(?:"([^"]*)|([^\s"]*))$')
+_COLON_BEHIND = re.compile(r'(?:^|(?<=[\s(\[{,;]))@(?:"([^"]+)"|([^\s"]+)) :([^\s:]*)$')
+"""A symbol of the file that was just chosen: it ends with a blank, and nobody should have to take that away."""
 _WORD = re.compile(r"[^\s\"'=:(]*$")
 FRESH_SECONDS = 10.0
 
@@ -39,9 +41,17 @@ class FileCompletions:
         self._limit = limit
 
     def accepts(self, request: CompletionRequest) -> bool:
-        return "@" in request.before and _AT.search(request.before) is not None
+        return "@" in request.before and (
+            _AT.search(request.before) is not None or _COLON_BEHIND.search(request.before) is not None
+        )
 
     async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
+        behind = _COLON_BEHIND.search(request.before)
+        if behind is not None:
+            path, name = behind[1] or behind[2], behind[3]
+            if self._symbols is not None and self.index.knows(path):
+                yield await self._of_symbols(path, name, behind.start(), request.column)
+            return
         match = _AT.search(request.before)
         if match is None:
             return

@@ -76,11 +76,11 @@ def hotkeys_screen(
 
 
 def history_screen(entries: Sequence[Draft], *, query: str = "") -> PickerScreen:
-    """Older prompts, newest first; the row's id is its place in `entries`."""
-    rows = [
-        ListRow(id=str(number), title=" ".join(labelled(entry).split())[:400])
-        for number, entry in enumerate(entries)
-    ]
+    """Older prompts, newest first, each once; the row's id is its place in `entries`."""
+    newest: dict[str, int] = {}
+    for number, entry in enumerate(entries):
+        newest.setdefault(labelled(entry), number)
+    rows = [ListRow(id=str(number), title=" ".join(text.split())[:400]) for text, number in newest.items()]
 
     def preview(row: ListRow) -> PreviewText:
         return PreviewText(parts=(PreviewPart(text=labelled(entries[int(row.id)])),))

@@ -14,7 +14,7 @@ from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText
 
 _NOTHING = "—"
-_VALUE_CELLS = 6
+_VALUE_CELLS = 13
 """Most values are no longer, so what they are for begins in one column."""
 
 

@@ -1,6 +1,6 @@
 """Segments of header and footer: frozen values, and which of them fit. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -41,18 +41,31 @@ def size_of(segment: Segment) -> int:
 
 def fitting(segments: Sequence[Segment], width: int) -> list[Segment]:
     """The segments that fit. First the long ones become short, then the least important go, in their order."""
-    left = [segment for segment in segments if segment.text]
-    if _total(left) <= width:
-        return left
+    whole = [segment for segment in segments if segment.text]
+    left = _shorter(list(whole), width)
+    while len(left) > 1 and _total(left) > width:
+        left.remove(min(reversed(left), key=lambda item: item.importance))
+    return _longer_again(left, {segment.id: segment for segment in whole}, width)
+
+
+def _shorter(left: list[Segment], width: int) -> list[Segment]:
+    """The least important first, as long as there are too many."""
     for segment in sorted(left, key=lambda item: item.importance):
+        if _total(left) <= width:
+            break
         if not segment.short and segment.bar < 0:
             continue
         at = next(index for index, item in enumerate(left) if item.id == segment.id)
         left[at] = msgspec.structs.replace(segment, text=segment.short or segment.text, bar=-1.0)
-        if _total(left) <= width:
-            return left
-    while len(left) > 1 and _total(left) > width:
-        left.remove(min(reversed(left), key=lambda item: item.importance))
+    return left
+
+
+def _longer_again(left: list[Segment], whole: Mapping[str, Segment], width: int) -> list[Segment]:
+    """What is left over is used: the last one that became short may have made room for an earlier one."""
+    for segment in sorted(left, key=lambda item: -item.importance):
+        room = width - _total(left) + size_of(segment)
+        if size_of(whole[segment.id]) <= room:
+            left[left.index(segment)] = whole[segment.id]
     return left
 
 

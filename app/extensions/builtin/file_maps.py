@@ -25,6 +25,8 @@ from app.extensions.public import (
     text_of,
 )
 
+ASKED_LINES = 24
+"""Of a map that a person asked for."""
 MESSAGE = "file-map"
 
 
@@ -83,7 +85,8 @@ def register(api: ExtensionApi, make: MakeMap) -> None:
         except OSError as problem:
             context.ui.notify(f"/map {name}: {problem.strerror or problem}", "error")
             return
-        await api.send_message(MESSAGE, found.text, details=found.details, deliver_as="steer")
+        details = {**found.details, "asked": True}
+        await api.send_message(MESSAGE, found.text, details=details, deliver_as="steer")
 
 
 def _in(folder: Path, name: str) -> Path:
@@ -168,7 +171,10 @@ def _shown(path: Path, folder: Path) -> str:
 
 
 def draw(message: CustomMessage, expanded: bool) -> View:
-    """One line until it is opened; then exactly what the model got, with its symbols to go to."""
+    """One line until it is opened; then exactly what the model got, with its symbols to go to.
+
+    Who asked for it sees its beginning at once.
+    """
     details = message.details if isinstance(message.details, dict) else {}
     path = str(details.get("filePath", ""))
     lines, count = details.get("totalLines", 0), details.get("symbolCount", 0)
@@ -180,7 +186,8 @@ def draw(message: CustomMessage, expanded: bool) -> View:
         total_lines=lines,
         symbols=symbols_in(text_of(message.content)),
     )
-    return View(title=f"map {Path(path).name}", summary=summary, body=(block,))
+    shown = ASKED_LINES if details.get("asked") else 0
+    return View(title=f"map {Path(path).name}", summary=summary, body=(block,), collapsed_lines=shown)
 
 
 _SYMBOL_LINE = re.compile(

@@ -178,6 +178,13 @@ async def test_symbols_of_a_file(folder: Path) -> None:
         assert await labels(pilot, app) == ["parse", "Parser"]
         await pilot.press("enter")
         assert app.editor.text == "@src/parser.py:parse "
+        app.editor.clear()
+        await type_text(pilot, "see @src/parser.py :Parser")  # a file that was chosen ends with a blank
+        assert await labels(pilot, app) == ["Parser"]
+        await pilot.press("enter")
+        assert app.editor.text == "see @src/parser.py:Parser "
+        await type_text(pilot, ": and")
+        assert await labels(pilot, app) == []
 
 
 async def test_tab_completes_paths_from_the_disk(folder: Path) -> None:

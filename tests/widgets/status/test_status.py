@@ -16,6 +16,14 @@ def test_long_segments_become_short_before_any_is_left_out() -> None:
     assert {segment.text for segment in fitting(FOOTER, 78)} >= {"bayou", "sonnet-5"}
 
 
+def test_what_became_short_in_vain_is_long_again() -> None:
+    """The name gave way first, and then the path made more room than was wanted."""
+    name = Segment(id="session", text="A good name", short="A good…", importance=3)
+    path = Segment(id="path", text="~/work/a/deep/folder", short="folder", importance=6)
+    assert fitting([path, name], 40) == [path, name]
+    assert [segment.text for segment in fitting([path, name], 24)] == ["folder", "A good name"]
+
+
 def test_the_least_important_goes_first() -> None:
     left = [segment.id for segment in fitting(FOOTER, 50)]
     assert "cacheRead" not in left

@@ -64,7 +64,7 @@ from app.values.messages import (
     UserMessage,
 )
 from app.values.stream import BlockEvent, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
-from widgets.transcript.blocks import CardState, CustomBlock, CustomKind, NoteKind, ReplyState
+from widgets.transcript.blocks import CardState, CustomBlock, CustomKind, NoteBlock, NoteKind, ReplyState
 from widgets.transcript.view import Transcript
 
 _ARGUMENT_SECONDS = 0.15
@@ -193,7 +193,10 @@ class Presenter:
             self.note(f"{event.extension_path} ({event.event}): {event.error}", NoteKind.ERROR)
 
     def note(self, text: str, kind: NoteKind = NoteKind.INFO, *, next_step: str = "") -> str:
-        """A line of bayou's own; returns its block id."""
+        """A line of bayou's own; returns its block id. What was just said is not said twice."""
+        last = self._transcript.last_block
+        if isinstance(last, NoteBlock) and (last.text, last.kind, last.next_step) == (text, kind, next_step):
+            return last.id
         self._notes += 1
         block_id = f"note{self._notes}"
         self._transcript.add_note(block_id, text, kind, next_step=next_step)

@@ -106,6 +106,19 @@ async def test_ctrl_c_in_an_empty_editor_says_that_the_next_one_leaves(home: Pat
     assert app.return_code == 0
 
 
+async def test_what_was_just_said_is_not_said_twice(home: Path) -> None:
+    app = make_app(home, say("x"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        for _ in range(3):
+            await submit(app, pilot, "/exprot")
+            await app.settling_until(pilot, lambda: "no command /exprot" in app.screen_text)
+            assert app.screen_text.count("no command /exprot") == 1
+        await pilot.press("ctrl+b")
+        await app.settling_until(pilot, lambda: "No tool is running" in app.screen_text)
+        await submit(app, pilot, "/exprot")
+        await app.settling_until(pilot, lambda: app.screen_text.count("no command /exprot") == 2)
+
+
 async def test_a_command_that_was_stopped_has_not_failed(home: Path, tmp_path: Path) -> None:
     app = make_app(home, say("x"))
     gate = tmp_path / "gate"

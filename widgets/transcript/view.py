@@ -169,6 +169,10 @@ class Transcript(Pointing, can_focus=True):
         self.go_to_end()
 
     @property
+    def last_block(self) -> Block | None:
+        return self.column.items[-1].block if self.column.items else None
+
+    @property
     def tools_are_open(self) -> bool:
         return self.column.expansion.tools
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from app.values.codec import encode_json
-from app.values.content import Image, Text, Thinking, ToolCall, text_of
+from app.values.content import IMAGE_CHARACTERS, Image, Text, Thinking, ToolCall, text_of
 from app.values.messages import (
     AssistantMessage,
     BashExecutionMessage,
@@ -21,8 +21,6 @@ from app.values.messages import (
 )
 from app.values.usage import Usage
 from app.values.wire import to_wire
-
-_IMAGE_CHARACTERS = 4_800
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +64,7 @@ def _block_characters(block: Any) -> int:
         case Thinking():
             return len(block.thinking)
         case Image():
-            return _IMAGE_CHARACTERS
+            return IMAGE_CHARACTERS
         case ToolCall():
             return len(block.name) + len(encode_json(block.arguments))
     return 0

@@ -12,6 +12,10 @@ class Text(Wire, frozen=True, kw_only=True, tag_field="type", tag="text"):
     text_signature: str | None = None
 
 
+IMAGE_CHARACTERS = 4_800
+"""As much text is an image reckoned for where nobody has counted its tokens."""
+
+
 class Image(Wire, frozen=True, kw_only=True, tag_field="type", tag="image"):
     data: str
     """Base64."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.providers.contract import Context, StreamOptions
 from app.providers.offline.answers import answer_to
-from app.providers.offline.guide import TOKENS_PER_SECOND, offline_model, pace_of
+from app.providers.offline.guide import TOKENS_PER_SECOND, offline_model, pace_of, prompt_usage
 from app.providers.registry import Registry
 from app.values.content import Image, Text
 from app.values.messages import (
@@ -315,6 +315,11 @@ async def test_it_streams_in_pieces_and_counts_tokens():
     assert message.usage.input > 0
     assert message.usage.output > 100
     assert message.usage.cost.total == 0
+
+
+def test_an_image_is_not_reckoned_by_its_bytes() -> None:
+    message = UserMessage(content=(Text(text="help"), Image(data="A" * 400_000, mime_type="image/png")))
+    assert prompt_usage(Context(messages=(message,))).input < 2_000
 
 
 async def test_it_can_be_stopped_while_it_writes():

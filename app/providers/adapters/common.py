@@ -8,13 +8,12 @@ from app.providers.contract import StreamOptions
 from app.providers.errors import ProviderError
 from app.providers.transform import Prepared
 from app.values.codec import encode_json
-from app.values.content import Image, Text, Thinking, ToolCall
+from app.values.content import IMAGE_CHARACTERS, Image, Text, Thinking, ToolCall
 from app.values.models import Model
 from app.version import VERSION
 
 _SETTING = re.compile(r"\{([A-Z_]+)\}")
 _CHARS_PER_TOKEN = 4
-_IMAGE_CHARS = 4_800
 _SPARE_TOKENS = 1_024
 _LEAST_ANSWER = 1_024
 CUT = "The connection closed before the answer was complete"
@@ -45,7 +44,7 @@ def _estimated_tokens(prepared: Prepared) -> int:
                 case Thinking():
                     chars += len(block.thinking)
                 case Image():
-                    chars += _IMAGE_CHARS
+                    chars += IMAGE_CHARACTERS
                 case ToolCall():
                     chars += len(block.name) + sum(len(str(value)) for value in block.arguments.values())
                 case _:

@@ -12,7 +12,8 @@ from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.offline.answers import Reply, answer_to
 from app.providers.pieces import CHARACTERS_PER_TOKEN, Sender, sizes, with_output
 from app.values.codec import encode
-from app.values.content import Text, Thinking, ToolCall
+from app.values.content import IMAGE_CHARACTERS, Image, Text, Thinking, ToolCall
+from app.values.messages import ToolResultMessage, UserMessage
 from app.values.models import Model
 from app.values.usage import Usage
 
@@ -81,4 +82,8 @@ def prompt_usage(context: Context) -> Usage:
     length = len(context.system_prompt) + sum(
         len(encode(value)) for value in (*context.tools, *context.messages)
     )
+    for message in context.messages:
+        content = message.content if isinstance(message, UserMessage | ToolResultMessage) else ()
+        images = [part for part in content if isinstance(part, Image)]
+        length += len(images) * IMAGE_CHARACTERS - sum(len(image.data) for image in images)
     return Usage(input=length // CHARACTERS_PER_TOKEN, total_tokens=length // CHARACTERS_PER_TOKEN)

@@ -3,6 +3,7 @@
 import pytest
 
 from tools.filemap.map import map_text
+from tools.filemap.render import render_map
 
 
 def names(source: str, file: str) -> list[str]:
@@ -198,3 +199,42 @@ def test_parts_of_a_component_hold_their_functions() -> None:
         ("methods", 8, 0),
         ("b", 7, 3),
     ]
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "shown"),
+    [
+        (
+            "a.ts",
+            "class A {\n  /** Pays. */\n  @Input() @Once private pay(): void {}\n  get total() { return 1 }\n}\n",
+            [
+                "class A [1-5]",
+                "method private @Input @Once pay(): void [3] — Pays.",
+                "method get total() [4]",
+            ],
+        ),
+        (
+            "a.dart",
+            "class A {\n  /// Pays.\n  @override\n  int pay() => 1;\n}\n",
+            ["class A [1-5]", "method @override int pay() [4] — Pays."],
+        ),
+        (
+            "a.rb",
+            "# Cart.\nclass Cart\n  # Pays\n  # at once.\n  def pay\n  end\nend\n",
+            ["class Cart [2-7] — Cart.", "method pay [5-6] — Pays"],
+        ),
+        (
+            "a.ex",
+            'defmodule A do\n  @moduledoc "Cart."\n\n  @doc """\n  Pays.\n  """\n  @spec pay(any) :: any\n'
+            "  def pay(x), do: x\n\n  @doc false\n  def go, do: 1\nend\n",
+            ["module A [1-12] — Cart.", "function pay(x) [8] — Pays.", "function go [11]"],
+        ),
+        ("a.go", "package a\n\ntype Cart struct{ N int }\n", ["struct Cart [3]", "field N int [3]"]),
+        ("a.zig", "pub const A = struct { a: u8 };\n", ["struct pub A [1]", "field a: u8 [1]"]),
+    ],
+)
+def test_what_stands_above_a_declaration_belongs_to_it_alone(
+    file: str, source: str, shown: list[str]
+) -> None:
+    text = render_map(map_text(source.encode(), file, deadline_seconds=60), level="full").text
+    assert [line.strip() for line in text.splitlines() if line.endswith("]") or " — " in line] == shown

@@ -73,11 +73,9 @@ class Above:
         """The comment that stands directly above a declaration that begins there."""
         return self._comment if self._comment is not None and self._is_near(start) else None
 
-    def belonging(self, start: int, row: int) -> tuple[Node | None, int]:
-        """That comment, and the row of the first attribute above such a declaration (its own `row`: there is none)."""
-        if self._is_near(start):
-            return self._comment, self._first.start_point[0] if self._first is not None else row
-        return None, row
+    def belonging(self, start: int) -> "tuple[Node | None, Node | None]":
+        """That comment, and the first attribute above such a declaration."""
+        return (self._comment, self._first) if self._is_near(start) else (None, None)
 
 
 def last_row(node: Node, start_row: int, source: bytes) -> int:

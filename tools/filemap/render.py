@@ -278,12 +278,21 @@ def _label(symbol: Symbol) -> str:
         declared = signature
     else:
         declared = f"{symbol.name}: {signature}"
-    if declared.startswith(f"{symbol.kind} ") and symbol.name in declared[len(symbol.kind) :]:
-        declared = declared[len(symbol.kind) + 1 :]
+    declared = _without_kind(declared, symbol)
     words = [word for word in symbol.modifiers if word not in _NOISE and not _is_said(word, declared)]
     if symbol.is_exported and "export" in symbol.modifiers and "export" not in words:
         words.insert(0, "export")
     return " ".join([symbol.kind, *words, declared])
+
+
+def _without_kind(declared: str, symbol: Symbol) -> str:
+    """Some declarations say it themselves: `class Cart` in no known language, `Cart struct` in Go."""
+    kind, rest = symbol.kind, declared
+    if declared.startswith(f"{kind} "):
+        rest = declared[len(kind) + 1 :]
+    elif declared.endswith(f" {kind}"):
+        rest = declared[: -len(kind)].rstrip(" =:")
+    return rest if symbol.name in rest else declared
 
 
 def _is_said(word: str, declared: str) -> bool:

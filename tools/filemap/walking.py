@@ -28,6 +28,8 @@ _LONGEST_HEADER = 3 * MAX_SIGNATURE
 _DECORATOR = re.compile(rb"@[A-Za-z_][\w.]*")
 _WORD = re.compile(rb"[A-Za-z_]+")
 _EXPORTED = ("exported",)
+_DECORATORS = 6
+"""More of them are not named."""
 
 _Inside = tuple[Node, int, int, Chain | None, Lead | None]
 """A node to look into: itself, its type, the symbol around it, the types above it, the wrapper that it is."""
@@ -93,7 +95,7 @@ class Walk:
                     return
                 body = self._define(child, rule, parent, lead, above)
                 if len(drafts) > before:
-                    is_lead_taken = lead is not None
+                    is_lead_taken, above = lead is not None, None
                     if not rule.is_leaf and self._is_worth_entering(child, (types[kind], here), body):
                         stack.append((child, kind, before, here, None))
                     continue
@@ -147,10 +149,10 @@ class Walk:
         start, end, row, end_row = node.start_byte, node.end_byte, node.start_point[0], node.end_point[0]
         if end_row > row and self._source[end - 1] <= _SPACE:
             end_row = last_row(node, row, self._source)
-        comment, first_row = above.belonging(start, row) if above is not None else (None, row)
+        comment, first = above.belonging(start) if above is not None else (None, None)
         for one in found if isinstance(found, list) else (found,):
             draft = Draft("", kind, start, row, end_row, parent, "", (), "", -1, "", node_type)
-            self._add(draft, one, end, body, lead, comment, first_row)
+            self._add(draft, one, end, body, lead, comment, first)
         return body
 
     def _add(
@@ -161,7 +163,7 @@ class Walk:
         body: int,
         lead: Lead | None,
         comment: Node | None,
-        first_row: int,
+        first: Node | None,
     ) -> None:
         start, plain, drafts = draft.start, self._plain, self.drafts
         if isinstance(found, Node):
@@ -174,12 +176,15 @@ class Walk:
             if not name:
                 return
         draft.name = name
-        begin = start if lead is None and first_row == draft.start_row else self._led(draft, lead, first_row)
+        begin = start if lead is None and first is None else self._led(draft, lead, first)
         if not draft.signature:
             draft.signature = self._signature(start, name_at, end, body)
         if lead is None or lead.is_first or not drafts:
             if begin < name_at or self._export_rule is not None:
                 self._qualify(draft, begin, name_at)
+            if first is not None and self._language.has_decorators:
+                led = _decorators(self._source[first.start_byte : start])
+                draft.modifiers += tuple(word for word in led if word not in draft.modifiers)
             if comment is None and lead is not None:
                 comment = lead.comment
         else:
@@ -201,12 +206,12 @@ class Walk:
             return name, self._position(name, draft.start, end)
         return self._said(name.start_byte, name.end_byte), name.start_byte
 
-    def _led(self, draft: Draft, lead: Lead | None, first_row: int) -> int:
+    def _led(self, draft: Draft, lead: Lead | None, first: Node | None) -> int:
         """Lets the symbol begin with its wrapper, or remember where that begins; the byte where its modifiers begin."""
         row = draft.start_row
         if lead is None:
-            if first_row < row:
-                draft.lead_row = first_row
+            if first is not None and first.start_point[0] < row:
+                draft.lead_row = first.start_point[0]
             return draft.start
         language = self._plan.language
         if not lead.is_first:
@@ -269,8 +274,12 @@ def _words_of(before: bytes, language: Language) -> tuple[str, ...]:
             if text in language.modifiers and text not in found:
                 found.append(text)
     if language.has_decorators and b"@" in before:
-        found.extend(word.decode() for word in _DECORATOR.findall(before)[:6])
+        found.extend(_decorators(before))
     return tuple(found)
+
+
+def _decorators(before: bytes) -> tuple[str, ...]:
+    return tuple(word.decode() for word in _DECORATOR.findall(before)[:_DECORATORS])
 
 
 def _places_of(sign: Sign, source: bytes) -> Iterator[int]:

@@ -17,6 +17,7 @@ from tools.filemap.language import (
     head_line,
     words,
 )
+from tools.filemap.languages.docs import elixir_docs
 from tools.filemap.pieces import CLAUSES, FORMS
 
 
@@ -225,7 +226,7 @@ def _elixir_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
         word = source[draft.start : draft.start + 10].split(b" ", 1)[0]
         if draft.kind in ("function", "macro") and not word.endswith(b"p"):
             draft.modifiers = ("exported",)
-    return merged(drafts, _same_arity)
+    return elixir_docs(merged(drafts, _same_arity), source)
 
 
 def _same_arity(before: Draft, after: Draft) -> bool:

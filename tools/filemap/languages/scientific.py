@@ -316,6 +316,7 @@ DART = Language(
     ),
     comments=words("comment documentation_comment"),
     between=words("marker_annotation annotation"),
+    has_decorators=True,
     imports={"import_or_export": deep("uri")},
     is_header_whole=True,
     modifiers=words("static final const abstract external late factory covariant"),

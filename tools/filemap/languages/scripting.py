@@ -6,6 +6,7 @@ from tree_sitter import Node
 
 from tools.filemap.language import Draft, Language, Named, Place, Rule, first_child, head_line, words
 from tools.filemap.languages.blocks import PERL_BODIES, PHP_BODIES
+from tools.filemap.languages.docs import comments_above
 from tools.filemap.languages.missed import missed_functions
 
 _PAIR = re.compile(r"(\w+)\s*=>")
@@ -106,6 +107,7 @@ RUBY = Language(
         "rescue ensure argument_list case when block_body"
     ),
     modifiers=words("private protected public"),
+    finish=comments_above,
 )
 
 

@@ -1,0 +1,52 @@
+"""Documentation that stands where the walk does not look for it: found in the text, once the symbols are known."""
+
+import re
+from bisect import bisect_right
+
+from tools.filemap.language import Draft
+from tools.filemap.wording import doc_line
+
+_ELIXIR_DOC = re.compile(rb'^[ \t]*@(module)?doc[ \t]+(?:~[sS])?(?:"""[^\n]*\n\s*|")([^\n]*)', re.M)
+_LINE_COMMENT = b"#"
+_ELIXIR_KINDS = frozenset({"function", "macro"})
+
+
+def comments_above(drafts: list[Draft], source: bytes) -> list[Draft]:
+    """The first declaration in a body: its comment belongs, for the grammar, to what is around the body."""
+    for draft in drafts:
+        if draft.doc or draft.parent < 0:
+            continue
+        first = b""
+        end = source.rfind(b"\n", 0, draft.start)
+        while end > 0:
+            start = source.rfind(b"\n", 0, end) + 1
+            line = source[start:end].strip()
+            if not line.startswith(_LINE_COMMENT):
+                break
+            first = line if len(line) > 1 else first
+            end = start - 1
+        if first:
+            draft.doc = doc_line(first.decode("utf-8", "replace"))
+    return drafts
+
+
+def elixir_docs(drafts: list[Draft], source: bytes) -> list[Draft]:
+    """`@moduledoc` says what its module is, `@doc` what comes next is."""
+    if b"doc" not in source:
+        return drafts
+    order = sorted(range(len(drafts)), key=lambda index: drafts[index].start)
+    starts = [drafts[index].start for index in order]
+    for match in _ELIXIR_DOC.finditer(source):
+        said = doc_line(match[2].decode("utf-8", "replace"))
+        at = bisect_right(starts, match.start())
+        if match[1]:
+            owner = next(
+                (drafts[index] for index in reversed(order[:at]) if drafts[index].kind == "module"), None
+            )
+        else:
+            owner = next(
+                (drafts[index] for index in order[at : at + 4] if drafts[index].kind in _ELIXIR_KINDS), None
+            )
+        if owner is not None:
+            owner.doc = said
+    return drafts

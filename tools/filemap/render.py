@@ -81,6 +81,8 @@ class _Tree:
         """How many stand no deeper."""
         if deepest == 0:
             return len(self.roots)
+        if deepest >= _DEEPEST:
+            return len(self.depth)
         return sum(depth <= deepest for depth in self.depth)
 
     def cost(self, index: int) -> int:

@@ -52,6 +52,7 @@ _TYPE_END = re.compile(
 _SIMPLE_NAME = re.compile(rb"[A-Za-z0-9_.]{1,120}")
 _MAX_TABLE = 200_000
 _CHECK_EVERY = 512
+_KEPT_PART, _KEPT_COLUMNS = 120, 4_000
 _WINDOW, _OVERLAP, _LONGEST = 64 * 1024, 1024, 4 * 1024 * 1024
 """The interpreter is held for one search: it looks through so many bytes; a token, such as a string, may be longer."""
 
@@ -65,6 +66,7 @@ class _State:
         self.depth = 0
         self.row = self.counted = 0
         self.data: dict[str, Draft] = {}
+        self.columns: dict[bytes, tuple[str, str, int]] = {}
 
     @property
     def is_open_routine(self) -> bool:
@@ -216,20 +218,31 @@ def _columns(state: _State, draft: Draft, end: int) -> None:
         return
     body = source[opened + 1 : end]
     row = draft.start_row + source.count(b"\n", draft.start, opened)
-    parent = state.current
+    parent, drafts, known = state.current, state.drafts, state.columns
     at = counted = 0
     for part in _parts(body):
-        column = _COLUMN.match(part)
-        if column is not None and not _NO_COLUMN.match(column[1]):
-            name_at = at + column.start(1)
+        # Tables have the same columns over and over: each is made out once, and each word is kept once.
+        column = known.get(part)
+        if column is None:
+            column = _column(part)
+            if len(part) <= _KEPT_PART and len(known) < _KEPT_COLUMNS:
+                known[part] = column
+        name, kind, before = column
+        if name:
+            name_at = at + before
             row += body.count(b"\n", counted, name_at)
             counted = name_at
-            # Tables have the same columns over and over: each word is kept once.
-            kind = intern(_TYPE_END.sub("", text_of(column[2], 80)).rstrip(" ,;"))
-            state.drafts.append(
-                Draft(intern(_plain(column[1])), "column", opened + 1 + name_at, row, row, parent, kind)
-            )
+            drafts.append(Draft(name, "column", opened + 1 + name_at, row, row, parent, kind))
         at += len(part) + 1
+
+
+def _column(part: bytes) -> tuple[str, str, int]:
+    """Name and type of a column and where the name stands; without a name: it is none."""
+    column = _COLUMN.match(part)
+    if column is None or _NO_COLUMN.match(column[1]):
+        return "", "", 0
+    kind = intern(_TYPE_END.sub("", text_of(column[2], 80)).rstrip(" ,;"))
+    return intern(_plain(column[1])), kind, column.start(1)
 
 
 _CUT = re.compile(rb"[(),]|'(?:[^']|'')*'|--[^\n]*|/\*[^/]{0,4000}\*/")

@@ -3,10 +3,9 @@
 import msgspec
 import pytest
 
-from tools.filemap import engine
+from tools.filemap import embedded, engine
 from tools.filemap.languages.registry import language_named
 from tools.filemap.map import map_text
-from tools.filemap.members import without_members
 from tools.filemap.symbols import FileMap
 from tools.filemap.watch import Watch
 
@@ -97,11 +96,89 @@ declare module "shop" {
 """
 
 
+PYTHON = '''import os
+
+def plain(a: int, *rest: str) -> int:  # says more
+    """Adds them.
+
+    def not_here():
+        pass
+    """
+    return a + len(rest)
+
+def one_line(a): return a
+def after_it(a):
+    return (a,
+a)
+
+async def _hidden(
+    first: str = "(",
+    second: dict[str, int] | None = None,
+) -> None:
+    # Nothing is said.
+    text = """
+def neither_here():
+    pass
+"""
+    print(text)
+    # the end
+
+
+class Thing(Base):
+    # what it does
+
+    limit = 3
+
+    def run(self):
+        if self.limit:
+            return 1
+
+        # and now
+        return [
+            2
+        ]
+
+    @property
+    def name(self) -> str:
+        return "n"
+
+    @wrapped(
+        1,
+    )
+
+    def wrapped_one(self):
+        return 1
+
+    def outer(self):
+        def inner():
+            return 1
+        return inner
+
+    if os.name == "nt":
+        def only_there(self):
+            return 1
+
+    def last(self):
+        """Ends it."""
+        return 3
+
+
+after = Thing()
+'''
+
+
 def told(
     source: str, name: str, monkeypatch: pytest.MonkeyPatch, *, by_lines: bool
 ) -> list[tuple[object, ...]]:
     if not by_lines:
-        monkeypatch.setattr(engine, "without_members", lambda text, _members, _watch: (text, []))
+        outline = engine.outline
+        monkeypatch.setattr(
+            embedded,
+            "outline",
+            lambda language, text, watch: outline(
+                msgspec.structs.replace(language, members=None), text, watch
+            ),
+        )
     made = map_text(source.encode(), name)
     return [(_path(made, index), *msgspec.structs.astuple(symbol)[1:4], symbol.signature, symbol.modifiers, symbol.doc,
              symbol.lead_line) for index, symbol in enumerate(made.symbols)]  # fmt: skip
@@ -115,7 +192,9 @@ def _path(made: FileMap, index: int | None) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "source"), [("cart.go", GO), ("options.ts", TS), ("cart.go", GO.replace("\n", "\r\n"))]
+    ("name", "source"),
+    [("cart.go", GO), ("options.ts", TS), ("cart.go", GO.replace("\n", "\r\n")), ("thing.py", PYTHON)],
+    ids=["go", "typescript", "windows line ends", "python"],
 )
 def test_lines_give_what_the_grammar_gives(name: str, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     by_lines = told(source, name, monkeypatch, by_lines=True)
@@ -127,10 +206,19 @@ def test_plain_declarations_are_kept_from_the_grammar() -> None:
     go = language_named("go")
     assert go.members is not None and go.bodies is not None
     source = engine.without_bodies(GO.encode(), go.bodies, Watch(60))
-    rest, blocks = without_members(source, go.members, Watch(60))
+    rest, blocks = go.members(source, Watch(60))
     assert rest.count(b"\n") == GO.count("\n")
     assert [block.drafts[0].name for block in blocks] == ["Cart", "Add", "Each", "C", "Name", "Key"]
     assert b"Owner" not in rest and b"Odd" in rest and b"Pair" in rest and b"type Cart" not in rest
+
+
+def test_functions_beyond_doubt_are_kept_from_the_grammar() -> None:
+    python = language_named("python")
+    assert python.members is not None
+    rest, blocks = python.members(PYTHON.encode(), Watch(60))
+    assert rest.count(b"\n") == PYTHON.count("\n")
+    taken = [draft.name for block in blocks for draft in block.drafts]
+    assert taken == ["run", "inner", "only_there", "last"]
 
 
 @pytest.mark.parametrize("text", ["var text = `\n{}`\n", "/*\n{}*/\n"])

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from tools.filemap.bodies import without_bodies
 from tools.filemap.language import Draft, Language
-from tools.filemap.members import with_members, without_members
+from tools.filemap.members import with_members
 from tools.filemap.parsing import parse
 from tools.filemap.pieces import Piece, pieces_of
 from tools.filemap.plan import plan_of
@@ -24,9 +24,10 @@ def outline(language: Language, source: bytes, watch: Watch) -> Outline:
         source = without_bodies(source, language.bodies, watch)
     rest, blocks = source, []
     if language.members is not None:
-        rest, blocks = without_members(source, language.members, watch)
+        rest, blocks = language.members(source, watch)
     found = _parsed(language, rest, watch)
-    if blocks and not with_members(found.drafts, blocks):
+    if blocks and (found.has_errors or not with_members(found.drafts, blocks)):
+        # Not all is as plain as it seemed.
         rest, found = source, _parsed(language, source, watch)
     if language.finish is not None:
         return found._replace(drafts=language.finish(found.drafts, rest))

@@ -102,6 +102,20 @@ class Members(msgspec.Struct, frozen=True):
     """What a head without indentation defines, if that is all to know about it: then the grammar sees nothing of it."""
 
 
+class Block(msgspec.Struct, gc=False):
+    """What was taken out of a source at one place, or everywhere; with places in the text without it."""
+
+    drafts: list[Draft]
+    """The first is the owner of the others, unless something else is said."""
+    owners: frozenset[str] = frozenset()
+    """Of which node types their owner may be."""
+    row: int = -1
+    """Where that begins; -1: it stands around each of them."""
+
+
+Taken = tuple[bytes, list[Block]]
+
+
 class Rule(msgspec.Struct, frozen=True):
     kind: str
     name: str | NameRule = "name"
@@ -141,8 +155,8 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     """The docstring of a body that begins at this byte."""
     bodies: Bodies | None = None
     """How its functions' bodies are written, so that those without symbols need not be parsed."""
-    members: Members | None = None
-    """How it writes fields, so that plain ones need not be parsed."""
+    members: Callable[[bytes, Watch], Taken] | None = None
+    """Takes out what lines alone tell whole, so that it need not be parsed."""
     pieces: Pieces | None = None
     """Where a large source may be cut, so that no large tree is made of it."""
     prepare: Callable[[bytes, Watch], bytes] | None = None

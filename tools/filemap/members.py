@@ -7,25 +7,13 @@ its lines are of that sort; then they are taken out, as the bodies of functions 
 import re
 from collections.abc import Iterator
 
-import msgspec
-
-from tools.filemap.language import Draft, Members
+from tools.filemap.language import Block, Draft, Members
 from tools.filemap.watch import Watch
 from tools.filemap.wording import doc_line
 
 _CHECK_EVERY = 64
 _LONGEST = 512 * 1024
 _LONGEST_DOC = 300
-
-
-class Block(msgspec.Struct, gc=False):
-    """What was taken out at one place, with places in the text without it."""
-
-    drafts: list[Draft]
-    owner_row: int
-    """Where that begins which the drafts belong to; -1: they belong to the first of them."""
-    owners: frozenset[str] = frozenset()
-    """Of which node type that may be."""
 
 
 class _Taken:
@@ -118,7 +106,7 @@ def _block(head: re.Match[bytes], members: Members, taken: _Taken) -> Block | No
     if not drafts:
         return None
     taken.take(start, end)
-    return Block(drafts, row - 1, members.owners)
+    return Block(drafts, members.owners, row - 1)
 
 
 def _whole(owner: Draft, head: re.Match[bytes], body: bytes, members: Members, taken: _Taken) -> Block | None:
@@ -141,7 +129,7 @@ def _whole(owner: Draft, head: re.Match[bytes], body: bytes, members: Members, t
     if comment:
         owner.doc = doc_line(comment[:_LONGEST_DOC].decode("utf-8", "replace"))
     taken.take(begin, head.end() + len(body) + 1)
-    return Block(drafts, -1)
+    return Block(drafts)
 
 
 def _comment_above(source: bytes, at: int) -> tuple[int, bytes]:
@@ -181,20 +169,44 @@ def _members(body: bytes, start: int, row: int, members: Members) -> list[Draft]
 
 def with_members(drafts: list[Draft], blocks: list[Block]) -> bool:
     """Adds the members to what they belong to; whether all of that was found."""
-    wanted = {block.owner_row: block.owners for block in blocks}
+    wanted = {block.row: block.owners for block in blocks}
     place = {
         draft.start_row: index
         for index, draft in enumerate(drafts)
         if draft.node_type in wanted.get(draft.start_row, ())
     }
-    owners = [place.get(block.owner_row, -1) if block.owner_row >= 0 else -2 for block in blocks]
-    if -1 in owners:
+    if any(block.row >= 0 and block.row not in place for block in blocks):
         return False
-    for owner, block in zip(owners, blocks, strict=True):
-        if owner < 0:
-            owner = len(drafts)
-            drafts.append(block.drafts.pop(0))
-        for draft in block.drafts:
-            draft.parent = owner
+    for block in blocks:
+        if block.row < 0 and block.owners:
+            _put_inside(drafts, block)
+        else:
+            owner = place[block.row] if block.row >= 0 else len(drafts)
+            if block.row < 0:
+                drafts.append(block.drafts.pop(0))
+            for draft in block.drafts:
+                draft.parent = owner
         drafts += block.drafts
     return True
+
+
+def _put_inside(drafts: list[Draft], block: Block) -> None:
+    """Each belongs to the innermost owner around it."""
+    owners = sorted(
+        (index for index, draft in enumerate(drafts) if draft.node_type in block.owners),
+        key=lambda index: (drafts[index].start_row, -drafts[index].end_row),
+    )
+    open_: list[int] = []
+    following = 0
+    for draft in block.drafts:
+        while following < len(owners) and drafts[owners[following]].start_row < draft.start_row:
+            _close(drafts, open_, drafts[owners[following]].start_row)
+            open_.append(owners[following])
+            following += 1
+        _close(drafts, open_, draft.start_row)
+        draft.parent = open_[-1] if open_ else -1
+
+
+def _close(drafts: list[Draft], open_: list[int], row: int) -> None:
+    while open_ and drafts[open_[-1]].end_row < row:
+        open_.pop()

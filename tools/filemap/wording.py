@@ -85,7 +85,7 @@ def _without_end(text: str) -> str:
 def _without_last_comments(text: str) -> str:
     """Comments between a head and its body are no part of the head."""
     lines = text.rstrip().split("\n")
-    while len(lines) > 1 and lines[-1].lstrip().startswith(("#", "//")):
+    while len(lines) > 1 and (not (last := lines[-1].lstrip()) or last.startswith(("#", "//"))):
         lines.pop()
     for mark in (" #", "\t#", " //", "\t//"):
         before, found, after = lines[-1].rpartition(mark)

@@ -6,7 +6,7 @@ from tree_sitter import Node
 
 from tools.filemap.language import Chain, Language, Named, Place, Rule, Sign, first_child, signs, words
 from tools.filemap.languages.blocks import JS_BODIES
-from tools.filemap.languages.fields import TS_MEMBERS
+from tools.filemap.languages.fields import ts_members
 from tools.filemap.pieces import SCRIPT
 
 _FUNCTIONS = words("function_expression arrow_function generator_function function")
@@ -273,7 +273,7 @@ def _typescript(name: str, title: str) -> Language:
         modifiers=_TS_MODIFIERS,
         worth=_worth,
         bodies=JS_BODIES,
-        members=TS_MEMBERS,
+        members=ts_members,
         pieces=SCRIPT,
         exporting=words("export"),
         has_decorators=True,

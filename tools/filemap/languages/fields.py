@@ -2,7 +2,9 @@
 
 import re
 
-from tools.filemap.language import Draft, Members, words
+from tools.filemap.language import Draft, Members, Taken, words
+from tools.filemap.members import without_members
+from tools.filemap.watch import Watch
 from tools.filemap.wording import header
 
 _EXPORTED, _READONLY = ("exported",), ("readonly",)
@@ -64,7 +66,7 @@ def _exported(name: str) -> tuple[str, ...]:
     return _EXPORTED if name[0].isupper() else ()
 
 
-GO_FIELDS = Members(
+_GO = Members(
     words=(b"\nfunc ", b" struct {"),
     head=_GO_HEAD,
     line=_GO_LINE,
@@ -72,6 +74,11 @@ GO_FIELDS = Members(
     owners=words("type_spec field_declaration"),
     whole=_go_whole,
 )
+
+
+def go_members(source: bytes, watch: Watch) -> Taken:
+    return without_members(source, _GO, watch)
+
 
 _TS_REST = r"[^;{}`/\n'\"]*+(?:(?:\"[^\"\n]*\"|'[^'\n]*')[^;{}`/\n'\"]*+)*+"
 _TS_COMMENT = r"/(?:/[^\n]*|\*[^*]*+\*+(?:[^/*][^*]*+\*+)*+/)"
@@ -91,7 +98,7 @@ def _ts_member(line: re.Match[str], start: int, row: int, doc: str) -> Draft:
     return Draft(name, kind, start, row, row, -1, signature, modifiers, doc, -1, "", node_type)
 
 
-TS_MEMBERS = Members(
+_TS = Members(
     words=(b"interface ",),
     head=re.compile(
         rb"(?P<indent>[ \t]*)(?:export |declare |default )*interface [^\n{};]*[\w$>][ \t]*\{[ \t\r]*\n"
@@ -100,3 +107,7 @@ TS_MEMBERS = Members(
     make=_ts_member,
     owners=words("interface_declaration"),
 )
+
+
+def ts_members(source: bytes, watch: Watch) -> Taken:
+    return without_members(source, _TS, watch)

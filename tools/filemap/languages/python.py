@@ -6,6 +6,7 @@ from tree_sitter import Node
 
 from tools.filemap.drafts import without
 from tools.filemap.language import Chain, Draft, Language, Place, Rule, Sign, signs, words
+from tools.filemap.languages.defs import without_functions
 from tools.filemap.pieces import INDENTED
 
 _DEFINES = signs(b"def ", b"def\t", b"class ", b"class\t")
@@ -53,15 +54,19 @@ def _finish(drafts: list[Draft], _source: bytes) -> list[Draft]:
     """Functions of classes are methods; names in capitals are constants; a name assigned again is the same one."""
     seen: set[tuple[int, str]] = set()
     removed: set[int] = set()
+    variables: list[int] = []
     for index, draft in enumerate(drafts):
-        above = drafts[draft.parent].kind if draft.parent >= 0 else ""
-        if draft.kind == "function" and above == "class":
-            draft.kind = "method"
+        if draft.kind == "function":
+            if draft.parent >= 0 and drafts[draft.parent].kind == "class":
+                draft.kind = "method"
         elif draft.kind == "variable":
-            if (draft.parent, draft.name) in seen:
-                removed.add(index)
-            seen.add((draft.parent, draft.name))
-            draft.kind = "constant" if draft.name.isupper() else "variable"
+            variables.append(index)
+    for index in sorted(variables, key=lambda index: drafts[index].start):
+        draft = drafts[index]
+        if (draft.parent, draft.name) in seen:
+            removed.add(index)
+        seen.add((draft.parent, draft.name))
+        draft.kind = "constant" if draft.name.isupper() else "variable"
     return without(drafts, removed)
 
 
@@ -95,6 +100,7 @@ PYTHON = Language(
     has_decorators=True,
     inner_doc=_docstring,
     worth=_worth,
+    members=lambda source, watch: without_functions(source, _docstring, watch),
     pieces=INDENTED,
     finish=_finish,
 )

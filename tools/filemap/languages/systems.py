@@ -7,7 +7,7 @@ from tree_sitter import Node
 from tools.filemap.drafts import owned
 from tools.filemap.language import Draft, Language, Named, Place, Rule, first_of, signs, words
 from tools.filemap.languages.blocks import GO_BODIES, RUST_BODIES
-from tools.filemap.languages.fields import GO_FIELDS
+from tools.filemap.languages.fields import go_members
 from tools.filemap.pieces import BRACES
 
 _HAS_MEMBERS = signs(b"struct", b"interface")
@@ -82,7 +82,7 @@ GO = Language(
     is_wrapper_start=False,
     worth=lambda here: _HAS_MEMBERS if here[0] == "field_declaration" else None,
     bodies=GO_BODIES,
-    members=GO_FIELDS,
+    members=go_members,
     pieces=BRACES,
     finish=_go_finish,
 )

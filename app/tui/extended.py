@@ -73,10 +73,6 @@ def _status_text(status: Status) -> PreviewText:
 class OverlayScreen(ModalScreen[Any]):
     """A widget of an extension's own over the page. Escape takes it away."""
 
-    DEFAULT_CSS = """
-    OverlayScreen { align: center middle; background: $background 60%; }
-    OverlayScreen > * { max-width: 90%; max-height: 90%; }
-    """
     BINDINGS = (Binding("escape", "dismiss", "Close", show=False),)
 
     def __init__(self, widget: Widget) -> None:

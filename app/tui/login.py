@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from app.engine.commands.base import CommandError
 from app.providers.credentials import CredentialError, Credentials, Source
 from app.providers.known import PROVIDERS
-from app.providers.signin.interface import SignIn
-from app.tui.asking import ask_text, pick, select
+from app.providers.signin.interface import Entry, SignIn
+from app.tui.asking import ask, ask_text, pick, select
 from app.tui.stage import Stage
 from widgets.lists.rows import Badge, ListRow
+from widgets.screens.dialogs import WaitScreen
 
 _SOURCES: dict[Source, str] = {
     "run": "connected for this run",
@@ -28,13 +29,28 @@ class LoginUi:
 
     def __init__(self, app: Stage) -> None:
         self._app = app
+        self._waiting: asyncio.Future[None] | None = None
+
+    async def sign_in(self, account: SignIn) -> Entry | None:
+        """None: it was given up. Raises `CredentialError`."""
+        self._signing_in = asyncio.ensure_future(account.login(self))
+        try:
+            await asyncio.wait((self._signing_in,))
+            return None if self._signing_in.cancelled() else self._signing_in.result()
+        finally:
+            self._signing_in.cancel()
+            if self._waiting is not None:
+                self._waiting.cancel()
 
     async def open_url(self, url: str, instructions: str) -> None:
         self._app.presenter.note(f"{instructions}\n{url}")
         await asyncio.to_thread(webbrowser.open, url)  # some browsers are waited for
 
     async def show_code(self, code: str, url: str, seconds: float) -> None:
-        self._app.presenter.note(f"Go to {url} and enter {code} (within {seconds / 60:.0f} minutes).")
+        """The code stays in sight while the provider is asked again and again."""
+        text = f"Go to {url} and enter {code} (within {seconds / 60:.0f} minutes)."
+        self._waiting = asyncio.ensure_future(ask(self._app, WaitScreen("Sign in with a code", text)))
+        self._waiting.add_done_callback(lambda _: self._signing_in.cancel())
 
     async def prompt(self, question: str) -> str:
         return await ask_text(self._app, question) or ""
@@ -63,7 +79,9 @@ async def login(app: Stage, provider: str) -> None:
         if by_account is None:
             return
         if account is not None and by_account:
-            entry = await account.login(LoginUi(app))
+            entry = await LoginUi(app).sign_in(account)
+            if entry is None:
+                return
             await choice.credentials.store(provider, entry)
         else:
             key = await ask_text(
@@ -117,7 +135,7 @@ async def logout(app: Stage, provider: str) -> None:
         return
     if not provider:
         rows = [ListRow(id=name, title=title_of(name), words=name) for name in stored]
-        picked = await pick(app, "Forget which?", rows)
+        picked = await pick(app, "Forget which?", rows, choose="forget it")
         if picked is None:
             return
         provider = picked.row.id

@@ -188,6 +188,13 @@ class ConfirmScreen(DialogScreen[bool | None]):
         self.dismiss(self._default)
 
 
+class WaitScreen(DialogScreen[None]):
+    """Something that the person does elsewhere is waited for; Escape gives it up."""
+
+    def hints(self) -> Sequence[KeyHint]:
+        return (KeyHint("escape", "give it up", 8),)
+
+
 class InputScreen(DialogScreen[str | None]):
     """One line; secret ones show dots."""
 

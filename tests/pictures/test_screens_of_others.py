@@ -1,0 +1,105 @@
+"""Screens that providers, programs and extensions open, and keys in a row, as `test_every_screen` has the rest."""
+
+import asyncio
+import json
+
+from textual.widgets import Static
+
+from app.providers.contract import Credential
+from app.providers.scripted import Scripted, call, say
+from app.providers.signin.interface import Entry, SignInUi
+from app.tui.extended import OverlayScreen
+from tests.support.photographs import Photographs
+from tests.support.screens import Screen
+from widgets.screens.dialogs import WaitScreen
+from widgets.screens.picker import PickerScreen
+from widgets.terminal.view import TerminalScreen
+
+OWN_WIDGET = """
+from textual.widgets import Static
+
+def extension(api):
+    @api.command("tides", description="the tides of today")
+    async def tides(arguments, context):
+        table = Static("Tides\\n\\n 06:12  high  3.4 m\\n 12:20  low   0.6 m\\n\\nEsc closes", markup=False)
+        await context.ui.custom(lambda done: table, overlay=True)
+"""
+
+
+class ByCode:
+    """A provider whose code is never entered."""
+
+    id, name, missing = "harbour", "Harbour", ""
+
+    async def login(self, ui: SignInUi) -> Entry:
+        await ui.show_code("WDJB-MJHT", "https://harbour.example/device", 900)
+        await asyncio.Event().wait()
+        return {}
+
+    def refresh(self, entry: Entry) -> Entry:
+        return entry
+
+    def credential(self, entry: Entry) -> Credential:
+        return Credential()
+
+
+async def test_signing_in_and_out(screen: Screen, photographs: Photographs) -> None:
+    app = screen.app("--offline", theme=photographs.theme)
+    credentials = app.session.choice.credentials
+    credentials.sign_ins["harbour"] = ByCode()
+    async with photographs.of(app) as tour:
+        await tour.say("/login harbour")
+        await tour.until(lambda: isinstance(app.screen, PickerScreen))
+        await tour.press("enter")
+        await tour.until(lambda: isinstance(app.screen, WaitScreen))
+        await tour.photograph("code")
+        await tour.photograph_small("code")
+        await tour.press("escape")
+        assert len(app.screen_stack) == 1
+        assert "harbour" not in credentials.stored()
+        await credentials.store_key("deepseek", "sk-1")
+        await credentials.store_key("openai", "sk-2")
+        await tour.say("/logout")
+        await tour.until(lambda: isinstance(app.screen, PickerScreen))
+        await tour.photograph("forget")
+        await tour.press("enter")
+        await tour.until("forgotten")
+        await tour.photograph("forgotten")
+
+
+async def test_a_program_that_needs_a_person(screen: Screen, photographs: Photographs) -> None:
+    ask = "printf 'Name of the boat? '; read name; echo \"$name is afloat\""
+    script = Scripted([call("bash", command=ask, pty=True), say("It is afloat.")])
+    app = screen.app(theme=photographs.theme, script=script)
+    async with photographs.of(app) as tour:
+        await tour.say("launch it")
+        await tour.until(lambda: isinstance(app.screen, TerminalScreen))
+        await tour.until("Name of the boat?")
+        await tour.press(*"Ada")
+        await tour.until("boat? Ada")
+        await tour.photograph("program")
+        await tour.photograph_small("program")
+        await tour.press("enter")
+        await tour.idle()
+
+
+async def test_an_extensions_own_widget(screen: Screen, photographs: Photographs) -> None:
+    file = screen.home / ".bayou" / "agent" / "extensions" / "tides.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(OWN_WIDGET, encoding="utf-8")
+    app = screen.app("--offline", theme=photographs.theme, has_extensions=True)
+    async with photographs.of(app) as tour:
+        await app.is_ready.wait()
+        await tour.say("/tides")
+        await tour.until(lambda: isinstance(app.screen, OverlayScreen) and bool(app.screen.query(Static)))
+        await tour.photograph("widget")
+        await tour.press("escape")
+
+
+async def test_keys_in_a_row(screen: Screen, photographs: Photographs) -> None:
+    file = screen.home / ".bayou" / "agent" / "keybindings.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"app.session.tree": "f8 t", "app.model.select": "f8 m"}), encoding="utf-8")
+    async with photographs.of(screen.app("--offline", theme=photographs.theme)) as tour:
+        await tour.press("f8")
+        await tour.photograph("begun")

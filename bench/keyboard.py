@@ -12,8 +12,9 @@ from typing import Any
 from textual.app import App, ComposeResult
 from textual.screen import Screen
 
+from app.tui.garbage import Garbage
 from bench.table import Row
-from widgets.completion.fileindex import BLOCK, FileIndex, _Block
+from widgets.completion.fileindex import FileIndex
 from widgets.editor.paste import clean
 from widgets.editor.prompt import PromptEditor
 from widgets.lists.rows import ListRow
@@ -120,8 +121,7 @@ async def _keys() -> list[Row]:
     app = Stage()
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
-        gc.collect()
-        gc.freeze()  # as the application does once it stands
+        Garbage().begin()  # as the application does once it stands
         text = "the quick brown fox jumps over the lazy dog " * 6
         figures = []
         for char in text:
@@ -170,22 +170,19 @@ def _percentile(name: str, figures: list[float]) -> Row:
 
 
 async def _files() -> list[Row]:
+    """A project of 150,000 files as `rg` lists it. How long the event loop is held is what one turn of it costs."""
     with tempfile.TemporaryDirectory() as folder:
-        index = FileIndex(Path(folder))
-        await index.refresh()
-        names = [
-            f"package_{n % 300:03}/src/module_{n:06}_{'view' if n % 3 else 'handler'}.py"
-            for n in range(FILES)
-        ]
-        index._blocks = [_Block(names[at : at + BLOCK]) for at in range(0, FILES, BLOCK)]
-        gc.collect()
-        gc.freeze()  # as the application does when it has started
-        firsts, totals, gaps = [], [], []
-        for query in ("m", "module_0123", "pkg1h", "view", "zzz", "p200view"):
-            first, total, gap = await _search(index, query)
-            firsts.append(first)
-            totals.append(total)
-            gaps.append(gap)
+        index = FileIndex(Path(folder), rg=_lister(Path(folder)))
+        Garbage().begin()  # as the application does when it has started
+        with _Holds() as reading:
+            await index.refresh()
+        assert len(index) >= FILES
+        firsts, totals = [], []
+        with _Holds() as searching:
+            for query in ("m", "module_0123", "pkg1h", "view", "zzz", "p200view"):
+                first, total = await _search(index, query)
+                firsts.append(first)
+                totals.append(total)
     return [
         Row(
             name="first @ results in 150,000 files, worst of six",
@@ -194,29 +191,52 @@ async def _files() -> list[Row]:
             limit="50 ms",
         ),
         Row(name="all @ results, worst of six", figure=max(totals), unit="ms"),
-        Row(name="longest hold of the event loop meanwhile", figure=max(gaps), unit="ms", limit="20 ms"),
+        searching.row("longest hold of the event loop meanwhile"),
+        reading.row("longest hold while 150,000 files are read"),
     ]
 
 
-async def _search(index: FileIndex, query: str) -> tuple[float, float, float]:
-    gaps = [0.0]
-    is_over = False
+def _lister(folder: Path) -> str:
+    """A program that names as many files as a large project has."""
+    listing, program = folder / "listing", folder / "rg"
+    with listing.open("w") as file:
+        for n in range(FILES):
+            kind = "view" if n % 3 else "handler"
+            file.write(f"package_{n % 300:03}/src/module_{n:06}_{kind}.py\n")
+    program.write_text(f"#!/bin/sh\nexec cat '{listing}'\n")
+    program.chmod(0o700)
+    return str(program)
 
-    async def watch() -> None:
-        last = time.perf_counter()
-        while not is_over:
-            await asyncio.sleep(0)
-            now = time.perf_counter()
-            gaps.append(now - last)
-            last = now
 
-    watcher = asyncio.create_task(watch())
+async def _search(index: FileIndex, query: str) -> tuple[float, float]:
     begun = time.perf_counter()
     first = 0.0
     async for hits in index.search(query):
         if hits:
             first = first or time.perf_counter() - begun
-    total = time.perf_counter() - begun
-    is_over = True
-    await watcher
-    return first * 1000, total * 1000, max(gaps) * 1000
+    return first * 1000, (time.perf_counter() - begun) * 1000
+
+
+class _Holds:
+    """What each turn of the event loop costs its thread, whatever else the machine does meanwhile."""
+
+    def __init__(self) -> None:
+        self._longest = 0.0
+        self._run = asyncio.Handle._run
+
+    def __enter__(self) -> "_Holds":
+        run = self._run
+
+        def measured(handle: Any) -> None:
+            begun = time.thread_time()
+            run(handle)
+            self._longest = max(self._longest, time.thread_time() - begun)
+
+        setattr(asyncio.Handle, "_run", measured)  # noqa: B010  (its type has another name for `handle`)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.Handle._run = self._run
+
+    def row(self, name: str) -> Row:
+        return Row(name=name, figure=self._longest * 1000, unit="ms CPU", limit="20 ms")

@@ -6,6 +6,7 @@ changing a file is `settings_file`'s business, the documentation `settings_docs`
 """
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -121,6 +122,7 @@ def settings_from(data: Mapping[str, Any]) -> Settings:
     return values.settings()
 
 
+@cache
 def keys() -> tuple[Key, ...]:
     """Every setting, in the order of the groups."""
     found: list[Key] = []

@@ -68,16 +68,19 @@ class TreeEntries:
     def bare(self) -> list[TreeEntry]:
         """Without words: what hangs on what, of which kind, under which label."""
         labels = self._log.labels
-        return [
-            TreeEntry(
-                id=entry.id,
-                parent=entry.parent_id,
-                kind=kind_of(entry),
-                label=labels.get(entry.id) or "",
-                is_minor=_is_minor(entry),
+        found: list[TreeEntry] = []
+        for entry in self._log.entries:
+            kind = kind_of(entry)
+            found.append(
+                TreeEntry(
+                    id=entry.id,
+                    parent=entry.parent_id,
+                    kind=kind,
+                    label=labels.get(entry.id) or "",
+                    is_minor=kind == "assistant" and _is_minor(entry),
+                )
             )
-            for entry in self._log.entries
-        ]
+        return found
 
     def described(self, bare: TreeEntry) -> TreeEntry:
         """With its words, its time and what the branch did there."""

@@ -6,7 +6,7 @@ indented. Entries that a filter hides are passed over: their children hang on th
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import msgspec
 
@@ -60,7 +60,7 @@ class TreeEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Searched too."""
 
 
-class TreeLine(NamedTuple):
+class TreeLine(msgspec.Struct, frozen=True, gc=False):
     entry: TreeEntry
     prefix: str
     parent: int
@@ -113,17 +113,18 @@ class Tree:
         stack = [(*item, -1, len(roots) > 1) for item in reversed(_prefixed(roots, ""))]
         while stack:
             entry, own, rest, parent, is_branch = stack.pop()
-            below = children.get(entry.id, ())
-            if below and entry.id in folded:
-                found.append(TreeLine(entry, own, parent, is_branch, True, _count(entry.id, children)))
-                continue
-            index = len(found)
-            found.append(TreeLine(entry, own, parent, is_branch, False, 0))
-            if len(below) == 1:  # nearly always, and a session has thousands
-                stack.append((below[0], rest, rest, index, False))
-                continue
-            for child, prefix, further in reversed(_prefixed(below, rest)):
-                stack.append((child, prefix, further, index, len(below) > 1))
+            while True:  # straight down until it ends or forks, in a session of thousands nearly always
+                below = children.get(entry.id, ())
+                if below and entry.id in folded:
+                    found.append(TreeLine(entry, own, parent, is_branch, True, _count(entry.id, children)))
+                    break
+                index = len(found)
+                found.append(TreeLine(entry, own, parent, is_branch, False, 0))
+                if len(below) != 1:
+                    for child, prefix, further in reversed(_prefixed(below, rest)):
+                        stack.append((child, prefix, further, index, len(below) > 1))
+                    break
+                entry, own, parent, is_branch = below[0], rest, index, False
         return found
 
     def rows(self, lines: Sequence[TreeLine], *, shows_time: bool = False) -> "TreeRows":
@@ -176,11 +177,14 @@ class Tree:
         found: dict[str, list[TreeEntry]] = {}
         for entry in self.entries:
             above = anchor.get(entry.parent or "", "")
-            if shows(entry):
-                found.setdefault(above, []).append(entry)
-                anchor[entry.id] = entry.id
-            else:
+            if not shows(entry):
                 anchor[entry.id] = above
+                continue
+            anchor[entry.id] = entry.id
+            if (beside := found.get(above)) is not None:
+                beside.append(entry)
+            else:
+                found[above] = [entry]
         return found
 
 

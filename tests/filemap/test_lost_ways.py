@@ -92,6 +92,7 @@ def test_code_in_headings_stays_as_it_is(heading: str, name: str) -> None:
         (":mod:`os.path` and `Links <there>`_", "os.path and Links"),
         ("*Very* **bold** 2 * 3", "Very bold 2 * 3"),
         ("A_B__ `C`", "A_B__ C"),
+        ("Docutils_ and its_parts", "Docutils and its_parts"),
     ],
 )
 def test_titles_of_restructured_text_are_without_marks(title: str, name: str) -> None:
@@ -238,3 +239,38 @@ def test_what_stands_above_a_declaration_belongs_to_it_alone(
 ) -> None:
     text = render_map(map_text(source.encode(), file, deadline_seconds=60), level="full").text
     assert [line.strip() for line in text.splitlines() if line.endswith("]") or " — " in line] == shown
+
+
+def outline(source: str, file: str) -> list[tuple[str, int, int]]:
+    made = map_text(source.encode(), file, deadline_seconds=60)
+    return [(symbol.name, symbol.start_line, symbol.end_line) for symbol in made.symbols]
+
+
+def test_clauses_are_told_apart_by_their_arguments_however_long_their_heads_are() -> None:
+    erlang = (
+        "-module(a).\n"
+        "f(#{kind := buyer, name := Name, city := City, street := Street, number := Number, floor := Floor, "
+        "door := Door, letter := Letter, colour := Colour}, <<_:8, _/binary>>) -> one;\n"
+        'f(_, "a,b") -> % two, of course\n  two.\n\n'
+        "f(_) -> three.\n"
+    )
+    assert outline(erlang, "a.erl") == [("a", 1, 1), ("f", 2, 4), ("f", 6, 6)]
+    elixir = (
+        "defmodule A do\n  def f(%{kind: :buyer, name: _, city: _, street: _, number: _, floor: _, door: _, "
+        'letter: _, colour: _, size: _, weight: _}, b), do: b\n  def f(_, ","), do: 2\n'
+        "  def f(_), do: 1\nend\n"
+    )
+    assert outline(elixir, "a.ex") == [("A", 1, 5), ("f", 2, 3), ("f", 4, 4)]
+
+
+def test_a_sub_that_is_only_announced_ends_with_its_line() -> None:
+    perl = (
+        "package A;\nsub pay($$);\n\n%A::Main = (\n    PAY => \\&pay,\n    NOTES => q{ some },\n);\n\n"
+        "sub pay($$)\n{\n    1;\n}\n1;\n"
+    )
+    assert [each for each in outline(perl, "A.pm") if each[0] == "pay"] == [("pay", 2, 2), ("pay", 9, 12)]
+
+
+def test_a_macro_that_keeps_macros_away_is_no_name() -> None:
+    source = "struct A {\n  int min BOOST_PREVENT_MACRO_SUBSTITUTION () const { return 1; }\n};\n"
+    assert outline(source, "a.hpp") == [("A", 1, 3), ("min", 2, 2)]

@@ -17,6 +17,7 @@ from tools.filemap.language import (
     head_line,
     words,
 )
+from tools.filemap.languages import clauses
 from tools.filemap.languages.docs import elixir_docs
 from tools.filemap.pieces import CLAUSES, FORMS
 
@@ -226,27 +227,7 @@ def _elixir_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
         word = source[draft.start : draft.start + 10].split(b" ", 1)[0]
         if draft.kind in ("function", "macro") and not word.endswith(b"p"):
             draft.modifiers = ("exported",)
-    return elixir_docs(merged(drafts, _same_arity), source)
-
-
-def _same_arity(before: Draft, after: Draft) -> bool:
-    if before.kind not in ("function", "macro") or before.kind != after.kind or before.name != after.name:
-        return False
-    return _arity(before.signature) == _arity(after.signature)
-
-
-def _arity(signature: str) -> int:
-    start = signature.find("(")
-    if start < 0:
-        return 0
-    depth = commas = 0
-    for mark in signature[start:]:
-        depth += (mark in "([{<") - (mark in ")]}>")
-        if mark == "," and depth == 1:
-            commas += 1
-        if depth == 0:
-            break
-    return commas + (0 if signature[start + 1 : start + 2] == ")" else 1)
+    return elixir_docs(merged(drafts, clauses.same_function(source, clauses.ELIXIR)), source)
 
 
 ELIXIR = Language(
@@ -282,7 +263,7 @@ def _erlang_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
         if spec.kind == "spec" and draft.kind == "function" and spec.name == draft.name:
             draft.lead_row, draft.doc = spec.start_row, draft.doc or spec.doc
             specs.append(index)
-    joined = merged(without(drafts, specs), _same_arity)
+    joined = merged(without(drafts, specs), clauses.same_function(source, clauses.ERLANG))
     for draft in joined:
         draft.signature = (
             draft.signature.split(" ->")[0].rstrip("). ") if draft.kind != "macro" else draft.signature

@@ -92,6 +92,8 @@ _BEHIND = re.compile(
     + rb"\)(?=\s*;))(?=[ \t]*(?:[;{]|:(?!:)|=[ \t]*(?:default|delete|0)|\r?\n))"
 )
 """`f() LIB_NOEXCEPT {`, `f() lib_format((printf, 1, 2));`."""
+_UNCALLED = re.compile(rb"\w[ \t]+(?P<macro>[A-Z]\w*(?:_MACRO_SUBSTITUTION|_NOT_A_MACRO))(?=[ \t]*\()")
+"""`int min LIB_PREVENT_MACRO_SUBSTITUTION ()`: keeps a macro of that name from being called."""
 _CANDIDATE = re.compile(rb"[A-Z]{2}")
 _PLAIN_LINES = rb"(?:(?![ \t]*#)[^\n]*\n)*+"
 _BRANCHES = re.compile(
@@ -158,6 +160,8 @@ def _covered(block: bytes, source: bytes) -> bytes:
         before, block = block, _IN_FRONT.sub(in_front, block)
         if block == before:
             break
+    if b"_MACRO" in block:
+        block = _UNCALLED.sub(_blank, block)
     for pattern in (_BETWEEN, _IN_NAME, _AFTER_NAME, _BEHIND):
         block = pattern.sub(_blank, block)
     return block

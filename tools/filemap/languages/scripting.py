@@ -226,9 +226,17 @@ _with_missed_subs = missed_functions(
 """`pi2 / 360 }` may begin a pattern, for all that a grammar knows."""
 
 
+_PERL_AHEAD = re.compile(rb"sub\s+[\w:']+\s*(?:\([^)]*\))?\s*;")
+"""Only says that there will be such a sub; the grammar lets it go on."""
+
+
 def _perl_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
     """A package without a block reaches to the next one and owns what stands between."""
     drafts = _with_missed_subs(drafts, source)
+    for draft in drafts:
+        ahead = _PERL_AHEAD.match(source, draft.start) if draft.kind == "function" else None
+        if ahead is not None:
+            draft.end_row = draft.start_row + ahead[0].count(b"\n")
     packages = [index for index, draft in enumerate(drafts) if draft.kind == "package" and draft.parent < 0]
     last_row = source.count(b"\n") - (1 if source.endswith(b"\n") else 0)
     order = sorted(packages, key=lambda index: drafts[index].start_row)

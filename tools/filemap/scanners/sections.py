@@ -175,6 +175,7 @@ _RST_MARKS = frozenset(bytes([mark]) for mark in b"!\"#$%&'()*+,-./:;<=>?@[\\]^_
 
 _RST_MARKUP = re.compile(
     r"``(?P<literal>[^`]+)``|(?::[\w:.+-]+:)?`(?P<text>[^`<]+?)(?:\s*<[^`]*>)?`_{0,2}|\*{1,2}(?P<strong>[^*\s][^*]*)\*{1,2}"
+    r"|\b(?P<name>[A-Za-z0-9][\w.+-]*[A-Za-z0-9])_(?!\w)"
 )
 
 

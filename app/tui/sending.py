@@ -18,6 +18,11 @@ from widgets.transcript.blocks import NoteKind
 
 _COMMAND = re.compile(r"/([A-Za-z][\w:-]*)(?=\s|$)")
 """What looks like a command; a path has more slashes, or a dot."""
+_USUAL_ELSEWHERE = {
+    **{"exit": "quit", "q": "quit", "clear": "new", "config": "settings", "permissions": "trust"},
+    **{"share": "export", "history": "resume", "sessions": "resume", "undo": "tree", "mcp": "extensions"},
+}
+"""What hands write that have learnt another program, and what it is here."""
 While = Literal["steer", "follow_up"]
 """What a prompt does when the agent is at work."""
 
@@ -72,7 +77,8 @@ class Sending:
         names = [name for name, _ in self._app.actions.command_names()]
         if found is None or found[1] in names:
             return None
-        near = difflib.get_close_matches(found[1], names, 1)
+        usual = [_USUAL_ELSEWHERE[found[1]]] if found[1] in _USUAL_ELSEWHERE else []
+        near = usual or difflib.get_close_matches(found[1], names, 1)
         meant = f" Did you mean /{near[0]}?" if near else " /help lists them."
         return f"There is no command /{found[1]}.{meant} Put a word in front to send it to the model."
 

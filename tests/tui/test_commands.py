@@ -25,6 +25,31 @@ async def test_a_command_that_does_not_exist_is_told_and_not_sent(home: Path) ->
         assert app.session.stats.user_messages == 0
 
 
+@pytest.mark.parametrize(("typed", "meant"), [("exit", "quit"), ("clear", "new"), ("permissions", "trust")])
+async def test_what_another_program_calls_it_is_understood(typed: str, meant: str, home: Path) -> None:
+    app = make_app(home, say("sent"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.editor.set_text(f"/{typed}")
+        await pilot.press("enter")
+        await app.settling_until(pilot, lambda: f"Did you mean /{meant}?" in app.screen_text)
+
+
+async def test_everything_that_can_be_written_is_told(home: Path) -> None:
+    wanted = {
+        *("settings", "model", "tree", "thinking", "scoped-models", "export", "import", "copy", "name"),
+        *("session", "hotkeys", "fork", "clone", "trust", "login", "logout", "new", "compact", "resume"),
+        *("reload", "quit", "context", "jobs", "map", "theme", "keys", "help"),
+    }
+    app = make_app(home, say("sent"), extension="def extension(api): pass")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.is_ready.wait()
+        known = dict(app.actions.command_names())
+        assert wanted <= known.keys()
+        assert all(known.values()), "each says what it does"
+        await pilot.pause()
+        assert {f"/{name}" for name in known} <= {row.id for row in app.actions.palette_rows()}
+
+
 @pytest.mark.parametrize("text", ["/etc/hosts: what is in it?", "/a.py is broken"])
 async def test_what_only_looks_like_a_command_is_sent(home: Path, text: str) -> None:
     app = make_app(home, say("sent"))

@@ -9,6 +9,7 @@ from app.assembly.build import assemble
 from app.assembly.options import Options, UsageError
 from app.providers.scripted import say
 from app.resources.paths import Paths
+from app.tui.settings_page import keep_setting
 from tests.tui.stage import make_app, submit
 
 OWN = {"accent": "#ff0000", "success": "#00ff00", "error": "#ff8888", "warning": "#ffff00"}
@@ -99,3 +100,15 @@ def test_a_theme_that_is_not_there_is_refused_on_the_command_line(home: Path) ->
     paths = Paths.from_env({"HOME": str(home)}, home)
     with pytest.raises(UsageError, match="no theme 'neon'"):
         assemble(Options(no_session=True, use_theme="neon"), paths, {})
+
+
+async def test_animations_end_and_begin_with_their_setting(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "full")
+    app = make_app(home, say("x"))
+    async with app.run_test(size=(100, 30)):
+        assert app.animation_level == "full"
+        for wanted, level in (("off", "none"), ("reduced", "basic"), ("on", "full")):
+            keep_setting(app, "animations", wanted)
+            assert app.animation_level == level

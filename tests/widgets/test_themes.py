@@ -142,6 +142,16 @@ def test_a_broken_theme_says_what_is_wrong_and_where(raw: bytes, said: str) -> N
     assert said in str(problem.value)
 
 
+def test_the_themes_of_the_page_about_them_can_be_used() -> None:
+    page = (STYLES.parent / "docs" / "looks.md").read_text(encoding="utf-8")
+    json_theme = page.split("```json\n")[1].split("```")[0]
+    tcss_theme = page.split("```css\n")[1].split("```")[0]
+    assert colors_of(read_theme(json_theme.encode(), "looks.md"))["accent"] == "#7fc8a9"
+    spec, rules = read_tcss_theme(tcss_theme, "harbour", "looks.md")
+    assert colors_of(spec)["accent"] == "#7fc8a9"
+    assert rules == "StatusFooter { height: 2; }"
+
+
 def test_a_tcss_theme_sets_tokens_and_may_add_rules() -> None:
     text = """$appearance: light;
 $mint: #00664d;  /* a name */

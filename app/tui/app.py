@@ -237,6 +237,14 @@ class BayouApp(Desk):
     def _retry_requested(self) -> None:
         self.action_retry()
 
+    @on(events.DescendantFocus)
+    def _focus_moved(self, event: events.DescendantFocus) -> None:
+        """While the keyboard is at the blocks, the border says what its keys do there."""
+        if event.widget is self.transcript:
+            self.status.tell(self.keys_page.at_blocks)
+        elif event.widget is self.editor:
+            self.status.say_again()
+
     @on(Transcript.FocusModeChanged)
     def _focus_mode(self, message: Transcript.FocusModeChanged) -> None:
         if not message.is_on:

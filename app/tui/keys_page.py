@@ -3,7 +3,7 @@
 Also what a begun chord does: its keys are taken here before anybody else hears them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from textual.events import Key
@@ -25,6 +25,16 @@ from widgets.terminal.view import TerminalScreen
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 
+_WAITING = (("app.message.dequeue", "takes them back"), ("app.queue.focus", "edits and moves them"))
+_AT_BLOCKS = (
+    ("transcript.next-block", "next"),
+    ("transcript.previous-block", "previous"),
+    ("transcript.copy-block", "copy"),
+    ("transcript.toggle-block", "open"),
+    ("transcript.full-screen", "whole"),
+    ("transcript.leave", "back"),
+)
+
 
 class KeysPage:
     """The keys of one application."""
@@ -33,6 +43,8 @@ class KeysPage:
         self._app = app
         self._actions = actions
         self._chords = Chords({})
+        self.at_blocks = ""
+        """What the keys do while the keyboard is at the blocks of the transcript."""
         self._stamp: tuple[int, int] | None = None
 
     @property
@@ -75,18 +87,17 @@ class KeysPage:
             f"{PLACEHOLDER} · {palette.lower()} everything" if palette else PLACEHOLDER
         )
         presenter.drawing.retry_key = key("app.retry")
-        waiting = (
-            ("app.message.dequeue", "takes them back"),
-            ("app.queue.focus", "edits and moves them"),
-        )
-        self._app.queue_view.hint = " · ".join(
-            f"{key(action).lower()} {does}" for action, does in waiting if key(action)
-        )
+        self._app.queue_view.hint = self._hint(_WAITING)
+        self.at_blocks = self._hint(_AT_BLOCKS)
         full, compacted = key("app.compaction.preview"), key("app.compaction.undo")
         presenter.offers = {
             "contextFull": f"{full} writes the summary for you to read and change first." if full else "",
             "compacted": f"{compacted} goes back to the full history" if compacted else "",
         }
+
+    def _hint(self, actions: Sequence[tuple[str, str]]) -> str:
+        named = ((self._actions.key_of(action).lower(), does) for action, does in actions)
+        return " · ".join(f"{key} {does}" for key, does in named if key)
 
     async def table(self) -> None:
         """Enter on an action asks for a new key, until one leaves."""

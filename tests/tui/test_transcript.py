@@ -70,6 +70,17 @@ async def test_a_failure_names_the_key_that_tries_again(home: Path) -> None:
         assert "better" in app.screen_text
 
 
+async def test_at_the_blocks_the_border_says_what_the_keys_do(home: Path) -> None:
+    app = make_app(home, say("An answer."))
+    async with app.run_test(size=(90, 24)) as pilot:
+        await submit(app, pilot, "go")
+        await settled(app, pilot)
+        await pilot.press("f6")
+        await app.settling_until(pilot, lambda: "y copy · o open · enter whole" in app.screen_text)
+        await pilot.press("escape")
+        await app.settling_until(pilot, lambda: "y copy" not in app.screen_text)
+
+
 async def test_only_the_last_answer_is_offered_to_be_tried_again(home: Path) -> None:
     """Whether it was tried again or passed over, and in a stored conversation as in a live one."""
     fails = [say("half", error="no", breaks_after=1), say("no more", error="the key is wrong")]

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from app.values.messages import (
     CompactionSummaryMessage,
     CustomMessage,
     ToolDeclaration,
+    ToolResultMessage,
     UserMessage,
     user_message,
 )
@@ -260,6 +262,26 @@ async def test_what_came_beside_the_results_is_mentioned(chat: Chat):
     note = CustomMessage(custom_type="weather", content="…")
     reply = answer_to(Context(messages=(*chat.messages[:-1], note), tools=()))
     assert "I was also given a note (weather)." in reply.text
+
+
+async def test_the_end_of_a_background_job_is_told(chat: Chat):
+    await chat.say("list")
+    text = "Background job1 (make all) has ended: done.\n\nbuilt in a while"
+    note = CustomMessage(custom_type="background-result", content=text)
+    reply = answer_to(Context(messages=(*chat.messages[:-1], note), tools=()))
+    assert "`make all` has ended in the background: done." in reply.text
+    assert "built in a while" in reply.text
+
+
+async def test_a_command_that_went_to_the_background_has_not_succeeded(chat: Chat):
+    await chat.say("run echo hello")
+    result = chat.messages[-2]
+    assert isinstance(result, ToolResultMessage)
+    told = (Text(text="Background job job1 started: echo hello\nIts result arrives by itself."),)
+    moved = msgspec.structs.replace(result, content=told)
+    reply = answer_to(Context(messages=(*chat.messages[:-2], moved), tools=()))
+    assert "goes on in the background as job1" in reply.text
+    assert "succeeded" not in reply.text
 
 
 def test_images_are_not_looked_at():

@@ -99,3 +99,10 @@ async def test_a_click_on_a_symbol_asks_for_it(page) -> None:
     await click(app, pilot, "function b_3")
     await until(app, pilot, "read b.py:13-14")
     assert app.editor.text == "read b.py:13-14"
+
+
+async def test_a_map_that_was_asked_for_shows_its_beginning(page) -> None:
+    app, pilot = page
+    await submit(app, pilot, "/map a.py")
+    await until(app, pilot, "function a_3")
+    await until(app, pilot, "more lines")

@@ -5,13 +5,15 @@ this one is woken through a pipe. It also sees Escape as soon as its delay is ov
 was a page, and ends the program when the terminal has gone.
 """
 
+import asyncio
 import os
 import select
 import signal
 import sys
 import threading
 import time
-from typing import Any
+from concurrent.futures import Future, wait
+from typing import Any, Protocol
 
 from textual import events
 from textual._parser import ParseError
@@ -25,6 +27,8 @@ from widgets.pastes import Incoming
 from widgets.terminal_input import Reader
 
 _CHUNK = 65_536
+_PATIENCE = 2.0
+"""Seconds for what a key does until the next one is given on in any case."""
 _KEEP_TITLE = "\x1b[22;0t"
 _OWN_TITLE_AND_CURSOR = "\x1b[23;0t\x1b[0 q"
 """The shell's, which it does not set anew."""
@@ -42,6 +46,13 @@ class _WakingEvent(threading.Event):
         os.write(self._waker, b"\0")
 
 
+class Ahead(Protocol):
+    """Tells for which keys those behind them wait, and for what."""
+
+    def is_text(self, key: events.Key) -> bool: ...
+    async def settle(self) -> None: ...
+
+
 class TerminalDriver(LinuxDriver):
     def __init__(
         self,
@@ -51,6 +62,7 @@ class TerminalDriver(LinuxDriver):
         mouse: bool = True,
         size: tuple[int, int] | None = None,
         question: AppearanceQuestion | None = None,
+        ahead: Ahead | None = None,
     ) -> None:
         """`question`: has held the terminal so far, and knows what it was like before."""
         super().__init__(app, debug=debug, mouse=mouse, size=size)
@@ -59,6 +71,8 @@ class TerminalDriver(LinuxDriver):
         _draw_anything(sys.__stdout__)
         _draw_anything(self._file)
         self._question = question
+        self._ahead = ahead
+        self._settling: Future[None] | None = None
         self._incoming = Incoming()
         self._has_page = False
         self._wakes, self._waker = os.pipe()
@@ -96,7 +110,7 @@ class TerminalDriver(LinuxDriver):
                     return
                 self._take(parser, reader.read(data))
             for event in parser.tick():
-                self.process_message(_as_key(event))
+                self._deliver(_as_key(event))
         try:
             for _ in parser.feed(""):
                 pass
@@ -117,10 +131,26 @@ class TerminalDriver(LinuxDriver):
     def _take(self, parser: XTermParser, text: str) -> None:
         for part in self._incoming.take(text):
             if isinstance(part, events.Paste):
-                self.process_message(part)
+                self._deliver(part)
             else:
                 for event in parser.feed(part):
-                    self.process_message(_as_key(event))
+                    self._deliver(_as_key(event))
+
+    def _deliver(self, event: Message) -> None:
+        """A key or a paste, when what the key before it has set going stands."""
+        if isinstance(event, events.Key | events.Paste):
+            self._wait_until_settled()
+        self.process_message(event)
+        if self._ahead is not None and isinstance(event, events.Key) and not self._ahead.is_text(event):
+            self._settling = asyncio.run_coroutine_threadsafe(self._ahead.settle(), self._loop)
+
+    def _wait_until_settled(self) -> None:
+        settling, self._settling = self._settling, None
+        end = time.monotonic() + _PATIENCE
+        while settling is not None and not settling.done() and not self.exit_event.is_set():
+            if time.monotonic() > end:
+                return
+            wait([settling], 0.05)
 
 
 def _as_key(event: Message) -> Message:

@@ -24,6 +24,7 @@ from app.tui.opening import Opening, warm_up
 from app.tui.sending import Sending, While
 from app.tui.settings_page import change_setting
 from app.tui.slash import COMMANDS
+from app.tui.typed_ahead import Passed
 from app.values.events import AgentSettled, Event, ModelChanged, QueueUpdate, SessionReplaced
 from widgets.editor.prompt import PromptEditor
 from widgets.screens.context import ContextScreen
@@ -108,6 +109,10 @@ class BayouApp(Desk):
         self.drafts.editor_changed(message.draft)
 
     # What happens
+
+    @on(Passed)
+    def _passed(self, message: Passed) -> None:
+        message.arrived.set()
 
     @on(events.TextSelected)
     def _selected(self) -> None:

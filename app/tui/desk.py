@@ -18,6 +18,7 @@ from app.tui.resuming import Resuming
 from app.tui.sessions_page import SessionsPage
 from app.tui.stage import Stage
 from app.tui.tree import SessionTree
+from app.tui.typed_ahead import TypedAhead
 from app.tui.waiting import Waiting
 
 
@@ -46,6 +47,7 @@ class Desk(Stage):
         self.manners = Manners(self, self.clock)
         self.cache_misses = CacheMisses(self)
         self.garbage = Garbage()
+        self.typed_ahead = TypedAhead(self)
 
     def action_retry(self) -> None:
         """Asks again after a failed or stopped answer, which leaves the context."""

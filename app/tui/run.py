@@ -81,7 +81,7 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
         home=paths.home,
         css_path=sorted(styles_dir().glob("*.tcss")),
     )
-    app.driver_class = cast(type[Driver], partial(TerminalDriver, question=appearance))
+    app.driver_class = cast(type[Driver], partial(TerminalDriver, question=appearance, ahead=app.typed_ahead))
     terminal = assembled.settings.terminal
     if terminal.true_color != "auto":
         look.use_colors(app, is_true_color=terminal.true_color == "on")

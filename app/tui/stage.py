@@ -101,6 +101,11 @@ class Stage(App[int]):
         self._tasks.add(task)
         task.add_done_callback(self._finished)
 
+    @property
+    def tasks(self) -> frozenset["asyncio.Task[Any]"]:
+        """What is being done beside everything else."""
+        return frozenset(self._tasks)
+
     def _finished(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.discard(task)
         if task.cancelled():

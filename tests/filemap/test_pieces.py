@@ -1,11 +1,14 @@
 """A large source is parsed in pieces; its map is that of the whole."""
 
+import sys
+
 import pytest
 
 from tools.filemap import engine
 from tools.filemap.bodies import without_bodies
 from tools.filemap.language import Draft
 from tools.filemap.languages.registry import language_named
+from tools.filemap.parsing import grammar_of, parse
 from tools.filemap.pieces import Piece, pieces_of
 from tools.filemap.watch import Watch
 
@@ -104,3 +107,12 @@ def test_what_cannot_be_cut_stays_whole() -> None:
     assert how is not None
     text = ("(function () {\n" + "\n  var a = 1;\n" * 30_000 + "})();\n").encode()
     assert pieces_of(text, how, Watch(60)) == [Piece(0, len(text), 0, (), ())]
+
+
+@pytest.mark.parametrize("name", ["python", "go"])
+def test_nothing_of_a_source_stays_when_it_was_parsed(name: str) -> None:
+    source = bytes(bytearray(source_of(name)))
+    grammar = grammar_of(language_named(name).grammar)
+    before = sys.getrefcount(source)
+    parse(grammar, source, Watch(60))
+    assert sys.getrefcount(source) == before

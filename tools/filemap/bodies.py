@@ -15,7 +15,8 @@ from tools.filemap.watch import Watch
 
 _CHECK_EVERY = 256
 _SMALLEST = 24
-_LONGEST = 512 * 1024
+_LARGE = 4 * 1024
+_LONGEST = 2 * 1024 * 1024
 _HEAD_LINES = 16
 _MAX_MISSES = 64
 """So many bodies without an end say that this text is not indented: the rest is left as it is."""
@@ -34,10 +35,14 @@ class Bodies(msgspec.Struct, frozen=True):
     """Whether a range may hold a symbol; None where functions are never looked into."""
     words: tuple[bytes, ...] = ()
     """A body with one of these may hold a symbol."""
+    table: re.Pattern[bytes] | None = None
+    """Matches the line that opens a list of data, up to its bracket; such a list holds no symbol."""
 
 
 def without_bodies(source: bytes, bodies: Bodies, watch: Watch) -> bytes:
     """The source without such bodies. Raises `Overtime` or `Cancelled`."""
+    if bodies.table is not None:
+        source = _without_tables(source, bodies.table, watch)
     end_of_line = b"\r\n" if b"\r\n" in source[:4096] else b"\n"
     opening = b"{" + end_of_line
     pieces: list[bytes] = []
@@ -68,6 +73,25 @@ def without_bodies(source: bytes, bodies: Bodies, watch: Watch) -> bytes:
         return source
     pieces.append(source[kept:])
     return b"".join(pieces)
+
+
+def _without_tables(source: bytes, table: re.Pattern[bytes], watch: Watch) -> bytes:
+    """The source without what stands in large lists of data that begin and end in column 0."""
+    pieces: list[bytes] = []
+    kept = 0
+    while (head := table.search(source, kept)) is not None:
+        watch.check()
+        start = head.end()
+        closing = b"\n)" if source[start - 1 : start] == b"(" else b"\n}"
+        end = source.find(closing, start, start + _LONGEST)
+        body = source[start:end] if end >= start + _LARGE else b""
+        if not (body and _is_closed(body) and body.count(b"(") == body.count(b")")):
+            pieces.append(source[kept:start])
+            kept = start
+            continue
+        pieces += source[kept:start], b"\n" * body.count(b"\n")
+        kept = end
+    return b"".join((*pieces, source[kept:])) if pieces else source
 
 
 def _indent(source: bytes, line: int, brace: int, bodies: Bodies) -> bytes | None:

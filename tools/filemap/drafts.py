@@ -26,6 +26,8 @@ def without(drafts: list[Draft], removed: Collection[int]) -> list[Draft]:
 
 def ordered(drafts: list[Draft]) -> list[Draft]:
     """In the order of the file, what contains before what it contains."""
+    if _is_ordered(drafts):
+        return drafts
     keys = [(draft.start << 32) - draft.end_row for draft in drafts]
     order = sorted(range(len(drafts)), key=keys.__getitem__)
     place = [0] * len(drafts)
@@ -35,6 +37,16 @@ def ordered(drafts: list[Draft]) -> list[Draft]:
         if draft.parent >= 0:
             draft.parent = place[draft.parent]
     return [drafts[index] for index in order]
+
+
+def _is_ordered(drafts: list[Draft]) -> bool:
+    before = -(1 << 32)
+    for draft in drafts:
+        key = (draft.start << 32) - draft.end_row
+        if key < before:
+            return False
+        before = key
+    return True
 
 
 def merged(drafts: list[Draft], is_same: Callable[[Draft, Draft], bool]) -> list[Draft]:

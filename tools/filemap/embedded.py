@@ -1,6 +1,9 @@
 """Languages inside others, with the lines of the whole file: scripts and styles of web pages, code in Markdown."""
 
 import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -56,10 +59,7 @@ def outline_with_embedded(language: Language, source: bytes, watch: Watch) -> Ou
 
 def with_fenced_code(drafts: list[Draft], source: bytes, watch: Watch) -> list[Draft]:
     """A document's symbols with what its fenced code defines, below each fence. Raises `Cancelled`."""
-    fences = [draft for draft in drafts if draft.kind == "code" and draft.end_row > draft.start_row + 1]
-    known = [(draft, name) for draft in fences if (name := _code_language(draft.name)) is not None]
-    place = {id(draft): index for index, draft in enumerate(drafts)}
-    for draft, name in known[:_MAX_BLOCKS]:
+    for place, draft, name in list(islice(_fences(drafts), _MAX_BLOCKS)):
         start = source.find(b"\n", draft.start) + 1
         end = start
         for _ in range(draft.end_row - draft.start_row - 1):
@@ -68,10 +68,20 @@ def with_fenced_code(drafts: list[Draft], source: bytes, watch: Watch) -> list[D
             inside = outline(language_named(name), source[start:end], watch).drafts
         except Overtime:
             break
-        _add(drafts, inside, Inner(name, start, end, draft.start_row + 1), place[id(draft)])
+        _add(drafts, inside, Inner(name, start, end, draft.start_row + 1), place)
     return ordered(drafts)
 
 
+def _fences(drafts: list[Draft]) -> Iterator[tuple[int, Draft, str]]:
+    """Those whose language is described, with their places."""
+    for place, draft in enumerate(drafts):
+        if draft.kind == "code" and draft.end_row > draft.start_row + 1:
+            name = _code_language(draft.name)
+            if name is not None:
+                yield place, draft, name
+
+
+@lru_cache(maxsize=256)
 def _code_language(word: str) -> str | None:
     word = word.lower()
     name = word if is_described(word) else language_of(PurePath(f"code.{word}"), b"")

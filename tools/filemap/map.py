@@ -44,7 +44,7 @@ _READ_SECONDS = 30.0
 _FALLBACK_SECONDS = 1.0
 _MAX_PARSED = 16 * 1024 * 1024
 """Larger sources are not given to a grammar: its tree would take a hundred times as much."""
-_TRIM_FROM = 1024 * 1024
+_TRIM_FROM = 64 * 1024
 _TIME_IS_OVER = "the time limit was reached; this outline is heuristic"
 _FAILED = "its own outline failed; this one is heuristic"
 _CHANGED = "changed while mapping"
@@ -229,7 +229,9 @@ def symbols_of(drafts: list[Draft], total_lines: int) -> tuple[Symbol, ...]:
     drafts.reverse()
     while drafts:
         draft = drafts.pop()
-        first, last = draft.start_row + 1, draft.end_row + 1
+        first = draft.start_row + 1
+        # One number, and not two that are equal: of very many symbols that counts.
+        last = draft.end_row + 1 if draft.end_row != draft.start_row else first
         if first > total_lines:
             first = total_lines
         if last < first:

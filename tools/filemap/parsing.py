@@ -24,10 +24,12 @@ def grammar_of(name: str) -> Grammar:
 def parse(grammar: Grammar, source: bytes, watch: Watch) -> Tree:
     """Raises `Overtime` or `Cancelled`. A parser that was stopped is thrown away: it would go on with the old text."""
     view = memoryview(source)
+    given = [view]
     parser = Parser(grammar)
 
     def read(offset: int, _point: object) -> Any:
-        return view[offset : offset + _CHUNK]
+        given.append(view[offset : offset + _CHUNK])
+        return given[-1]
 
     def progress(_offset: int, _has_error: bool) -> bool:
         return watch.is_over
@@ -37,6 +39,10 @@ def parse(grammar: Grammar, source: bytes, watch: Watch) -> Tree:
     except ValueError:
         watch.check()
         raise Overtime from None
+    finally:
+        # The parser never lets go of what it was given: at least the source does not stay with it.
+        for part in reversed(given):
+            part.release()
     if tree is None:
         watch.check()
         raise Overtime

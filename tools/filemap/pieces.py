@@ -11,7 +11,7 @@ import msgspec
 
 from tools.filemap.watch import Watch
 
-_TARGET = 96 * 1024
+_TARGET = 24 * 1024
 _SMALLEST = 2 * _TARGET
 """Shorter sources stay whole."""
 _SEARCHED = 256 * 1024

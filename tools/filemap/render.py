@@ -1,6 +1,7 @@
 """A map as the text that a model gets: as much detail as the budget allows, and a header that says how much that is."""
 
 import re
+from array import array
 from collections.abc import Iterable
 
 import msgspec
@@ -49,8 +50,8 @@ class _Tree:
         self.symbols = symbols
         self.roots: list[int] = []
         self.children: dict[int, list[int]] = {}
-        self.depth = [0] * len(symbols)
-        self._costs = [0] * len(symbols)
+        self.depth = array("H", bytes(2 * len(symbols)))
+        self._costs = array("I", bytes(4 * len(symbols)))
         is_parent_first = True
         for index, symbol in enumerate(symbols):
             parent = symbol.parent

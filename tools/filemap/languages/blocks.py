@@ -54,7 +54,7 @@ def _js_defines(source: bytes, start: int, end: int) -> bool:
 
 JS_BODIES = Bodies(head=_JS_HEAD, defines=_js_defines, words=(b"function", b"class "))
 
-GO_BODIES = Bodies(head=re.compile(rb"(?P<indent>)(?:func\b|\)|var\b.*\bfunc\b)"))
+GO_BODIES = Bodies(head=re.compile(rb"(?P<indent>)(?:func\b|\)|var\b)"))
 
 _RUST_ITEM = re.compile(
     rb"\n[ \t]*(?:(?:pub(?:\([^)\n]*\))?|async|const|unsafe|extern)[ \t]+)*"
@@ -107,4 +107,8 @@ PHP_BODIES = Bodies(
     before=re.compile(rb".*\bfunction\b.*\)"),
     words=(b"function ", b"class ", b"<<<", b"?>"),
 )
-PERL_BODIES = Bodies(head=re.compile(rb"(?P<indent>[ \t]*)sub[ \t]+\w+[^#\n]*$"), words=(b"<<", b"\n="))
+PERL_BODIES = Bodies(
+    head=re.compile(rb"(?P<indent>[ \t]*)sub[ \t]+\w+[^#\n]*$"),
+    words=(b"<<", b"\n="),
+    table=re.compile(rb"^(?:our[ \t]+|my[ \t]+)?[%@$][\w:]+[ \t]*=[ \t]*[({](?=[ \t\r]*\n)", re.M),
+)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tools.filemap.watch import Watch
 
-BLOCK = 128 * 1024
+BLOCK = 32 * 1024
 
 
 class Blocks:

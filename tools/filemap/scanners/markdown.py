@@ -18,6 +18,8 @@ _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _CODE = re.compile(r"(`+)(.+?)\1")
 _MARKS = re.compile(r"\\(?P<meant>[!-/:-@\[-`{-~])|[*`]+|<[^>]+>")
 
+_MOST_SAID = 1000
+
 
 class _State:
     def __init__(self) -> None:
@@ -29,6 +31,13 @@ class _State:
         self.fence_at = -1
         self.paragraph: tuple[int, int, bytes] | None = None
         """The one line before, when it can become a heading by its underline."""
+        self.said: dict[str, str] = {}
+
+    def once(self, text: str) -> str:
+        """The same headings and languages come over and over: each is kept once."""
+        if len(self.said) < _MOST_SAID:
+            return self.said.setdefault(text, text)
+        return self.said.get(text, text)
 
     def heading(self, level: int, name: str, row: int, start: int) -> None:
         self.close(level, row - 1)
@@ -37,13 +46,13 @@ class _State:
         self.levels.append(level)
         self.drafts.append(
             Draft(
-                name=name,
+                name=self.once(name),
                 kind="heading",
                 start=start,
                 start_row=row,
                 end_row=row,
                 parent=parent,
-                signature="#" * level + " " + name,
+                signature=self.once("#" * level + " " + name),
             )
         )
 
@@ -58,7 +67,7 @@ class _State:
         self.fence_at = len(self.drafts)
         words = text_of(info, 60).strip("{} ")
         parent = self.open[-1] if self.open else -1
-        name = words.split()[0].rstrip(",") if words else "code"
+        name = self.once(words.split()[0].rstrip(",")) if words else "code"
         self.drafts.append(
             Draft(
                 name=name,
@@ -67,7 +76,7 @@ class _State:
                 start_row=row,
                 end_row=row,
                 parent=parent,
-                signature=words,
+                signature=name if words == name else words,
             )
         )
 

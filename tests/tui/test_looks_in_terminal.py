@@ -122,7 +122,7 @@ def test_true_colours_are_a_setting(
 
 @pytest.mark.parametrize(
     ("settings", "blinks"),
-    [({}, False), ({"cursorBlink": True}, True), ({"cursorBlink": True, "animations": "off"}, False)],
+    [({"cursorBlink": True}, True), ({"cursorBlink": True, "animations": "off"}, False)],
 )
 def test_the_cursor_blinks_only_where_that_is_wished_and_things_may_move(
     settings: Mapping[str, object], blinks: bool, tmp_path: Path

@@ -71,9 +71,7 @@ def test_no_title_where_none_is_wished_and_progress_where_it_is(tmp_path: Path) 
 
 METHODS = {
     "bell": b"\x07",
-    "osc9": b"\x1b]9;bayou: The agent is done\x1b\\",
     "osc99": b"\x1b]99;i=bayou:d=1:p=body;The agent is done\x1b\\",
-    "osc777": b"\x1b]777;notify;bayou;The agent is done\x1b\\",
 }
 
 
@@ -160,7 +158,7 @@ def wheel_up(shown: Terminal) -> None:
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
-@pytest.mark.parametrize("kind", ["xterm", "screen", "linux"])
+@pytest.mark.parametrize("kind", ["xterm", "linux"])
 def test_keys_and_mouse_are_right_after_a_reattach_from_another_terminal(
     kind: str, server: str, tmp_path: Path
 ) -> None:

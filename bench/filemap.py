@@ -4,6 +4,7 @@ The files are made here, of shapes that large files really have, so that figures
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from select import select
+from statistics import median
 
 from tree_sitter import Parser
 
@@ -22,8 +25,8 @@ from tools.filemap.parsing import grammar_of
 from tools.filemap.render import render_map
 
 REPEAT = 5
-_WEIGHED = 1_000_000
-"""Of smaller files the interpreter's own few megabytes would be measured."""
+_WEIGHINGS = 3
+PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 DEADLINE = 60.0
 _GRAMMARS = {"json": "json", "yaml": "yaml", "sql": "sql", "markdown": "markdown", "xml": "xml"}
 
@@ -150,8 +153,7 @@ def rows() -> Iterator[Row]:
         for path in paths:
             yield _longest_hold(path)
         for path in paths:
-            if path.stat().st_size >= _WEIGHED:
-                yield from _memory(path)
+            yield from _memory(path)
         yield from _cached(Path(folder) / "checker.ts", Path(folder) / "cache")
 
 
@@ -210,23 +212,23 @@ def _hold(path: Path) -> float:
 
 
 def _memory(path: Path) -> Iterator[Row]:
-    size = path.stat().st_size
+    """Its own memory only: pages of the grammar's file belong to all. The median of several processes that know the
+    language already, looked at from outside all the time."""
     if not sys.platform.startswith("linux"):
         return
+    size = path.stat().st_size
     small = path.with_name("small" + path.suffix)
-    small.write_bytes(path.read_bytes()[:2000])
-    before, peak, after = map(
-        int, _output([sys.executable, "-P", "-c", _CHILD, str(path), str(small)]).split()
-    )
+    small.write_bytes(path.read_bytes()[:20_000])
+    weighed = [_weighed(path, small) for _ in range(_WEIGHINGS)]
     yield Row(
-        name=f"{path.name}: memory while its map is made, over its size",
-        figure=(peak - before) / size,
+        name=f"{path.name}: memory while its map is made and rendered, over its size",
+        figure=median(peak for peak, _ in weighed) / size,
         unit="x",
         limit="12x",
     )
     yield Row(
-        name=f"{path.name}: memory kept afterwards, over its size",
-        figure=max(0, after - before) / size,
+        name=f"{path.name}: memory kept when the map is forgotten, over its size",
+        figure=median(kept for _, kept in weighed) / size,
         unit="x",
     )
 
@@ -234,24 +236,52 @@ def _memory(path: Path) -> Iterator[Row]:
 _CHILD = """
 import sys
 from pathlib import Path
-from tools.filemap.map import map_file
+from tools.filemap.map import give_back_memory, map_file
+from tools.filemap.render import render_map
 
-def told(name):
-    status = Path("/proc/self/status").read_text()
-    return int(status.split(name + ":")[1].split()[0]) * 1024
+def tell():
+    print(flush=True)
+    sys.stdin.readline()
 
-map_file(Path(sys.argv[2]))
-before = told("VmRSS")
-map_file(Path(sys.argv[1]), deadline_seconds=60)
-print(before, told("VmHWM"), told("VmRSS"))
+render_map(map_file(Path(sys.argv[2])))
+give_back_memory()
+tell()
+made = render_map(map_file(Path(sys.argv[1]), deadline_seconds=60))
+tell()
+del made
+give_back_memory()
+tell()
 """
 
 
-def _output(command: list[str]) -> str:
-
+def _weighed(path: Path, small: Path) -> tuple[int, int]:
+    """The most that was taken, and what was left."""
     here = Path(__file__).resolve().parent.parent
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env={"PYTHONPATH": str(here)})
-    return done.stdout
+    with subprocess.Popen(
+        [sys.executable, "-P", "-c", _CHILD, str(path), str(small)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"PYTHONPATH": str(here)},
+    ) as child:  # fmt: skip
+        assert child.stdin is not None and child.stdout is not None
+        figures = []
+        for _ in range(3):
+            figures.append(_most_until_told(child.pid, child.stdout.fileno()))
+            child.stdin.write(b"\n")
+            child.stdin.flush()
+    (_, before), (peak, _), (_, left) = figures
+    return max(0, peak - before), max(0, left - before)
+
+
+def _most_until_told(pid: int, told: int) -> tuple[int, int]:
+    """The most, and what it is at last."""
+    most = 0
+    while True:
+        is_told = bool(select([told], [], [], 0.0005)[0])
+        _, resident, shared = Path(f"/proc/{pid}/statm").read_text().split()[:3]
+        now = (int(resident) - int(shared)) * PAGE
+        most = max(most, now)
+        if is_told:
+            os.read(told, 1)
+            return most, now
 
 
 def _cached(path: Path, folder: Path) -> Iterator[Row]:

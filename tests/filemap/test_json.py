@@ -8,7 +8,10 @@ from tree_sitter import Node, Parser
 
 from tools.filemap.map import map_text
 from tools.filemap.parsing import grammar_of
+from tools.filemap.scanners.json import scan
+from tools.filemap.scanners.result import CUT_SHORT
 from tools.filemap.symbols import FileMap
+from tools.filemap.watch import Overtime, Watch
 
 WORDS = ('"', "\\", "{", "}]", "a,b", "// no comment", "é…", "it's", "", "x" * 40, "/* nor this */", ": 1")
 
@@ -124,3 +127,29 @@ def test_names_and_quotes_of_json5_are_taken() -> None:
         ("b", 4, "number"),
     ]
     assert made.notes == ()
+
+
+class _EndsSoon(Watch):
+    """Time is over when it was asked so often."""
+
+    def __init__(self, checks: int) -> None:
+        super().__init__(60)
+        self._left = checks
+
+    def check(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise Overtime
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_what_was_found_before_the_time_was_over_is_told(indent: int | None) -> None:
+    source = json.dumps(
+        {"name": "a", "items": [{"id": n, "tags": [1]} for n in range(50_000)]}, indent=indent
+    )
+    scanned = scan(source.encode(), _EndsSoon(20))
+    assert [draft.name for draft in scanned.drafts][:2] == ["name", "items"]
+    assert scanned.drafts[1].signature.startswith("list of at least ")
+    assert scanned.notes == (CUT_SHORT,)
+    whole = scan(source.encode(), Watch(60))
+    assert whole.drafts[1].signature == "list of 50,000 objects"

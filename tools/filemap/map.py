@@ -26,6 +26,7 @@ from tools.filemap.language import Draft
 from tools.filemap.languages.registry import is_described, language_named
 from tools.filemap.reading import CannotMap, Text, read_text
 from tools.filemap.scanners.registry import SCANNERS
+from tools.filemap.scanners.result import CUT_SHORT
 from tools.filemap.symbols import FileMap, Symbol, find_symbol
 from tools.filemap.watch import Cancel, Cancelled, Overtime, Watch
 
@@ -85,7 +86,7 @@ def map_file(
 
 def _is_worth_keeping(made: FileMap) -> bool:
     """What was cut short by the clock or by a writer may come out better the next time."""
-    return _CHANGED not in made.notes and _TIME_IS_OVER not in made.notes
+    return not {_CHANGED, _TIME_IS_OVER, CUT_SHORT}.intersection(made.notes)
 
 
 async def map_file_async(

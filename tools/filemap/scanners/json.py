@@ -11,8 +11,8 @@ import msgspec
 
 from tools.filemap.language import Draft
 from tools.filemap.scanners.lines import text_of
-from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Watch
+from tools.filemap.scanners.result import CUT_SHORT, Scanned
+from tools.filemap.watch import Overtime, Watch
 
 _MAX_SYMBOLS = 20_000
 _LARGE = 256 * 1024
@@ -80,11 +80,19 @@ class _Open(msgspec.Struct, gc=False):
     """The symbol of the first element, when that is an object."""
     first_end: int = -1
     """The number of symbols when that one was closed."""
+    is_cut: bool = False
+    """Whether it was not read to its end."""
 
 
 def scan(source: bytes, watch: Watch) -> Scanned:
     found = _Scan(source, watch, _LARGE_DEPTH if len(source) > _LARGE else _DEPTH)
-    found.run()
+    try:
+        found.run()
+    except Overtime:
+        if not found.drafts:
+            raise
+        found.cut_short()
+        return Scanned(drafts=found.drafts, notes=(CUT_SHORT,))
     notes = ("it has syntax errors; keys near them may be missing",) if found.has_errors else ()
     return Scanned(drafts=found.drafts, notes=notes)
 
@@ -115,6 +123,12 @@ class _Scan:
             self.has_errors = True
             while self._open:
                 self._close(end)
+
+    def cut_short(self) -> None:
+        """Ends where it is: what is open holds at least what was counted."""
+        while self._open:
+            self._open[-1].is_cut = True
+            self._close(self._at)
 
     def _top(self) -> None:
         match = _ELEMENT.match(self.source, self._at, self._at + _WINDOW)
@@ -227,32 +241,34 @@ class _Scan:
         nest = commas = 0
         is_pending, is_closed = False, False
         end = len(source)
-        while at < end and not is_closed:
-            self._pause()
-            step = _STEP.match(source, at, at + _WINDOW)
-            assert step is not None  # it matches nothing, too
-            at = max(step.end(), at + 1)
-            kind = step.lastgroup
-            if not nest:
-                plain = step["plain"]
-                found = plain.count(b",")
-                if found:
-                    commas += found
-                    is_pending = bool(plain[plain.rfind(b",") + 1 :].strip())
-                elif not is_pending:
-                    is_pending = bool(plain.strip())
-                is_pending = is_pending or kind in ("value", "open", "quote")
-            if kind == "quote":
-                at = self._string_end(at - 1)
-            elif kind == "open":
-                nest += 1
-            elif kind == "close":
-                is_closed = not nest
-                nest -= 1
-                if is_closed and _CLOSES[step["close"]] != frame.is_list:
-                    self.has_errors = True
-        self._at = at
-        frame.count += commas + is_pending - (1 if frame.count and commas + is_pending else 0)
+        try:
+            while at < end and not is_closed:
+                self._pause()
+                step = _STEP.match(source, at, at + _WINDOW)
+                assert step is not None  # it matches nothing, too
+                at = max(step.end(), at + 1)
+                kind = step.lastgroup
+                if not nest:
+                    plain = step["plain"]
+                    found = plain.count(b",")
+                    if found:
+                        commas += found
+                        is_pending = bool(plain[plain.rfind(b",") + 1 :].strip())
+                    elif not is_pending:
+                        is_pending = bool(plain.strip())
+                    is_pending = is_pending or kind in ("value", "open", "quote")
+                if kind == "quote":
+                    at = self._string_end(at - 1)
+                elif kind == "open":
+                    nest += 1
+                elif kind == "close":
+                    is_closed = not nest
+                    nest -= 1
+                    if is_closed and _CLOSES[step["close"]] != frame.is_list:
+                        self.has_errors = True
+        finally:
+            self._at = at
+            frame.count += commas + is_pending - (1 if frame.count and commas + is_pending else 0)
         if is_closed:
             self._close(at)
 
@@ -337,14 +353,11 @@ def _type_of(match: re.Match[bytes]) -> str:
 
 
 def _shape(frame: _Open) -> str:
+    count = f"at least {frame.count:,}" if frame.is_cut else f"{frame.count:,}"
     if not frame.is_list:
-        return f"object of {frame.count:,}"
+        return f"object of {count}"
     kind = frame.first
-    return (
-        f"list of {frame.count:,} {kind}s"
-        if kind and frame.count != 1
-        else f"list of {frame.count} {kind}".strip()
-    )
+    return f"list of {count} {kind}s" if kind and frame.count != 1 else f"list of {count} {kind}".strip()
 
 
 def _plain(text: bytes) -> str:

@@ -7,6 +7,8 @@ import msgspec
 from tools.filemap.language import Draft
 from tools.filemap.watch import Watch
 
+CUT_SHORT = "the time limit was reached: what comes after the last symbol is not in this map"
+
 
 class Scanned(msgspec.Struct, frozen=True, kw_only=True):
     drafts: list[Draft]

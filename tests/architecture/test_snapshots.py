@@ -1,6 +1,8 @@
 """Pictures and tests belong together. (A run of the tests itself finds pictures of tests that are gone, but not
 those of a folder whose last test is gone.)"""
 
+from pathlib import Path
+
 from tests.architecture.sources import ROOT
 from tests.support.snapshots import SNAPSHOTS, TESTS, folder_of
 
@@ -22,3 +24,11 @@ def test_pictures_are_svg_and_screens_of_a_terminal_text():
 def test_pictures_name_no_place_of_this_machine():
     here = str(ROOT)
     assert [path.name for path in SNAPSHOTS.rglob("*.svg") if here in path.read_text(encoding="utf-8")] == []
+
+
+def test_whoever_looks_at_a_picture_asks_nobody_for_a_font():
+    assert [path.name for path in SNAPSHOTS.rglob("*.svg") if "url(" in _without_inner(path)] == []
+
+
+def _without_inner(path: Path) -> str:
+    return path.read_text(encoding="utf-8").replace("url(#", "")

@@ -289,3 +289,16 @@ def test_a_description_that_fails_costs_its_outline_and_not_the_map(
     path.write_text(CODE)
     made = map_file(path)
     assert made.parser == "heuristic" and [symbol.name for symbol in made.symbols] == ["first", "Second"]
+
+
+@pytest.mark.parametrize("suffix", ["js", "ts", "css"])
+def test_lines_that_a_program_packed_are_not_outlined(suffix: str, tmp_path: Path) -> None:
+    rule = ".a{color:red}" if suffix == "css" else "function a(){return 1}"
+    kept = ".kept {}" if suffix == "css" else "function kept() {}"
+    path = tmp_path / f"packed.{suffix}"
+    path.write_text(f"{rule * 2000}\n{kept}\n")
+    made = map_file(path)
+    assert [(symbol.name.strip("."), symbol.start_line) for symbol in made.symbols] == [("kept", 2)]
+    assert made.notes == ("lines of over 10,000 bytes are not outlined; search in them with grep",)
+    path.write_text(f"{rule * 2000}")
+    assert map_file(path).symbols == () and "10,000" in map_file(path).notes[0]

@@ -170,7 +170,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     worth: Callable[[Chain], tuple[Sign, ...] | None] | None = None
     """Inside the given node only children with one of these signs are looked at: bodies hold little else."""
     max_line_bytes: int = 0
-    """Longest line that the grammar may be given (0: any)."""
+    """Longer lines are not outlined (0: all are). What a program packed into one line has no places to go to."""
 
 
 def words(text: str) -> frozenset[str]:

@@ -50,6 +50,8 @@ _TIME_IS_OVER = "the time limit was reached; this outline is heuristic"
 _FAILED = "its own outline failed; this one is heuristic"
 _CHANGED = "changed while mapping"
 _TOO_LARGE = "too large for its grammar; this outline is heuristic"
+_HAS_ERRORS = "syntax errors, or syntax that the parser does not know: symbols near it may be missing"
+_LONG_LINES = "lines of over {:,} bytes are not outlined; search in them with grep"
 
 
 class _Outlined(NamedTuple):
@@ -201,17 +203,17 @@ def _by_language(name: str, source: bytes, watch: Watch) -> _Outlined | None:
     if not is_described(name):
         return None
     language = language_named(name)
-    if len(source) > _MAX_PARSED or (
-        language.max_line_bytes and _has_line_over(source, language.max_line_bytes)
-    ):
+    if len(source) > _MAX_PARSED:
         return _Outlined([], "heuristic", language.title, notes=(_TOO_LARGE,))
+    notes = []
+    limit = language.max_line_bytes
+    if limit and _has_line_over(source, limit):
+        source = b"\n".join(line if len(line) <= limit else b"" for line in source.split(b"\n"))
+        notes.append(_LONG_LINES.format(limit))
     found = outline_with_embedded(language, source, watch)
-    notes = (
-        ("syntax errors, or syntax that the parser does not know: symbols near it may be missing",)
-        if found.has_errors
-        else ()
-    )
-    return _Outlined(ordered(found.drafts), "tree-sitter", language.title, tuple(found.imports), notes)
+    if found.has_errors:
+        notes.append(_HAS_ERRORS)
+    return _Outlined(ordered(found.drafts), "tree-sitter", language.title, tuple(found.imports), tuple(notes))
 
 
 def _has_line_over(source: bytes, limit: int) -> bool:

@@ -162,6 +162,7 @@ CSS = Language(
     rules=_CSS_RULES,
     enter=words("stylesheet block"),
     imports=_IMPORTED,
+    max_line_bytes=10_000,
 )
 SCSS = Language(
     name="scss",

@@ -9,17 +9,14 @@ from app.engine.commands.places import EntryParams
 from app.engine.commands.places import clone as clone_session
 from app.engine.commands.places import fork as fork_session
 from app.engine.summariser import SummaryFailed
+from app.sessions.log import SessionLog
 from app.tui import pickers
 from app.tui.asking import ask, ask_text, select
 from app.tui.stage import Stage
 from app.tui.tree_entries import TreeEntries, files_changed, heading, kind_of, text_of_entry
-from app.values.entries import (
-    Entry,
-    MessageEntry,
-)
-from app.values.messages import (
-    AssistantMessage,
-)
+from app.values.content import text_of
+from app.values.entries import Entry, MessageEntry
+from app.values.messages import AssistantMessage, UserMessage
 from app.values.usage import dollars
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import GRACE, QuestionScreen
@@ -154,9 +151,10 @@ class SessionTree:
         """Two branches, from where they part: what was said, and which files each changed."""
         log = self._app.session.log
         ancestor = log.common_ancestor(one, other)
+        branches = [_after(log.path_to(leaf), ancestor) for leaf in (one, other)]
+        names = [_name(branch, log) for branch in branches]
         sides = [
-            _told(log.label(leaf) or name, _after(log.path_to(leaf), ancestor))
-            for name, leaf in (("One branch", one), ("The other", other))
+            _told(name or "nothing behind it", branch) for name, branch in zip(names, branches, strict=True)
         ]
         parted = text_of_entry(log.entry(ancestor)) if ancestor else "at the beginning"
         note = f"they part at: {pickers.one_line(parted, 40)}"
@@ -166,6 +164,19 @@ class SessionTree:
 def _after(path: list[Entry], ancestor_id: str | None) -> list[Entry]:
     ids = [entry.id for entry in path]
     return path[ids.index(ancestor_id) + 1 :] if ancestor_id in ids else path
+
+
+def _name(branch: list[Entry], log: SessionLog) -> str | None:
+    """What people call it by: its last label, else what was asked first."""
+    labels = (label for entry in reversed(branch) if (label := log.label(entry.id)))
+    asked = (
+        pickers.one_line(text_of(entry.message.content), 60)
+        for entry in branch
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
+    )
+    return (
+        next(labels, None) or next(asked, None) or next(filter(None, map(pickers.entry_title, branch)), None)
+    )
 
 
 def _told(name: str, entries: list[Entry]) -> PreviewText:

@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING
 import msgspec
 from textual.geometry import Size
 
-from app.assembly.extending import Extended
+from app.assembly.build import Assembled
+from app.assembly.extending import Extended, extend
+from app.assembly.options import Options
+from app.resources.paths import Paths
 from app.tui import bars, page
 from app.tui.desk import Desk
 from app.tui.extended import adopt
+from app.tui.extension_ui import ScreenUi
 from app.tui.sending import Sending
+from app.tui.settings_page import follow_settings
 from app.tui.trusting import ask_trust
 from app.tui.welcome import welcome
 from app.values.content import Image
@@ -105,6 +110,24 @@ def _found_again(count: int, *, is_behind: bool) -> str:
     else:
         where = f"{are} one Up away" if count == 1 else f"{are} behind Up, the newest first"
     return f"{what} not sent last time {where}."
+
+
+def extensions_for(assembled: Assembled, options: Options, paths: Paths) -> Extend:
+    """What loads them, once there is a page for them."""
+
+    async def load(app: Desk) -> Extended:
+        return await extend(
+            assembled,
+            options,
+            paths,
+            mode="tui",
+            ui=ScreenUi(app),
+            shutdown=lambda: app.exit(0),
+            reloaded=lambda extended: adopt(app, extended),
+            settings_changed=lambda before: follow_settings(app, before),
+        )
+
+    return load
 
 
 def warm_up(app: Desk) -> None:

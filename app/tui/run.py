@@ -18,18 +18,13 @@ from textual.driver import Driver
 from app.assembly.build import Assembled, assemble
 from app.assembly.crash import EXIT_CRASHED, Crash, report_crash, tell_of_crash
 from app.assembly.ending import close_quietly
-from app.assembly.extending import Extended, extend
 from app.assembly.inputs import files_input
 from app.assembly.options import Options, UsageError
 from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionError
 from app.tui import look
 from app.tui.app import BayouApp
-from app.tui.desk import Desk
-from app.tui.extended import adopt
-from app.tui.extension_ui import ScreenUi
-from app.tui.opening import Opening
-from app.tui.settings_page import follow_settings
+from app.tui.opening import Opening, extensions_for
 from tools.presence import exists
 from widgets.appearance import AppearanceQuestion
 from widgets.terminal_driver import TerminalDriver
@@ -55,20 +50,8 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
     if given.prompts[0] or given.images:
         prompts[:1] = [given.prompts[0] + (prompts[0] if prompts else "")]
 
-    async def load_extensions(app: Desk) -> Extended:
-        return await extend(
-            assembled,
-            options,
-            paths,
-            mode="tui",
-            ui=ScreenUi(app),
-            shutdown=lambda: app.exit(0),
-            reloaded=lambda extended: adopt(app, extended),
-            settings_changed=lambda before: follow_settings(app, before),
-        )
-
     opening = Opening(
-        extend=load_extensions,
+        extend=extensions_for(assembled, options, paths),
         opens_sessions=options.resume,
         indexes=True,
         prompts=tuple(prompts),

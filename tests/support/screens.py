@@ -18,17 +18,12 @@ import pytest
 from textual.pilot import Pilot
 
 from app.assembly.build import Assembled, assemble
-from app.assembly.extending import Extended, extend
 from app.cli.options import options_from
 from app.providers.contract import Context
 from app.providers.scripted import Scripted
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
-from app.tui.desk import Desk
-from app.tui.extended import adopt
-from app.tui.extension_ui import ScreenUi
-from app.tui.opening import Opening
-from app.tui.settings_page import follow_settings
+from app.tui.opening import Opening, extensions_for
 from app.values.usage import Usage
 
 WIDE = (100, 30)
@@ -91,21 +86,9 @@ class Screen:
         if script is not None:
             _answer_with(script, assembled)
 
-        async def load(app: Desk) -> Extended:
-            return await extend(
-                assembled,
-                options,
-                paths,
-                mode="tui",
-                ui=ScreenUi(app),
-                shutdown=lambda: app.exit(0),
-                reloaded=lambda extended: adopt(app, extended),
-                settings_changed=lambda before: follow_settings(app, before),
-            )
-
         app = BayouApp(
             assembled,
-            opening=Opening(extend=load if has_extensions else None),
+            opening=Opening(extend=extensions_for(assembled, options, paths) if has_extensions else None),
             home=self.home,
             clock=lambda: FIXED_SECONDS,
             css_path=sorted(styles_dir().glob("*.tcss")),

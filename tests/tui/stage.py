@@ -9,16 +9,11 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from app.assembly.build import assemble
-from app.assembly.extending import Extended, extend
 from app.assembly.options import Options
 from app.providers.scripted import Response, Scripted
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
-from app.tui.desk import Desk
-from app.tui.extended import adopt
-from app.tui.extension_ui import ScreenUi
-from app.tui.opening import Opening
-from app.tui.settings_page import follow_settings
+from app.tui.opening import Opening, extensions_for
 from app.values.events import AgentSettled, Event
 from tools.base import Tool
 
@@ -87,22 +82,7 @@ def make_app(
         session.choice.set(script.register(session.requests.registry))
     for tool in tools:
         session.toolbox.register(tool, owner="test")
-    opening = Opening()
-    if extension:
-
-        async def load(app: Desk) -> Extended:
-            return await extend(
-                assembled,
-                options,
-                paths,
-                mode="tui",
-                ui=ScreenUi(app),
-                shutdown=lambda: app.exit(0),
-                reloaded=lambda extended: adopt(app, extended),
-                settings_changed=lambda before: follow_settings(app, before),
-            )
-
-        opening = Opening(extend=load)
+    opening = Opening(extend=extensions_for(assembled, options, paths) if extension else None)
     app = StageApp(
         assembled,
         opening=opening,

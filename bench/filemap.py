@@ -236,7 +236,8 @@ def _memory(path: Path) -> Iterator[Row]:
 _CHILD = """
 import sys
 from pathlib import Path
-from tools.filemap.map import give_back_memory, map_file
+from tools.filemap.map import map_file
+from tools.memory import give_back_memory
 from tools.filemap.render import render_map
 
 def tell():

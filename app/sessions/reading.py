@@ -4,12 +4,9 @@ Lines end at `\n` only: other separators of Unicode are part of the text. Versio
 present form in memory (`migrate`); writing that back is the business of `log`.
 """
 
-import gc
 import os
 import re
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,6 +24,7 @@ from app.values.entries import (
     UnknownEntry,
 )
 from app.values.wire import from_wire
+from tools.memory import without_collector
 
 HEADER_LIMIT = 1024 * 1024
 """A file whose first mebibyte holds no header is not a session."""
@@ -68,7 +66,7 @@ def read_session(path: Path, *, allow_newer: bool = False) -> Reading:
     """Raises `SessionNotFound`, `SessionUnreadable`, `NotASession`, `SessionTooNew`. An empty file is no session."""
     check_regular(path)
     try:
-        with path.open("rb", buffering=1 << 20) as file, _without_collector():
+        with path.open("rb", buffering=1 << 20) as file, without_collector():
             return _read(file, path, allow_newer)
     except OSError as problem:
         raise SessionUnreadable(
@@ -123,18 +121,6 @@ def check_regular(path: Path) -> int:
     if not stat.S_ISREG(found.st_mode):
         raise NotASession(path, "is not a regular file", "Name a .jsonl session file.")
     return found.st_size
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Thousands of young objects, all of which live: the collector would only look at them again and again."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _read(file: BinaryIO, path: Path, allow_newer: bool) -> Reading:

@@ -173,6 +173,10 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     """Longer lines are not outlined (0: all are). What a program packed into one line has no places to go to."""
 
 
+PACKED = 10_000
+"""For `max_line_bytes`: bundles have lines of megabytes, names of one letter and trees of forty times their size."""
+
+
 def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 

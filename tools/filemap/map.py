@@ -4,14 +4,8 @@ Where maps are kept: `cache`. How they are written for a model: `render`.
 """
 
 import asyncio
-import ctypes
-import gc
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,11 +18,12 @@ from tools.filemap.drafts import ordered
 from tools.filemap.embedded import outline_with_embedded, with_fenced_code
 from tools.filemap.language import Draft
 from tools.filemap.languages.registry import is_described, language_named
-from tools.filemap.reading import CannotMap, Text, read_text
+from tools.filemap.reading import CHANGED, CannotMap, Text, lines_in, read_text
 from tools.filemap.scanners.registry import SCANNERS
 from tools.filemap.scanners.result import CUT_SHORT
 from tools.filemap.symbols import FileMap, Symbol, find_symbol
 from tools.filemap.watch import Cancel, Cancelled, Overtime, Watch
+from tools.memory import give_back_memory, without_collector
 
 __all__ = [
     "Cancelled",
@@ -48,7 +43,6 @@ _MAX_PARSED = 16 * 1024 * 1024
 _TRIM_FROM = 64 * 1024
 _TIME_IS_OVER = "the time limit was reached; this outline is heuristic"
 _FAILED = "its own outline failed; this one is heuristic"
-_CHANGED = "changed while mapping"
 _TOO_LARGE = "too large for its grammar; this outline is heuristic"
 _HAS_ERRORS = "syntax errors, or syntax that the parser does not know: symbols near it may be missing"
 _LONG_LINES = "lines of over {:,} bytes are not outlined; search in them with grep"
@@ -79,7 +73,7 @@ def map_file(
     known = cache.get(path, text) if cache is not None else None
     if known is not None:
         return known if known.path == str(path) else msgspec.structs.replace(known, path=str(path))
-    with _without_collector():
+    with without_collector():
         made = _made(path, text, deadline_seconds, cancel, began)
     if cache is not None and _is_worth_keeping(made):
         cache.put(path, text, made)
@@ -88,7 +82,7 @@ def map_file(
 
 def _is_worth_keeping(made: FileMap) -> bool:
     """What was cut short by the clock or by a writer may come out better the next time."""
-    return not {_CHANGED, _TIME_IS_OVER, CUT_SHORT}.intersection(made.notes)
+    return not {CHANGED, _TIME_IS_OVER, CUT_SHORT}.intersection(made.notes)
 
 
 async def map_file_async(
@@ -109,8 +103,8 @@ def _made(path: Path, text: Text, deadline_seconds: float, cancel: Cancel, began
     name = language_of(path, text.source)
     outlined = _outlined(path, text, name, watch, cancel)
     notes = list(text.notes) + [note for note in outlined.notes if note not in text.notes]
-    if _is_changed(path, text) and _CHANGED not in notes:
-        notes.append(_CHANGED)
+    if _is_changed(path, text) and CHANGED not in notes:
+        notes.append(CHANGED)
     total_lines = outlined.total_lines or text.total_lines
     symbols = symbols_of(outlined.drafts, max(1, total_lines))
     elapsed = (time.perf_counter() - began) * 1000
@@ -132,7 +126,7 @@ def _made(path: Path, text: Text, deadline_seconds: float, cancel: Cancel, began
 def map_text(source: bytes, name: str, *, deadline_seconds: float = 2.0) -> FileMap:
     """The map of a text that is called `name` and stands in no file."""
     path = Path(name)
-    lines = source.count(b"\n") + (1 if source and not source.endswith(b"\n") else 0)
+    lines = lines_in(source)
     text = Text(source=source, total_lines=lines, total_bytes=len(source), modified_ns=0, digest="")
     began = time.perf_counter()
     outlined = _outlined(None, text, language_of(path, source), Watch(deadline_seconds), None)
@@ -255,32 +249,3 @@ def symbols_of(drafts: list[Draft], total_lines: int) -> tuple[Symbol, ...]:
             )
         )
     return tuple(found)
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Tens of thousands of young objects without cycles: the collector would only look at them again and again."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-@lru_cache(maxsize=1)
-def _trimmer() -> Callable[[int], object] | None:
-    """glibc keeps what a thread freed; it gives it back when asked."""
-    if not sys.platform.startswith("linux"):
-        return None
-    try:
-        return ctypes.CDLL(None).malloc_trim
-    except (OSError, AttributeError):
-        return None
-
-
-def give_back_memory() -> None:
-    trim = _trimmer()
-    if trim is not None:
-        trim(0)

@@ -14,6 +14,7 @@ from tools.filemap.watch import Watch
 
 MAX_BYTES = 64 * 1024 * 1024
 """Of larger files only the beginning is mapped."""
+CHANGED = "changed while mapping"
 _PIECE = 1024 * 1024
 _RECODED = 256 * 1024
 
@@ -72,7 +73,7 @@ def _read(descriptor: int, path: Path, watch: Watch) -> Text:
         state.st_mtime_ns,
         state.st_size,
     ) or total_bytes != state.st_size:
-        notes.append("changed while mapping")
+        notes.append(CHANGED)
     if total_bytes > len(raw):
         notes.append(f"only the first {len(raw) // (1024 * 1024)} MB are mapped")
     source = raw.removeprefix(encoding.mark)

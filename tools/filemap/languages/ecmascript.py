@@ -4,7 +4,18 @@ import re
 
 from tree_sitter import Node
 
-from tools.filemap.language import Chain, Language, Named, Place, Rule, Sign, first_child, signs, words
+from tools.filemap.language import (
+    PACKED,
+    Chain,
+    Language,
+    Named,
+    Place,
+    Rule,
+    Sign,
+    first_child,
+    signs,
+    words,
+)
 from tools.filemap.languages.blocks import JS_BODIES
 from tools.filemap.languages.fields import ts_members
 from tools.filemap.pieces import SCRIPT
@@ -222,9 +233,6 @@ _JS_ENTER = words(
 _JS_MODIFIERS = words("async static get set export default")
 _TS_MODIFIERS = _JS_MODIFIERS | words("declare abstract public private protected readonly override accessor")
 
-_PACKED = 10_000
-"""Bundles have lines of megabytes, whose trees would be forty times as large, and whose names are one letter."""
-
 JAVASCRIPT = Language(
     name="javascript",
     title="JavaScript",
@@ -237,7 +245,7 @@ JAVASCRIPT = Language(
     worth=_worth,
     bodies=JS_BODIES,
     pieces=SCRIPT,
-    max_line_bytes=_PACKED,
+    max_line_bytes=PACKED,
     exporting=words("export"),
     has_decorators=True,
     between=words("decorator"),
@@ -279,7 +287,7 @@ def _typescript(name: str, title: str) -> Language:
         bodies=JS_BODIES,
         members=ts_members,
         pieces=SCRIPT,
-        max_line_bytes=_PACKED,
+        max_line_bytes=PACKED,
         exporting=words("export"),
         has_decorators=True,
         between=words("decorator"),
@@ -300,7 +308,7 @@ JSX = Language(
     worth=_worth,
     bodies=JS_BODIES,
     pieces=SCRIPT,
-    max_line_bytes=_PACKED,
+    max_line_bytes=PACKED,
     exporting=JAVASCRIPT.exporting,
     has_decorators=True,
     between=words("decorator"),

@@ -4,7 +4,17 @@ import re
 
 from tree_sitter import Node
 
-from tools.filemap.language import Language, Named, Place, Rule, first_child, first_of, head_line, words
+from tools.filemap.language import (
+    PACKED,
+    Language,
+    Named,
+    Place,
+    Rule,
+    first_child,
+    first_of,
+    head_line,
+    words,
+)
 from tools.filemap.wording import MAX_SIGNATURE, one_line
 
 _LANDMARKS = words(
@@ -162,7 +172,7 @@ CSS = Language(
     rules=_CSS_RULES,
     enter=words("stylesheet block"),
     imports=_IMPORTED,
-    max_line_bytes=10_000,
+    max_line_bytes=PACKED,
 )
 SCSS = Language(
     name="scss",

@@ -2,7 +2,7 @@
 
 Two ways, for two kinds of text. `visible` keeps every character of a file countable (a control character
 becomes its picture, so an edit can name it); `plain` reads text as a terminal would and keeps what would stay on
-the screen. What encoding bytes have is the business of `tools.encoding`.
+the screen. What encoding bytes have is the business of `tools.files.encoding`.
 """
 
 import re

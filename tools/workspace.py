@@ -6,16 +6,16 @@ from pathlib import Path
 
 import msgspec
 
-from tools.artifacts import Artifacts
 from tools.base import ToolContext
-from tools.lines import LineIndexes
-from tools.mutations import MutationQueue
+from tools.files.artifacts import Artifacts
+from tools.files.lines import LineIndexes
+from tools.files.mutations import MutationQueue
+from tools.files.readcache import ReadCache
 from tools.operations import FileOperations, LocalFiles, ProcessOperations, RunningProcess
-from tools.process import LocalProcesses
-from tools.ptyhost import PtyHost
-from tools.readcache import ReadCache
-from tools.shell import ShellSettings, SpawnHook
-from tools.shellsession import ShellSession
+from tools.running.process import LocalProcesses
+from tools.running.ptyhost import PtyHost
+from tools.running.shell import ShellSettings, SpawnHook
+from tools.running.shellsession import ShellSession
 
 
 class ReadSettings(msgspec.Struct, frozen=True, kw_only=True):

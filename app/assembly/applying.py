@@ -11,7 +11,7 @@ from app.providers.contract import StreamOptions
 from app.providers.merge import INTERVAL
 from app.providers.select import ModelNotFound, select_model
 from app.resources.settings import Settings
-from tools.shell import ShellSettings
+from tools.running.shell import ShellSettings
 
 
 def session_options(

@@ -31,7 +31,7 @@ from app.sessions.errors import SessionLocked, SessionTooNew
 from app.sessions.index import header_of, session_files
 from app.sessions.log import SessionLog
 from app.values.models import Model, ThinkingLevel, thinking_level
-from tools.presence import is_file
+from tools.files.presence import is_file
 from tools.registry import builtin_tools
 from tools.workspace import ReadSettings, Workspace
 

@@ -8,7 +8,7 @@ import msgspec
 from app.sessions.fork import copy_session
 from app.sessions.library import find, latest, session_folder
 from app.sessions.log import SessionLog
-from tools.presence import exists
+from tools.files.presence import exists
 
 Sync = Literal["off", "turn", "entry"]
 

@@ -7,7 +7,7 @@ import msgspec
 
 from app.values.events import BashExecutionUpdate, Event, MessageEnd
 from app.values.messages import BashExecutionMessage, Message
-from tools.usershell import UserCommandResult, run_user_command
+from tools.running.usershell import UserCommandResult, run_user_command
 from tools.workspace import Workspace
 
 

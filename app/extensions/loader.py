@@ -17,7 +17,7 @@ from app.extensions.modules import CannotLoad, load_function
 from app.extensions.registrations import Extension, Source
 from app.extensions.versions import require_version
 from app.resources.paths import Paths
-from tools.presence import is_dir, is_file
+from tools.files.presence import is_dir, is_file
 
 Origin = Literal["builtin", "user", "project", "flag", "settings", "package", "entry-point"]
 GROUP = "bayou.extensions"

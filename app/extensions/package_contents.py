@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from app.extensions.loader import GROUP, MANIFEST
-from tools.presence import exists, is_dir, is_file
+from tools.files.presence import exists, is_dir, is_file
 
 
 class BadPackage(Exception):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tools.presence import is_file
+from tools.files.presence import is_file
 
 
 def has_aws(env: Mapping[str, str]) -> bool:

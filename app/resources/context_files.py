@@ -7,7 +7,7 @@ import msgspec
 
 from app.resources.files import FileFault, read_text
 from app.resources.paths import Paths
-from tools.presence import is_dir, is_file
+from tools.files.presence import is_dir, is_file
 
 NAMES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
 """The first that exists in a folder counts there."""

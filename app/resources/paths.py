@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from tools.presence import exists, is_dir
+from tools.files.presence import exists, is_dir
 
 PROJECT_FOLDER = ".bayou"
 

@@ -9,7 +9,7 @@ import msgspec
 from app.resources.files import FileFault, read_text
 from app.resources.frontmatter import split_frontmatter
 from app.resources.paths import Paths
-from tools.presence import is_file
+from tools.files.presence import is_file
 
 
 class PromptTemplate(msgspec.Struct, frozen=True, kw_only=True):

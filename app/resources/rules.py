@@ -15,7 +15,7 @@ from app.resources.frontmatter import split_frontmatter
 from app.resources.paths import Paths
 from app.resources.rule_scopes import Scope, compile_condition, parse_scopes, scopes_of_glob
 from app.resources.system_prompt import RuleLine
-from tools.presence import is_dir, is_file
+from tools.files.presence import is_dir, is_file
 
 Source = Literal["native", "cursor", "windsurf", "cline"]
 SOURCES: tuple[Source, ...] = ("native", "cursor", "windsurf", "cline")

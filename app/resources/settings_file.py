@@ -8,7 +8,7 @@ import msgspec
 from app.resources.files import FileFault, read_text, write_text
 from app.resources.settings import Key, Settings, check_value, keys
 from app.values.json_comments import JsonFault, parse, with_value, without_key
-from tools.presence import exists
+from tools.files.presence import exists
 
 
 class SettingRefused(ValueError):

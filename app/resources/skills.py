@@ -10,7 +10,7 @@ import msgspec
 from app.resources.files import FileFault, read_text
 from app.resources.frontmatter import split_frontmatter
 from app.resources.paths import Paths, project_root
-from tools.presence import is_dir, is_file
+from tools.files.presence import is_dir, is_file
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
 _BLOCK = re.compile(r'<skill name="([^"\n]*)" location="([^"\n]*)">\n.*?\n</skill>(?=\n\n|\Z)', re.DOTALL)

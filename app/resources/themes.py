@@ -11,7 +11,7 @@ import msgspec
 
 from app.resources.files import stamp
 from app.resources.paths import Paths, styles_dir
-from tools.presence import exists, is_file
+from tools.files.presence import exists, is_file
 
 Source = Literal["built-in", "user", "project", "settings"]
 SUFFIXES = (".json", ".tcss")

@@ -16,7 +16,7 @@ import msgspec
 from app.resources.files import FileFault, read_text, write_text
 from app.resources.paths import PROJECT_FOLDER, Paths
 from app.values.json_comments import JsonFault, parse
-from tools.presence import is_dir, is_file
+from tools.files.presence import is_dir, is_file
 
 Answer = Literal["yes", "no", "undecided"]
 

@@ -15,7 +15,7 @@ from app.sessions.ids import folder_name, is_session_id
 from app.sessions.index import Hit, SessionIndex, SessionSummary, header_of, session_files
 from app.sessions.log import SessionLog
 from app.sessions.trash import Trashed, delete_session, in_trash, undo_delete
-from tools.presence import exists, is_file
+from tools.files.presence import exists, is_file
 
 Answer = TypeVar("Answer")
 

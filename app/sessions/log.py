@@ -35,7 +35,7 @@ from app.values.entries import (
 )
 from app.values.messages import AssistantMessage, UserMessage
 from app.values.wire import new_id
-from tools.presence import exists, is_dir
+from tools.files.presence import exists, is_dir
 
 __all__ = ["SessionError", "SessionLocked", "SessionLog", "SessionReadOnly", "SessionWriteError"]
 

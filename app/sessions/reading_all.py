@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from app.sessions.index import SessionIndex
-from tools.presence import is_dir
+from tools.files.presence import is_dir
 
 
 def read_in_background(root: Path) -> threading.Thread:

@@ -12,7 +12,7 @@ from app.sessions.file import SessionFile
 from app.sessions.ids import SIDECARS, sidecar
 from app.values.codec import decode, encode_json
 from app.values.wire import new_id
-from tools.presence import exists, is_dir
+from tools.files.presence import exists, is_dir
 
 TRASH_NAME = ".trash"
 _NOTE = "deleted.json"

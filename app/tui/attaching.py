@@ -4,7 +4,7 @@ import base64
 from collections.abc import Sequence
 
 from app.values.content import Image, UserContent
-from tools.images import identify, prepare
+from tools.files.images import identify, prepare
 from widgets.editor.chips import Attachment, Chip, Draft, ImageChip
 from widgets.editor.graphemes import CHIP_FIRST
 from widgets.editor.images import image_bytes

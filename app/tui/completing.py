@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from app.tui.desk import Desk
 from app.tui.slash import COMMANDS
-from tools.ripgrep import bundled_ripgrep
+from tools.searching.ripgrep import bundled_ripgrep
 from widgets.completion.commands import Arguments, CommandCompletions, CommandRow
 from widgets.completion.fileindex import FileIndex
 from widgets.completion.files import FileCompletions, PathCompletions, SymbolRow

@@ -8,7 +8,7 @@ from app.tui.extended import show_widget_of
 from app.tui.pickers import age
 from app.tui.stage import Stage
 from app.values.messages import now_ms
-from tools.paths import display
+from tools.files.paths import display
 from tools.results import Card, MapBlock, TextBlock
 from widgets import clipboard
 from widgets.editor.chips import Draft

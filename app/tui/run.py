@@ -25,7 +25,7 @@ from app.sessions.errors import SessionError
 from app.tui import look
 from app.tui.app import BayouApp
 from app.tui.opening import Opening, extensions_for
-from tools.presence import exists
+from tools.files.presence import exists
 from widgets.appearance import AppearanceQuestion
 from widgets.terminal_driver import TerminalDriver
 from widgets.terminal_manners import restore_terminal

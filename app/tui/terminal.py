@@ -5,7 +5,7 @@ from typing import Any
 
 from textual.app import App
 
-from tools.ptyhost import PtyProgram
+from tools.running.ptyhost import PtyProgram
 from widgets.terminal.emulator import Emulator
 from widgets.terminal.view import BARS, TerminalScreen
 
@@ -19,7 +19,7 @@ class TerminalHost:
 
 
 class ShownProgram:
-    """A program on its screen: a `tools.ptyhost.PtyView`."""
+    """A program on its screen: a `tools.running.ptyhost.PtyView`."""
 
     def __init__(self, app: App[Any], program: PtyProgram) -> None:
         self.size = (max(2, app.size.width), max(2, app.size.height - BARS))

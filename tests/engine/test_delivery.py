@@ -32,7 +32,7 @@ from tests.engine.stage import Play
 from tests.providers.loopback import Loopback, Received, Reply, loopback
 from tests.providers.wires import model_for, sse
 from tools.registry import builtin_tools
-from tools.shell import ShellSettings
+from tools.running.shell import ShellSettings
 
 
 def note(text: str = "built") -> CustomMessage:

@@ -6,7 +6,7 @@ import pytest
 
 from tools.filemap.map import map_text
 from tools.filemap.symbols import FileMap, find_symbol
-from tools.notebooks import notebook_of
+from tools.files.notebooks import notebook_of
 
 
 def outline(made: FileMap) -> list[str]:

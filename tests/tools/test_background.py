@@ -10,10 +10,10 @@ import pytest
 from tests.tools.conftest import Hands, until
 from tests.tools.test_bash import alive, until_gone
 from tools.base import ToolError
-from tools.ptyhost import PtyProgram
 from tools.results import ToolResult
-from tools.shell import ShellSettings
-from tools.usershell import run_user_command
+from tools.running.ptyhost import PtyProgram
+from tools.running.shell import ShellSettings
+from tools.running.usershell import run_user_command
 from tools.workspace import Workspace
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.tools.conftest import Hands, until
 from tools.results import ToolResult
-from tools.shell import ShellSettings, SpawnPlan, split_leading_cd
+from tools.running.shell import ShellSettings, SpawnPlan, split_leading_cd
 from tools.workspace import Workspace
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools.base import ToolError
-from tools.diffs import diff_texts, split_lines
-from tools.editing import Edit, apply_edits
+from tools.edits.diffs import diff_texts, split_lines
+from tools.edits.editing import Edit, apply_edits
 
 WORDS = st.text(st.sampled_from("abcé漢😀()=;'\"- "), min_size=0, max_size=8)
 INDENT = st.sampled_from(["", "  ", "    ", "\t", "\t\t", "      "])

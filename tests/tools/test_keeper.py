@@ -13,7 +13,7 @@ import pytest
 from tests.tools.conftest import Hands, until
 from tests.tools.test_bash import alive, until_gone
 from tools.operations import Command
-from tools.process import LocalProcesses
+from tools.running.process import LocalProcesses
 from tools.workspace import Workspace
 
 ORPHAN = "(setsid env -i sleep {mark} >/dev/null 2>&1 </dev/null &)"

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools.base import FileChange
-from tools.mutations import FileState, MutationQueue, NewContent, content_hash
+from tools.files.mutations import FileState, MutationQueue, NewContent, content_hash
 from tools.operations import LocalFiles
 
 

@@ -7,7 +7,7 @@ from typing import BinaryIO
 from tests.tools.conftest import Hands
 from tools.base import FileChange
 from tools.operations import Command, DirectoryEntry, FileStat
-from tools.process import LocalProcess, LocalProcesses
+from tools.running.process import LocalProcess, LocalProcesses
 from tools.workspace import Workspace
 
 

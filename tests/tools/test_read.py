@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tools.conftest import Hands
-from tools.encoding import detect
-from tools.lines import LineIndexes
-from tools.pages import Request, load_page
-from tools.readcache import ReadCache
+from tools.files.encoding import detect
+from tools.files.lines import LineIndexes
+from tools.files.pages import Request, load_page
+from tools.files.readcache import ReadCache
 from tools.results import ImageBlock, ImagePart
 from tools.threads import Stop
 from tools.workspace import Workspace

@@ -1,6 +1,6 @@
 """What the model last saw of each file, by line."""
 
-from tools.readcache import ReadCache
+from tools.files.readcache import ReadCache
 
 OLD, NEW = (1, 1, 10, 1), (1, 1, 10, 2)
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tools.artifacts import Artifacts
-from tools.rolling import OutputDelta, RollingOutput
+from tools.files.artifacts import Artifacts
+from tools.running.rolling import OutputDelta, RollingOutput
 from tools.text import plain
 
 PIECES = st.lists(

@@ -9,8 +9,8 @@ import pytest
 
 from tests.tools.conftest import Hands, until
 from tests.tools.test_bash import alive
-from tools.globs import path_regex
-from tools.ripgrep import find_ripgrep
+from tools.searching.globs import path_regex
+from tools.searching.ripgrep import find_ripgrep
 from tools.workspace import Workspace
 
 
@@ -215,7 +215,7 @@ async def test_places_that_could_not_be_searched_are_told(
     hands: Hands, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree(project, "a.txt")
-    monkeypatch.setattr("tools.ripgrep._read_errors", fake_errors)
+    monkeypatch.setattr("tools.searching.ripgrep._read_errors", fake_errors)
     assert await hands.text("grep", pattern="needle") == (
         "a.txt:1: needle\n\n[Not searched: ./locked: Permission denied (os error 13) and 1 more]"
     )
@@ -230,7 +230,7 @@ def fake_errors(descriptor: int) -> str:
 async def test_the_search_program_may_be_missing(
     hands: Hands, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tools.ripgrep.bundled_ripgrep", lambda: None)
+    monkeypatch.setattr("tools.searching.ripgrep.bundled_ripgrep", lambda: None)
     monkeypatch.setenv("PATH", "/nowhere")
     assert "ripgrep (rg) was not found" in await hands.error("grep", pattern="x")
 

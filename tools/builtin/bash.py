@@ -1,4 +1,4 @@
-"""The `bash` tool: how a command's arguments are read and its outcome told. Running it is in `tools.commands`."""
+"""The `bash` tool: how a command's arguments are read and its outcome told. Running it: `tools.running.commands`."""
 
 import asyncio
 import functools
@@ -11,16 +11,16 @@ import msgspec
 
 from tools.arguments import number_argument, text_argument, text_detail
 from tools.base import Tool, ToolContext, ToolError
-from tools.commands import UPDATE_SECONDS, CommandOutcome, RunningCommand, start_command
-from tools.interceptor import better_tool
+from tools.files.paths import absolute
 from tools.limits import format_size
 from tools.operations import FileOperations
-from tools.paths import absolute
-from tools.ptyrun import run_in_terminal
 from tools.results import Card, CommandBlock, TextPart, ToolResult, text_result
-from tools.rolling import OutputSnapshot
+from tools.running.commands import UPDATE_SECONDS, CommandOutcome, RunningCommand, start_command
+from tools.running.interceptor import better_tool
+from tools.running.ptyrun import run_in_terminal
+from tools.running.rolling import OutputSnapshot
+from tools.running.shell import SpawnPlan, check_names, child_environment, split_leading_cd
 from tools.schema import schema_of
-from tools.shell import SpawnPlan, check_names, child_environment, split_leading_cd
 from tools.text import visible
 from tools.workspace import Workspace, workspace_of
 

@@ -1,4 +1,4 @@
-"""The `edit` tool: several replacements in one file, all or none. Matching is in `tools.matching`."""
+"""The `edit` tool: several replacements in one file, all or none. Matching is in `tools.edits.matching`."""
 
 import asyncio
 import json
@@ -9,12 +9,12 @@ import msgspec
 
 from tools.arguments import number_detail, text_argument, text_detail
 from tools.base import Tool, ToolContext, ToolError
-from tools.diffs import diff_texts
-from tools.editing import Edit, Edited, apply_edits
-from tools.failures import file_error
-from tools.mutations import FileState, NewContent
-from tools.paths import display
-from tools.places import locate
+from tools.edits.diffs import diff_texts
+from tools.edits.editing import Edit, Edited, apply_edits
+from tools.files.failures import file_error
+from tools.files.mutations import FileState, NewContent
+from tools.files.paths import display
+from tools.files.places import locate
 from tools.results import Card, DiffBlock, TextBlock, TextPart, ToolResult
 from tools.schema import schema_of
 from tools.text import visible

@@ -10,14 +10,14 @@ import msgspec
 from tools.arguments import text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
-from tools.failures import file_error
-from tools.globs import is_glob, path_regex
+from tools.files.failures import file_error
+from tools.files.places import locate
 from tools.limits import truncate_head
 from tools.operations import FileOperations
-from tools.places import locate
 from tools.results import Card, TextPart, ToolResult
-from tools.ripgrep import ALWAYS, find_ripgrep, run_ripgrep
 from tools.schema import schema_of
+from tools.searching.globs import is_glob, path_regex
+from tools.searching.ripgrep import ALWAYS, find_ripgrep, run_ripgrep
 from tools.text import one_line
 from tools.workspace import Workspace, workspace_of
 

@@ -12,13 +12,13 @@ import msgspec
 from tools.arguments import number_detail, text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
-from tools.failures import file_error
-from tools.globs import basename_glob, path_regex
+from tools.files.failures import file_error
+from tools.files.places import locate
 from tools.limits import MAX_LINE_CHARS, clip_line, truncate_head
-from tools.places import locate
 from tools.results import Card, TextPart, ToolResult
-from tools.ripgrep import ALWAYS, SearchEnd, find_ripgrep, run_ripgrep
 from tools.schema import schema_of
+from tools.searching.globs import basename_glob, path_regex
+from tools.searching.ripgrep import ALWAYS, SearchEnd, find_ripgrep, run_ripgrep
 from tools.text import one_line, visible
 from tools.workspace import Workspace, workspace_of
 

@@ -8,10 +8,10 @@ import msgspec
 
 from tools.arguments import text_argument
 from tools.base import Tool, ToolContext
-from tools.failures import file_error
+from tools.files.failures import file_error
+from tools.files.listing import MAX_ENTRIES, Listing, list_directory
+from tools.files.places import locate
 from tools.limits import count_lines
-from tools.listing import MAX_ENTRIES, Listing, list_directory
-from tools.places import locate
 from tools.results import Card, ListBlock, TextPart, ToolResult
 from tools.schema import schema_of
 from tools.text import visible

@@ -7,21 +7,21 @@ from typing import Annotated, Any
 import msgspec
 
 from tools.arguments import number_argument, number_detail, text_argument
-from tools.artifacts import SCHEME
 from tools.base import Tool, ToolContext, ToolError
-from tools.encoding import SAMPLE_BYTES, detect
-from tools.failures import file_error
-from tools.filekinds import binary_kind
-from tools.images import identify, prepare
+from tools.filemap.outlines import outline_result, symbol_range
+from tools.files.artifacts import SCHEME
+from tools.files.encoding import SAMPLE_BYTES, detect
+from tools.files.failures import file_error
+from tools.files.filekinds import binary_kind
+from tools.files.images import identify, prepare
+from tools.files.lines import FileShrank
+from tools.files.listing import list_directory
+from tools.files.notebooks import MAX_NOTEBOOK_BYTES, notebook_of
+from tools.files.pages import NotText, Page, Request, load_page, notice
+from tools.files.paths import absolute, display
+from tools.files.places import exists, locate
 from tools.limits import MAX_BYTES, format_size, truncate_head
-from tools.lines import FileShrank
-from tools.listing import list_directory
-from tools.notebooks import MAX_NOTEBOOK_BYTES, notebook_of
 from tools.operations import FileStat
-from tools.outlines import outline_result, symbol_range
-from tools.pages import NotText, Page, Request, load_page, notice
-from tools.paths import absolute, display
-from tools.places import exists, locate
 from tools.results import Card, FileBlock, ImageBlock, ImagePart, TextBlock, TextPart, ToolResult, text_result
 from tools.schema import schema_of
 from tools.text import one_line, visible

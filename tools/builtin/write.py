@@ -9,14 +9,14 @@ import msgspec
 
 from tools.arguments import number_detail, text_argument, text_detail
 from tools.base import Tool, ToolContext, ToolError
-from tools.diffs import Diff, diff_texts
-from tools.editing import FileText, read_text
-from tools.encoding import UTF8, Encoding
-from tools.failures import file_error
+from tools.edits.diffs import Diff, diff_texts
+from tools.edits.editing import FileText, read_text
+from tools.files.encoding import UTF8, Encoding
+from tools.files.failures import file_error
+from tools.files.mutations import FileState, NewContent
+from tools.files.paths import display
+from tools.files.places import locate
 from tools.limits import count_lines
-from tools.mutations import FileState, NewContent
-from tools.paths import display
-from tools.places import locate
 from tools.results import Card, DiffBlock, FileBlock, TextBlock, TextPart, ToolResult
 from tools.schema import schema_of
 from tools.text import visible

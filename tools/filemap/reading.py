@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from tools.encoding import SAMPLE_BYTES, UTF8, Encoding, detect
 from tools.filemap.watch import Watch
+from tools.files.encoding import SAMPLE_BYTES, UTF8, Encoding, detect
 
 MAX_BYTES = 64 * 1024 * 1024
 """Of larger files only the beginning is mapped."""

@@ -27,8 +27,8 @@ from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry, CustomEntry
 from app.values.events import CompactionEnd, CompactionResult, EntryAppended, Event, MessageEnd
 from app.values.messages import CustomMessage
-from tools.shell import SpawnPlan
-from tools.usershell import UserCommandResult
+from tools.running.shell import SpawnPlan
+from tools.running.usershell import UserCommandResult
 
 
 class Wiring:

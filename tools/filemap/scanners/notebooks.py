@@ -11,7 +11,7 @@ from tools.filemap.languages.registry import is_described, language_named
 from tools.filemap.scanners import json, markdown
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Watch
-from tools.notebooks import MAX_NOTEBOOK_BYTES, Cell, notebook_of
+from tools.files.notebooks import MAX_NOTEBOOK_BYTES, Cell, notebook_of
 
 _NOTE = "the lines are those of the cells' text, as read shows it"
 _COMMAND = re.compile(r"^[ \t]*[%!?]", re.M)

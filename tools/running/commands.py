@@ -12,10 +12,10 @@ import msgspec
 
 from tools.base import ToolError
 from tools.operations import Command, RunningProcess
-from tools.process import pipe
-from tools.rolling import OutputSnapshot, RollingOutput
-from tools.shell import SpawnPlan, prefixed, shell_argv
-from tools.shellsession import ShellSession
+from tools.running.process import pipe
+from tools.running.rolling import OutputSnapshot, RollingOutput
+from tools.running.shell import SpawnPlan, prefixed, shell_argv
+from tools.running.shellsession import ShellSession
 from tools.workspace import Workspace
 
 R = TypeVar("R")

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from tools.artifacts import Artifact, Artifacts
+from tools.files.artifacts import Artifact, Artifacts
 from tools.limits import MAX_BYTES, MAX_LINES, Truncation, count_lines, truncate_tail
 from tools.text import plain
 

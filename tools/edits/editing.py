@@ -7,10 +7,10 @@ from typing import Literal
 import msgspec
 
 from tools.base import ToolError
-from tools.diffs import Diff, diff_spans
-from tools.encoding import UTF8, Encoding, detect
-from tools.matching import Ambiguous, Document, Span, Strategy, find_span
-from tools.nearmiss import explain_miss
+from tools.edits.diffs import Diff, diff_spans
+from tools.edits.matching import Ambiguous, Document, Span, Strategy, find_span
+from tools.edits.nearmiss import explain_miss
+from tools.files.encoding import UTF8, Encoding, detect
 from tools.text import one_line
 
 _SHOWN_LINES = 10

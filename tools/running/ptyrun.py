@@ -13,11 +13,11 @@ from typing import Final
 
 import msgspec
 
-from tools.commands import CommandOutcome, RunningCommand, as_set, start_process
 from tools.limits import truncate_tail
-from tools.ptyhost import PtyHost, PtyProgram
-from tools.rolling import OutputSnapshot, RollingOutput
-from tools.shell import SpawnPlan
+from tools.running.commands import CommandOutcome, RunningCommand, as_set, start_process
+from tools.running.ptyhost import PtyHost, PtyProgram
+from tools.running.rolling import OutputSnapshot, RollingOutput
+from tools.running.shell import SpawnPlan
 from tools.text import visible
 from tools.workspace import Workspace
 

@@ -1,4 +1,4 @@
-"""This machine's processes: started by a keeper (`tools.keeper`), which ends them with everything they started."""
+"""This machine's processes: started by the `keeper` beside this, which ends them with everything they started."""
 
 import asyncio
 import errno

@@ -1,7 +1,7 @@
 """Finding what a call's path argument means, the same way for every tool that looks."""
 
 from tools.base import ToolContext, ToolError
-from tools.paths import resolve
+from tools.files.paths import resolve
 from tools.workspace import Workspace
 
 

@@ -13,10 +13,10 @@ from typing import Final
 import msgspec
 
 from tools.base import ToolError
+from tools.files.presence import is_file
 from tools.operations import Command
-from tools.presence import is_file
-from tools.process import pipe
-from tools.shell import child_environment
+from tools.running.process import pipe
+from tools.running.shell import child_environment
 from tools.text import visible
 from tools.workspace import Workspace
 

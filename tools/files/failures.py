@@ -3,8 +3,8 @@
 import errno
 
 from tools.base import ToolError
+from tools.files.paths import did_you_mean
 from tools.operations import FileOperations
-from tools.paths import did_you_mean
 from tools.text import one_line
 
 

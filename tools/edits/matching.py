@@ -1,7 +1,7 @@
 """Where the old texts of an edit are in a file: strictly first, then more tolerantly, never ambiguously.
 
 Pure: text in, spans out. Everything works on text with line feeds only; files, their line endings and what is
-written are the business of `tools.editing`, words for a failure that of `tools.nearmiss`.
+written are the business of `tools.edits.editing`, words for a failure that of `tools.edits.nearmiss`.
 """
 
 import difflib
@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from tools.lookalikes import normalized, normalized_lines, original_column
+from tools.edits.lookalikes import normalized, normalized_lines, original_column
 
 Strategy = Literal["exact", "line-endings", "trailing-whitespace", "indentation", "look-alikes"]
 _TAB_WIDTHS: Final = (4, 2, 8, 3)

@@ -1,4 +1,4 @@
-"""How commands are run: which shell, in what environment, after which changes. Running them is in `tools.commands`."""
+"""How commands are run: which shell, in what environment, after which changes. Running them is in `commands`."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from tools.base import ToolError
-from tools.presence import exists, is_file
+from tools.files.presence import exists, is_file
 
 NON_INTERACTIVE: Final[Mapping[str, str]] = {
     # Pagers show everything at once.

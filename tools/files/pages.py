@@ -1,6 +1,6 @@
 """A page of a text file: which lines are asked for, which are shown, and how to go on.
 
-Where lines begin in the bytes is known in `tools.lines`.
+Where lines begin in the bytes is known in `tools.files.lines`.
 """
 
 import codecs
@@ -9,10 +9,10 @@ from typing import BinaryIO
 
 import msgspec
 
-from tools.encoding import SAMPLE_BYTES, Encoding, detect
+from tools.files.encoding import SAMPLE_BYTES, Encoding, detect
+from tools.files.lines import LineIndexes, RawPage, read_page
+from tools.files.readcache import ReadCache, Version
 from tools.limits import MAX_BYTES, MAX_LINES, Truncation, clip_bytes, format_size
-from tools.lines import LineIndexes, RawPage, read_page
-from tools.readcache import ReadCache, Version
 from tools.text import plain, visible
 from tools.threads import Stop
 

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from tools.commands import UPDATE_SECONDS, start_command
-from tools.rolling import OutputDelta
-from tools.shell import SpawnPlan, child_environment
+from tools.running.commands import UPDATE_SECONDS, start_command
+from tools.running.rolling import OutputDelta
+from tools.running.shell import SpawnPlan, child_environment
 from tools.workspace import Workspace
 
 

@@ -76,6 +76,7 @@ def shell_settings(settings: Settings) -> ShellSettings:
     return ShellSettings(
         path=settings.shell.shell_path,
         prefix=settings.shell.shell_command_prefix or "",
+        passed_names=settings.shell.shell_pass_environment,
         is_persistent=bash.persistent_shell,
         is_intercepting=bash.interceptor.enabled,
         default_timeout=bash.default_timeout_seconds or None,

@@ -12,7 +12,16 @@ def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     if words in (["--version"], ["-v"]):
         return _say(f"bayou {VERSION}")
+    _keep_to_itself(words)
     return _run(words)
+
+
+def _keep_to_itself(words: list[str]) -> None:
+    # Before anything is started that could look; the version needs nothing but itself.
+    from app.cli.own_process import forbid_looking_inside, hide_key  # noqa: PLC0415
+
+    forbid_looking_inside()
+    hide_key(words)
 
 
 def _run(words: list[str]) -> int:

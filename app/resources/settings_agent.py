@@ -269,6 +269,14 @@ class ShellSettings(Group, frozen=True, kw_only=True):
         str | None,
         Meta(description="Put before every command, such as `source ~/.profile;`.", extra={"runs": True}),
     ] = None
+    shell_pass_environment: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Variables that commands get although they look like secrets, such as `GITHUB_TOKEN` "
+            "or `AWS_*`.",
+            extra={"adds_up": True, "runs": True},
+        ),
+    ] = ()
 
 
 class ResourceSettings(Group, frozen=True, kw_only=True):

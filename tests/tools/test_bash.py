@@ -98,7 +98,7 @@ async def test_the_environment_asks_nothing_and_tells_no_secret(
         "QWEN_TOKEN_PLAN_CN_API_KEY",
     ):
         monkeypatch.setenv(name, "planted-key")
-    monkeypatch.setenv("GITHUB_TOKEN", "kept")
+    monkeypatch.setenv("GITHUB_USER", "kept")
     text = await hands.text("bash", command="env", env={"EXTRA": "given"})
     assert "planted-key" not in text
     variables = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
@@ -110,7 +110,7 @@ async def test_the_environment_asks_nothing_and_tells_no_secret(
         "NO_COLOR": "1",
     }
     assert expected.items() <= variables.items()
-    assert (variables["EXTRA"], variables["GITHUB_TOKEN"]) == ("given", "kept")
+    assert (variables["EXTRA"], variables["GITHUB_USER"]) == ("given", "kept")
 
 
 async def test_env_names_are_checked(hands: Hands) -> None:

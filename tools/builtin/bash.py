@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import os
 import re
 import signal
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from tools.running.interceptor import better_tool
 from tools.running.ptyrun import run_in_terminal
 from tools.running.rolling import OutputSnapshot
 from tools.running.shell import SpawnPlan, check_names, child_environment, split_leading_cd
+from tools.running.withheld import missed, told, withheld
 from tools.schema import schema_of
 from tools.text import visible
 from tools.workspace import Workspace, workspace_of
@@ -47,6 +49,16 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
             description="Return at once and run on as a job; its result arrives by itself when it ends"
         ),
     ] = None
+
+
+class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked for, as far as the wording of the result needs it."""
+
+    command: str
+    timeout: float | None
+    notices: tuple[str, ...]
+    hidden: frozenset[str]
+    """Variables that the command does not get."""
 
 
 def bash_tool() -> Tool:
@@ -88,10 +100,8 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
         refusal = better_tool(arguments.command, command, workspace.active_tools())
         if refusal:
             raise ToolError(refusal)
-    timeout, notices = _clamped(
-        workspace.shell.default_timeout if arguments.timeout is None else arguments.timeout
-    )
     extra = dict(arguments.env or {})
+    asked = _asked(arguments, workspace)
     plan = SpawnPlan(
         command=command,
         cwd=absolute(folder, context.cwd) if folder else str(context.cwd),
@@ -109,27 +119,32 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
         ):  # before anything is waited for: turns are in the order of the calls
             await asyncio.to_thread(_check_folder, workspace.files, plan.cwd)
             outcome = await run_in_terminal(
-                workspace, workspace.pty_host, plan, title=arguments.command, timeout=timeout
+                workspace, workspace.pty_host, plan, title=arguments.command, timeout=asked.timeout
             )
-        return _result(outcome, timeout, notices)
+        return _result(outcome, asked)
     await asyncio.to_thread(_check_folder, workspace.files, plan.cwd)
     running = await start_command(
         workspace, plan, tool="bash", extra=extra, has_own_shell=bool(arguments.background)
     )
-    finishing = asyncio.ensure_future(running.finish(timeout))
+    finishing = asyncio.ensure_future(running.finish(asked.timeout))
     if arguments.background:
-        return _hand_over(arguments.command, context, running, finishing, timeout, notices)
-    return await _wait(arguments.command, context, workspace, running, finishing, timeout, notices)
+        return _hand_over(asked, context, running, finishing)
+    return await _wait(asked, context, workspace, running, finishing)
+
+
+def _asked(arguments: BashArguments, workspace: Workspace) -> _Asked:
+    settings = workspace.shell
+    timeout, notices = _clamped(settings.default_timeout if arguments.timeout is None else arguments.timeout)
+    hidden = withheld(os.environ, settings.passed_names) - {*settings.environment, *(arguments.env or {})}
+    return _Asked(command=arguments.command, timeout=timeout, notices=notices, hidden=hidden)
 
 
 async def _wait(
-    command: str,
+    asked: _Asked,
     context: ToolContext,
     workspace: Workspace,
     running: RunningCommand,
     finishing: "asyncio.Task[CommandOutcome]",
-    timeout: float | None,
-    notices: list[str],
 ) -> ToolResult:
     """Shows output as it comes, until the end or until the command goes to the background."""
     threshold = workspace.shell.background_after_seconds
@@ -138,37 +153,35 @@ async def _wait(
         while True:
             done, _ = await asyncio.wait({finishing}, timeout=UPDATE_SECONDS)
             if done:
-                return _result(finishing.result(), timeout, notices)
+                return _result(finishing.result(), asked)
             is_late = threshold is not None and running.seconds >= threshold
             if context.jobs is not None and (is_late or context.background_requested()):
-                return _hand_over(command, context, running, finishing, timeout, notices)
+                return _hand_over(asked, context, running, finishing)
             if running.output.total_bytes != shown:
                 shown = running.output.total_bytes
                 context.progress(text_result(running.output.preview()))
     except asyncio.CancelledError:
         # Aborted: what was printed until then is worth more than the bare fact.
-        return _result(await running.abort(finishing), timeout, notices)
+        return _result(await running.abort(finishing), asked)
 
 
 def _hand_over(
-    command: str,
+    asked: _Asked,
     context: ToolContext,
     running: RunningCommand,
     finishing: "asyncio.Task[CommandOutcome]",
-    timeout: float | None,
-    notices: list[str],
 ) -> ToolResult:
     """Gives the running command to the job table; the call itself is over."""
     assert context.jobs is not None
     running.let_go()
-    title = command.strip().split("\n", 1)[0][:120]
+    title = asked.command.strip().split("\n", 1)[0][:120]
 
     async def work() -> ToolResult:
         try:
             outcome = await asyncio.shield(finishing)
         except asyncio.CancelledError:
             outcome = await running.abort(finishing)
-        return _result(outcome, timeout, notices)
+        return _result(outcome, asked)
 
     job = context.jobs.adopt(
         call_id=context.call_id,
@@ -193,29 +206,32 @@ def _check_folder(files: FileOperations, cwd: str) -> None:
         raise ToolError(f"Working directory is not a directory: {visible(cwd)}")
 
 
-def _clamped(timeout: float | None) -> tuple[float | None, list[str]]:
+def _clamped(timeout: float | None) -> tuple[float | None, tuple[str, ...]]:
     if not timeout:
-        return None, []  # A model that says 0 wants no limit; one second would be the opposite.
+        return None, ()  # A model that says 0 wants no limit; one second would be the opposite.
     kept = min(max(timeout, _MIN_TIMEOUT), _MAX_TIMEOUT)
     if kept == timeout:
-        return timeout, []
+        return timeout, ()
     notice = (
         f"Timeout clamped to {kept:g}s (requested {timeout:g}s; allowed range {_MIN_TIMEOUT}-{_MAX_TIMEOUT})."
     )
-    return kept, [notice]
+    return kept, (notice,)
 
 
-def _result(outcome: CommandOutcome, timeout: float | None, notices: list[str]) -> ToolResult:
+def _result(outcome: CommandOutcome, asked: _Asked) -> ToolResult:
     text = outcome.output.text.rstrip("\n") or "(no output)"
-    lines = [*notices]
+    lines = [*asked.notices]
     cut = cut_notice(outcome.output)
     if cut:
         lines.insert(0, cut)
     if outcome.has_survivors:
         lines.append("Processes started by this command still run; they end with the session.")
+    found = missed(asked.command, text, has_failed=bool(outcome.exit_code), names=asked.hidden)
+    if found:
+        lines.append(told(found))
     if lines:
         text += "\n\n" + "\n".join(f"[{line}]" for line in lines)
-    ending = _ending(outcome, timeout)
+    ending = _ending(outcome, asked.timeout)
     if ending:
         text += f"\n\n{ending}"
     return ToolResult(

@@ -10,6 +10,7 @@ import msgspec
 
 from tools.base import ToolError
 from tools.files.presence import exists, is_file
+from tools.running.withheld import own_variables
 
 NON_INTERACTIVE: Final[Mapping[str, str]] = {
     # Pagers show everything at once.
@@ -52,30 +53,6 @@ NON_INTERACTIVE: Final[Mapping[str, str]] = {
     "PYTHONUNBUFFERED": "1",
 }
 
-SECRET_NAMES: Final = frozenset(
-    {
-        "AI_GATEWAY_API_KEY",
-        "ANTHROPIC_AUTH_TOKEN",
-        "ANTHROPIC_IDENTITY_TOKEN_FILE",
-        "ANTHROPIC_OAUTH_TOKEN",
-        "AWS_BEARER_TOKEN_BEDROCK",
-        "CLAUDE_CODE_OAUTH_TOKEN",
-        "COPILOT_GITHUB_TOKEN",
-        "HF_TOKEN",
-        "HUGGING_FACE_HUB_TOKEN",
-        "HUGGINGFACE_TOKEN",
-        "REPLICATE_API_TOKEN",
-    }
-)
-_PROVIDERS: Final = (
-    "ANTHROPIC|OPENAI|AZURE_OPENAI|GEMINI|GOOGLE|GOOGLE_CLOUD|VERTEX|MISTRAL|CODESTRAL|COHERE|GROQ|XAI|DEEPSEEK"
-    "|OPENROUTER|TOGETHER|TOGETHERAI|FIREWORKS|CEREBRAS|PERPLEXITY|REPLICATE|HUGGINGFACE|NVIDIA|BASETEN|KIMI"
-    "|MOONSHOT|MINIMAX|MINIMAX_CN|META|ZAI|ZAI_CODING_CN|ZHIPU|QWEN|DASHSCOPE|XIAOMI|OPENCODE|RADIUS|TYPESAFE"
-    "|CLOUDFLARE|ANT_LING|VERCEL_AI|VOYAGE|AI21|OLLAMA|LITELLM|SAMBANOVA|HYPERBOLIC|DEEPINFRA|NOVITA|BAYOU"
-)
-_SECRET_PATTERN: Final = re.compile(
-    rf"(?:{_PROVIDERS})(?:_[A-Z0-9]+)*_(?:API_KEY|AUTH_TOKEN|ACCESS_TOKEN|SECRET)S?"
-)
 _POSIX_SHELLS: Final = frozenset({"bash", "zsh", "sh", "dash", "ksh"})
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LEADING_CD: Final = re.compile(
@@ -112,17 +89,8 @@ class ShellSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Added for every command."""
     model_environment: Mapping[str, str] = {}
     """Added for the model's commands, not for the person's."""
-    secret_names: frozenset[str] = SECRET_NAMES
-    """Variables that no command sees, besides what looks like a provider's key."""
-    kept_names: frozenset[str] = frozenset()
-    """Variables that commands see although they look secret."""
-
-
-def is_secret(name: str, settings: ShellSettings) -> bool:
-    if name in settings.kept_names:
-        return False
-    upper = name.upper()
-    return upper in settings.secret_names or bool(_SECRET_PATTERN.fullmatch(upper))
+    passed_names: tuple[str, ...] = ()
+    """Variables, or patterns with `*`, that commands see although they look like secrets."""
 
 
 def child_environment(
@@ -133,7 +101,7 @@ def child_environment(
     is_interactive: bool = False,
 ) -> dict[str, str]:
     """What a command sees: this process's variables without secrets, prompts off unless someone can answer."""
-    variables = {name: value for name, value in os.environ.items() if not is_secret(name, settings)}
+    variables = own_variables(settings.passed_names)
     if not is_interactive:
         variables.update(NON_INTERACTIVE)
     variables.update({"AI_AGENT": "bayou", "BAYOU": "1", "PI_CODING_AGENT": "true"})

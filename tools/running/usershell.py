@@ -1,6 +1,7 @@
 """Commands that the person runs with `!`: the same executor as the model's, no tool around it."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 
 import msgspec
@@ -8,6 +9,7 @@ import msgspec
 from tools.running.commands import UPDATE_SECONDS, start_command
 from tools.running.rolling import OutputDelta
 from tools.running.shell import SpawnPlan, child_environment
+from tools.running.withheld import missed, told, withheld
 from tools.workspace import Workspace
 
 
@@ -49,10 +51,16 @@ async def run_user_command(
     outcome = finishing.result()
     code = outcome.exit_code
     return UserCommandResult(
-        output=outcome.output.text,
+        output=_with_missed(command, outcome.output.text, workspace, has_failed=bool(code)),
         exit_code=128 - code if code is not None and code < 0 else code,
         cancelled=outcome.is_aborted,
         truncated=outcome.output.truncation.truncated,
         full_output_path=str(outcome.output.artifact.path) if outcome.output.artifact else None,
         seconds=outcome.seconds,
     )
+
+
+def _with_missed(command: str, output: str, workspace: Workspace, *, has_failed: bool) -> str:
+    hidden = withheld(os.environ, workspace.shell.passed_names)
+    found = missed(command, output, has_failed=has_failed, names=hidden)
+    return f"{output.rstrip()}\n\n[{told(found)}]".lstrip() if found else output

@@ -1,0 +1,111 @@
+"""Which of bayou's own variables no command gets to see, because they look like secrets; and what is said about it
+when a command would have needed one."""
+
+import os
+import re
+from collections.abc import Collection, Iterable, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final
+
+from tools.files.presence import exists
+
+_NAMES: Final = frozenset(
+    {
+        "ANTHROPIC_IDENTITY_TOKEN_FILE",
+        "COMPOSER_AUTH",
+        "DOCKER_AUTH_CONFIG",
+        "PASS",
+        "PASSPHRASE",
+        "PGPASSWORD",
+        "SSHPASS",
+        "TOKEN",
+    }
+)
+_WORDS: Final = re.compile(
+    r".*_(?:KEYS?|TOKENS?|PASS|PASSWD|PWD|PASSPHRASE|CREDENTIALS?|CREDS|PAT|AUTH)"
+    r"|.*(?:API|AUTH|ACCESS|BEARER|REFRESH)_?(?:KEY|TOKEN)S?(?:_\w+)?"
+)
+_NO_SECRET: Final = re.compile(
+    r".*(?:PUBLIC|PUBLISHABLE|HOST|GPG|PRIMARY|SORT|CACHE|PARTITION)_KEYS?"
+    r"|.*_(?:ID|URL|URI|ENDPOINT|FILE|PATH|DIR|NAME|TYPE|HEADER|EXPIRES\w*)"
+)
+_ROUTES: Final = re.compile(r".*(?:PROXY|INDEX|INDEX_URL|REGISTRY|FIND_LINKS)(?:_URL)?|.*_INDEX_.*_URL")
+"""Where commands go by: without it they would go elsewhere (a public index instead of the company's), which is worse
+than that they see its password."""
+_TRIVIAL: Final = re.compile(r"\d{0,7}|true|false|yes|no|on|off|none|null", re.IGNORECASE)
+_WITH_PASSWORD: Final = re.compile(
+    r"[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s:@]*:[^/\s@]+@|(?:^|[\s;])(?i:password|pwd)=\S"
+)
+_SHAPES: Final = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY"
+    r"|sk-[\w-]{20}|gh[pousr]_\w{30}|github_pat_\w{30}|glpat-[\w-]{18}|xox[abeprs]-[\w-]{10}|npm_\w{30}|pypi-\w{30}"
+    r"|hf_\w{30}|AIza[\w-]{30}|[rs]k_live_\w{16}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\."
+)
+_REFUSALS: Final = re.compile(
+    r"\b40[13] (?:unauthorized|forbidden)|unauthori[sz]ed|not logged in|\beneedauth\b|no password supplied"
+    r"|(?:authentication|login) (?:is )?(?:failed|required)"
+    r"|(?:no|missing|invalid|unable to (?:find|locate)) credentials"
+    r"|could not read (?:username|password)|(?:api key|token|password) (?:is )?(?:missing|required|not (?:set|found))",
+    re.IGNORECASE,
+)
+_NAMED_AT_MOST: Final = 6
+
+
+def looks_secret(name: str, value: str) -> bool:
+    """By its name, unless its value cannot be one; or by its value."""
+    upper = name.upper()
+    if _ROUTES.fullmatch(upper):
+        return False
+    if _WITH_PASSWORD.search(value) or _SHAPES.match(value):
+        return True
+    if _TRIVIAL.fullmatch(value) or _is_place(value):
+        return upper in _NAMES and not _TRIVIAL.fullmatch(value)
+    if upper in _NAMES or "SECRET" in upper or "PASSWORD" in upper:
+        return True
+    return _WORDS.fullmatch(upper) is not None and not _NO_SECRET.fullmatch(upper)
+
+
+def withheld(variables: Mapping[str, str], passed: Collection[str] = ()) -> frozenset[str]:
+    """The names that commands do not get. `passed` are names, or patterns with `*`, that they get all the same."""
+    return frozenset(
+        name
+        for name, value in variables.items()
+        if looks_secret(name, value) and not any(fnmatchcase(name, pattern) for pattern in passed)
+    )
+
+
+def missed(command: str, output: str, *, has_failed: bool, names: Iterable[str]) -> tuple[str, ...]:
+    """Those of `names` that the command would have needed: it names them, or it failed and speaks of them, or it
+    failed for want of something to log in with."""
+    known = sorted(names)
+    found = [name for name in known if _names(command, name) or (has_failed and _names(output, name))]
+    if not found and has_failed and _REFUSALS.search(output):
+        found = known
+    return tuple(found)
+
+
+def told(found: tuple[str, ...]) -> str:
+    shown = ", ".join(found[:_NAMED_AT_MOST]) + (" and others" if len(found) > _NAMED_AT_MOST else "")
+    return (
+        f"Commands do not get variables that look like secrets: {shown}. "
+        "The user can pass them on with the setting shellPassEnvironment."
+    )
+
+
+def _names(text: str, name: str) -> bool:
+    return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
+
+def _is_place(value: str) -> bool:
+    """A path to something that is there: where a secret lies is none."""
+    try:
+        return value.startswith(("/", "~/", "./", "../")) and exists(Path(value).expanduser())
+    except (OSError, ValueError, RuntimeError):
+        return False
+
+
+def own_variables(passed: Collection[str] = ()) -> dict[str, str]:
+    """This process's variables without those that are withheld, for whatever it starts."""
+    hidden = withheld(os.environ, passed)
+    return {name: value for name, value in os.environ.items() if name not in hidden}

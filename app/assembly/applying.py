@@ -97,6 +97,7 @@ def put_in_force(session: Session, settings: Settings) -> None:
     if problem is not None:
         session.notify(problem, "warning")
     session.choice.levels_of = settings.model.model_thinking_levels
-    session.queues.steering_mode = settings.interaction.steering_mode
-    session.queues.follow_up_mode = settings.interaction.follow_up_mode
+    session.set_modes(
+        steering=settings.interaction.steering_mode, follow_up=settings.interaction.follow_up_mode
+    )
     session.toolbox.workspace.shell = shell_settings(settings)

@@ -40,6 +40,9 @@ class Assembled(msgspec.Struct, kw_only=True):
     """A session with what the face that shows it needs to know."""
 
     session: Session
+    choice: ModelChoice
+    """The session's, with the catalogue and the credentials that it chooses from."""
+    registry: Registry
     settings: Settings
     prompt: PromptSource
     places: Places
@@ -96,11 +99,12 @@ def assemble(
         )
     )
     summary_problem = put_summaries_in_force(session, settings)
-    session.queues.steering_mode = settings.interaction.steering_mode
-    session.queues.follow_up_mode = settings.interaction.follow_up_mode
+    session.set_modes(
+        steering=settings.interaction.steering_mode, follow_up=settings.interaction.follow_up_mode
+    )
     if not options.no_builtin_tools:
-        toolbox.register(jobs_tool(session.jobs), owner="built-in")
-    toolbox.choose(tool_choice(options, settings))
+        session.add_tool(jobs_tool(session.jobs), owner="built-in")
+    session.choose_tools(tool_choice(options, settings))
     _restore(session, options)
     themes = themes_of(options, paths, trust, chosen.themes)
     _require_themes(options.use_theme, themes)
@@ -116,6 +120,8 @@ def assemble(
     )
     return Assembled(
         session=session,
+        choice=choice,
+        registry=registry,
         settings=settings,
         prompt=prompt,
         places=places,
@@ -316,8 +322,4 @@ def _text_or_file(given: str | None) -> str | None:
 
 def _restore(session: Session, options: Options) -> None:
     """A resumed session keeps its own model, unless the command line names one."""
-    if session.log.entries and options.model is None:
-        session.moving.restore_choice()
-    session.conversation.recover_partial()
-    if options.name and not session.log.is_read_only:
-        session.conversation.rename(" ".join(options.name.split()))
+    session.restore(restores_model=options.model is None, name=options.name)

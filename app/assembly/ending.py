@@ -17,8 +17,7 @@ async def close_quietly(session: Session) -> None:
 async def _end(session: Session) -> None:
     """Extensions hear of the end while there still is a session to talk to."""
     try:
-        await asyncio.wait_for(session.intake.ended(), timeout=0.7)
+        await asyncio.wait_for(session.announce_end(), timeout=0.7)
     except TimeoutError:
         sys.stderr.write("bayou: an extension did not end in time\n")
     await session.close()
-    await session.requests.registry.close()

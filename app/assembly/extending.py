@@ -57,7 +57,7 @@ async def extend(
     async def reload() -> None:
         resources.choose()
         await extensions.reload(assembled.chosen.sources)
-        session.toolbox.choose(tool_choice(options, assembled.settings))
+        session.choose_tools(tool_choice(options, assembled.settings))
         await resources.discover(extensions, "reload")
         reloaded(extended)
 
@@ -90,7 +90,7 @@ async def extend(
     extended = Extended(extensions=extensions, wiring=wiring, reload=reload, settings=settings, trust=trust)
     await _load(assembled, paths, options, extensions)
     host.is_trusted = assembled.trust.is_trusted
-    session.toolbox.choose(tool_choice(options, assembled.settings))
+    session.choose_tools(tool_choice(options, assembled.settings))
     unknown = wiring.catalogue.unknown_flags()
     if unknown:
         raise UsageError(f"Unknown option: --{unknown[0]}. See bayou --help.")

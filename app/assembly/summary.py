@@ -6,13 +6,13 @@ from app.extensions.runner import Extensions
 
 def summary(assembled: Assembled, extensions: Extensions) -> str:
     session, prompt = assembled.session, assembled.prompt
-    model = session.choice.model
+    state = session.state
     rows = {
-        "model": [model.key if model else "none"],
-        "thinking": [session.choice.thinking],
-        "session": [str(session.log.path or "kept nowhere")],
+        "model": [state.model.key if state.model else "none"],
+        "thinking": [state.thinking],
+        "session": [str(state.file or "kept nowhere")],
         "trusted": ["yes" if assembled.trust.is_trusted else "no"],
-        "tools": list(session.toolbox.active()),
+        "tools": list(session.active_tools()),
         "context files": [str(file.path) for file in prompt.context_files.files],
         "skills": [skill.name for skill in prompt.skills.skills],
         "extensions": [extension.name for extension in extensions.loaded],

@@ -3,6 +3,8 @@
 What all of these share is that the context becomes another one: counts, model and waiting deliveries follow it.
 """
 
+from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -13,6 +15,7 @@ from app.engine.conversation import Conversation
 from app.engine.intake import Refused
 from app.engine.jobs import JobTable
 from app.engine.workings import Workings, logged_ids
+from app.sessions.fork import clone, fork_before
 from app.sessions.log import SessionLog
 from app.values.entries import BranchSummaryEntry, CompactionEntry
 from app.values.events import SessionReplaced
@@ -32,8 +35,9 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
 class Moving:
     """Moves one session about."""
 
-    def __init__(self, workings: Workings, jobs: JobTable) -> None:
+    def __init__(self, workings: Workings, jobs: JobTable, abort: Callable[[], Awaitable[None]]) -> None:
         self._workings = workings
+        self._abort = abort
         self._jobs = jobs
 
     async def go_to(self, entry_id: str | None, wish: Wish) -> Arrival:
@@ -62,6 +66,41 @@ class Moving:
         arrival = await self.go_to(found.parent_id, Wish())
         workings.compactor.hold()
         return arrival.text
+
+    async def begin(self, parent: Path | None) -> None:
+        """A session that is kept nowhere is followed by another such."""
+        workings = self._workings
+        await self._abort()
+        if workings.log.path is None:
+            log = SessionLog.in_memory(workings.cwd)
+        else:
+            log = workings.places.new(parent=parent)
+        await self.open(log, "new")
+
+    async def switch_to(self, name: str) -> None:
+        places = self._workings.places
+        if places.is_at(self._workings.log, name):  # it is here already
+            await self._abort()
+            return
+        log = places.open_or_begin(name)
+        log.require_cwd()
+        await self._abort()
+        await self.open(log, "resume")
+
+    async def fork(self, entry_id: str, position: Literal["before", "at"]) -> bool:
+        workings = self._workings
+        log = workings.log
+        if not await workings.intake.may_fork(entry_id, position):
+            return False
+        is_here = entry_id == log.leaf_id
+        await self._abort()  # what it leaves behind the present point goes along
+        folder, cwd, fsync = workings.places.folder, workings.places.cwd, workings.places.sync
+        if position == "before":
+            copy = fork_before(log, entry_id, folder, cwd=cwd, fsync=fsync)
+        else:
+            copy = clone(log, folder, leaf_id=None if is_here else entry_id, cwd=cwd, fsync=fsync)
+        await self.open(copy, "fork")
+        return True
 
     async def open(self, log: SessionLog, reason: SwitchReason) -> None:
         workings = self._workings

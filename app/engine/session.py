@@ -1,39 +1,66 @@
 """The session: the one object that every face drives. Verbs in, events out; the work is done by its parts.
 
+What there is for faces, and nothing else of it:
+
+- `state`: one frozen view of what it is set to and doing (`engine.state`), cheap to read as often as one likes;
+  beside it `messages`, `entries`, `stats`, `context_usage()`, `last_answer`, `cwd`, `system_prompt()`, and `log`, the
+  record that is open, for those who are handed the whole of it to read.
+- being heard: `subscribe`, `publish`, `publish_now`, `notify`, `drain`.
+- talking: `prompt`, `queue`, `resume`, `retry`, `send`, `wait_for_delivery`, `abort`, `wait_until_idle`, `commands`,
+  `shown_text`.
+- what waits: `waiting`, `put_back`, `take_back`, `switch_queue`, `reorder`, `clear_queues`.
+- a retry that waits: `retry_now`, `give_up_retry`.
+- the person's shell: `run_shell`, `abort_shell`, `use_terminal`.
+- jobs: `all_jobs`, `job`, `kill_job`, `pin_job`, `wait_for_job`, `send_to_background`.
+- models: `set_model`, `cycle_model`, `set_thinking`, `cycle_thinking`, `set_scope`, `available_models`, `find_model`.
+- tools: `all_tools`, `active_tools`, `set_active_tools`, `choose_tools`, `add_tool`, `remove_tool`, `card`.
+- compaction: `compact`, `draft_compaction`, `compact_as`, `undo_compaction`.
+- the record: `rename`, `note`, `edit_context`, `set_label`.
+- other places: `go_to`, `merge`, `begin`, `switch_to`, `fork`, `open`.
+- settings: `set_modes`. The end: `announce_end`, `close`.
+
 Its parts and how they meet are in `workings`; how a run goes is `runner`'s business, what the model is asked
 with `turns`'. It is put together in `assembly`.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
 
-from app.agent.queues import QueueName
+import msgspec
+
+from app.agent.abort import Abort
+from app.agent.ports import InterruptMode
+from app.agent.prompt import prompt_text
+from app.agent.queues import Queued, QueueMode, QueueName
 from app.engine.background import tell_agent
 from app.engine.brancher import Wish
 from app.engine.compactor import Draft
 from app.engine.intake import Source, WhileRunning, Words
-from app.engine.jobs import JobTable
+from app.engine.jobs import Job, JobTable
 from app.engine.moving import Arrival, Moving, SwitchReason
 from app.engine.publisher import Listener, Pace
+from app.engine.state import CompactionMode
 from app.engine.stats import ContextUsage, Stats
 from app.engine.talking import DeliverAs, Disposition, Talking
+from app.engine.toolbox import ToolChoice
 from app.engine.workings import Parts, Workings
 from app.sessions.log import SessionLog
-from app.values.content import Image
-from app.values.entries import BranchSummaryEntry
+from app.values.content import Image, ToolCall
+from app.values.entries import BranchSummaryEntry, ContextEditEntry, Entry
 from app.values.events import (
     CompactionResult,
+    EntryAppended,
     ModelChanged,
     SessionInfoChanged,
     ThinkingLevelChanged,
 )
-from app.values.messages import (
-    BashExecutionMessage,
-    CustomMessage,
-    Message,
-)
+from app.values.messages import AssistantMessage, BashExecutionMessage, CustomMessage, Message
 from app.values.models import Model, ThinkingLevel
+from tools.base import Tool
+from tools.results import Card, ToolResult
+from tools.workspace import PtyHost
 
 ModelSource = Literal["set", "cycle", "restore"]
 LAST_WORDS_SECONDS = 3.0
@@ -47,7 +74,7 @@ class Session(Workings):
         super().__init__(parts)
         self._talking = Talking(self)
         self.jobs = JobTable(lambda job: tell_agent(self, self._talking, job), self.publish_now)
-        self.moving = Moving(self, self.jobs)
+        self.moving = Moving(self, self.jobs, self.abort)
         parts.toolbox.jobs = self.jobs
 
     # What it is
@@ -64,6 +91,23 @@ class Session(Workings):
     def context_usage(self) -> ContextUsage | None:
         """How full the model's window is."""
         return self.account.context_usage(self.choice.model) if self.choice.model else None
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """Of the whole record, in file order."""
+        return self.log.entries
+
+    @property
+    def last_answer(self) -> AssistantMessage | None:
+        return self.conversation.last_assistant
+
+    @property
+    def abort_signal(self) -> Abort | None:
+        return self.runner.abort_signal if self.is_running else None
+
+    def system_prompt(self) -> str:
+        """As the next request has it."""
+        return prompt_text({**self.turns.sections(), **self.conversation.standing})
 
     # Being heard
 
@@ -97,6 +141,23 @@ class Session(Workings):
     def resume(self) -> None:
         """Lets the agent go on from the conversation as it stands."""
         self._talking.resume()
+
+    async def retry(self) -> bool:
+        """Asks again after a failed or stopped answer, which leaves the context. False: there is none."""
+        failed = self.last_answer
+        if failed is None or failed.stop_reason not in ("error", "aborted"):
+            return False
+        await self.runner.leave_out(failed)
+        self.resume()
+        return True
+
+    def commands(self) -> Sequence[Any]:
+        """What `/name` can stand for in a prompt, as `get_commands` answers it."""
+        return self.intake.commands()
+
+    def shown_text(self, message: CustomMessage) -> str:
+        """What a person reads of it where there is only text."""
+        return self.intake.shown_text(message)
 
     async def send(
         self,
@@ -136,7 +197,102 @@ class Session(Workings):
     async def wait_until_idle(self) -> None:
         await self.runner.wait()
 
+    # What waits
+
+    def waiting(self, queue: QueueName) -> tuple[Queued, ...]:
+        return self.queues.waiting(queue)
+
+    def put_back(self, queue: QueueName, message: Queued) -> None:
+        """A message that waited before, as it is."""
+        self.queues.add(queue, message)
+
+    def take_back(self, message_id: str) -> Queued | None:
+        return self.queues.remove(message_id)
+
+    def switch_queue(self, message_id: str) -> None:
+        """Lets a message steer instead of follow, or the other way round."""
+        self.queues.switch(message_id)
+
+    def reorder(self, queue: QueueName, messages: Sequence[Queued]) -> None:
+        """What waits there from now on, in this order; what is not named is taken back."""
+        self.queues.replace(queue, tuple(messages))
+
+    def clear_queues(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return self.queues.clear()
+
+    def retry_now(self) -> None:
+        self.runner.countdown.retry_now()
+
+    def give_up_retry(self) -> None:
+        self.runner.countdown.cancel()
+
+    # Jobs
+
+    def all_jobs(self) -> tuple[Job, ...]:
+        return self.jobs.all()
+
+    def job(self, job_id: str) -> Job:
+        """Raises KeyError with a sentence for people."""
+        return self.jobs.get(job_id)
+
+    def kill_job(self, job_id: str) -> Job:
+        """The agent is told with the next prompt."""
+        return self.jobs.kill(job_id, tell=True)
+
+    def pin_job(self, job_id: str, is_pinned: bool = True) -> Job:
+        """Lets it go on when the session is left, or no longer."""
+        return self.jobs.pin(job_id, is_pinned)
+
+    async def wait_for_job(self, job_id: str, timeout: float | None = None) -> Job:
+        """Until it has ended or `timeout` seconds have passed; its state says which."""
+        return await self.jobs.wait(job_id, timeout)
+
+    def send_to_background(self, call_id: str) -> None:
+        """The person asks that this running call be waited for no longer."""
+        self.toolbox.send_to_background(call_id)
+
+    # Tools
+
+    def all_tools(self) -> tuple[Tool, ...]:
+        return self.toolbox.all()
+
+    def active_tools(self) -> Mapping[str, Tool]:
+        return self.toolbox.active()
+
+    def set_active_tools(self, names: Iterable[str]) -> None:
+        self.toolbox.set_active(names)
+
+    def choose_tools(self, choice: ToolChoice) -> None:
+        """What command line and settings say of them counts, for those too that came since."""
+        self.toolbox.choose(choice)
+
+    def add_tool(self, tool: Tool, *, owner: str) -> None:
+        """Covers one of the same name until it is removed."""
+        self.toolbox.register(tool, owner=owner)
+
+    def remove_tool(self, name: str) -> None:
+        self.toolbox.unregister(name)
+
+    def card(self, call: ToolCall, result: ToolResult | None = None) -> Card:
+        return self.toolbox.card(call, result)
+
+    def use_terminal(self, host: PtyHost) -> None:
+        """Commands that need a terminal are shown by this face."""
+        self.toolbox.workspace.pty_host = host
+
     # The model
+
+    def available_models(self) -> tuple[Model, ...]:
+        """Those whose provider has credentials, or needs none."""
+        return self.choice.available()
+
+    def find_model(self, provider: str, model_id: str) -> Model:
+        """An available one; raises `NoModel`."""
+        return self.choice.find(provider, model_id)
+
+    def set_scope(self, models: Sequence[Model]) -> None:
+        """The models that cycling goes through; none: all that are available."""
+        self.choice.scope = tuple(models)
 
     async def set_model(self, model: Model, source: ModelSource = "set") -> None:
         """Switches from the next request on."""
@@ -169,13 +325,65 @@ class Session(Workings):
         await self.publish(ThinkingLevelChanged(level=self.choice.thinking))
         self.cache.drops("thinking")
 
+    # How it is set
+
+    def set_modes(
+        self,
+        *,
+        steering: QueueMode | None = None,
+        follow_up: QueueMode | None = None,
+        interrupt: InterruptMode | None = None,
+        retries: bool | None = None,
+        compaction: CompactionMode | None = None,
+    ) -> None:
+        """What is named holds from now on."""
+        if steering is not None:
+            self.queues.steering_mode = steering
+        if follow_up is not None:
+            self.queues.follow_up_mode = follow_up
+        if interrupt is not None:
+            self.options.interrupt_mode = interrupt
+        if retries is not None:
+            self.options.retry = msgspec.structs.replace(self.options.retry, is_enabled=retries)
+        if compaction is not None:
+            self.compactor.options.mode = compaction
+
+    # The record
+
+    async def note(self, custom_type: str, data: Any) -> Entry:
+        """An entry of an extension's or of bayou's own, which the model never reads."""
+        return await self._told(self.conversation.note(custom_type, data))
+
+    async def edit_context(self, target_id: str, replacement: dict[str, Any] | None) -> Entry:
+        """Leaves an entry out of the context (None) or replaces its content; the file keeps it."""
+        edit = ContextEditEntry(parent_id=None, target_id=target_id, replacement=replacement)
+        return await self._told(self.conversation.record_state(edit))
+
+    async def _told(self, entry: Entry) -> Entry:
+        await self.publish(EntryAppended(entry=entry))
+        return entry
+
+    def set_label(self, entry_id: str, label: str | None) -> None:
+        self.log.set_label(entry_id, label)
+
     # The shell, the name, other places
+
+    def abort_shell(self) -> None:
+        self.shell.abort()
 
     async def run_shell(
         self, command: str, *, exclude: bool = False, update_id: str | None = None
     ) -> BashExecutionMessage:
         """Runs a person's command; the model reads it with the next request unless `exclude`."""
         return await self.shell.run(command, exclude=exclude, update_id=update_id)
+
+    def restore(self, *, restores_model: bool, name: str | None = None) -> None:
+        """Goes on with what the log holds: its model, an answer that was cut off, a name if it is given one."""
+        if self.entries and restores_model:
+            self.moving.restore_choice()
+        self.conversation.recover_partial()
+        if name and not self.log.is_read_only:
+            self.conversation.rename(" ".join(name.split()))
 
     async def rename(self, name: str) -> None:
         cleaned = " ".join(name.split())
@@ -194,9 +402,25 @@ class Session(Workings):
         """Goes back to the full history, before the last compaction; a prompt it stood behind is returned."""
         return await self.moving.undo_compaction()
 
+    async def begin(self, parent: Path | None = None) -> None:
+        """A new session; what is under way is stopped. Raises `Stayed` when an extension wants to stay."""
+        await self.moving.begin(parent)
+
+    async def switch_to(self, name: str) -> None:
+        """Goes on with the file of this name, or with a new session that will be written there."""
+        await self.moving.switch_to(name)
+
+    async def fork(self, entry_id: str, position: Literal["before", "at"] = "before") -> bool:
+        """Goes on in a copy that ends before or at an entry. False: an extension wants to stay."""
+        return await self.moving.fork(entry_id, position)
+
     async def open(self, log: SessionLog, reason: SwitchReason) -> None:
         """Goes on with another log; the present one is closed."""
         await self.moving.open(log, reason)
+
+    async def announce_end(self) -> None:
+        """Extensions hear of the end of the program, while there still is a session to talk to."""
+        await self.intake.ended()
 
     async def close(self) -> None:
         """Ends the run, the jobs and the log."""
@@ -207,3 +431,4 @@ class Session(Workings):
         self.publisher.close()
         self.toolbox.workspace.close()
         self.log.close()
+        await self.requests.registry.close()

@@ -20,11 +20,13 @@ from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
 from app.engine.delivery import Deliveries, Receipt
 from app.engine.intake import Intake, Refused
+from app.engine.jobs import JobTable
 from app.engine.places import Places
 from app.engine.publisher import Publisher
 from app.engine.requests import Requests
 from app.engine.runner import Runner, Steps
 from app.engine.shell import UserShell
+from app.engine.state import State
 from app.engine.summariser import Summariser
 from app.engine.toolbox import Toolbox, file_changed
 from app.engine.turns import SessionOptions, Turns
@@ -67,6 +69,9 @@ class Parts(msgspec.Struct, kw_only=True):
 
 class Workings:
     """The parts of one session."""
+
+    jobs: JobTable
+    """Made by the session, for it tells the agent of their ends."""
 
     def __init__(self, parts: Parts) -> None:
         self.options = parts.options
@@ -154,6 +159,35 @@ class Workings:
         """Until no summary is being written."""
         await self.compactor.underway.wait()
         await self.brancher.underway.wait()
+
+    @property
+    def state(self) -> State:
+        log, choice, queues = self.log, self.choice, self.queues
+        return State(
+            session_id=log.session_id,
+            file=log.path,
+            name=log.name,
+            leaf_id=log.leaf_id,
+            is_read_only=log.is_read_only,
+            is_on_disk=log.is_on_disk,
+            model=choice.model,
+            thinking=choice.thinking,
+            levels=choice.levels,
+            scope=choice.scope,
+            is_running=self.is_running,
+            is_compacting=self.is_compacting,
+            is_waiting_to_retry=self.runner.countdown.is_running,
+            is_shell_running=self.shell.is_running,
+            waiting_count=len(queues),
+            running_jobs=len(self.jobs.running()),
+            context_tokens=self.account.context_tokens,
+            is_full=self.compactor.is_full,
+            compaction_mode=self.compactor.options.mode,
+            steering_mode=queues.steering_mode,
+            follow_up_mode=queues.follow_up_mode,
+            interrupt_mode=self.options.interrupt_mode,
+            retries=self.options.retry.is_enabled,
+        )
 
     # Being heard
 

@@ -28,7 +28,8 @@ async def run_json(
     """Exits 1 when the last answer failed, with the reason on standard error too."""
     writer = LineWriter(claim_stdout())
     lines = EventLines(writer.put, merge=merge, shape=without_repeats)
-    writer.put(encode(session.log.header))
+    log = session.log
+    writer.put(encode(log.header))
     leave = forward(session, lines.tell, writer)
     try:
         code = await _until_gone(writer, _converse(session, prepare, prompts, images))
@@ -50,7 +51,7 @@ async def _converse(
     session: Session, prepare: Prepare, prompts: Sequence[str], images: Sequence[Image]
 ) -> int:
     await prepare()
-    how, answered = "", session.conversation.last_assistant
+    how, answered = "", session.last_answer
     try:
         for index, prompt in enumerate(prompts):
             how = await session.prompt(prompt, images if index == 0 else (), source="print")
@@ -58,9 +59,9 @@ async def _converse(
             await session.drain()
     except Refused as problem:
         return fail(str(problem))
-    if how == "handled" and session.conversation.last_assistant is answered:
+    if how == "handled" and session.last_answer is answered:
         return 0  # a command that asked no model
-    problem = problem_of(session.conversation.last_assistant)
+    problem = problem_of(session.last_answer)
     return fail(problem) if problem else 0
 
 

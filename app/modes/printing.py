@@ -23,14 +23,14 @@ async def run_print(
     own = claim_stdout()
     session.subscribe(_tell_stderr)
     await prepare()
-    before, answered = len(session.log.entries), session.conversation.last_assistant
+    before, answered = len(session.entries), session.last_answer
     try:
         for index, prompt in enumerate(prompts):
             how = await session.prompt(prompt, images if index == 0 else (), source="print")
             await session.wait_until_idle()
-            if how == "handled" and session.conversation.last_assistant is answered:
+            if how == "handled" and session.last_answer is answered:
                 continue  # a command that asked no model
-            answered = session.conversation.last_assistant
+            answered = session.last_answer
             problem = problem_of(answered)
             if problem is not None:
                 return fail(problem)
@@ -42,12 +42,12 @@ async def run_print(
 
 def _last_said(session: Session, before: int) -> str | None:
     """The last answer that these prompts brought about; of an extension's command, what it shows."""
-    for entry in reversed(session.log.entries[before:]):
+    for entry in reversed(session.entries[before:]):
         match entry:
             case MessageEntry(message=AssistantMessage() as message):
                 return message.text
             case CustomMessageEntry(display=True):
-                return session.intake.shown_text(
+                return session.shown_text(
                     CustomMessage(custom_type=entry.custom_type, content=entry.content, details=entry.details)
                 )
     return None

@@ -38,7 +38,7 @@ class PinJob(OneJob, frozen=True, kw_only=True):
 
 
 async def list_jobs(session: Session, params: NoParams) -> Jobs:
-    return {"jobs": [_info(job) for job in session.jobs.all()]}
+    return {"jobs": [_info(job) for job in session.all_jobs()]}
 
 
 async def get_job(session: Session, params: OneJob) -> JobInfo:
@@ -47,23 +47,23 @@ async def get_job(session: Session, params: OneJob) -> JobInfo:
 
 async def wait_for_job(session: Session, params: WaitForJob) -> JobInfo:
     _found(session, params.job_id)
-    return _with_output(await session.jobs.wait(params.job_id, params.timeout))
+    return _with_output(await session.wait_for_job(params.job_id, params.timeout))
 
 
 async def kill_job(session: Session, params: OneJob) -> JobInfo:
     _found(session, params.job_id)
-    session.jobs.kill(params.job_id, tell=True)
-    return _with_output(await session.jobs.wait(params.job_id, 5))
+    session.kill_job(params.job_id)
+    return _with_output(await session.wait_for_job(params.job_id, 5))
 
 
 async def pin_job(session: Session, params: PinJob) -> JobInfo:
     _found(session, params.job_id)
-    return _info(session.jobs.pin(params.job_id, params.pinned))
+    return _info(session.pin_job(params.job_id, params.pinned))
 
 
 def _found(session: Session, job_id: str) -> Job:
     try:
-        return session.jobs.get(job_id)
+        return session.job(job_id)
     except KeyError as problem:
         raise CommandError(str(problem.args[0])) from None
 

@@ -1,9 +1,9 @@
 """Commands that go elsewhere: other sessions, other points of the tree, and what there is to go to."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Raw
 
@@ -13,9 +13,6 @@ from app.engine.commands.base import Command, CommandError, NoParams, Params, co
 from app.engine.intake import Stayed
 from app.engine.session import Session
 from app.engine.summariser import SummaryCancelled, SummaryFailed
-from app.sessions.fork import clone as clone_session
-from app.sessions.fork import fork_before
-from app.sessions.log import SessionLog
 from app.values.codec import encode, encode_json
 from app.values.content import text_of
 from app.values.entries import Entry, LabelEntry, MessageEntry
@@ -73,30 +70,21 @@ class SetLabel(Params, frozen=True, kw_only=True):
 
 
 async def new_session(session: Session, params: NewSession) -> dict[str, bool]:
-    await session.abort()
-    if session.log.path is None:  # a session that is kept nowhere is followed by another such
-        return await _opened(session, SessionLog.in_memory(session.cwd), "new")
     parent = Path(for_the_system(params.parent_session, "parentSession")) if params.parent_session else None
-    return await _opened(session, session.places.new(parent=parent), "new")
+    return await _unless_stayed(session.begin(parent))
 
 
 async def switch_session(session: Session, params: SwitchSession) -> dict[str, bool]:
     name = for_the_system(params.session_path, "sessionPath")
-    if session.places.is_at(session.log, name):
-        await session.abort()
-        return {"cancelled": False}
     try:
-        log = session.places.open_or_begin(name)
+        return await _unless_stayed(session.switch_to(name))
     except OSError as problem:
         raise CommandError(f"{name}: {problem.strerror or problem}.") from None
-    log.require_cwd()
-    await session.abort()
-    return await _opened(session, log, "resume")
 
 
-async def _opened(session: Session, log: SessionLog, reason: Literal["new", "resume"]) -> dict[str, bool]:
+async def _unless_stayed(going: Awaitable[None]) -> dict[str, bool]:
     try:
-        await session.open(log, reason)
+        await going
     except Stayed:
         return {"cancelled": True}
     return {"cancelled": False}
@@ -110,48 +98,44 @@ async def fork(session: Session, params: EntryParams) -> dict[str, Any]:
     if not log.is_on_disk:
         raise CommandError(_UNSAVED)
     text = log.navigation(params.entry_id).text
-    if not await session.intake.may_fork(params.entry_id, "before"):
+    if not await session.fork(params.entry_id, "before"):
         return {"cancelled": True}
-    await session.abort()
-    places = session.places
-    await session.open(
-        fork_before(log, params.entry_id, places.folder, cwd=places.cwd, fsync=places.sync), "fork"
-    )
     return {"text": text, "cancelled": False} if text is not None else {"cancelled": False}
 
 
 async def clone(session: Session, params: NoParams) -> dict[str, bool]:
-    log = session.log
-    if log.leaf_id is None:
+    return {"cancelled": not await clone_from(session, session.state.leaf_id)}
+
+
+async def clone_from(session: Session, entry_id: str | None) -> bool:
+    """Goes on in a copy of everything down to an entry. False: an extension wants to stay."""
+    if entry_id is None:
         raise CommandError("Cannot clone session: no current entry selected")
-    if not log.is_on_disk:
+    if not session.state.is_on_disk:
         raise CommandError(_UNSAVED)
-    if not await session.intake.may_fork(log.leaf_id, "at"):
-        return {"cancelled": True}
-    await session.abort()
-    places = session.places
-    await session.open(clone_session(log, places.folder, cwd=places.cwd, fsync=places.sync), "fork")
-    return {"cancelled": False}
+    return await session.fork(entry_id, "at")
 
 
 async def get_fork_messages(session: Session, params: NoParams) -> dict[str, Any]:
+    log = session.log
     return {
         "messages": [
             {"entryId": entry.id, "text": text_of(entry.message.content)}
-            for entry in session.log.entries
+            for entry in log.entries
             if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
         ]
     }
 
 
 async def get_entries(session: Session, params: Since) -> dict[str, Any]:
-    entries = session.log.entries
+    log = session.log
+    entries = log.entries
     if params.since is not None:
         ids = [entry.id for entry in entries]
         if params.since not in ids:
             raise CommandError(f"Entry not found: {params.since}")
         entries = entries[ids.index(params.since) + 1 :]
-    return {"entries": entries, "leafId": session.log.leaf_id}
+    return {"entries": entries, "leafId": log.leaf_id}
 
 
 async def get_tree(session: Session, params: NoParams) -> dict[str, Any]:
@@ -232,7 +216,7 @@ def _require_entry(session: Session, entry_id: str) -> None:
 
 async def set_label(session: Session, params: SetLabel) -> None:
     _require_entry(session, params.entry_id)
-    session.log.set_label(params.entry_id, params.label)
+    session.set_label(params.entry_id, params.label)
 
 
 def _is_prompt(entry: Entry) -> bool:

@@ -30,28 +30,28 @@ class Export(Params, frozen=True, kw_only=True):
 
 
 async def get_state(session: Session, params: NoParams) -> dict[str, Any]:
-    log = session.log
-    state: dict[str, Any] = {
-        "model": session.choice.model,
-        "thinkingLevel": session.choice.thinking,
-        "isStreaming": session.is_running,
-        "isCompacting": session.is_compacting,
-        "steeringMode": session.queues.steering_mode,
-        "followUpMode": session.queues.follow_up_mode,
-        "interruptMode": session.options.interrupt_mode,
-        "sessionFile": str(log.path) if log.path else None,
-        "sessionId": log.session_id,
-        "sessionName": log.name,
-        "autoCompactionEnabled": session.compactor.options.mode == "auto",
-        "autoRetryEnabled": session.options.retry.is_enabled,
+    state = session.state
+    data: dict[str, Any] = {
+        "model": state.model,
+        "thinkingLevel": state.thinking,
+        "isStreaming": state.is_running,
+        "isCompacting": state.is_compacting,
+        "steeringMode": state.steering_mode,
+        "followUpMode": state.follow_up_mode,
+        "interruptMode": state.interrupt_mode,
+        "sessionFile": str(state.file) if state.file else None,
+        "sessionId": state.session_id,
+        "sessionName": state.name,
+        "autoCompactionEnabled": state.compaction_mode == "auto",
+        "autoRetryEnabled": state.retries,
         "messageCount": len(session.messages),
-        "pendingMessageCount": len(session.queues),
+        "pendingMessageCount": state.waiting_count,
     }
-    return {key: value for key, value in state.items() if value is not None}
+    return {key: value for key, value in data.items() if value is not None}
 
 
 async def set_model(session: Session, params: SetModel) -> Any:
-    model = session.choice.find(params.provider, params.model_id)
+    model = session.find_model(params.provider, params.model_id)
     await session.set_model(model)
     return model
 
@@ -62,13 +62,13 @@ async def cycle_model(session: Session, params: NoParams) -> Any:
         return Null
     return {
         "model": model,
-        "thinkingLevel": session.choice.thinking,
-        "isScoped": bool(session.choice.scope),
+        "thinkingLevel": session.state.thinking,
+        "isScoped": bool(session.state.scope),
     }
 
 
 async def get_available_models(session: Session, params: NoParams) -> dict[str, Any]:
-    return {"models": session.choice.available()}
+    return {"models": session.available_models()}
 
 
 async def set_thinking_level(session: Session, params: SetLevel) -> None:
@@ -81,7 +81,7 @@ async def cycle_thinking_level(session: Session, params: NoParams) -> Any:
 
 
 async def get_available_thinking_levels(session: Session, params: NoParams) -> dict[str, Any]:
-    return {"levels": session.choice.levels}
+    return {"levels": session.state.levels}
 
 
 async def set_session_name(session: Session, params: SetName) -> None:
@@ -91,10 +91,10 @@ async def set_session_name(session: Session, params: SetName) -> None:
 
 
 async def get_session_stats(session: Session, params: NoParams) -> dict[str, Any]:
-    stats, usage, log = session.stats, session.stats.usage, session.log
+    stats, usage, state = session.stats, session.stats.usage, session.state
     data: dict[str, Any] = {
-        "sessionFile": str(log.path) if log.path else None,
-        "sessionId": log.session_id,
+        "sessionFile": str(state.file) if state.file else None,
+        "sessionId": state.session_id,
         "userMessages": stats.user_messages,
         "assistantMessages": stats.assistant_messages,
         "toolCalls": stats.tool_calls,
@@ -129,7 +129,7 @@ async def get_last_assistant_text(session: Session, params: NoParams) -> dict[st
 
 
 async def get_commands(session: Session, params: NoParams) -> dict[str, Any]:
-    return {"commands": list(session.intake.commands())}
+    return {"commands": list(session.commands())}
 
 
 def _page(folder: Path, name: str) -> Path:

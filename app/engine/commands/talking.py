@@ -2,14 +2,13 @@
 
 from typing import Any, Literal
 
-import msgspec
-
 from app.agent.ports import InterruptMode
 from app.agent.queues import QueueMode
 from app.compaction.cut import CannotCompact
 from app.engine.commands.base import Command, CommandError, NoParams, Params, command, for_the_system
 from app.engine.commands.results import BashResult, Disposed, Removed
 from app.engine.session import Session
+from app.engine.state import CompactionMode
 from app.engine.summariser import SummaryFailed
 from app.values.content import Image
 from app.values.events import CompactionResult
@@ -71,7 +70,7 @@ async def abort_and_prompt(session: Session, params: Say) -> Disposed:
 
 
 async def clear_queue(session: Session, params: NoParams) -> Removed:
-    steering, follow_ups = session.queues.clear()
+    steering, follow_ups = session.clear_queues()
     return {"steering": list(steering), "followUp": list(follow_ups)}
 
 
@@ -83,31 +82,31 @@ def _keep(session: Session, key: str, value: object) -> None:
 
 
 async def set_steering_mode(session: Session, params: Mode) -> None:
-    session.queues.steering_mode = params.mode
+    session.set_modes(steering=params.mode)
     _keep(session, "steeringMode", params.mode)
 
 
 async def set_follow_up_mode(session: Session, params: Mode) -> None:
-    session.queues.follow_up_mode = params.mode
+    session.set_modes(follow_up=params.mode)
     _keep(session, "followUpMode", params.mode)
 
 
 async def set_interrupt_mode(session: Session, params: Interrupt) -> None:
-    session.options.interrupt_mode = params.mode
+    session.set_modes(interrupt=params.mode)
     _keep(session, "interruptMode", params.mode)
 
 
 async def set_auto_retry(session: Session, params: Switch) -> None:
-    session.options.retry = msgspec.structs.replace(session.options.retry, is_enabled=params.enabled)
+    session.set_modes(retries=params.enabled)
     _keep(session, "retry.enabled", params.enabled)
 
 
 async def abort_retry(session: Session, params: NoParams) -> None:
-    session.runner.countdown.cancel()
+    session.give_up_retry()
 
 
 async def retry_now(session: Session, params: NoParams) -> None:
-    session.runner.countdown.retry_now()
+    session.retry_now()
 
 
 async def compact(session: Session, params: Compact) -> Any:
@@ -118,7 +117,8 @@ async def compact(session: Session, params: Compact) -> Any:
 
 
 async def set_auto_compaction(session: Session, params: Switch) -> None:
-    session.compactor.options.mode = mode = "auto" if params.enabled else "off"
+    mode: CompactionMode = "auto" if params.enabled else "off"
+    session.set_modes(compaction=mode)
     _keep(session, "compaction.mode", mode)
 
 
@@ -135,7 +135,7 @@ async def bash(session: Session, params: Bash) -> BashResult:
 
 
 async def abort_bash(session: Session, params: NoParams) -> None:
-    session.shell.abort()
+    session.abort_shell()
 
 
 TALKING: tuple[Command, ...] = (

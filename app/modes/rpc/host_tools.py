@@ -63,7 +63,7 @@ class HostTools:
             raise CommandError(f"Host tools must have names of their own: {', '.join(sorted(twice))}")
         self.clear()
         for declared in params.tools:
-            self._session.toolbox.register(self._tool(declared), owner=OWNER)
+            self._session.add_tool(self._tool(declared), owner=OWNER)
             self._names.append(declared.name)
         return {"toolNames": names}
 
@@ -83,7 +83,7 @@ class HostTools:
 
     def clear(self) -> None:
         for name in self._names:
-            self._session.toolbox.unregister(name)
+            self._session.remove_tool(name)
         self._names.clear()
 
     def close(self) -> None:

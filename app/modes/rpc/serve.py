@@ -43,7 +43,7 @@ async def run_rpc(session: Session, prepare: Prepare, *, merge: bool = True, say
     try:
         await prepare()
         if says_ready:
-            writer.put(encode_json({"type": "ready", "sessionId": session.log.session_id}))
+            writer.put(encode_json({"type": "ready", "sessionId": session.state.session_id}))
         await server.serve(descriptor)
         await server.finish(patience)
     except asyncio.CancelledError:

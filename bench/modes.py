@@ -92,14 +92,14 @@ def _own_overhead(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
     own, other = [], []
     for _ in range(REPEAT):
         own.append(run(bayou("-p", "--no-session", "help"), cwd, env))
-        other.append(run(python("import httpx"), cwd, env))
+        other.append(run(python("import httpcore2"), cwd, env))
     cpu, reference = median(own).cpu, median(other).cpu
     yield Row(
-        name="bayou -p beyond importing httpx, CPU",
+        name="bayou -p beyond importing httpcore2, CPU",
         figure=(cpu - reference) * 1000,
         unit="ms",
         ratio=cpu / reference,
-        reference=f'python -c "import httpx", {reference * 1000:.0f} ms',
+        reference=f'python -c "import httpcore2", {reference * 1000:.0f} ms',
         limit="250 ms",
     )
 

@@ -8,7 +8,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
 
 from bench.processes import ROOT, Terminal, bayou, world
 from bench.table import Row
@@ -58,17 +60,18 @@ print(time.process_time() - start)
 _MEMORY = """
 import sys, time
 from app.providers.registry import Registry
-from bench.providers import resident_kilobytes
+from bench.providers import model_of, resident_kilobytes
 before, start = resident_kilobytes(), time.process_time()
-Registry().warm(sys.argv[1])
+Registry().warm(model_of(*sys.argv[1:]))
 print(resident_kilobytes() - before, time.process_time() - start)
 """
 _LATENESS = """
 import asyncio, sys, time
 from app.providers.registry import Registry
+from bench.providers import model_of
 async def main():
     late = []
-    warming = asyncio.create_task(asyncio.to_thread(Registry().warm, sys.argv[1]))
+    warming = asyncio.create_task(asyncio.to_thread(Registry().warm, model_of(*sys.argv[1:])))
     while not warming.done():
         due = time.perf_counter() + 0.005
         await asyncio.sleep(0.005)
@@ -88,12 +91,15 @@ def rows() -> Iterator[Row]:
     )
     for api in APIS:
         yield from _stream(api)
+    memory, seconds = map(float, _python(_MEMORY, APIS[0], "http").split())
+    yield Row(name="sender, resident", figure=memory / 1024, unit="MB", limit="12 MB")
+    yield Row(name="sender and certificates, import CPU", figure=seconds * 1000, unit="ms", limit="150 ms")
     for api in APIS[:2]:
-        memory, seconds = map(float, _python(_MEMORY, api).split())
+        memory, seconds = map(float, _python(_MEMORY, api, "sdk").split())
         name = f"SDK of {api}"
         yield Row(name=f"{name}, resident", figure=memory / 1024, unit="MB")
         yield Row(name=f"{name}, import CPU", figure=seconds * 1000, unit="ms")
-        late, worst = map(float, _python(_LATENESS, api).split())
+        late, worst = map(float, _python(_LATENESS, api, "sdk").split())
         yield Row(name=f"{name}, loop late p99 while warming", figure=late * 1000, unit="ms", limit="50 ms")
         yield Row(name=f"{name}, loop late at worst", figure=worst * 1000, unit="ms")
     yield from _typing_while_warming()
@@ -114,6 +120,10 @@ def _typing_while_warming() -> Iterator[Row]:
 def _echoes(variable: str, model: str) -> list[float]:
     waits: list[float] = []
     with world() as (cwd, env):
+        card = Path(env["HOME"]) / ".bayou" / "agent" / "models.json"
+        card.parent.mkdir(parents=True)
+        provider = {model.partition("/")[0]: {"transport": "sdk"}}
+        card.write_text(json.dumps({"providers": provider}))
         command = bayou("--no-session", "--model", model)
         terminal = Terminal(command, cwd, {**env, variable: "no-real-key"}, (100, 30))
         try:
@@ -141,14 +151,14 @@ def _stream(api: str) -> Iterator[Row]:
         figure=ours * per_thousand,
         unit="ms",
         ratio=ours / bare,
-        reference="bare httpx loop with json.loads",
+        reference="bare httpcore2 loop with json.loads",
         limit="3x",
     )
 
 
 async def _cpu(api: str, url: str) -> tuple[float, float]:
     """The best of some rounds, taken in turns."""
-    import httpx
+    import httpcore2
 
     from app.providers.contract import Context, StreamOptions
     from app.providers.registry import Registry
@@ -157,13 +167,15 @@ async def _cpu(api: str, url: str) -> tuple[float, float]:
     registry, model = Registry(), _model(api, url)
     asked = Context(messages=(user_message("Hi"),))
 
-    async def read_bare(client: httpx.AsyncClient) -> int:
-        seen = 0
-        async with client.stream("POST", url, content=b"{}") as response:
-            async for line in response.aiter_lines():
-                if line.startswith("data: ") and line != "data: [DONE]":
-                    json.loads(line[6:])
-                    seen += 1
+    async def read_bare(pool: httpcore2.AsyncConnectionPool) -> int:
+        seen, rest = 0, b""
+        async with pool.stream("POST", url, content=b"{}") as response:
+            async for chunk in response.aiter_stream():
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    if line.startswith(b"data: ") and line != b"data: [DONE]":
+                        json.loads(line[6:])
+                        seen += 1
         return seen
 
     async def read_ours() -> None:
@@ -173,7 +185,7 @@ async def _cpu(api: str, url: str) -> tuple[float, float]:
         assert len((await stream.result()).text) == DELTAS * len("word and ")
 
     bare, ours = [], []
-    async with httpx.AsyncClient(timeout=60) as client:
+    async with httpcore2.AsyncConnectionPool() as client:
         await read_bare(client)
         await read_ours()
         for _ in range(ROUNDS):
@@ -220,6 +232,11 @@ def _model(api: str, url: str) -> Any:
     from app.values.models import Model
 
     return Model(id="x", name="x", api=api, provider="bench", base_url=url)
+
+
+def model_of(api: str, transport: Literal["http", "sdk"]) -> Any:
+    """At its usual address."""
+    return msgspec.structs.replace(_model(api, ""), transport=transport)
 
 
 @contextmanager
@@ -307,7 +324,7 @@ def measure_long_answer(url: str) -> int:
 
     async def run() -> int:
         registry = Registry()
-        registry.warm("openai-completions")
+        registry.warm(_model("openai-completions", url))
         before = resident_kilobytes()
         _forget_peak()
         asked = Context(messages=(user_message("Hi"),))

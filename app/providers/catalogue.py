@@ -16,7 +16,7 @@ from app.values.models import Model
 from app.values.wire import from_wire
 
 _DATA = Path(__file__).parent / "data"
-_SHARED = ("api", "baseUrl", "compat", "headers")
+_SHARED = ("api", "baseUrl", "compat", "headers", "transport")
 
 
 class Catalogue:
@@ -173,7 +173,7 @@ def _layered(
     entries: Mapping[str, dict[str, Any]], layer: Mapping[str, Any], shared: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """Bundled models with a layer's changes, then its own models, then its overrides."""
-    changes = {name: layer[name] for name in ("api", "baseUrl") if layer.get(name)}
+    changes = {name: layer[name] for name in ("api", "baseUrl", "transport") if layer.get(name)}
     out = {model_id: _merged({**entry, **changes}, _compat_of(layer)) for model_id, entry in entries.items()}
     base = {name: shared[name] for name in ("api", "baseUrl", "compat") if name in shared}
     for model in layer.get("models") or ():

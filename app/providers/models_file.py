@@ -11,18 +11,19 @@ import msgspec
 from app.providers.json_files import FileFault, place_of, read_object
 from app.providers.known import PROVIDERS
 
-_TEXTS = ("name", "baseUrl", "apiKey", "api", "oauth")
+_TEXTS = ("name", "baseUrl", "apiKey", "api", "oauth", "transport")
 _OBJECTS = ("headers", "compat", "modelOverrides")
 _FLAGS = ("authHeader",)
 
 _KINDS: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("id", "name", "api", "baseUrl"), (str,)),
+    **dict.fromkeys(("id", "name", "api", "baseUrl", "transport"), (str,)),
     **dict.fromkeys(("contextWindow", "maxTokens"), (int,)),
     **dict.fromkeys(("cost", "compat", "thinkingLevelMap", "headers", "inputLimits", "promptCache"), (dict,)),
     **dict.fromkeys(("samplingParams", "samplingParamsByThinkingLevel"), (dict,)),
     "reasoning": (bool,),
     "input": (list,),
 }
+_TRANSPORTS = ("http", "sdk")
 _NAMES = {str: "a text", int: "a whole number", dict: "an object", bool: "true or false", list: "a list"}
 
 
@@ -128,6 +129,8 @@ class _Check:
                 self._note(f"`{name}` must be {_NAMES[wanted[0]]}", *at, name)
             elif name == "headers" and not _are_texts(value):
                 self._note("headers must be texts", *at, name)
+            elif name == "transport" and value not in _TRANSPORTS:
+                self._note('`transport` must be "http" or "sdk"', *at, name)
             else:
                 out[name] = value
         return out

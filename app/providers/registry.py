@@ -24,7 +24,7 @@ BUILT_IN = {
     "mistral-conversations": "app.providers.adapters.mistral_conversations",
     "bedrock-converse-stream": "app.providers.adapters.bedrock_converse_stream",
 }
-"""Each module offers `adapter`, and may offer `warm()`, which imports what its first request would."""
+"""Each module offers `adapter`, and may offer `warm(model)`, which loads what its first request would."""
 
 
 class _Registration(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,18 +88,18 @@ class Registry:
 
         return stream.run(produce)
 
-    def warm(self, api: str) -> None:
-        """Imports what the first request of `api` needs. Takes a while: meant for a thread of its own."""
-        registrations = self._by_api.get(api)
+    def warm(self, model: Model) -> None:
+        """Loads what the first request to `model` needs. Takes a while: meant for a thread of its own."""
+        registrations = self._by_api.get(model.api)
         if not registrations or registrations[-1].module is None:
             return
         module = import_module(registrations[-1].module)
-        getattr(module, "warm", _nothing)()
+        getattr(module, "warm", _nothing)(model)
 
     async def close(self) -> None:
         """Closes the connections that were kept for the next request."""
-        if "app.providers.senders.connections" in sys.modules:  # else there was no request
-            from app.providers.senders.connections import close_connections  # noqa: PLC0415  (loaded by now)
+        if "app.providers.senders.choice" in sys.modules:  # else there was no request
+            from app.providers.senders.choice import close_connections  # noqa: PLC0415  (loaded by now)
 
             await close_connections()
 
@@ -119,5 +119,5 @@ class Registry:
         self._by_api.setdefault(api, []).append(registration)
 
 
-def _nothing() -> None:
+def _nothing(model: Model) -> None:
     return None

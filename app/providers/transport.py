@@ -34,6 +34,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = {}
     query: Mapping[str, str] = {}
     method: str = "POST"
+    is_secret: bool = False
+    """The body is a credential itself: no redirect takes it to another server."""
 
     @property
     def url(self) -> str:

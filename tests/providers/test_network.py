@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from app.providers.senders.connections import close_connections, proxy_for
+from app.providers.senders.choice import close_connections
+from app.providers.senders.proxies import proxy_for
 from tests.providers.loopback import Loopback, loopback
 from tests.providers.wires import ANSWERS, ask, model_for, options
 
@@ -182,7 +183,7 @@ def test_importing_the_package_loads_no_client_and_no_sdk():
         "import sys, app.providers.registry, app.providers.catalogue, app.providers.credentials,"
         " app.providers.select, app.providers.classify\n"
         "print([name for name in sys.modules if name.split('.')[0] in"
-        " ('httpx', 'httpx2', 'anthropic', 'openai', 'pydantic', 'botocore', 'jiter', 'ssl', 'filelock')"
+        " ('httpcore2', 'httpx2', 'anthropic', 'openai', 'pydantic', 'botocore', 'jiter', 'ssl', 'filelock')"
         " and name != 'ssl'])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

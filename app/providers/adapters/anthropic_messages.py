@@ -9,13 +9,12 @@ from app.providers.adapters.common import (
     wants_bearer,
 )
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
-from app.providers.senders.sdk import send_with_anthropic, warm_anthropic
+from app.providers.senders.choice import sender_for
 from app.providers.transform import fitting_id, prepare
 from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
 from app.values.models import Model
 
 DEFAULT_URL = "https://api.anthropic.com"
-warm = warm_anthropic
 
 
 @speaks("anthropic-messages")
@@ -35,7 +34,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
             **copilot_headers(model, prepared),
         ),
     )
-    await converse(send_with_anthropic, request, options, Reader(model, stream), stream)
+    await converse(await sender_for(model), request, options, Reader(model, stream), stream)
 
 
 def _key(model: Model, options: StreamOptions) -> dict[str, str]:

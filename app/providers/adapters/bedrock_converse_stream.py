@@ -12,8 +12,8 @@ from urllib.parse import quote
 from app.providers.adapters.bedrock_wire import EXCEPTION, Reader, payload
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.errors import ProviderError
-from app.providers.senders.plain import send
-from app.providers.senders.plain import warm as warm_plain
+from app.providers.senders.choice import sender_for
+from app.providers.senders.choice import warm as warm_sender
 from app.providers.transform import fitting_id, prepare
 from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
 from app.values.models import Model
@@ -25,8 +25,8 @@ MISSING = (
 )
 
 
-def warm() -> None:
-    warm_plain()
+def warm(model: Model) -> None:
+    warm_sender(model)
     _botocore()
 
 
@@ -49,7 +49,9 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
     )
     headers = await asyncio.to_thread(_authorized, request, session, region, options)
     signed = Request(base_url=base, path=request.path, body=request.body, headers=headers)
-    await converse(send, signed, options, Reader(model, stream), stream, EventStreamDecoder())
+    await converse(
+        await sender_for(model), signed, options, Reader(model, stream), stream, EventStreamDecoder()
+    )
 
 
 def region_of(session: Any, env: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ from app.providers.adapters.google_identity import access_token
 from app.providers.adapters.google_wire import Reader, payload
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.errors import ProviderError
-from app.providers.senders.plain import send, warm
+from app.providers.senders.choice import sender_for, warm
 from app.providers.transform import prepare
 from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
 from app.values.models import Model
@@ -29,7 +29,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
         body=encode_payload(body, last="contents"),
         headers=request_headers(model, options, **own),
     )
-    await converse(send, request, options, Reader(model, stream), stream)
+    await converse(await sender_for(model), request, options, Reader(model, stream), stream)
 
 
 async def _place(model: Model, options: StreamOptions) -> tuple[str, str, dict[str, str]]:

@@ -7,7 +7,7 @@ from app.providers.adapters.completions_compat import Switches
 from app.providers.adapters.completions_reader import Reader
 from app.providers.adapters.completions_request import messages
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
-from app.providers.senders.plain import send, warm
+from app.providers.senders.choice import sender_for, warm
 from app.providers.thinking import clamp_level, provider_word
 from app.providers.transform import Prepared, plain_id, prepare
 from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
@@ -38,7 +38,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
         body=encode_payload(body),
         headers=request_headers(model, options, **authorization(model, options)),
     )
-    await converse(send, request, options, Reader(model, _SWITCHES, stream), stream)
+    await converse(await sender_for(model), request, options, Reader(model, _SWITCHES, stream), stream)
 
 
 def payload(prepared: Prepared, model: Model, options: StreamOptions) -> dict[str, Any]:

@@ -9,14 +9,13 @@ from app.providers.adapters.responses_reader import Reader
 from app.providers.adapters.responses_request import joined_id, payload
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.errors import ProviderError
-from app.providers.senders.sdk import send_with_openai, warm_openai
+from app.providers.senders.choice import sender_for
 from app.providers.transform import prepare
 from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
 from app.values.models import Model
 
 DEFAULT_URL = "https://chatgpt.com/backend-api"
 _CLAIM = "https://api.openai.com/auth"
-warm = warm_openai
 
 
 @speaks("openai-codex-responses")
@@ -40,7 +39,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
         body=encode_payload(body, last="input"),
         headers=request_headers(model, options, **own),
     )
-    await converse(send_with_openai, request, options, Reader(model, stream), stream)
+    await converse(await sender_for(model), request, options, Reader(model, stream), stream)
 
 
 def account_of(token: str) -> str:

@@ -5,14 +5,13 @@ from app.providers.adapters.completions_compat import switches_for
 from app.providers.adapters.completions_reader import Reader
 from app.providers.adapters.completions_request import payload
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
-from app.providers.senders.sdk import send_with_openai, warm_openai
+from app.providers.senders.choice import sender_for
 from app.providers.transform import fitting_id, prepare
 from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
 from app.values.models import Model
 
 DEFAULT_URL = "https://api.openai.com/v1"
 _ID_LIMIT = 40
-warm = warm_openai
 
 
 @speaks("openai-completions")
@@ -32,4 +31,4 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
             **copilot_headers(model, prepared),
         ),
     )
-    await converse(send_with_openai, request, options, Reader(model, switches, stream), stream)
+    await converse(await sender_for(model), request, options, Reader(model, switches, stream), stream)

@@ -4,13 +4,12 @@ from app.providers.adapters.common import address, affinity_headers, authorizati
 from app.providers.adapters.responses_reader import Reader
 from app.providers.adapters.responses_request import joined_id, payload
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
-from app.providers.senders.sdk import send_with_openai, warm_openai
+from app.providers.senders.choice import sender_for
 from app.providers.transform import prepare
 from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
 from app.values.models import Model
 
 DEFAULT_URL = "https://api.openai.com/v1"
-warm = warm_openai
 
 
 @speaks("openai-responses")
@@ -29,4 +28,4 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
             **copilot_headers(model, prepared),
         ),
     )
-    await converse(send_with_openai, request, options, Reader(model, stream), stream)
+    await converse(await sender_for(model), request, options, Reader(model, stream), stream)

@@ -1,24 +1,43 @@
-"""Sends through a vendor's SDK: its transport, its retries set to none, its raw stream instead of an object for
-every chunk. Keys and addresses are always given, so that nothing is taken from the environment unasked.
+"""Sends through a vendor's SDK, for who asks for it (`"transport": "sdk"`): its connections, its retries set to none,
+its raw stream instead of an object for every chunk. Keys and addresses are always given, so that nothing is taken
+from the environment unasked. Importing an SDK costs half a second and more: `chosen` sees to it that only they pay.
 """
 
-from collections.abc import AsyncIterator, Callable
+import asyncio
+import weakref
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from typing import Any
 
+import msgspec
+
 from app.providers.contract import StreamOptions
-from app.providers.senders.connections import (
-    CONNECT_SECONDS,
-    HttpAnswer,
-    client_for,
-    connection_error,
-    exchange,
-    status_error,
-)
+from app.providers.errors import ProviderError, error_from_response
+from app.providers.senders.certificates import bundle_of, trusted
+from app.providers.senders.failures import CONNECT_SECONDS, connection_error
+from app.providers.senders.proxies import proxy_for
 from app.providers.transport import Answer, Request, Send
 
 _NO_KEY = "none"
 """SDKs insist on a key; the header they make of this one is not sent."""
+_OF_THE_TRANSPORT = frozenset(
+    ("host", "content-length", "transfer-encoding", "accept", "accept-encoding", "connection", "content-type")
+)
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """The request that is under way in this task: the SDKs offer no other way through to their hooks."""
+
+    request: Request
+    options: StreamOptions
+
+
+_exchange: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
+# Connections belong to their event loop: kept beside it, gone with it.
+_clients: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, ...], Any]]" = (
+    weakref.WeakKeyDictionary()
+)
 
 
 def warm_anthropic() -> None:
@@ -29,14 +48,14 @@ def warm_openai() -> None:
     import openai.resources  # noqa: F401, PLC0415  (imported ahead of the first request)
 
 
-def _anthropic_http(arguments: dict[str, Any]) -> Any:
+def _anthropic_http(arguments: Mapping[str, Any]) -> Any:
     import anthropic  # noqa: PLC0415  (costs more than a second)
 
     timeout = anthropic.Timeout(None, connect=CONNECT_SECONDS)
     return anthropic.DefaultAsyncHttpxClient(**arguments, timeout=timeout)
 
 
-def _openai_http(arguments: dict[str, Any]) -> Any:
+def _openai_http(arguments: Mapping[str, Any]) -> Any:
     import openai  # noqa: PLC0415  (costs most of a second)
 
     timeout = openai.Timeout(None, connect=CONNECT_SECONDS)
@@ -63,34 +82,125 @@ def _openai_client(http: Any, base_url: str) -> tuple[Any, Any]:
 
 def _sender(
     library: str,
-    make_http: Callable[[dict[str, Any]], Any],
+    make_http: Callable[[Mapping[str, Any]], Any],
     make_client: Callable[[Any, str], tuple[Any, Any]],
 ) -> Send:
     @asynccontextmanager
     async def send(request: Request, options: StreamOptions) -> AsyncIterator[Answer]:
-        http = await client_for(library, options, request.url, make_http)
+        http = await _http_for(library, options, request.url, make_http)
         client, sdk = make_client(http, request.base_url)
-        stream_class = sdk.AsyncStream[object]
-        with exchange(request, options):
-            try:
-                stream = await client.post(
-                    request.path,
-                    content=request.body,
-                    cast_to=object,
-                    stream=True,
-                    stream_cls=stream_class,
-                    options={"headers": dict(request.headers), "params": dict(request.query)},
-                )
-            except sdk.APIStatusError as problem:
-                raise await status_error(problem.response) from problem
-            except Exception as problem:
-                raise connection_error(problem, request.url) from problem
+        token = _exchange.set(Exchange(request, options))
         try:
-            yield HttpAnswer(stream.response)
+            stream = await client.post(
+                request.path,
+                content=request.body,
+                cast_to=object,
+                stream=True,
+                stream_cls=sdk.AsyncStream[object],
+                options={"headers": dict(request.headers), "params": dict(request.query)},
+            )
+        except sdk.APIStatusError as problem:
+            raise await _status_error(problem.response) from problem
+        except Exception as problem:
+            raise connection_error(problem, request.url) from problem
+        finally:
+            _exchange.reset(token)
+        try:
+            yield SdkAnswer(stream.response)
         finally:
             await stream.response.aclose()
 
     return send
+
+
+async def _http_for(
+    library: str, options: StreamOptions, url: str, make: Callable[[Mapping[str, Any]], Any]
+) -> Any:
+    """The shared client of `library` for that URL."""
+    proxy, bundle = proxy_for(url, options.proxy), bundle_of(options.ca_bundle)
+    clients = _clients.setdefault(asyncio.get_running_loop(), {})
+    key = (library, proxy or "", bundle)
+    if key not in clients:
+
+        def build() -> Any:
+            return make(
+                {
+                    "proxy": proxy,
+                    "verify": trusted(bundle),
+                    "trust_env": False,
+                    # A redirect would take the headers along, and with them the key.
+                    "follow_redirects": False,
+                    "event_hooks": {"request": [_before_request], "response": [_after_headers]},
+                }
+            )
+
+        # Importing the library and reading the certificates takes time: not on the loop that draws the screen.
+        client = await asyncio.to_thread(build)
+        clients.setdefault(key, client)
+    return clients[key]
+
+
+async def close_clients() -> None:
+    """Closes what this event loop keeps open."""
+    for client in _clients.pop(asyncio.get_running_loop(), {}).values():
+        await client.aclose()
+
+
+async def _before_request(request: Any) -> None:
+    """The last word on the headers: what the adapter gave, and what the transport needs. An SDK's own headers,
+    and those it takes from the environment for one particular vendor, do not reach other servers.
+    """
+    current = _exchange.get()
+    if current is None:
+        return
+    wanted = {name.lower(): value for name, value in current.request.headers.items()}
+    for name in list(request.headers):
+        if name.lower() not in _OF_THE_TRANSPORT and name.lower() not in wanted:
+            del request.headers[name]
+    for name, value in current.request.headers.items():
+        request.headers[name] = value
+    hook = current.options.hooks.on_headers
+    if hook is None:
+        return
+    before: dict[str, str | None] = dict(request.headers)
+    after = dict(before)
+    await hook(after)
+    for name in before:
+        if after.get(name) is None:
+            del request.headers[name]
+    for name, value in after.items():
+        if value is not None and before.get(name) != value:
+            request.headers[name] = value
+
+
+async def _after_headers(response: Any) -> None:
+    current = _exchange.get()
+    if current is not None and current.options.hooks.on_response is not None:
+        await current.options.hooks.on_response(response.status_code, dict(response.headers))
+
+
+class SdkAnswer:
+    """An `Answer` over a response of the library that the SDKs send with."""
+
+    def __init__(self, response: Any) -> None:
+        self.status: int = response.status_code
+        self.headers: Mapping[str, str] = response.headers
+        self._response = response
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._response.aiter_bytes():
+                yield chunk
+        except Exception as problem:
+            raise connection_error(problem, str(self._response.request.url)) from problem
+
+
+async def _status_error(response: Any) -> ProviderError:
+    try:
+        body = await response.aread()
+    except Exception:  # noqa: BLE001  (the status alone is an error already; its text could not be read)
+        body = b""
+    return error_from_response(response.status_code, response.headers, body)
 
 
 send_with_anthropic = _sender("anthropic", _anthropic_http, _anthropic_client)

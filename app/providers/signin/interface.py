@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+import msgspec
+
 from app.providers.contract import Credential
 from app.providers.key_values import CredentialError
 
@@ -83,27 +85,34 @@ def _request(
     is_json: bool,
     headers: Mapping[str, str] | None,
 ) -> dict[str, Any]:
-    import httpx  # noqa: PLC0415  (only a sign-in needs it)
+    # Only a sign-in needs these.
+    from urllib.parse import urlencode  # noqa: PLC0415
 
-    from app.providers.errors import read_error_body  # noqa: PLC0415  (beside it)
-    from app.providers.transport import USER_AGENT  # noqa: PLC0415  (beside it)
+    from app.providers.contract import StreamOptions  # noqa: PLC0415
+    from app.providers.errors import ProviderError, read_error_body  # noqa: PLC0415
+    from app.providers.senders.http import fetch  # noqa: PLC0415
+    from app.providers.transport import USER_AGENT, Request  # noqa: PLC0415
 
     sent = {"Accept": "application/json", "User-Agent": USER_AGENT, **(headers or {})}
-    body: dict[str, Any] = {} if data is None else ({"json": dict(data)} if is_json else {"data": dict(data)})
+    body = b""
+    if data is not None:
+        sent["Content-Type"] = "application/json" if is_json else "application/x-www-form-urlencoded"
+        body = msgspec.json.encode(data) if is_json else urlencode(data).encode()
+    request = Request(base_url=url, path="", body=body, headers=sent, method=method, is_secret=True)
     try:
-        response = httpx.request(method, url, headers=sent, timeout=30.0, **body)
-    except httpx.HTTPError as problem:
-        raise CredentialError(f"{url} cannot be reached: {problem}") from None
+        status, content = asyncio.run(asyncio.wait_for(fetch(request, StreamOptions()), timeout=30.0))
+    except (ProviderError, TimeoutError) as problem:
+        raise CredentialError(f"{url} cannot be reached: {problem or 'no answer within 30 s'}") from None
     try:
-        answer = response.json()
-    except ValueError:
+        answer = msgspec.json.decode(content)
+    except msgspec.DecodeError:
         answer = None
     if not isinstance(answer, dict):
-        text, _ = read_error_body(response.content)
-        raise CredentialError(f"{url} answered with {response.status_code}: {text[:200]}")
-    if response.status_code >= 400 and "error" not in answer:
-        text, _ = read_error_body(response.content)
-        raise CredentialError(f"{url} answered with {response.status_code}: {text[:200]}")
+        text, _ = read_error_body(content)
+        raise CredentialError(f"{url} answered with {status}: {text[:200]}")
+    if status >= 400 and "error" not in answer:
+        text, _ = read_error_body(content)
+        raise CredentialError(f"{url} answered with {status}: {text[:200]}")
     return answer
 
 

@@ -1,0 +1,67 @@
+"""How a model's requests travel: by the sender of our own, or through the vendor's SDK where the model says so."""
+
+import asyncio
+import sys
+
+from app.providers.errors import ProviderError
+from app.providers.transport import Send
+from app.values.models import Model
+
+_ANTHROPIC = ("anthropic-messages",)
+_OPENAI = ("openai-completions", "openai-responses", "openai-codex-responses", "azure-openai-responses")
+
+
+async def sender_for(model: Model) -> Send:
+    """Imports it, on a thread if it is not there yet. Raises `ProviderError` for an SDK that cannot be had."""
+    if "app.providers.senders.http" in sys.modules and model.transport != "sdk":
+        return _load(model)
+    return await asyncio.to_thread(_load, model)
+
+
+def _load(model: Model) -> Send:
+    if model.transport != "sdk":
+        from app.providers.senders.http import send  # noqa: PLC0415  (its library is not needed before)
+
+        return send
+    # An SDK costs what a whole start costs: only for who asks for it.
+    from app.providers.senders import sdk  # noqa: PLC0415
+
+    try:
+        if model.api in _ANTHROPIC:
+            sdk.warm_anthropic()
+            return sdk.send_with_anthropic
+        if model.api in _OPENAI:
+            sdk.warm_openai()
+            return sdk.send_with_openai
+    except ImportError as problem:
+        raise ProviderError(
+            f'"transport": "sdk" of {model.key}: its SDK cannot be loaded ({problem}). Install bayou with its extra: '
+            "`uv tool install 'bayou[sdk]'` or `pip install 'bayou[sdk]'`."
+        ) from None
+    raise ProviderError(
+        f'"transport": "sdk" of {model.key}: there is no SDK for {model.api}. Take the field out in models.json.'
+    )
+
+
+def warm(model: Model) -> None:
+    """Loads beforehand what the first request needs. Takes a while: meant for a thread of its own."""
+    try:
+        _load(model)
+        if not model.base_url.startswith("http:"):
+            from app.providers.senders.certificates import bundle_of, trusted  # noqa: PLC0415  (beside it)
+
+            trusted(bundle_of(None))
+    except ProviderError:
+        pass  # the request that meets it tells of it
+
+
+async def close_connections() -> None:
+    """Closes what this event loop keeps open."""
+    if "app.providers.senders.pools" in sys.modules:  # else there was no request
+        from app.providers.senders.pools import close_connections  # noqa: PLC0415  (loaded by now)
+
+        await close_connections()
+    if "app.providers.senders.sdk" in sys.modules:
+        from app.providers.senders.sdk import close_clients  # noqa: PLC0415  (loaded by now)
+
+        await close_clients()

@@ -1,0 +1,60 @@
+"""What a failing connection means, in words."""
+
+import ssl
+from urllib.parse import urlsplit
+
+from app.providers.errors import ProviderError
+
+CONNECT_SECONDS = 30.0
+_TLS_ADVICE = "If a proxy with certificates of its own stands between, name its file in SSL_CERT_FILE."
+_OTHER_PROTOCOL = "it speaks HTTP/2 only, or no HTTP at all"
+_HTTP2 = ("\\x00\\x00", "PRI * HTTP/2", "NO_APPLICATION_PROTOCOL", "no application protocol")
+"""What a peer that insists on HTTP/2 answers with: its first frame, or a refusal while TLS is agreed upon."""
+
+
+def connection_error(problem: BaseException, url: str) -> ProviderError:
+    """For exceptions of whichever library sends: they are known by their names, so that none has to be imported."""
+    host = urlsplit(url).netloc.rpartition("@")[2]
+    names = {kind.__name__ for kind in type(problem).__mro__}
+    cause = _innermost(problem)
+    if isinstance(problem, ProviderError):
+        return problem
+    if any(mark in str(cause) for mark in _HTTP2):
+        return ProviderError(
+            f"Connection error: {host} did not answer in HTTP/1.1: {_OTHER_PROTOCOL}.", kind="connection"
+        )
+    if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError):
+        return ProviderError(f"TLS error with {host}: {cause.reason or cause}. {_TLS_ADVICE}", kind="tls")
+    if names & {"TimeoutException", "APITimeoutError"} or isinstance(cause, TimeoutError):
+        return ProviderError(
+            f"Request timed out: no connection to {host} within {CONNECT_SECONDS:g} s.", kind="timeout"
+        )
+    if "ProxyError" in names:
+        return ProviderError(f"Connection error: the proxy refused: {cause}", kind="connection")
+    if names & {"RemoteProtocolError", "ReadError", "StreamClosed"}:
+        told = str(cause) or "in the middle of its answer"
+        return ProviderError(f"Connection error: {host} closed the connection ({told}).", kind="connection")
+    if names & {"TransportError", "NetworkError", "APIConnectionError", "DecodingError"} or isinstance(
+        problem, OSError
+    ):
+        return ProviderError(f"Connection error: {host}: {cause}", kind="connection")
+    if names & {"LocalProtocolError", "UnsupportedProtocol", "InvalidURL", "UnicodeError"}:
+        return ProviderError(f"{url} cannot be asked: {cause}")
+    return ProviderError(str(problem) or type(problem).__name__)
+
+
+def _innermost(problem: BaseException) -> BaseException:
+    """The cause at the bottom that has something to say."""
+    best = problem
+    current: BaseException | None = problem
+    for _ in range(10):
+        current = (current.__cause__ or current.__context__) if current is not None else None
+        if isinstance(current, BaseExceptionGroup):  # several addresses were tried
+            current = current.exceptions[0]
+        if current is None:
+            break
+        if isinstance(current, ssl.SSLError):
+            return current
+        if isinstance(current, OSError) and str(current):
+            best = current
+    return best

@@ -1,0 +1,95 @@
+"""The wire below a connection: whoever answers before a large request is read is heard at once, and a peer that
+thinks for minutes is known to be there.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Iterable
+from typing import Any
+
+import httpcore2
+from httpcore2 import AsyncNetworkBackend, AsyncNetworkStream
+
+_LARGE = 64 * 1024
+"""More than systems take in without the other side reading."""
+_ALIVE = [
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    *(
+        (socket.IPPROTO_TCP, getattr(socket, name), seconds)
+        for name, seconds in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 60), ("TCP_KEEPCNT", 5))
+        if hasattr(socket, name)
+    ),
+]
+
+
+class Lines(AsyncNetworkBackend):
+    """Opens lines on whatever opens connections."""
+
+    def __init__(self, below: AsyncNetworkBackend) -> None:
+        self._below = below
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> AsyncNetworkStream:
+        return Line(
+            await self._below.connect_tcp(
+                host, port, timeout, local_address, [*(socket_options or ()), *_ALIVE]
+            )
+        )
+
+    async def sleep(self, seconds: float) -> None:
+        await self._below.sleep(seconds)
+
+
+class Line(AsyncNetworkStream):
+    def __init__(self, below: AsyncNetworkStream) -> None:
+        self._below = below
+        self._early: asyncio.Task[bytes] | None = None
+        """The reading that was begun while a large request was being written."""
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        early, self._early = self._early, None
+        if early is None:
+            return await self._below.read(max_bytes, timeout)
+        try:
+            return await early
+        finally:
+            early.cancel()
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Raises `WriteError` when the answer is there before everything is written: it is to be read instead."""
+        if len(buffer) < _LARGE:
+            await self._below.write(buffer, timeout)
+            return
+        early = self._early = asyncio.ensure_future(self._below.read(_LARGE))
+        writing = asyncio.ensure_future(self._below.write(buffer, timeout))
+        try:
+            await asyncio.wait({early, writing}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not writing.done():
+                writing.cancel()
+                await asyncio.wait({writing})
+        if writing.cancelled():
+            raise httpcore2.WriteError("the answer came before the request was read")
+        writing.result()
+
+    async def aclose(self) -> None:
+        early, self._early = self._early, None
+        if early is not None:
+            early.cancel()
+            await asyncio.gather(early, return_exceptions=True)
+        await self._below.aclose()
+
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> AsyncNetworkStream:
+        return Line(await self._below.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._below.get_extra_info(info)

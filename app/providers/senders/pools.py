@@ -1,0 +1,68 @@
+"""Connections that are kept for the next request: one pool for each proxy and certificate file, for as long as its
+event loop lives.
+"""
+
+import asyncio
+import ssl
+import weakref
+from urllib.parse import unquote, urlsplit
+
+import httpcore2
+
+from app.providers.contract import StreamOptions
+from app.providers.senders.certificates import bundle_of, trusted
+from app.providers.senders.line import Lines
+from app.providers.senders.proxies import proxy_for
+
+_KEPT = 20
+_KEPT_SECONDS = 30.0
+"""Servers and the routers between keep an idle connection for a minute or more."""
+
+Pools = dict[tuple[str, ...], httpcore2.AsyncConnectionPool]
+# Connections belong to their event loop: kept beside it, gone with it.
+_pools: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pools]" = weakref.WeakKeyDictionary()
+
+
+async def pool_for(url: str, options: StreamOptions) -> httpcore2.AsyncConnectionPool:
+    proxy = proxy_for(url, options.proxy)
+    is_tls = url.startswith("https:") or (proxy or "").startswith("https:")
+    bundle = bundle_of(options.ca_bundle)
+    pools = _pools.setdefault(asyncio.get_running_loop(), {})
+    key = (str(is_tls), proxy or "", bundle)
+    if key not in pools:
+        # Certificates take time: not on the loop that draws the screen. A file that cannot be read is told always.
+        context = await asyncio.to_thread(trusted, bundle) if is_tls or bundle else None
+        pools.setdefault(key, _pool(proxy, context))
+    return pools[key]
+
+
+def _pool(proxy: str | None, context: ssl.SSLContext | None) -> httpcore2.AsyncConnectionPool:
+    return httpcore2.AsyncConnectionPool(
+        ssl_context=context,
+        proxy=_proxy(proxy, context) if proxy else None,
+        max_connections=None,
+        max_keepalive_connections=_KEPT,
+        keepalive_expiry=_KEPT_SECONDS,
+        # The library has a second class of that name, for where anyio is missing.
+        network_backend=Lines(httpcore2.AnyIOBackend()),  # pyright: ignore[reportArgumentType]
+    )
+
+
+def _proxy(address: str, context: ssl.SSLContext | None) -> httpcore2.Proxy:
+    parts = urlsplit(address)
+    port = parts.port or (
+        1080 if parts.scheme.startswith("socks") else 443 if parts.scheme == "https" else 80
+    )
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    auth = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
+    return httpcore2.Proxy(
+        f"{parts.scheme}://{host}:{port}",
+        auth=auth,
+        ssl_context=context if parts.scheme == "https" else None,
+    )
+
+
+async def close_connections() -> None:
+    """Closes what this event loop keeps open."""
+    for pool in _pools.pop(asyncio.get_running_loop(), {}).values():
+        await pool.aclose()

@@ -69,33 +69,33 @@ def _measure(app: Stage, blocks: list[Any], source: str, note: Callable[[str, fl
     transcript.remove_block("live")
     pages = []
     for _ in range(30):
-        pages.append(cpu(lambda: (transcript.action_page(-1), app.paint())))
+        pages.append(cpu(lambda: (transcript.keyboard.page(-1), app.paint())))
         if transcript.scroll_offset.y == 0:
-            transcript.follow()
+            transcript.viewport.follow()
     note("page", statistics.median(pages))
     chance = random.Random(1)
 
     def jump() -> None:
-        transcript.scroll_rows_to(0, chance.randrange(max(1, transcript.column.total)))
+        transcript.viewport.scroll_to(0, chance.randrange(max(1, transcript.column.total)))
         app.paint()
 
     note("jump", statistics.median(cpu(jump) for _ in range(20)))
     note("toggle", statistics.median(cpu(lambda: (transcript.toggle("b2"), app.paint())) for _ in range(10)))
 
     def resize(width: int) -> None:
-        place = transcript.remember_place()
+        place = transcript.viewport.remember_place()
         transcript.column.resize(width)
-        transcript.restore(place)
-        transcript._paint_rows(0, 39)
+        transcript.viewport.restore(place)
+        transcript.painter.rows(0, 39)
 
     note("resize", best([cpu(lambda width=width: resize(width)) for width in (100, 90, 80)]))
-    resize(transcript.text_width)
-    transcript.follow()
+    resize(transcript.viewport.width)
+    transcript.viewport.follow()
     note(
         "expand",
-        best([cpu(lambda on=on: (transcript.expand_tools(on), app.paint())) for on in (True, False) * 3]),
+        best([cpu(lambda on=on: (transcript.open_all(tools=on), app.paint())) for on in (True, False) * 3]),
     )
-    note("search", cpu(lambda: transcript.search("terminal")))
+    note("search", cpu(lambda: transcript.finder.search("terminal")))
 
 
 def _scaling_rows(small: dict[str, float], large: dict[str, float]) -> list[Row]:
@@ -199,7 +199,7 @@ async def _memory(count: int) -> float:
         app.transcript.replace_all(blocks)
         app.paint()
         while app.transcript.scroll_offset.y > 0:
-            app.transcript.scroll_by(-400)
+            app.transcript.viewport.scroll_by(-400)
             app.paint()
         return _resident() - before
 
@@ -242,7 +242,7 @@ async def _hard(name: str, source: str) -> list[Row]:
         timed = chunks[-int(SECONDS * 100) :]
         for chunk in chunks[: -len(timed)]:
             transcript.append_text("live", chunk)
-        transcript.flush()
+        transcript.arriving.flush()
         await asyncio.sleep(0.2)
         watch = Watch()
         began = time.monotonic()
@@ -336,7 +336,7 @@ async def _bytes(*, is_on: bool) -> float:
         for number in range(0, deltas, 3):
             for index in range(number, number + 3):
                 app.transcript.append_text("live", source[index * 38 : index * 38 + 38])
-            app.transcript.flush()
+            app.transcript.arriving.flush()
             transcript = app.transcript
             compositor = app.screen._compositor
             widgets = [transcript, transcript.vertical_scrollbar]

@@ -64,7 +64,7 @@ class Stage(App[None]):
         compositor.update_widgets({widget for widget in widgets if widget._dirty_regions})
         self.screen._dirty_widgets.clear()
         if everything:
-            transcript.repaint()
+            transcript.viewport.repaint()
             compositor.update_widgets({transcript})
         update = compositor.render_update()
         if update is not None:
@@ -101,7 +101,7 @@ def stream_deltas(app: Stage, name: str, source: str, deltas: int, at: int = 0) 
         for number in range(at, at + deltas, 4):
             for index in range(number, number + 4):
                 app.transcript.append_text(name, source[index * 38 : index * 38 + 38])
-            app.transcript.flush()
+            app.transcript.arriving.flush()
             app.paint()
 
     return cpu(work)

@@ -43,10 +43,10 @@ def copy_answer(app: Desk) -> None:
 
 def _open_or_close(app: Desk) -> None:
     transcript = app.transcript
-    if transcript.has_focus and transcript.cursor:
-        transcript.toggle(transcript.cursor)
+    if transcript.has_focus and transcript.keyboard.cursor:
+        transcript.toggle(transcript.keyboard.cursor)
     else:
-        transcript.expand_tools(not transcript.tools_are_open)
+        transcript.open_all(tools=not transcript.expansion.tools)
 
 
 def _to_background(app: Desk) -> None:
@@ -137,7 +137,7 @@ ACTS: tuple[Act, ...] = (
         id="app.thinking.toggle",
         keys="ctrl+t",
         help="Show or hide thinking",
-        do=lambda app: app.transcript.expand_thinking(not app.transcript.thinking_is_open),
+        do=lambda app: app.transcript.open_all(thinking=not app.transcript.expansion.thinking),
     ),
     Act(
         id="app.tools.expand",
@@ -187,37 +187,37 @@ ACTS: tuple[Act, ...] = (
         id="tui.altScreen.previousPrompt",
         keys="ctrl+up,ctrl+shift+up",
         help="Previous prompt",
-        do=lambda app: app.transcript.action_prompt(-1),
+        do=lambda app: app.transcript.keyboard.prompt(-1),
     ),
     Act(
         id="tui.altScreen.nextPrompt",
         keys="ctrl+down,ctrl+shift+down",
         help="Next prompt",
-        do=lambda app: app.transcript.action_prompt(1),
+        do=lambda app: app.transcript.keyboard.prompt(1),
     ),
     Act(
         id="tui.altScreen.pageUp",
         keys="pageup",
         help="Page up",
-        do=lambda app: app.transcript.action_page(-1),
+        do=lambda app: app.transcript.keyboard.page(-1),
     ),
     Act(
         id="tui.altScreen.pageDown",
         keys="pagedown",
         help="Page down",
-        do=lambda app: app.transcript.action_page(1),
+        do=lambda app: app.transcript.keyboard.page(1),
     ),
     Act(
         id="tui.altScreen.top",
         keys="ctrl+home",
         help="To the beginning",
-        do=lambda app: app.transcript.action_go_home(),
+        do=lambda app: app.transcript.keyboard.go_home(),
     ),
     Act(
         id="tui.altScreen.bottom",
         keys="ctrl+end",
         help="To the end",
-        do=lambda app: app.transcript.action_go_end(),
+        do=lambda app: app.transcript.keyboard.go_end(),
     ),
 )
 BY_ID = {act.id: act for act in ACTS}

@@ -133,10 +133,10 @@ class ScreenUi:
         self._app.editor.paste(text)
 
     def set_tools_expanded(self, expanded: bool) -> None:
-        self._app.transcript.expand_tools(expanded)
+        self._app.transcript.open_all(tools=expanded)
 
     def tools_expanded(self) -> bool:
-        return self._app.transcript.tools_are_open
+        return self._app.transcript.expansion.tools
 
     def themes(self) -> Sequence[str]:
         return self._app.assembled.themes.names

@@ -50,7 +50,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     def begin(self, app: Desk) -> None:
         """Before the first paint."""
         page.put_in_force(app, app.assembled.settings)
-        app.transcript.expand_thinking(not app.assembled.settings.display.hide_thinking_block)
+        app.transcript.open_all(thinking=not app.assembled.settings.display.hide_thinking_block)
         if app.theme_problem:
             app.presenter.note(app.theme_problem, NoteKind.WARNING)
         key_problems = app.keys_page.read()

@@ -14,7 +14,7 @@ _ANIMATIONS: dict[str, AnimationLevel] = {"off": "none", "reduced": "basic", "on
 def put_in_force(app: Stage, settings: Settings) -> None:
     """At the start, and whenever settings were changed."""
     app.header.set_class(not settings.footer.header or settings.display.quiet_startup == "header", "-off")
-    app.transcript.wheel_rows = settings.display.fullscreen_wheel_scroll_lines
+    app.transcript.mouse.wheel_rows = settings.display.fullscreen_wheel_scroll_lines
     app.transcript.styles.scrollbar_size_vertical = (
         0 if settings.display.fullscreen_scrollbar == "hidden" else 1
     )

@@ -64,7 +64,15 @@ from app.values.messages import (
     UserMessage,
 )
 from app.values.stream import BlockEvent, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
-from widgets.transcript.blocks import CardState, CustomBlock, CustomKind, NoteBlock, NoteKind, ReplyState
+from widgets.transcript.blocks import (
+    CardBlock,
+    CardState,
+    CustomBlock,
+    CustomKind,
+    NoteBlock,
+    NoteKind,
+    ReplyState,
+)
 from widgets.transcript.view import Transcript
 
 _ARGUMENT_SECONDS = 0.15
@@ -199,7 +207,7 @@ class Presenter:
             return last.id
         self._notes += 1
         block_id = f"note{self._notes}"
-        self._transcript.add_note(block_id, text, kind, next_step=next_step)
+        self._transcript.add(NoteBlock(id=block_id, text=text, kind=kind, next_step=next_step))
         return block_id
 
     def tick(self) -> bool:
@@ -331,8 +339,10 @@ class Presenter:
                 )
             )
         elapsed = "" if known.started is None else _elapsed(self._clock() - known.started)
-        self._transcript.set_card(
-            known.block_id, self.drawing.call(known.call, result), state, timing=elapsed
+        self._transcript.add(
+            CardBlock(
+                id=known.block_id, card=self.drawing.call(known.call, result), state=state, timing=elapsed
+            )
         )
 
     def _close_open_calls(self) -> None:

@@ -35,7 +35,7 @@ class Sending:
 
     async def send(self, draft: Draft, text: str, attachments: Sequence[Attachment], how: While) -> None:
         """What was sent before the extensions were there waits for them: they may have a say in it."""
-        self._app.transcript.follow()
+        self._app.transcript.viewport.follow()
         await self._app.is_ready.wait()
         if text.startswith("!"):
             await self._shell(text)

@@ -117,5 +117,5 @@ def follow_settings(app: Stage, before: Settings) -> None:
     if is_other and (problem := app.looks.use(now.display.theme)) is not None:
         app.presenter.note(problem, NoteKind.WARNING)
     if now.display.hide_thinking_block != before.display.hide_thinking_block:
-        app.transcript.expand_thinking(not now.display.hide_thinking_block)
+        app.transcript.open_all(thinking=not now.display.hide_thinking_block)
     page.put_in_force(app, now)

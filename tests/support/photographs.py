@@ -106,7 +106,7 @@ class Tour:
     async def idle(self) -> None:
         async with asyncio.timeout(20):
             await self.app.session.wait_until_idle()
-        self.app.transcript.flush()
+        self.app.transcript.arriving.flush()
         await settled(self.pilot)
 
     async def photograph(self, name: str) -> None:

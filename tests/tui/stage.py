@@ -100,7 +100,7 @@ async def settled(app: StageApp, pilot: Pilot[int], count: int = 1) -> None:
     async with asyncio.timeout(10):
         while app.settled_count < count:
             await app.something_happened()
-    app.transcript.flush()
+    app.transcript.arriving.flush()
     await pilot.pause()
 
 

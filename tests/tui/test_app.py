@@ -159,7 +159,7 @@ async def test_shell_commands_stand_in_the_transcript(home: Path) -> None:
         async with asyncio.timeout(10):
             while not app.session.messages:
                 await app.something_happened()
-        app.transcript.flush()
+        app.transcript.arriving.flush()
         await pilot.pause()
         assert "echo from the shell" in app.screen_text
 
@@ -191,7 +191,7 @@ async def test_a_command_shows_its_output_while_it_runs(home: Path, tmp_path: Pa
         async with asyncio.timeout(10):
             while not app.session.messages:
                 await app.something_happened()
-        app.transcript.flush()
+        app.transcript.arriving.flush()
         await pilot.pause()
         assert app.screen_text.count("! seq 1 40") == 1
         assert "│ the end" in app.screen_text

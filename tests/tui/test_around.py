@@ -206,9 +206,9 @@ async def test_a_scroll_bar_can_be_done_without(home: Path) -> None:
     async with app.run_test(size=(60, 20)) as pilot:
         await submit(app, pilot, "go")
         await settled(app, pilot)
-        width = app.transcript.text_width
+        width = app.transcript.viewport.width
         keep_setting(app, "fullscreenScrollbar", "hidden")
-        await app.settling_until(pilot, lambda: app.transcript.text_width == width + 1)
+        await app.settling_until(pilot, lambda: app.transcript.viewport.width == width + 1)
 
 
 def test_a_model_brings_its_own_thinking_level(home: Path) -> None:

@@ -172,15 +172,15 @@ def opens(title: str) -> Callable[[StageApp], bool]:
 
 
 def tells(text: str) -> Callable[[StageApp], bool]:
-    return lambda app: text in app.transcript.dump_viewport()
+    return lambda app: text in app.transcript.painter.as_text()
 
 
 PAGE = (
     Step("app.palette", opens("Actions")),
     Step("app.model.select", opens("Model")),
     Step("app.context.show", opens("Context")),
-    Step("app.thinking.toggle", lambda app: app.transcript.thinking_is_open),
-    Step("app.tools.expand", lambda app: app.transcript.tools_are_open),
+    Step("app.thinking.toggle", lambda app: app.transcript.expansion.thinking),
+    Step("app.tools.expand", lambda app: app.transcript.expansion.tools),
     Step("app.tools.background", tells("No tool is running.")),
     Step("app.queue.focus", tells("No message is waiting.")),
     Step("app.transcript.focus", lambda app: app.transcript.has_focus),
@@ -213,8 +213,8 @@ async def test_the_pages(tmp_path: Path) -> None:
                 await back(app, pilot)
                 app.editor.focus()
                 app.editor.reset(Draft(text=""))
-                app.transcript.expand_thinking(False)
-                app.transcript.expand_tools(False)
+                app.transcript.open_all(thinking=False)
+                app.transcript.open_all(tools=False)
                 app.search_bar.display = False
                 app.presenter.show_all()
                 await pilot.press(*step.before)
@@ -295,9 +295,9 @@ async def test_the_transcripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         for action, way in (("transcript.next-block", "k"), ("transcript.previous-block", "j")):
             for key in keys("the transcript's blocks", action):
                 await begin("k", "k", way)
-                at = transcript.cursor
+                at = transcript.keyboard.cursor
                 await pilot.press(key)
-                await app.settling_until(pilot, lambda at=at: transcript.cursor != at)
+                await app.settling_until(pilot, lambda at=at: transcript.keyboard.cursor != at)
         for action in ("transcript.copy-block", "transcript.copy-raw"):
             for key in keys("the transcript's blocks", action):
                 await begin("k")

@@ -24,7 +24,7 @@ async def until(app: StageApp, pilot: Pilot[int], shown: str) -> str:
     try:
         async with asyncio.timeout(10):
             while shown not in app.screen_text:
-                app.transcript.flush()
+                app.transcript.arriving.flush()
                 await pilot.pause()
     except TimeoutError:
         pytest.fail(f"{shown!r} is not on the screen:\n{app.screen_text}")

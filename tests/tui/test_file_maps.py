@@ -47,7 +47,7 @@ async def at_map(app: StageApp, pilot: Pilot[int], name: str) -> str:
     app.transcript.focus()
     await pilot.pause()
     async with asyncio.timeout(10):
-        while app.transcript.cursor != wanted:
+        while app.transcript.keyboard.cursor != wanted:
             await pilot.press("k")
     return wanted
 

@@ -204,7 +204,7 @@ async def test_an_entry_that_cannot_be_written_is_told_and_its_words_are_one_up_
         app.editor.set_text("a long plan")
         await pilot.press("enter")
         await until(pilot, lambda: app.settled_count == 1)
-        app.transcript.flush()
+        app.transcript.arriving.flush()
         await pilot.pause()
         assert "no space left on device" in app.screen_text.replace("\n  ", " ")
         assert not app.session.conversation.has_user_message

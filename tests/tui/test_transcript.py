@@ -11,7 +11,7 @@ from app.values.messages import CustomMessage
 from tests.tui.stage import make_app
 from tests.tui.test_app import settled, submit
 from tools.results import Card, TextBlock
-from widgets.transcript.blocks import CardState, CustomBlock
+from widgets.transcript.blocks import CardBlock, CardState, CustomBlock
 
 
 @pytest.fixture
@@ -49,11 +49,11 @@ async def test_escape_in_the_search_gives_the_place_and_the_draft_back(home: Pat
         await submit(app, pilot, "go")
         await settled(app, pilot)
         await pilot.press("ctrl+f", *"graph 7")
-        assert not app.transcript.is_following
+        assert not app.transcript.viewport.is_following
         await pilot.press("x")
         assert "nothing found" in app.screen_text
         await pilot.press("backspace", "escape")
-        assert app.transcript.is_following
+        assert app.transcript.viewport.is_following
         assert app.editor.has_focus
         assert " find " not in app.screen_text
 
@@ -156,11 +156,11 @@ async def test_without_colours_what_has_to_be_seen_is_reversed(
     async with app.run_test(size=(90, 24)) as pilot:
         await submit(app, pilot, "go")
         await settled(app, pilot)
-        app.transcript.search("words")
+        app.transcript.finder.search("words")
         await pilot.pause()
         cells = [
             segment.style
-            for strip in app.transcript._paint_rows(0, app.transcript.size.height)
+            for strip in app.transcript.painter.rows(0, app.transcript.size.height)
             for segment in strip
             if segment.text.strip() and segment.style is not None
         ]
@@ -173,7 +173,9 @@ async def test_the_whole_of_a_long_output_can_be_read(home: Path) -> None:
     app = make_app(home)
     text = "\n".join(f"line {number} of the output" for number in range(8_000))
     async with app.run_test(size=(90, 24)) as pilot:
-        app.transcript.set_card("c", Card(title="read", blocks=(TextBlock(text=text),)), CardState.DONE)
+        app.transcript.add(
+            CardBlock(id="c", card=Card(title="read", blocks=(TextBlock(text=text),)), state=CardState.DONE)
+        )
         await pilot.press("f6", "enter")
         await pilot.pause()
         assert "line 7999 of the output" not in app.screen_text

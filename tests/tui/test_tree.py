@@ -162,7 +162,7 @@ async def test_a_branch_is_merged_as_a_summary(home: Path) -> None:
             while "what the other branch found" not in app.screen_text:
                 await pilot.pause(0.4)
                 await pilot.press("1")
-                app.transcript.expand_tools(True)
+                app.transcript.open_all(tools=True)
 
 
 @pytest.mark.parametrize(

@@ -64,9 +64,9 @@ async def test_screens(name: str) -> None:
 async def test_every_block_of_the_transcript() -> None:
     def fill(transcript: Transcript) -> None:
         transcript.replace_all([block for group in EVERYTHING.values() for block in group])
-        transcript.expand_tools(True)
-        transcript.expand_thinking(True)
-        transcript.action_go_home()
+        transcript.open_all(tools=True)
+        transcript.open_all(thinking=True)
+        transcript.keyboard.go_home()
 
     assert await in_every_theme(Page(fill, "bayou-dark"), 700) == []
 

@@ -10,11 +10,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
 
+from widgets.keytable import Key, KeyTable
 from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
 from widgets.screens.picker import SheetScreen
 from widgets.transcript.blocks import Block, CardBlock, CardState, CustomBlock, ReplyBlock, ReplyState
 from widgets.transcript.drawing import Expansion
 from widgets.transcript.item import Item
+from widgets.transcript.keyboard import Keyboard
 from widgets.transcript.searchbar import SearchBar
 from widgets.transcript.view import Transcript
 
@@ -24,55 +26,60 @@ SHARE = 20
 """A look that cost t is followed by the next after at least this many t."""
 
 
-class WholeBlock(Transcript):
-    """A transcript of one block. There is nothing to walk between, so the keys move by rows."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "rows(1)", "Down", show=False, id="tui.select.down"),
-        Binding("k,up", "rows(-1)", "Up", show=False, id="tui.select.up"),
-        Binding("pageup,b", "page(-1)", "Page up", show=False, id="tui.select.pageUp"),
-        Binding("pagedown,space", "page(1)", "Page down", show=False, id="tui.select.pageDown"),
-        Binding("home,g", "go_home", "Top", show=False, id="tui.select.first"),
-        Binding("end,G", "go_end", "Bottom", show=False, id="tui.select.last"),
-        Binding("q,enter", "leave", "Close", show=False, id="tui.select.confirm"),
-        Binding("escape", "leave", "Close", show=False, id="tui.select.cancel"),
-        Binding("ctrl+c", "copy_or_leave", "Copy", show=False),
-    ]
-
-    def __init__(self, block: Block) -> None:
-        super().__init__()
-        self.column.expansion = Expansion(tools=True, thinking=True, is_whole=True)
-        self.replace_all([block])
-        self.set_following(is_going_on(block))
+class WholeKeyboard(Keyboard):
+    """There is nothing to walk between, so the keys move by rows; and leaving is closing."""
 
     @property
-    def focused_item(self) -> Item:
+    def item(self) -> Item:
         return self.column.items[0]
 
-    def on_focus(self) -> None:
-        """No block is marked: there is only one."""
+    def show_whole(self, item: Item) -> None:
+        """It is."""
 
-    def action_rows(self, rows: int) -> None:
-        self.scroll_by(rows)
-
-    def action_leave(self) -> None:
-        if self.search_state.is_on:
-            self.end_search()
-        elif self.text_selection is not None:
-            self.screen.clear_selection()
+    def leave(self) -> None:
+        if self.finder.is_on:
+            self.finder.end()
+        elif self.widget.text_selection is not None:
+            self.widget.screen.clear_selection()
         else:
-            self.screen.dismiss(None)
+            self.widget.screen.dismiss(None)
 
-    def action_copy_or_leave(self) -> None:
+    def copy_or_leave(self) -> None:
         """What is selected is copied, as on the page."""
         if text := self.selected_text():
-            self._copy(text, "selection")
-            self.screen.clear_selection()
+            self.copy(text, "selection")
+            self.widget.screen.clear_selection()
         else:
-            self.action_leave()
+            self.leave()
 
-    def _full_screen(self, item: Item) -> None:
-        """It is."""
+
+KEYS: KeyTable[WholeKeyboard] = KeyTable(
+    Key("tui.select.down", "j,down", "Down", lambda keyboard: keyboard.viewport.scroll_by(1)),
+    Key("tui.select.up", "k,up", "Up", lambda keyboard: keyboard.viewport.scroll_by(-1)),
+    Key("tui.select.pageUp", "pageup,b", "Page up", lambda keyboard: keyboard.page(-1)),
+    Key("tui.select.pageDown", "pagedown,space", "Page down", lambda keyboard: keyboard.page(1)),
+    Key("tui.select.first", "home,g", "Top", Keyboard.go_home),
+    Key("tui.select.last", "end,G", "Bottom", Keyboard.go_end),
+    Key("tui.select.confirm", "q,enter", "Close", WholeKeyboard.leave),
+    Key("tui.select.cancel", "escape", "Close", WholeKeyboard.leave),
+    Key("copy-or-leave", "ctrl+c", "Copy", WholeKeyboard.copy_or_leave, is_remappable=False),
+)
+
+
+class WholeBlock(Transcript):
+    """A transcript of one block."""
+
+    BINDINGS: ClassVar[list[BindingType]] = KEYS.bindings
+
+    def __init__(self, block: Block) -> None:
+        super().__init__(keyboard=WholeKeyboard)
+        self.column.expansion = Expansion(tools=True, thinking=True, is_whole=True)
+        self.replace_all([block])
+        self.viewport.set_following(is_going_on(block))
+
+    def action_do(self, id: str) -> object:
+        assert isinstance(self.keyboard, WholeKeyboard)
+        return KEYS.do(id, self.keyboard) if id in KEYS else super().action_do(id)
 
 
 class BlockScreen(SheetScreen[None]):

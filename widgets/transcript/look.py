@@ -192,5 +192,22 @@ class Look:
         )
 
 
+class CurrentLook:
+    """The look of a widget, made again when the theme is another."""
+
+    def __init__(self, widget: "Widget") -> None:
+        self._widget = widget
+        self._look: Look | None = None
+
+    @property
+    def now(self) -> Look:
+        if self._look is None:
+            self._look = Look(self._widget)
+        return self._look
+
+    def forget(self) -> None:
+        self._look = None
+
+
 def _color_system(widget: "Widget") -> ColorSystem:
     return widget.app.console._color_system or ColorSystem.TRUECOLOR

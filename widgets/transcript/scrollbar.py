@@ -5,19 +5,22 @@ from collections.abc import Iterable
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
 from rich.style import Style
+from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
+
+from widgets.transcript.blocks import UserBlock
+from widgets.transcript.column import Column
+from widgets.transcript.look import CurrentLook
+from widgets.transcript.search import Search
 
 
 class MarkedScrollBar(ScrollBar):
-    """Marks are places between 0 and 1."""
-
     def __init__(self, *, thickness: int) -> None:
         super().__init__(vertical=True, name="vertical", thickness=thickness)
         self._marks: dict[int, tuple[str, Style]] = {}
-        self._wanted: tuple[object, ...] = ()
 
     def mark(self, layers: Iterable[tuple[str, Style, tuple[float, ...]]], height: int) -> None:
-        """Show these marks: sign, style and places; a later layer stands over an earlier one."""
+        """Show these marks: sign, style and places between 0 and 1; a later layer stands over an earlier one."""
         marks = {}
         for sign, style, places in layers:
             for place in places:
@@ -48,3 +51,52 @@ class _Marked:
             else:
                 yield from line
             yield Segment.line()
+
+
+class Thumb:
+    """Keeps the scroll bar of a transcript up to date; touches it seldom, since any change repaints all of it."""
+
+    def __init__(self, widget: ScrollView, column: Column, search: Search, look: CurrentLook) -> None:
+        self._widget = widget
+        self._column = column
+        self._search = search
+        self._look = look
+        self._told: tuple[object, ...] = ()
+
+    def forget(self) -> None:
+        """What the scroll bar was told does not hold any more."""
+        self._told = ()
+
+    def sync(self) -> None:
+        """Touch the scroll bar only when its thumb moves by an eighth of a cell."""
+        widget = self._widget
+        y, total, height = widget.scroll_offset.y, widget.virtual_size.height, widget.size.height
+        if not height or not widget.is_attached:
+            return
+        thumb = max(1.0, height * height / max(1, total))
+        place = (height - thumb) * y / max(1, total - height)
+        told = (int(place * 8), int(thumb * 8), height, total > height, self._search.query)
+        if told != self._told:
+            self._told = told
+            bar = widget.vertical_scrollbar
+            bar.window_virtual_size = total
+            bar.window_size = height
+            bar.position = y
+            if isinstance(bar, MarkedScrollBar):
+                self._mark(bar, height)
+
+    def _mark(self, bar: MarkedScrollBar, height: int) -> None:
+        column = self._column
+        if column.total <= height:  # all of it is seen: there is no way to mark
+            bar.mark((), height)
+            return
+        total = max(1, column.total)
+        top = column.heights.top
+        prompts = tuple(
+            top(index) / total for index, item in enumerate(column.items) if isinstance(item.block, UserBlock)
+        )
+        indexes = (column.index_of(block_id) for block_id, _ in self._search.found)
+        hits = tuple(top(index) / total for index in indexes if index is not None)
+        look = self._look.now
+        layers = (("╸", look.foreground("accent"), prompts), ("◆", look.foreground("current-match"), hits))
+        bar.mark(layers, height)

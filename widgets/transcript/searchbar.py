@@ -36,7 +36,7 @@ class SearchBar(Horizontal):
 
     def __init__(self, transcript: Transcript, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._transcript = transcript
+        self._finder = transcript.finder
         self._line = LineInput(mark=" find ", placeholder=f"words, or {REGEX}pattern")
         self._count = Static(id="search-count", markup=False)
 
@@ -52,19 +52,19 @@ class SearchBar(Horizontal):
         if not self.has_class("is-open"):
             self._line.clear()
         self.add_class("is-open")
-        self._transcript.begin_search()
+        self._finder.begin()
         self._line.focus()
 
     @on(LineInput.Changed)
     def _typed(self, message: LineInput.Changed) -> None:
         message.stop()
         if self.has_class("is-open"):
-            self._transcript.search(message.text)
+            self._finder.search(message.text)
 
     def show(self, found: SearchChanged) -> None:
         """How the search stands; the line goes with its end, unless there is typing in it."""
         is_typing = self._line.has_focus
-        if not is_typing and not self._transcript.search_state.is_on:
+        if not is_typing and not self._finder.is_on:
             self.remove_class("is-open")
         if found.problem:
             words = found.problem
@@ -76,15 +76,15 @@ class SearchBar(Horizontal):
         self._count.update(Content(f" {words} "))
 
     def action_step(self, direction: int) -> None:
-        self._transcript.action_next_hit(direction)
+        self._finder.step(direction)
 
     def action_accept(self) -> None:
-        if self._transcript.search_state.count:
+        if self._finder.count:
             self.post_message(self.Left(is_accepted=True))
         else:
             self.action_cancel()
 
     def action_cancel(self) -> None:
         self.remove_class("is-open")
-        self._transcript.cancel_search()
+        self._finder.cancel()
         self.post_message(self.Left(is_accepted=False))

@@ -121,7 +121,7 @@ async def test_what_goes_on_is_followed_until_it_ends(monkeypatch: Any) -> None:
     app = BlockHost(*running, card("\n".join(lines)))
     async with app.run_test(size=SIZE) as pilot:
         await until(app, pilot, "line 59")
-        assert app.transcript.is_following
+        assert app.transcript.viewport.is_following
         assert not page.is_going_on(app.transcript.column.items[0].block)
 
 

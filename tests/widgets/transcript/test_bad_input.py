@@ -130,10 +130,10 @@ async def test_a_hundred_thousand_deltas_of_one_character() -> None:
         transcript.begin_reply("r")
         for number in range(100_000):
             transcript.append_text("r", "\n" if number % 500 == 499 else "x y"[number % 3])
-        transcript.flush()
+        transcript.arriving.flush()
         transcript.finish_reply("r")
         await pilot.pause()
-        assert len(transcript.dump_viewport()) > 100
+        assert len(transcript.painter.as_text()) > 100
 
 
 async def test_markup_in_model_text_is_shown_and_never_obeyed() -> None:
@@ -141,4 +141,4 @@ async def test_markup_in_model_text_is_shown_and_never_obeyed() -> None:
     async with page.run_test(size=(60, 6)) as pilot:
         page.transcript.replace_all([reply("[/foo] [bold red]x[/] [@click=app.quit]y[/]")])
         await pilot.pause()
-        assert page.transcript.dump_viewport() == "  [/foo] [bold red]x[/] [@click=app.quit]y[/]"
+        assert page.transcript.painter.as_text() == "  [/foo] [bold red]x[/] [@click=app.quit]y[/]"

@@ -84,12 +84,12 @@ async def test_a_picture_appears_where_its_place_was_kept() -> None:
     )
     async with page.run_test(size=(60, 40)):
         transcript = page.transcript
-        transcript.expand_tools(True)
+        transcript.open_all(tools=True)
         before = transcript.column.total
-        transcript.dump_viewport()
-        await asyncio.gather(*transcript.pictures.values())
+        transcript.painter.as_text()
+        await asyncio.gather(*transcript.painter.thumbnails.tasks.values())
         assert transcript.column.total == before
-        assert transcript.dump_viewport().count("▀" * 20) == 24
+        assert transcript.painter.as_text().count("▀" * 20) == 24
 
 
 async def test_the_place_of_a_picture_that_cannot_be_read_closes() -> None:
@@ -97,6 +97,6 @@ async def test_the_place_of_a_picture_that_cannot_be_read_closes() -> None:
     page = Page(lambda transcript: transcript.replace_all(blocks))
     async with page.run_test(size=(60, 40)):
         transcript = page.transcript
-        transcript.dump_viewport()
-        await asyncio.gather(*transcript.pictures.values())
-        assert transcript.dump_viewport() == "› look\n  [image image/png 40×20, 12 bytes]\n\n› below"
+        transcript.painter.as_text()
+        await asyncio.gather(*transcript.painter.thumbnails.tasks.values())
+        assert transcript.painter.as_text() == "› look\n  [image image/png 40×20, 12 bytes]\n\n› below"

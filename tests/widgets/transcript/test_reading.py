@@ -20,17 +20,17 @@ async def test_prompts_are_jumped_to() -> None:
     page = Page(lambda transcript: transcript.replace_all(many(60)))
     async with page.run_test(size=(60, 12)):
         transcript = page.transcript
-        transcript.action_prompt(-1)
+        transcript.keyboard.prompt(-1)
         first = lines(transcript)[0]
         assert first.startswith("› Question")
-        transcript.action_prompt(-1)
+        transcript.keyboard.prompt(-1)
         assert lines(transcript)[0].startswith("› Question")
-        transcript.action_prompt(1)
+        transcript.keyboard.prompt(1)
         assert lines(transcript)[0] == first
-        transcript.action_go_home()
+        transcript.keyboard.go_home()
         assert lines(transcript)[0] == "› Question 0"
-        transcript.action_go_end()
-        assert transcript.is_following
+        transcript.keyboard.go_end()
+        assert transcript.viewport.is_following
 
 
 async def test_focus_mode_moves_block_by_block_and_acts_on_one() -> None:
@@ -41,7 +41,7 @@ async def test_focus_mode_moves_block_by_block_and_acts_on_one() -> None:
         transcript = page.transcript
         transcript.focus()
         await pilot.pause()
-        assert transcript.cursor == "r"
+        assert transcript.keyboard.cursor == "r"
         await pilot.press("y")
         assert page.last(Transcript.CopyRequested).text == "Look:\n\nx = 1\n\ty = 2\n\nand\n\nsecond"
         await pilot.press("c")
@@ -66,11 +66,11 @@ async def test_keys_open_and_close_the_focused_block() -> None:
         transcript.focus()
         await pilot.pause()
         await pilot.press("o")
-        assert "plain [bold]text" in transcript.dump_viewport()
+        assert "plain [bold]text" in transcript.painter.as_text()
         await pilot.press("o")
-        assert "plain [bold]text" not in transcript.dump_viewport()
+        assert "plain [bold]text" not in transcript.painter.as_text()
         await pilot.press("enter")
-        assert "plain [bold]text" in transcript.dump_viewport()
+        assert "plain [bold]text" in transcript.painter.as_text()
         await pilot.press("enter")
         assert page.last(Transcript.FullScreenRequested).block_id == "other"
 
@@ -82,11 +82,11 @@ async def test_moving_goes_through_a_block_that_is_higher_than_the_view() -> Non
         transcript = page.transcript
         transcript.focus()
         await pilot.pause()
-        seen = transcript.dump_viewport()
+        seen = transcript.painter.as_text()
         for _ in range(12):
             await pilot.press("k")
-            seen += transcript.dump_viewport()
-        assert transcript.cursor == "u"
+            seen += transcript.painter.as_text()
+        assert transcript.keyboard.cursor == "u"
         assert all(f"Paragraph {number}" in seen for number in range(30))
 
 
@@ -100,20 +100,12 @@ async def test_capital_keys_retry_and_go_through_hits() -> None:
         assert page.last(Transcript.RetryRequested).block_id == "note-error"
         await pilot.press("g")
         assert lines(transcript)[0].endswith("Question 0")
-        transcript.search("Question")
+        transcript.finder.search("Question")
         await pilot.press("n", "n", "N")
         await pilot.pause()
         assert page.last(Transcript.SearchChanged).current == 2
         await pilot.press("G")
-        assert transcript.is_following
-
-
-async def test_the_last_answer_is_copied_as_markdown() -> None:
-    page = Page(lambda transcript: transcript.replace_all([reply("a", "old"), reply("b", "*new*"), *CARDS]))
-    async with page.run_test(size=(60, 12)) as pilot:
-        page.transcript.copy_last_answer()
-        await pilot.pause()
-        assert page.last(Transcript.CopyRequested).text == "*new*"
+        assert transcript.viewport.is_following
 
 
 async def test_clicking_a_header_opens_its_card_and_clicking_a_symbol_tells_of_it() -> None:
@@ -147,7 +139,7 @@ async def test_dragging_selects_the_logical_text_across_blocks() -> None:
         await pilot.hover(Transcript, offset=(20, 5))
         await pilot.mouse_up(Transcript, offset=(20, 5))
         await pilot.pause()
-        assert transcript.selected_text() == (
+        assert transcript.keyboard.selected_text() == (
             "this\n\n• a list item that is long enough to be wrapped by the width\n\n  code"
         )
 
@@ -159,9 +151,9 @@ async def test_a_selection_survives_what_streams_below() -> None:
         page.screen.selections = {transcript: Selection(Offset(5, 0), Offset(10, 0))}
         transcript.begin_reply("r")
         transcript.append_text("r", "\n\n".join(["many"] * 20))
-        transcript.flush()
+        transcript.arriving.flush()
         await pilot.pause()
-        assert transcript.selected_text() == "these"
+        assert transcript.keyboard.selected_text() == "these"
 
 
 @pytest.mark.parametrize(("times", "expected"), [(2, "words.here"), (3, "Two words.here and more")])
@@ -169,39 +161,39 @@ async def test_two_clicks_select_a_word_three_a_line(times: int, expected: str) 
     page = Page(lambda transcript: transcript.replace_all([reply("r", "One\n\nTwo words.here and more")]))
     async with page.run_test(size=(60, 8)) as pilot:
         await pilot.click(Transcript, offset=(8, 2), times=times)
-        assert page.transcript.selected_text() == expected
+        assert page.transcript.keyboard.selected_text() == expected
 
 
 async def test_search_finds_what_is_not_drawn_and_opens_it() -> None:
     page = Page(lambda transcript: transcript.replace_all([*CARDS, *many(60)]))
     async with page.run_test(size=(60, 12)) as pilot:
         transcript = page.transcript
-        transcript.search("failed two")
+        transcript.finder.search("failed two")
         await pilot.pause()
         found = page.last(Transcript.SearchChanged)
         assert (found.count, found.current) == (1, 1)
-        assert "FAILED two" in transcript.dump_viewport()
+        assert "FAILED two" in transcript.painter.as_text()
 
 
 async def test_search_steps_through_hits_in_both_directions() -> None:
     page = Page(lambda transcript: transcript.replace_all(many(60)))
     async with page.run_test(size=(60, 12)) as pilot:
         transcript = page.transcript
-        transcript.action_go_home()
-        transcript.search("Question")
+        transcript.keyboard.go_home()
+        transcript.finder.search("Question")
         await pilot.pause()
         assert (page.last(Transcript.SearchChanged).count, page.last(Transcript.SearchChanged).current) == (
             12,
             1,
         )
-        transcript.action_next_hit(1)
+        transcript.finder.step(1)
         await pilot.pause()
         assert page.last(Transcript.SearchChanged).current == 2
-        transcript.action_next_hit(-1)
-        transcript.action_next_hit(-1)
+        transcript.finder.step(-1)
+        transcript.finder.step(-1)
         await pilot.pause()
         assert page.last(Transcript.SearchChanged).current == 12
-        assert "Question 55" in transcript.dump_viewport()
+        assert "Question 55" in transcript.painter.as_text()
 
 
 @pytest.mark.parametrize(
@@ -211,7 +203,7 @@ async def test_search_steps_through_hits_in_both_directions() -> None:
 async def test_search_knows_case_patterns_and_drawn_text(query: str, count: int) -> None:
     page = Page(lambda transcript: transcript.replace_all([PROSE[1]]))
     async with page.run_test(size=(60, 40)) as pilot:
-        page.transcript.search(query.replace("strong and wrong", "soft, strong"))
+        page.transcript.finder.search(query.replace("strong and wrong", "soft, strong"))
         await pilot.pause()
         assert page.last(Transcript.SearchChanged).count == count
 
@@ -219,7 +211,7 @@ async def test_search_knows_case_patterns_and_drawn_text(query: str, count: int)
 async def test_a_bad_pattern_is_told() -> None:
     page = Page(lambda transcript: transcript.replace_all(PROSE))
     async with page.run_test(size=(60, 12)) as pilot:
-        page.transcript.search("re:(")
+        page.transcript.finder.search("re:(")
         await pilot.pause()
         assert page.last(Transcript.SearchChanged).problem
 
@@ -229,14 +221,14 @@ async def test_wide_tables_are_scrolled_sideways() -> None:
     page = PageWithLine(lambda transcript: transcript.replace_all([reply("r", table)]))
     async with page.run_test(size=(40, 12)) as pilot:
         transcript = page.transcript
-        assert "›" in transcript.dump_viewport()
+        assert "›" in transcript.painter.as_text()
         transcript.focus()
         await pilot.pause()
         await pilot.press(*["l"] * 30)
-        assert "cell19" in transcript.dump_viewport()
-        assert "›" not in transcript.dump_viewport()
+        assert "cell19" in transcript.painter.as_text()
+        assert "›" not in transcript.painter.as_text()
         await pilot.press(*["h"] * 30)
-        assert "cell19" not in transcript.dump_viewport()
+        assert "cell19" not in transcript.painter.as_text()
 
 
 async def test_the_wheel_scrolls_and_releases_the_end() -> None:
@@ -248,7 +240,7 @@ async def test_the_wheel_scrolls_and_releases_the_end() -> None:
             [__import__("textual.events").events.MouseScrollUp], Transcript, offset=(5, 5)
         )
         assert transcript.scroll_offset.y == y - 3
-        assert not transcript.is_following
+        assert not transcript.viewport.is_following
 
 
 async def test_a_link_under_the_pointer_stands_out_and_tells_where_it_leads() -> None:
@@ -258,8 +250,8 @@ async def test_a_link_under_the_pointer_stands_out_and_tells_where_it_leads() ->
         transcript = page.transcript
         await pilot.hover(Transcript, offset=(8, 0))
         assert lines(transcript)[-1].strip() == "http://a.b/some/where"
-        assert transcript.hovered is not None
-        assert (transcript.hovered.start, transcript.hovered.end) == (4, 14)
+        assert transcript.overlay.hovered is not None
+        assert (transcript.overlay.hovered.start, transcript.overlay.hovered.end) == (4, 14)
         await pilot.hover(Transcript, offset=(2, 0))
         assert len(lines(transcript)) == 1
 
@@ -270,28 +262,28 @@ async def test_a_click_with_shift_selects_up_to_there() -> None:
     async with page.run_test(size=(40, 6)) as pilot:
         transcript = page.transcript
         await pilot.click(Transcript, offset=(6, 0))
-        assert transcript.selected_text() == ""
+        assert transcript.keyboard.selected_text() == ""
         await pilot.click(Transcript, offset=(8, 0), shift=True)
-        assert transcript.selected_text() == "two"
+        assert transcript.keyboard.selected_text() == "two"
         await pilot.click(Transcript, offset=(5, 2), shift=True)
-        assert transcript.selected_text() == "two three four\n\nfive"
+        assert transcript.keyboard.selected_text() == "two three four\n\nfive"
         await pilot.click(Transcript, offset=(2, 0), shift=True)
-        assert transcript.selected_text() == "one two three four\n\nfive"
+        assert transcript.keyboard.selected_text() == "one two three four\n\nfive"
 
 
 async def test_a_search_begins_where_one_is_and_gives_the_place_back() -> None:
     page = Page(lambda transcript: transcript.replace_all(many(60)))
     async with page.run_test(size=(60, 12)):
         transcript = page.transcript
-        end = transcript.dump_viewport()
-        transcript.begin_search()
+        end = transcript.painter.as_text()
+        transcript.finder.begin()
         for query in ("Q", "Qu", "Question 2"):
-            transcript.search(query)
-        assert "Question 25" in transcript.dump_viewport()
-        assert not transcript.is_following
-        transcript.cancel_search()
-        assert transcript.is_following
-        assert transcript.dump_viewport() == end
+            transcript.finder.search(query)
+        assert "Question 25" in transcript.painter.as_text()
+        assert not transcript.viewport.is_following
+        transcript.finder.cancel()
+        assert transcript.viewport.is_following
+        assert transcript.painter.as_text() == end
 
 
 async def test_wrapped_code_is_marked_and_copied_as_it_was_written() -> None:

@@ -7,7 +7,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.widgets.transcript.page import EVERYTHING, Page, PageWithLine
-from widgets.transcript.blocks import CardState, UserBlock
+from widgets.transcript.blocks import CardBlock, CardState, NoteBlock, UserBlock
 from widgets.transcript.view import Transcript
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
@@ -17,17 +17,17 @@ THEMES = {"dark": "bayou-dark", "light": "bayou-light"}
 def show(group: str, *, is_open: bool) -> Callable[[Transcript], None]:
     def fill(transcript: Transcript) -> None:
         transcript.replace_all(EVERYTHING[group])
-        transcript.expand_tools(is_open)
-        transcript.expand_thinking(is_open)
+        transcript.open_all(tools=is_open)
+        transcript.open_all(thinking=is_open)
 
     return fill
 
 
 async def _see_pictures(pilot: Pilot[None]) -> None:
     transcript = pilot.app.query_one(Transcript)
-    transcript.action_go_home()
-    transcript.dump_viewport()
-    await asyncio.gather(*transcript.pictures.values())
+    transcript.keyboard.go_home()
+    transcript.painter.as_text()
+    await asyncio.gather(*transcript.painter.thumbnails.tasks.values())
     await pilot.pause()
 
 
@@ -59,7 +59,7 @@ def test_streaming(snap_compare: Callable[..., bool], theme: str) -> None:
         transcript.begin_reply("r")
         transcript.append_thinking("r", "First this, then that")
         transcript.append_text("r", "It begins with a list:\n\n- one\n- two\n\n```py\nx = [1, 2")
-        transcript.flush()
+        transcript.arriving.flush()
 
     assert snap_compare(Page(fill, THEMES[theme]), terminal_size=(80, 24))
 
@@ -78,7 +78,7 @@ def test_focus_mode(snap_compare: Callable[..., bool]) -> None:
 
 async def _search(pilot: Pilot[None]) -> None:
     transcript = pilot.app.query_one(Transcript)
-    transcript.search("words")
+    transcript.finder.search("words")
     await pilot.pause()
 
 
@@ -90,9 +90,9 @@ def test_search(snap_compare: Callable[..., bool]) -> None:
 async def _scroll_away(pilot: Pilot[None]) -> None:
     await pilot.pause()
     transcript = pilot.app.query_one(Transcript)
-    transcript.scroll_by(-5)
-    transcript.add_note("new", "Something came")
-    transcript.set_card("more", EVERYTHING["cards"][0].card, CardState.RUNNING)  # type: ignore[union-attr]
+    transcript.viewport.scroll_by(-5)
+    transcript.add(NoteBlock(id="new", text="Something came"))
+    transcript.add(CardBlock(id="more", card=EVERYTHING["cards"][0].card, state=CardState.RUNNING))  # type: ignore[union-attr]
     await pilot.pause()
 
 

@@ -5,6 +5,7 @@ from tests.widgets.transcript.page import BASH, CARDS, EVERYTHING, PROSE, READ, 
 from tools.results import Card, CommandBlock
 from widgets.transcript.blocks import (
     Block,
+    CardBlock,
     CardState,
     CustomBlock,
     CustomKind,
@@ -28,7 +29,7 @@ def many(count: int) -> list[Block]:
 
 
 def lines(transcript: Transcript) -> list[str]:
-    return transcript.dump_viewport().split("\n")
+    return transcript.painter.as_text().split("\n")
 
 
 def rows(transcript: Transcript) -> list[str]:
@@ -46,14 +47,14 @@ async def test_a_conversation_reads_like_this() -> None:
         transcript.append_thinking("r1", "Where are they?")
         page.now += 7
         transcript.append_text("r1", "I will **look**.")
-        transcript.flush()
+        transcript.arriving.flush()
         transcript.finish_reply("r1")
-        transcript.set_card("c1", READ, CardState.RUNNING)
-        transcript.set_card("c1", READ, CardState.DONE, timing="0.1 s")
+        transcript.add(CardBlock(id="c1", card=READ, state=CardState.RUNNING))
+        transcript.add(CardBlock(id="c1", card=READ, state=CardState.DONE, timing="0.1 s"))
         file_map = Card(title="map", subject="app.py")
         transcript.add(CustomBlock(id="m1", kind=CustomKind.FILE_MAP, card=file_map))
-        transcript.add_note("n1", "Model changed")
-        assert transcript.dump_viewport() == (
+        transcript.add(NoteBlock(id="n1", text="Model changed"))
+        assert transcript.painter.as_text() == (
             "› Fix the tests\n"
             "\n"
             "▸ Thought\n"
@@ -71,16 +72,16 @@ async def test_the_view_follows_the_end_until_it_is_scrolled_up() -> None:
     page = Page(lambda transcript: transcript.replace_all(many(50)))
     async with page.run_test(size=SIZE) as pilot:
         transcript = page.transcript
-        assert rows(transcript)[-1].startswith("  and words") or "Line 49" in transcript.dump_viewport()
-        transcript.scroll_by(-1)
-        assert not transcript.is_following
+        assert rows(transcript)[-1].startswith("  and words") or "Line 49" in transcript.painter.as_text()
+        transcript.viewport.scroll_by(-1)
+        assert not transcript.viewport.is_following
         before = rows(transcript)
-        transcript.add_note("new", "Something came")
+        transcript.add(NoteBlock(id="new", text="Something came"))
         await pilot.pause()
         assert rows(transcript)[:-1] == before[:-1]
         assert rows(transcript)[-1].endswith("↓ 1 new · End")
-        transcript.follow()
-        assert transcript.is_following
+        transcript.viewport.follow()
+        assert transcript.viewport.is_following
         assert lines(transcript)[-1] == "· Something came"
 
 
@@ -88,11 +89,11 @@ async def test_scrolling_back_to_the_end_follows_again() -> None:
     page = Page(lambda transcript: transcript.replace_all(many(50)))
     async with page.run_test(size=SIZE):
         transcript = page.transcript
-        transcript.scroll_by(-4)
-        transcript.scroll_by(3)
-        assert not transcript.is_following
-        transcript.scroll_by(1)
-        assert transcript.is_following
+        transcript.viewport.scroll_by(-4)
+        transcript.viewport.scroll_by(3)
+        assert not transcript.viewport.is_following
+        transcript.viewport.scroll_by(1)
+        assert transcript.viewport.is_following
 
 
 async def test_what_is_read_stays_put_while_a_reply_streams_below() -> None:
@@ -100,11 +101,11 @@ async def test_what_is_read_stays_put_while_a_reply_streams_below() -> None:
     async with page.run_test(size=SIZE) as pilot:
         transcript = page.transcript
         transcript.begin_reply("r")
-        transcript.scroll_by(-5)
+        transcript.viewport.scroll_by(-5)
         before = rows(transcript)[:-1]
         for number in range(30):
             transcript.append_text("r", f"Paragraph {number}\n\n")
-            transcript.flush()
+            transcript.arriving.flush()
             await pilot.pause()
             assert rows(transcript)[:-1] == before
         transcript.finish_reply("r")
@@ -115,7 +116,7 @@ async def test_a_block_above_may_grow_without_moving_the_view() -> None:
     page = Page(lambda transcript: transcript.replace_all([*CARDS, *many(40)]))
     async with page.run_test(size=SIZE):
         transcript = page.transcript
-        transcript.scroll_by(-10)
+        transcript.viewport.scroll_by(-10)
         before = lines(transcript)
         transcript.toggle("bash")
         transcript.remove_block("edit")
@@ -132,16 +133,16 @@ async def test_opening_a_card_keeps_its_line_where_it_is() -> None:
         assert "$ make test" in lines(transcript)[row + 1]
         transcript.toggle("bash")
         assert "bash make test" in lines(transcript)[row]
-        assert transcript.is_following
+        assert transcript.viewport.is_following
 
 
 async def test_resizing_keeps_the_text_under_the_eye() -> None:
     page = Page(lambda transcript: transcript.replace_all(many(80)))
     async with page.run_test(size=SIZE) as pilot:
         transcript = page.transcript
-        transcript.action_go_home()
+        transcript.keyboard.go_home()
         for _ in range(3):
-            transcript.action_page(1)
+            transcript.keyboard.page(1)
         top = next(line for line in lines(transcript) if "Line" in line).split(" and")[0]
         for width in (40, 100, 30, 60):
             await resize(pilot, width, 12)
@@ -155,24 +156,24 @@ async def test_opened_blocks_stay_open() -> None:
         transcript = page.transcript
         transcript.toggle("bash")
         await resize(pilot, 80, 30)
-        transcript.add_note("n", "more")
-        transcript.set_card("bash", BASH, CardState.DONE)
+        transcript.add(NoteBlock(id="n", text="more"))
+        transcript.add(CardBlock(id="bash", card=BASH, state=CardState.DONE))
         transcript.replace_all(CARDS)
-        assert "$ make test" in transcript.dump_viewport()
-        transcript.expand_tools(True)
-        transcript.action_go_home()
-        assert "import os" in transcript.dump_viewport()
-        transcript.expand_tools(False)
-        assert "$ make test" not in transcript.dump_viewport()
+        assert "$ make test" in transcript.painter.as_text()
+        transcript.open_all(tools=True)
+        transcript.keyboard.go_home()
+        assert "import os" in transcript.painter.as_text()
+        transcript.open_all(tools=False)
+        assert "$ make test" not in transcript.painter.as_text()
 
 
 async def test_opening_all_thinking_leaves_tools_alone() -> None:
     page = Page(lambda transcript: transcript.replace_all([*PROSE, *CARDS]))
     async with page.run_test(size=(60, 60)):
         transcript = page.transcript
-        transcript.expand_thinking(True)
-        assert "I should look first." in transcript.dump_viewport()
-        assert "import os" not in transcript.dump_viewport()
+        transcript.open_all(thinking=True)
+        assert "I should look first." in transcript.painter.as_text()
+        assert "import os" not in transcript.painter.as_text()
 
 
 async def test_thinking_can_be_opened_while_it_streams() -> None:
@@ -181,14 +182,14 @@ async def test_thinking_can_be_opened_while_it_streams() -> None:
         transcript = page.transcript
         transcript.begin_reply("r")
         transcript.append_thinking("r", "First thought.\n\nSecond ")
-        transcript.flush()
+        transcript.arriving.flush()
         assert lines(transcript) == ["▸ Thinking…"]
         transcript.toggle("r")
         transcript.append_thinking("r", "thought.")
-        transcript.flush()
+        transcript.arriving.flush()
         assert lines(transcript) == ["▾ Thinking…", "  First thought.", "", "  Second thought."]
         transcript.append_text("r", "Answer")
-        transcript.flush()
+        transcript.arriving.flush()
         assert lines(transcript)[-1] == "  Answer"
         transcript.toggle("r")
         assert lines(transcript) == ["▸ Thought", "", "  Answer"]
@@ -206,12 +207,12 @@ async def test_a_streamed_reply_looks_the_same_when_it_is_loaded_again() -> None
             append = transcript.append_thinking if "first" in part.text else transcript.append_text
             for at in range(0, len(part.text), 7):
                 append("r", part.text[at : at + 7])
-                transcript.flush()
+                transcript.arriving.flush()
             page.now += 12
         transcript.finish_reply("r")
-        live = transcript.dump_viewport()
+        live = transcript.painter.as_text()
         transcript.replace_all([reply])
-        assert live.split("\n")[1:] == transcript.dump_viewport().split("\n")[1:]
+        assert live.split("\n")[1:] == transcript.painter.as_text().split("\n")[1:]
 
 
 async def test_a_reply_that_fails_says_what_why_and_what_next() -> None:
@@ -235,19 +236,19 @@ async def test_progress_of_a_card_is_drawn_once_a_frame_and_its_end_at_once() ->
     def card(lines: int) -> Card:
         return Card(title="bash", blocks=(CommandBlock(command="make", output="line\n" * lines),))
 
-    page = Page(lambda transcript: transcript.expand_tools(True))
+    page = Page(lambda transcript: transcript.open_all(tools=True))
     async with page.run_test(size=(40, 30)):
         transcript = page.transcript
-        transcript.set_card("c", card(1), CardState.RUNNING)
+        transcript.add(CardBlock(id="c", card=card(1), state=CardState.RUNNING))
         for lines_ in range(2, 6):
-            transcript.set_card("c", card(lines_), CardState.RUNNING)
-        assert transcript.dump_viewport().count("line") == 1
-        transcript.flush()
-        assert transcript.dump_viewport().count("line") == 5
-        transcript.set_card("c", card(6), CardState.RUNNING)
-        transcript.set_card("c", card(7), CardState.DONE)
-        transcript.flush()
-        assert transcript.dump_viewport().count("line") == 7
+            transcript.add(CardBlock(id="c", card=card(lines_), state=CardState.RUNNING))
+        assert transcript.painter.as_text().count("line") == 1
+        transcript.arriving.flush()
+        assert transcript.painter.as_text().count("line") == 5
+        transcript.add(CardBlock(id="c", card=card(6), state=CardState.RUNNING))
+        transcript.add(CardBlock(id="c", card=card(7), state=CardState.DONE))
+        transcript.arriving.flush()
+        assert transcript.painter.as_text().count("line") == 7
 
 
 async def test_deltas_for_unknown_replies_are_dropped() -> None:
@@ -255,7 +256,7 @@ async def test_deltas_for_unknown_replies_are_dropped() -> None:
     async with page.run_test(size=SIZE):
         page.transcript.append_text("nobody", "x")
         page.transcript.finish_reply("nobody")
-        assert page.transcript.dump_viewport() == ""
+        assert page.transcript.painter.as_text() == ""
 
 
 async def test_no_widget_is_made_for_a_message() -> None:
@@ -270,26 +271,26 @@ async def test_every_row_is_exactly_as_wide_as_the_view() -> None:
     page = Page(lambda transcript: transcript.replace_all(blocks))
     async with page.run_test(size=SIZE) as pilot:
         transcript = page.transcript
-        transcript.expand_tools(True)
-        transcript.expand_thinking(True)
+        transcript.open_all(tools=True)
+        transcript.open_all(thinking=True)
         for width in (20, 37, 60, 125):
             await resize(pilot, width, 12)
-            transcript.action_go_home()
-            while not transcript.is_following:
-                strips = transcript._paint_rows(0, transcript.size.height)
+            transcript.keyboard.go_home()
+            while not transcript.viewport.is_following:
+                strips = transcript.painter.rows(0, transcript.size.height)
                 assert {sum(segment.cell_length for segment in strip) for strip in strips} == {
-                    transcript.text_width
+                    transcript.viewport.width
                 }
-                transcript.action_page(1)
+                transcript.keyboard.page(1)
 
 
 async def test_a_theme_change_paints_everything_anew() -> None:
     page = Page(lambda transcript: transcript.replace_all(PROSE))
     async with page.run_test(size=SIZE) as pilot:
         transcript = page.transcript
-        before = transcript._paint_rows(0, 12)
+        before = transcript.painter.rows(0, 12)
         page.theme = "bayou-light"
         await pilot.pause()
-        after = transcript._paint_rows(0, 12)
+        after = transcript.painter.rows(0, 12)
         assert [strip.text for strip in before] == [strip.text for strip in after]
         assert before != after

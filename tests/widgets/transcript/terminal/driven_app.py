@@ -19,7 +19,7 @@ from tests.widgets.transcript.terminal.planted import PLANTED
 from tools.results import Card, CommandBlock, TextBlock
 from widgets.terminal_output import OutputDiff
 from widgets.themes import variable_defaults
-from widgets.transcript.blocks import CardState, NoteKind, UserBlock
+from widgets.transcript.blocks import CardBlock, CardState, NoteBlock, NoteKind, UserBlock
 from widgets.transcript.view import Transcript
 
 ROOT = Path(__file__).parents[4]
@@ -72,7 +72,9 @@ class Driven(App[None]):
         self.output.install()
         for number in range(8):
             self.transcript.add(UserBlock(id=f"u{number}", text=f"Question {number} " + "word " * number))
-            self.transcript.add_note(f"n{number}", "A note\nof two lines", NoteKind.WARNING)
+            self.transcript.add(
+                NoteBlock(id=f"n{number}", text="A note\nof two lines", kind=NoteKind.WARNING)
+            )
         self.server = await asyncio.start_unix_server(self.serve, self.socket)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -84,7 +86,7 @@ class Driven(App[None]):
             if command == "repaint":
                 self.output.forget()
                 self.transcript.notify_style_update()  # its kept rows are painted again too
-                self.transcript.repaint()
+                self.transcript.viewport.repaint()
                 self.screen._compositor.update_widgets({self.transcript})
                 everything = self.screen._compositor.render_update(
                     full=True, screen_stack=self._background_screens
@@ -114,7 +116,7 @@ class Driven(App[None]):
     async def until_painted(self) -> None:
         """Wait until no widget wants to be painted."""
         for _ in range(3):
-            self.transcript.flush()
+            self.transcript.arriving.flush()
             done = asyncio.Event()
             self.screen.call_after_refresh(done.set)
             await asyncio.wait_for(done.wait(), 5)
@@ -147,28 +149,32 @@ class Driven(App[None]):
             text += random_.choice([" ", "\n", "\n\n", "\n- ", "\n\n```py\nx = 1\n", "\n```\n\n", "\n\n## "])
             self.transcript.append_text(self.reply, text)
             if random_.random() < 0.5:
-                self.transcript.flush()
+                self.transcript.arriving.flush()
         if random_.random() < 0.2:
             self.transcript.finish_reply(self.reply)
             self.reply = ""
 
     def scroll(self, random_: random.Random) -> None:
-        self.transcript.scroll_by(random_.choice([-30, -7, -3, -2, -1, 1, 2, 3, 8, 25]))
+        self.transcript.viewport.scroll_by(random_.choice([-30, -7, -3, -2, -1, 1, 2, 3, 8, 25]))
 
     def tail(self, random_: random.Random) -> None:
         del random_
-        self.transcript.follow()
+        self.transcript.viewport.follow()
 
     def card(self, random_: random.Random) -> None:
         state = random_.choice(list(CardState))
         output = "\n".join(f"line {number}" for number in range(random_.randint(0, 9)))
         card = Card(title="bash", subject="make", blocks=(CommandBlock(command="make", output=output),))
-        self.transcript.set_card(f"c{random_.randint(0, 5)}", card, state, timing="1 s")
+        self.transcript.add(CardBlock(id=f"c{random_.randint(0, 5)}", card=card, state=state, timing="1 s"))
 
     def note(self, random_: random.Random) -> None:
         self.number += 1
-        self.transcript.add_note(
-            f"x{self.number}", "note " * random_.randint(1, 40), random_.choice(list(NoteKind))
+        self.transcript.add(
+            NoteBlock(
+                id=f"x{self.number}",
+                text="note " * random_.randint(1, 40),
+                kind=random_.choice(list(NoteKind)),
+            )
         )
 
     def modal(self, random_: random.Random) -> None:
@@ -189,8 +195,8 @@ class Driven(App[None]):
 
     def expand(self, random_: random.Random) -> None:
         card = Card(title="read", blocks=(TextBlock(text="opened\n" * 5),))
-        self.transcript.set_card("c0", card, CardState.DONE)
-        self.transcript.expand_tools(random_.random() < 0.5)
+        self.transcript.add(CardBlock(id="c0", card=card, state=CardState.DONE))
+        self.transcript.open_all(tools=random_.random() < 0.5)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from textual._compositor import ChopsUpdate
 from widgets import terminal_output
 from widgets.terminal_output import Move, OutputDiff, Row, Run
 from widgets.transcript.code import CodeLeaf
-from widgets.transcript.view import Transcript
+from widgets.transcript.painter import Painter
 
 
 def scrolls_one_row_too_far() -> None:
@@ -55,15 +55,16 @@ def remembers_rows_as_they_were() -> None:
 
 def repaints_too_little() -> None:
     """All but the first of the rows that changed."""
-    right = Transcript.repaint_changed
+    right = Painter.repaint_changed
 
-    def wrong(self: Transcript, first: int) -> None:
-        refresh = self.refresh
-        self.refresh = lambda *regions: refresh(*regions[1:]) if regions[1:] else self  # type: ignore[method-assign]
+    def wrong(self: Painter, first: int) -> None:
+        widget = self._widget
+        refresh = widget.refresh
+        widget.refresh = lambda *regions: refresh(*regions[1:]) if regions[1:] else widget  # type: ignore[method-assign]
         right(self, first)
-        del self.refresh
+        del widget.refresh
 
-    Transcript.repaint_changed = wrong  # type: ignore[method-assign]
+    Painter.repaint_changed = wrong  # type: ignore[method-assign]
 
 
 def keeps_old_rows() -> None:

@@ -1,0 +1,230 @@
+"""What keys do to a transcript: moving, walking from block to block, copying. The mouse is in `mouse`."""
+
+from textual.widget import Widget
+
+from widgets.keytable import Key, KeyTable
+from widgets.transcript import drawing, messages
+from widgets.transcript.blocks import CardBlock, CustomBlock, UserBlock, map_in
+from widgets.transcript.code import CodeLeaf
+from widgets.transcript.column import Column
+from widgets.transcript.finder import Finder
+from widgets.transcript.item import Item
+from widgets.transcript.overlay import Overlay
+from widgets.transcript.pointing import selected_text
+from widgets.transcript.viewport import Viewport
+
+SIDEWAYS = 8
+
+
+class Keyboard:
+    def __init__(
+        self, widget: Widget, column: Column, viewport: Viewport, overlay: Overlay, finder: Finder
+    ) -> None:
+        self.widget = widget
+        """Whose messages it sends."""
+        self.column = column
+        self.viewport = viewport
+        self.finder = finder
+        self._overlay = overlay
+        self._code_number = 0
+
+    # -- moving --------------------------------------------------------------------------------------------
+
+    def page(self, direction: int) -> None:
+        self.viewport.scroll_by(direction * max(1, self.viewport.height - 2))
+
+    def go_home(self) -> None:
+        viewport = self.viewport
+        if self.column.total > viewport.height:
+            viewport.set_following(False)
+            viewport.commit(self.column.settle(0, viewport.height))
+        if self.cursor and (rows := viewport.rows):
+            self._set_cursor(rows[0].item.block.id)
+
+    def go_end(self) -> None:
+        self.viewport.follow()
+        if self.cursor and self.column.items:
+            self._set_cursor(self.column.items[-1].block.id)
+
+    def prompt(self, direction: int) -> None:
+        """To the previous or next prompt: it comes to stand at the top."""
+        items = self.column.items
+        prompts = [index for index, item in enumerate(items) if isinstance(item.block, UserBlock)]
+        y = self.viewport.top
+        tops = {index: self.column.heights.top(index) + items[index].gap for index in prompts}
+        if direction < 0:
+            found = max((index for index in prompts if tops[index] < y), default=None)
+        else:
+            found = min((index for index in prompts if tops[index] > y), default=None)
+        if found is not None:
+            self._show_at_top(found)
+        elif direction > 0:
+            self.go_end()
+
+    def _show_at_top(self, index: int) -> None:
+        column, height = self.column, self.viewport.height
+        column.measure(index)
+        y = column.heights.top(index) + column.items[index].gap
+        y = column.settle(y, height)
+        self.viewport.set_following(y >= column.total - height)
+        self.viewport.commit(y)
+        if self.cursor:
+            self._set_cursor(column.items[index].block.id)
+
+    # -- focus mode ----------------------------------------------------------------------------------------
+
+    @property
+    def cursor(self) -> str:
+        """The block that the keys are for; none while they go elsewhere."""
+        return self._overlay.cursor
+
+    @property
+    def item(self) -> Item | None:
+        return self.column.find(self.cursor) if self.cursor else None
+
+    def begin(self) -> None:
+        """The keys come here: for the last block in sight."""
+        rows = [row for row in self.viewport.rows if row.leaf is not None]
+        if rows:
+            self._set_cursor(rows[-1].item.block.id)
+        self.widget.post_message(messages.FocusModeChanged(is_on=True))
+
+    def end(self) -> None:
+        """The keys go elsewhere."""
+        self._set_cursor("")
+
+    def leave(self) -> None:
+        """First the search, then the blocks."""
+        if self.finder.is_on:
+            self.finder.end()
+        else:
+            self.widget.post_message(messages.FocusModeChanged(is_on=False))
+
+    def _set_cursor(self, block_id: str) -> None:
+        if block_id != self.cursor:
+            self._overlay.cursor = block_id
+            self._code_number = 0
+            self.viewport.repaint()
+
+    def move(self, direction: int) -> None:
+        """To the next block; through one that is higher than the view, row by row."""
+        column, viewport = self.column, self.viewport
+        index = column.index_of(self.cursor)
+        if index is None:
+            self.begin()
+            return
+        top, height = column.heights.top(index), column.measure(index)
+        y, room = viewport.top, viewport.height
+        if direction > 0 and top + height > y + room:
+            viewport.scroll_by(min(room - 2, top + height - y - room))
+            return
+        if direction < 0 and top + column.items[index].gap < y:
+            viewport.scroll_by(-min(room - 2, y - top))
+            return
+        target = index + direction
+        while 0 <= target < len(column) and not column.measure(target):
+            target += direction
+        if 0 <= target < len(column):
+            self._set_cursor(column.items[target].block.id)
+            self._bring_into_view(target, from_below=direction < 0)
+
+    def _bring_into_view(self, index: int, *, from_below: bool) -> None:
+        top, height = self.column.heights.top(index), self.column.measure(index)
+        y, room = self.viewport.top, self.viewport.height
+        if top >= y and top + height <= y + room:
+            return
+        if height > room:
+            wanted = top + height - room if from_below else top + self.column.items[index].gap
+        else:
+            wanted = top if top < y else top + height - room
+        self.viewport.scroll_to(y, max(0, wanted))
+
+    # -- copying and acting --------------------------------------------------------------------------------
+
+    def copy_block(self) -> None:
+        if item := self.item:
+            self.copy(item.text(self.column.expansion), "block")
+
+    def copy_raw(self) -> None:
+        if item := self.item:
+            text = item.live.text if item.live is not None else drawing.raw_text(item.block)
+            self.copy(text, "source")
+
+    def copy_code(self) -> None:
+        """Copy the block's next fence."""
+        item = self.item
+        fences = [leaf for leaf in (item.leaves or ()) if isinstance(leaf, CodeLeaf)] if item else []
+        if fences:
+            number = self._code_number % len(fences)
+            self._code_number += 1
+            self.copy(fences[number].plain, f"code block {number + 1} of {len(fences)}")
+
+    def copy(self, text: str, what: str) -> None:
+        self.widget.post_message(messages.CopyRequested(text, what))
+
+    def selected_text(self) -> str:
+        selection = self.widget.text_selection
+        return selected_text(self.column, selection) if selection is not None else ""
+
+    def toggle(self) -> None:
+        if item := self.item:
+            self.viewport.toggle(item)
+
+    def branch(self) -> None:
+        if item := self.item:
+            self.widget.post_message(messages.BranchRequested(item.block.id))
+
+    def retry(self) -> None:
+        if item := self.item:
+            self.widget.post_message(messages.RetryRequested(item.block.id))
+
+    def enter(self) -> None:
+        """Open a card that is closed; of a file map, its symbols to choose from; else the whole of the block."""
+        item = self.item
+        if item is None:
+            return
+        is_card = isinstance(item.block, CardBlock | CustomBlock)
+        outline = map_in(item.block)
+        if outline is not None and outline.symbols:
+            self.widget.post_message(messages.SymbolsRequested(outline))
+        elif is_card and item.can_expand and not item.is_open(self.column.expansion):
+            self.viewport.toggle(item)
+        else:
+            self.show_whole(item)
+
+    def show_whole(self, item: Item) -> None:
+        self.widget.post_message(messages.FullScreenRequested(item.block.id))
+
+    def sideways(self, direction: int) -> None:
+        if item := self.item:
+            self.scroll_sideways(item, direction)
+
+    def scroll_sideways(self, item: Item, direction: int) -> None:
+        for leaf in item.leaves or ():
+            leaf.scroll_sideways(direction * SIDEWAYS)
+        self.viewport.repaint()
+
+
+KEYS: KeyTable[Keyboard] = KeyTable(
+    Key("transcript.page-up", "pageup", "Page up", lambda keyboard: keyboard.page(-1)),
+    Key("transcript.page-down", "pagedown", "Page down", lambda keyboard: keyboard.page(1)),
+    Key("transcript.home", "home,g", "Start", Keyboard.go_home),
+    Key("transcript.end", "end,G", "End", Keyboard.go_end),
+    Key("transcript.previous-prompt", "ctrl+up", "Previous prompt", lambda keyboard: keyboard.prompt(-1)),
+    Key("transcript.next-prompt", "ctrl+down", "Next prompt", lambda keyboard: keyboard.prompt(1)),
+    Key("transcript.next-block", "j,down", "Next block", lambda keyboard: keyboard.move(1)),
+    Key("transcript.previous-block", "k,up", "Previous block", lambda keyboard: keyboard.move(-1)),
+    Key("transcript.copy-block", "y", "Copy", Keyboard.copy_block),
+    Key("transcript.copy-code", "c", "Copy code", Keyboard.copy_code),
+    Key("transcript.copy-raw", "r", "Copy Markdown", Keyboard.copy_raw),
+    Key("transcript.toggle-block", "o,space", "Open/close", Keyboard.toggle),
+    Key("transcript.branch", "e", "Edit from here", Keyboard.branch),
+    Key("transcript.full-screen", "enter", "Full screen", Keyboard.enter),
+    Key("transcript.retry", "R", "Try again", Keyboard.retry),
+    Key("transcript.next-hit", "n", "Next hit", lambda keyboard: keyboard.finder.step(1)),
+    Key("transcript.previous-hit", "N", "Previous hit", lambda keyboard: keyboard.finder.step(-1)),
+    Key("transcript.scroll-left", "h,left", "Scroll left", lambda keyboard: keyboard.sideways(-1)),
+    Key("transcript.scroll-right", "l,right", "Scroll right", lambda keyboard: keyboard.sideways(1)),
+    Key("transcript.leave", "escape", "Back", lambda keyboard: keyboard.leave()),
+)
+"""Through `lambda` where another keyboard does it in its own way."""

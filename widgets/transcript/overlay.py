@@ -1,0 +1,13 @@
+"""What lies over the rows of a transcript: the mark of a block, the link under the pointer, search hits."""
+
+from widgets.transcript.pointing import Link
+from widgets.transcript.search import Search
+
+
+class Overlay:
+    def __init__(self) -> None:
+        self.search = Search()
+        self.cursor = ""
+        """The block that the keyboard is on, in focus mode."""
+        self.hovered: Link | None = None
+        """The link under the pointer."""

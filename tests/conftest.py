@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from tests.support import snapshots
+from tests.support import idle, snapshots
 
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tests.support.screens import Screen
 
 snapshots.store_at_top_level()
+idle.install()
 
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)

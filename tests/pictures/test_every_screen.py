@@ -14,7 +14,7 @@ from app.sessions.log import SessionLog
 from tests.sessions.say import answer
 from tests.sessions.say import say as said
 from tests.support.photographs import Photographs
-from tests.support.screens import Screen
+from tests.support.screens import Screen, text_of
 from tests.support.sizes import resize
 from widgets.editor.chips import Attachment
 from widgets.screens.dialogs import InputScreen, QuestionScreen
@@ -214,13 +214,19 @@ async def test_sessions(screen: Screen, photographs: Photographs) -> None:
         await tour.photograph_small("sessions")
         await tour.press("tab")
         await tour.photograph("everywhere")
+        await resize(tour.pilot, 120, 40)
         await tour.press(*"deep")
+        await tour.until(
+            lambda: text_of(app).count("It is so") == 2
+        )  # where it was said, and the look into it
         await tour.photograph("search")
         await tour.press("ctrl+u", "tab", "ctrl+r")
         await tour.until(lambda: isinstance(app.screen, InputScreen))
         await tour.photograph("rename")
+        await resize(tour.pilot, 120, 40)
         await tour.press("escape", "ctrl+d")
         await tour.until("brings it back")
+        await tour.until("answer: Make the oars")
         await tour.photograph("deleted")
         await tour.press("escape")
 

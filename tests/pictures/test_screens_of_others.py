@@ -74,7 +74,7 @@ async def test_a_program_that_needs_a_person(screen: Screen, photographs: Photog
     async with photographs.of(app) as tour:
         await tour.say("launch it")
         await tour.until(lambda: isinstance(app.screen, TerminalScreen))
-        await tour.until("Name of the boat?")
+        await tour.until("\nName of the boat?")  # the title has it, too
         await tour.press(*"Ada")
         await tour.until("boat? Ada")
         await tour.photograph("program")

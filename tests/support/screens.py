@@ -25,6 +25,7 @@ from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
 from app.tui.opening import Opening, extensions_for
 from app.values.usage import Usage
+from tests.support import idle
 
 WIDE = (100, 30)
 CLASSIC = (80, 24)
@@ -135,8 +136,7 @@ async def settled(pilot: Pilot[int]) -> None:
 
 def text_of(app: BayouApp) -> str:
     """The screen as plain text: a good second assertion, because a picture only says that it differs."""
-    strips = app.screen._compositor.render_strips()
-    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+    return idle.text_of(app.screen)
 
 
 def _usage(*arguments: object) -> Usage:

@@ -15,6 +15,7 @@ from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
 from app.tui.opening import Opening, extensions_for
 from app.values.events import AgentSettled, Event
+from tests.support.idle import text_of
 from tools.base import Tool
 
 
@@ -48,12 +49,11 @@ class StageApp(BayouApp):
         """Looks again after each paint; for what tells no event."""
         async with asyncio.timeout(10):
             while not is_so():
-                await pilot.pause(0.01)
+                await pilot.pause()
 
     @property
     def screen_text(self) -> str:
-        rows = self.screen._compositor.render_strips()
-        return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in rows)
+        return text_of(self.screen)
 
 
 def make_app(

@@ -60,7 +60,7 @@ async def test_control_c_is_the_programs(tmp_path: Path) -> None:
         app,
         pilot,
     ):
-        await shown(app, pilot, "up")
+        await shown(app, pilot, "\nup")  # the title has the word, too
         await pilot.press("ctrl+c")
         assert (await over(app, pilot)).endswith("caught\n\nCommand exited with code 3")
 
@@ -93,7 +93,7 @@ async def test_escape_ends_the_program_and_all_that_it_started(tmp_path: Path) -
         app,
         pilot,
     ):
-        await shown(app, pilot, "up")
+        await shown(app, pilot, "\nup")  # the title has the word, too
         await pilot.press("escape")
         text = await over(app, pilot)
     assert text == "up\n\nCommand aborted"

@@ -8,6 +8,7 @@ from textual._path import CSSPathType
 from textual.app import App, ComposeResult
 from textual.widget import Widget
 
+from tests.support.idle import text_of
 from widgets.themes import read_theme, textual_theme, variable_defaults
 
 STYLES = Path(__file__).parents[2] / "styles"
@@ -50,5 +51,4 @@ class Host(App[None]):
 
 def screen_text(app: App[None]) -> str:
     """What is on the screen, without colours."""
-    rows = app.screen._compositor.render_strips()
-    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in rows)
+    return text_of(app.screen)

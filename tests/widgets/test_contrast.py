@@ -9,6 +9,7 @@ import pytest
 from rich.color import Color
 from textual.app import App
 
+from tests.support.idle import rows_of
 from tests.widgets.gallery import scene
 from tests.widgets.host import STYLES
 from tests.widgets.transcript.page import EVERYTHING, Page
@@ -26,7 +27,7 @@ PICTURE = " ▀▄█"
 
 def painted(app: App[None]) -> Iterator[tuple[str, str, str]]:
     """Each piece of the screen with its colour and its ground."""
-    for strip in app.screen._compositor.render_strips():
+    for strip in rows_of(app.screen):
         for text, style, _ in strip:
             if text.strip(PICTURE) and style is not None and style.color and style.bgcolor:
                 color, ground = _hex(style.color), _hex(style.bgcolor)

@@ -1,0 +1,138 @@
+"""A pilot that waits for what there is to wait for: messages, layout and paint, not for the clock.
+
+Textual's pilot waits after each key, and in each `pause()`, until the process has used no time for 20 ms. Here it goes
+on as soon as nothing is left to be done: no task and no callback of the loop is ready to run, nothing is away in a
+thread (`asyncio.to_thread`), and what is to be laid out or painted has been, at once instead of at the next beat of the
+screen's timer.
+
+It does not wait for other processes or for timers: who needs those waits until what they bring is there.
+
+What is reached of the inside of Textual and asyncio stands here and nowhere else in the tests.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from typing import Any
+
+import textual.app
+import textual.pilot
+from textual.app import App
+from textual.pilot import Pilot
+from textual.screen import Screen
+from textual.strip import Strip
+
+LIMIT = 1.0
+"""Seconds after which something that never rests is let be, as Textual does."""
+
+LOOK = 0.002
+"""Seconds until the next look at a thread, or at whatever a pause waits for in which nothing at all happened."""
+
+_driven: ContextVar[App[Any]] = ContextVar("driven")
+_away: Counter[asyncio.AbstractEventLoop] = Counter()
+"""How much of each loop is done in threads just now."""
+_press_keys = App._press_keys
+_to_thread = asyncio.to_thread
+
+
+def install() -> None:
+    """For the whole run."""
+    Pilot.pause = _pause  # type: ignore[method-assign]
+    App._press_keys = _press  # type: ignore[method-assign]
+    textual.app.wait_for_idle = _wait_for_idle  # type: ignore[attr-defined]
+    asyncio.to_thread = _counted_to_thread
+
+
+async def idle(app: App[Any]) -> bool:
+    """Waits until the application has nothing left to do. Whether it had something to do."""
+    has_worked = False
+    until = time.monotonic() + LIMIT
+    rests = 0
+    while rests < 2 and time.monotonic() < until:  # the second look has asked the sockets and pipes as well
+        await asyncio.sleep(LOOK if _away[asyncio.get_running_loop()] else 0)
+        if _is_busy() or _show(app):
+            rests = 0
+            has_worked = True
+        else:
+            rests += 1
+    return has_worked
+
+
+def _is_busy() -> bool:
+    """Whether anything else is ready to run, or is done in a thread."""
+    loop = asyncio.get_running_loop()
+    return bool(_away[loop] or loop._ready)  # type: ignore[attr-defined]
+
+
+def _show(app: App[Any]) -> bool:
+    """Lays out and paints what waits for it. Whether there was something."""
+    if not app._screen_stack or app._batch_count:
+        return False
+    if app._resize_event is not None:
+        app._check_resize()
+        return True
+    waiting = [screen for screen in screens_of(app) if _is_stale(screen)]
+    for screen in waiting:
+        with app._context(), screen._context():
+            screen._on_timer_update()
+    return bool(waiting)
+
+
+def _is_stale(screen: Screen[Any]) -> bool:
+    """Whether its timer runs, which it does while there is something to be laid out, painted or called after that."""
+    return screen._update_timer._active.is_set() or (screen is screen.app.screen and bool(screen._callbacks))
+
+
+def screens_of(app: App[Any]) -> list[Screen[Any]]:
+    """What is shown, the upper one last."""
+    return [*app._background_screens, app.screen]
+
+
+def is_laid_out(app: App[Any], columns: int, lines: int) -> bool:
+    """Whether all that is shown has this size."""
+    return all(screen._compositor.size == (columns, lines) for screen in screens_of(app))
+
+
+def rows_of(screen: Screen[Any]) -> list[Strip]:
+    """What is painted, row by row."""
+    return screen._compositor.render_strips()
+
+
+def text_of(screen: Screen[Any]) -> str:
+    """What is painted, as plain text."""
+    return "\n".join(row.text.rstrip() for row in rows_of(screen))
+
+
+async def _pause(self: Pilot[Any], delay: float | None = None) -> None:
+    await self._wait_for_screen()
+    if delay is not None:
+        await asyncio.sleep(delay)
+    elif not await idle(self.app):
+        await asyncio.sleep(LOOK)
+    self.app.screen._on_timer_update()
+
+
+async def _press(self: App[Any], keys: Iterable[str]) -> None:
+    token = _driven.set(self)
+    try:
+        await _press_keys(self, keys)
+    finally:
+        _driven.reset(token)
+
+
+async def _counted_to_thread(work: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    loop = asyncio.get_running_loop()
+    _away[loop] += 1
+    try:
+        return await _to_thread(work, *args, **named)
+    finally:
+        _away[loop] -= 1
+        if not _away[loop]:
+            del _away[loop]
+
+
+async def _wait_for_idle(min_sleep: float = 0.0, max_sleep: float = LIMIT) -> None:
+    """In the place of Textual's, where it presses keys."""
+    await idle(_driven.get())

@@ -1,7 +1,7 @@
 """The full-screen face: mounts the page, turns keys and messages into session verbs, events into views.
 
-It stands on `stage` and `desk`. What the transcript shows is `presenter`'s business, what keys do `acts`', what
-commands do `slash`'s.
+It stands on `stage` and `desk`. What the transcript shows is `transcript.presenter`'s business, what keys do
+`keys.page_keys`', what commands do `slash`'s.
 """
 
 from collections.abc import Sequence
@@ -16,15 +16,18 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 
 from app.assembly.build import Assembled
-from app.tui import acts, look, looking
-from app.tui.attaching import joined
-from app.tui.completing import popup_for
+from app.tui import links, theme_in_force
 from app.tui.desk import Desk
+from app.tui.keys import page_keys
+from app.tui.keys.typed_ahead import Passed
 from app.tui.opening import Opening, warm_up
-from app.tui.sending import Sending, While
-from app.tui.settings_page import change_setting
+from app.tui.pages import block_page, jobs_page
+from app.tui.pages.settings_page import change_setting
+from app.tui.prompt import from_elsewhere
+from app.tui.prompt.attaching import joined
+from app.tui.prompt.completing import popup_for
+from app.tui.prompt.sending import Sending, While
 from app.tui.slash import COMMANDS
-from app.tui.typed_ahead import Passed
 from app.values.events import AgentSettled, Event, ModelChanged, QueueUpdate, SessionReplaced
 from widgets.editor.prompt import PromptEditor
 from widgets.screens.context import ContextScreen
@@ -41,7 +44,7 @@ from widgets.transcript.searchbar import SearchBar
 from widgets.transcript.view import Transcript
 
 
-class Page(Screen[None]):
+class MainScreen(Screen[None]):
     """Everything but the screens that open over it."""
 
     AUTO_FOCUS: ClassVar[str | None] = ""
@@ -54,12 +57,12 @@ class BayouApp(Desk):
 
     ENABLE_COMMAND_PALETTE = False
     TITLE = "bayou"
-    BINDINGS: ClassVar[list[BindingType]] = acts.BINDINGS
+    BINDINGS: ClassVar[list[BindingType]] = page_keys.BINDINGS
 
     def __init__(self, assembled: Assembled, *, opening: Opening = Opening(), **stage: Any) -> None:  # noqa: B008  (frozen)
         super().__init__(
             assembled,
-            page_keys=acts.BINDINGS,
+            page_keys=page_keys.BINDINGS,
             commands=[(command.name, command.help) for command in COMMANDS],
             **stage,
         )
@@ -75,11 +78,11 @@ class BayouApp(Desk):
         yield self.editor
         yield self.footer
 
-    def get_default_screen(self) -> Page:
-        return Page(id="_default")
+    def get_default_screen(self) -> MainScreen:
+        return MainScreen(id="_default")
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        return look.line_filters(
+        return theme_in_force.line_filters(
             super().get_line_filters(), no_color=self.no_color, is_ansi=self.native_ansi_color
         )
 
@@ -126,7 +129,7 @@ class BayouApp(Desk):
     def _focus_changed(self, event: AppFocus | AppBlur) -> None:
         """Textual would take the focus from its widget and paint everything; the terminal's own cursor shows it."""
         event.prevent_default()
-        self.manners.focus(isinstance(event, AppFocus))
+        self.notifications.focus(isinstance(event, AppFocus))
         if isinstance(event, AppFocus) and self.is_ready.is_set():
             self.spawn(self.status.look_at_git())
         if isinstance(event, AppFocus) and self.extended is not None:
@@ -138,7 +141,8 @@ class BayouApp(Desk):
         self.refresh(layout=True)
 
     def note_event(self, event: Event) -> None:
-        self.manners.note(event)
+        self.title_line.note(event)
+        self.notifications.note(event)
         self.cache_misses.note(event)
         match event:
             case QueueUpdate():
@@ -164,8 +168,8 @@ class BayouApp(Desk):
         """
         if isinstance(self.screen, TerminalScreen):
             return False
-        if action == "act" and not isinstance(self.screen, Page):
-            return parameters == (acts.CLEAR,) and bool(self.screen.get_selected_text())
+        if action == "act" and not isinstance(self.screen, MainScreen):
+            return parameters == (page_keys.CLEAR,) and bool(self.screen.get_selected_text())
         return super().check_action(action, parameters)
 
     async def on_event(self, event: events.Event) -> None:
@@ -176,7 +180,7 @@ class BayouApp(Desk):
         await super().on_event(event)
 
     def action_act(self, act_id: str) -> None:
-        acts.BY_ID[act_id].do(self)
+        page_keys.BY_ID[act_id].do(self)
 
     @on(TreeScreen.ActionRequested)
     def _act_in_tree(self, message: TreeScreen.ActionRequested) -> None:
@@ -195,7 +199,7 @@ class BayouApp(Desk):
     def _picker_action(self, message: PickerScreen.ActionRequested) -> None:
         match message.screen:
             case JobsScreen() as screen if message.row is not None:
-                looking.act_on_job(self, message.action, message.row.id, screen)
+                jobs_page.act_on_job(self, message.action, message.row.id, screen)
             case SessionsScreen() as screen:
                 self.spawn(self.sessions_page.act(screen, message.action, message.row))
             case ContextScreen() as screen if message.row is not None:
@@ -211,19 +215,19 @@ class BayouApp(Desk):
 
     @on(PromptEditor.HistoryRequested)
     def _history_requested(self, message: PromptEditor.HistoryRequested) -> None:
-        self.spawn(looking.search_history(self, message.entries))
+        self.spawn(from_elsewhere.search_history(self, message.entries))
 
     @on(PromptEditor.ClipboardRequested)
     def _clipboard_requested(self) -> None:
-        self.spawn(looking.paste(self))
+        self.spawn(from_elsewhere.paste(self))
 
     @on(PromptEditor.ExternalEditorRequested)
     def _edit_elsewhere(self, message: PromptEditor.ExternalEditorRequested) -> None:
-        looking.edit_elsewhere(self, message.text)
+        from_elsewhere.edit_elsewhere(self, message.text)
 
     @on(Transcript.FullScreenRequested)
     def _full_screen(self, message: Transcript.FullScreenRequested) -> None:
-        self.spawn(looking.show_block(self, message.block_id))
+        self.spawn(block_page.show_block(self, message.block_id))
 
     @on(Transcript.BranchRequested)
     def _branch_requested(self, message: Transcript.BranchRequested) -> None:
@@ -232,11 +236,11 @@ class BayouApp(Desk):
 
     @on(Transcript.SymbolChosen)
     def _symbol_chosen(self, message: Transcript.SymbolChosen) -> None:
-        looking.ask_for_lines(self, message.path, message.first_line, message.last_line)
+        block_page.ask_for_lines(self, message.path, message.first_line, message.last_line)
 
     @on(Transcript.SymbolsRequested)
     def _symbols_requested(self, message: Transcript.SymbolsRequested) -> None:
-        self.spawn(looking.choose_symbol(self, message.block))
+        self.spawn(block_page.choose_symbol(self, message.block))
 
     @on(Transcript.RetryRequested)
     def _retry_requested(self) -> None:
@@ -275,7 +279,7 @@ class BayouApp(Desk):
 
     @on(Transcript.LinkChosen)
     def _link_chosen(self, message: Transcript.LinkChosen) -> None:
-        looking.open_link(self, message.href)
+        links.open_link(self, message.href)
 
     @on(Transcript.SearchChanged)
     def _search_changed(self, message: Transcript.SearchChanged) -> None:

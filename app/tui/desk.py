@@ -6,20 +6,21 @@ from typing import Any
 from textual.binding import BindingType
 
 from app.assembly.build import Assembled
-from app.tui.actions import Actions
-from app.tui.cache_misses import CacheMisses
-from app.tui.context_page import ContextPage
 from app.tui.garbage import Garbage
-from app.tui.keys_page import KeysPage
-from app.tui.leaving import Leaving
-from app.tui.manners import Manners
-from app.tui.model_page import ModelPage
-from app.tui.resuming import Resuming
-from app.tui.sessions_page import SessionsPage
+from app.tui.keys.key_table import KeyTable
+from app.tui.keys.leaving import StopOrLeave
+from app.tui.keys.typed_ahead import TypedAhead
+from app.tui.pages.context_page import ContextPage
+from app.tui.pages.keys_page import KeysPage
+from app.tui.pages.model_page import ModelPage
+from app.tui.pages.resuming import Resuming
+from app.tui.pages.sessions_page import SessionsPage
+from app.tui.pages.tree_page import TreePage
+from app.tui.prompt.queued_messages import QueuedMessages
 from app.tui.stage import Stage
-from app.tui.tree import SessionTree
-from app.tui.typed_ahead import TypedAhead
-from app.tui.waiting import Waiting
+from app.tui.status.cache_misses import CacheMisses
+from app.tui.terminal.notifications import Notifications
+from app.tui.terminal.title import TerminalTitle
 
 
 class Desk(Stage):
@@ -33,18 +34,19 @@ class Desk(Stage):
         commands: Sequence[tuple[str, str]],
         **stage: Any,
     ) -> None:
-        """`page_keys` and `commands`: what `Actions` is told of."""
+        """`page_keys` and `commands`: what `KeyTable` is told of."""
         super().__init__(assembled, **stage)
-        self.actions = Actions(self, page_keys, commands)
-        self.keys_page = KeysPage(self, self.actions)
+        self.key_table = KeyTable(self, page_keys, commands)
+        self.keys_page = KeysPage(self, self.key_table)
         self.model_page = ModelPage(self)
         self.resuming = Resuming(self)
         self.sessions_page = SessionsPage(self, self.resuming)
-        self.session_tree = SessionTree(self)
+        self.session_tree = TreePage(self)
         self.context_page = ContextPage(self)
-        self.waiting = Waiting(self)
-        self.leaving = Leaving(self, self.waiting, self.session_tree, self.sessions_page)
-        self.manners = Manners(self, self.clock)
+        self.waiting = QueuedMessages(self)
+        self.leaving = StopOrLeave(self, self.waiting, self.session_tree, self.sessions_page)
+        self.title_line = TerminalTitle(self)
+        self.notifications = Notifications(self, self.clock)
         self.cache_misses = CacheMisses(self)
         self.garbage = Garbage()
         self.typed_ahead = TypedAhead(self)

@@ -12,14 +12,15 @@ from app.assembly.build import Assembled
 from app.assembly.extending import Extended, extend
 from app.assembly.options import Options
 from app.resources.paths import Paths
-from app.tui import bars, page
+from app.tui import display_settings
 from app.tui.desk import Desk
-from app.tui.extended import adopt
-from app.tui.extension_ui import ScreenUi
-from app.tui.sending import Sending
-from app.tui.settings_page import follow_settings
-from app.tui.trusting import ask_trust
-from app.tui.welcome import welcome
+from app.tui.extensions.adopting import adopt
+from app.tui.extensions.screen_ui import ScreenUi
+from app.tui.pages.settings_page import follow_settings
+from app.tui.pages.trusting import ask_trust
+from app.tui.prompt.sending import Sending
+from app.tui.status import bars
+from app.tui.transcript.welcome import welcome
 from app.values.content import Image
 from app.values.models import Model
 from widgets.screens.dialogs import GRACE
@@ -49,7 +50,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
 
     def begin(self, app: Desk) -> None:
         """Before the first paint."""
-        page.put_in_force(app, app.assembled.settings)
+        display_settings.put_in_force(app, app.assembled.settings)
         app.transcript.open_all(thinking=not app.assembled.settings.display.hide_thinking_block)
         if app.theme_problem:
             app.presenter.note(app.theme_problem, NoteKind.WARNING)
@@ -78,7 +79,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
             adopt(app, await self.extend(app))
         warm_up(app)
         app.looks.watch()
-        app.manners.show_title()
+        app.title_line.show()
         app.spawn(app.status.look_at_git())
         app.is_ready.set()
         if self.indexes:

@@ -22,7 +22,7 @@ from app.assembly.inputs import files_input
 from app.assembly.options import Options, UsageError
 from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionError
-from app.tui import look
+from app.tui import theme_in_force
 from app.tui.app import BayouApp
 from app.tui.opening import Opening, extensions_for
 from tools.files.presence import exists
@@ -44,7 +44,7 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
         sys.stderr.write(f"bayou: {problem}\n")
         return 1
     if assembled.theme == "system":
-        assembled.theme = look.system_theme(appearance.answer())
+        assembled.theme = theme_in_force.system_theme(appearance.answer())
     given = files_input(options.files, paths.cwd)
     prompts = list(options.messages)
     if given.prompts[0] or given.images:
@@ -67,7 +67,7 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
     app.driver_class = cast(type[Driver], partial(TerminalDriver, question=appearance, ahead=app.typed_ahead))
     terminal = assembled.settings.terminal
     if terminal.true_color != "auto":
-        look.use_colors(app, is_true_color=terminal.true_color == "on")
+        theme_in_force.use_colors(app, is_true_color=terminal.true_color == "on")
     if terminal.scroll_regions:
         OutputDiff(app).install()
     code = asyncio.run(_run(app, mouse=terminal.mouse))

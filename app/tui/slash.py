@@ -8,14 +8,14 @@ from app.engine.commands.base import CommandError, NoParams
 from app.engine.commands.places import clone as clone_session
 from app.engine.exporting import export_session
 from app.providers.select import select_model
-from app.tui.acts import copy_answer
 from app.tui.desk import Desk
-from app.tui.extended import show_extensions
-from app.tui.login import login, logout
-from app.tui.looking import show_jobs
-from app.tui.settings_page import choose_theme, reload_settings, show_settings
+from app.tui.keys.page_keys import copy_answer
+from app.tui.pages.extensions_page import show_extensions
+from app.tui.pages.jobs_page import show_jobs
+from app.tui.pages.login import login, logout
+from app.tui.pages.settings_page import choose_theme, reload_settings, show_settings
+from app.tui.pages.trusting import ask_trust
 from app.tui.stage import EXPECTED
-from app.tui.trusting import ask_trust
 from app.values.models import THINKING_LEVELS, thinking_level
 from widgets.transcript.blocks import NoteKind
 
@@ -165,7 +165,7 @@ async def _jobs(app: Desk, argument: str) -> None:
     if app.session.jobs.all():
         await show_jobs(app)
     else:
-        key = app.actions.key_of("app.tools.background")
+        key = app.key_table.key_of("app.tools.background")
         app.presenter.note(f"No job has run in the background.{f' {key} puts a tool there.' if key else ''}")
 
 

@@ -22,13 +22,13 @@ from app.engine.shell import ShellBusy
 from app.providers.select import ModelNotFound
 from app.resources.settings import Settings
 from app.sessions.errors import SessionError
-from app.tui.drafts import Drafts
-from app.tui.keymap import KeyMap
-from app.tui.look import Looks
-from app.tui.presenter import Presenter
-from app.tui.remembered import Remembered
-from app.tui.status import Status
-from app.tui.terminal import TerminalHost
+from app.tui.keys.keymap import KeyMap
+from app.tui.prompt.remembered import Remembered
+from app.tui.prompt.unsent import Unsent
+from app.tui.status.status_lines import Status
+from app.tui.terminal.programs import TerminalHost
+from app.tui.theme_in_force import ThemeInForce
+from app.tui.transcript.presenter import Presenter
 from app.values.events import Event
 from widgets import clipboard
 from widgets.editor.prompt import PromptEditor
@@ -58,7 +58,7 @@ class Stage(App[int]):
     ) -> None:
         super().__init__(css_path=[str(path) for path in css_path or ()])
         self.assembled = assembled
-        self.looks = Looks(self, assembled)
+        self.looks = ThemeInForce(self, assembled)
         self.theme_problem = self.looks.begin()
         self.session: Session = assembled.session
         self.session.toolbox.workspace.pty_host = TerminalHost(self)
@@ -72,7 +72,7 @@ class Stage(App[int]):
         self.queue_view = QueueView(id="queue")
         self.search_bar = SearchBar(self.transcript, id="search")
         self.presenter = Presenter(self.session, self.transcript, self.note_event, clock)
-        self.drafts = Drafts(self.session, lambda: (self.editor.text, self.editor.attachments))
+        self.drafts = Unsent(self.session, lambda: (self.editor.text, self.editor.attachments))
         self.remembered = Remembered(
             assembled.prompt.paths, most_prompts=assembled.settings.editor.history_size
         )

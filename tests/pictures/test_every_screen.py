@@ -27,12 +27,12 @@ SHOT = Attachment(name="shot.png", mime_type="image/png", byte_count=48_000, wid
 
 @pytest.fixture(autouse=True)
 def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    for place in ("app.tui.tree_entries", "app.tui.pickers", "widgets.lists.tree"):
+    for place in ("app.tui.pages.tree_entries", "app.tui.pages.entry_texts", "widgets.lists.tree"):
         monkeypatch.setattr(f"{place}.time_of_day", lambda stamp: "09:30")
     # On a busy machine a picture takes long enough for the model to be told silent.
     monkeypatch.setattr("app.engine.requests.Requests._on_state", lambda self, state, seconds: None)
-    monkeypatch.setattr("app.tui.sessions_page.age", lambda then, now: "2h")
-    monkeypatch.setattr("app.tui.looking.age", lambda then, now: "3m")
+    monkeypatch.setattr("app.tui.pages.sessions_page.age", lambda then, now: "2h")
+    monkeypatch.setattr("app.tui.pages.jobs_page.age", lambda then, now: "3m")
 
 
 async def test_the_editor(screen: Screen, photographs: Photographs) -> None:

@@ -1,12 +1,12 @@
 """The default keys of every action, for tests that press them all."""
 
-from app.tui import acts
-from app.tui.actions import places
-from app.tui.keymap import NO_KEY, keys_of
+from app.tui.keys import page_keys
+from app.tui.keys.key_table import places
+from app.tui.keys.keymap import NO_KEY, keys_of
 
 KEYS = {
     (one.title, binding.id): [key for key in keys_of(binding, {}) if key != NO_KEY]
-    for one in places(acts.BINDINGS)
+    for one in places(page_keys.BINDINGS)
     for binding in one.bindings
 }
 """The default keys of every action, by place and id."""

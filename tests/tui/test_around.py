@@ -10,9 +10,9 @@ import pytest
 from app.assembly.options import Options
 from app.providers.scripted import call, fail, say, think
 from app.resources.settings_file import set_value
-from app.tui.git_state import git_state, read_status
+from app.tui.pages.settings_page import keep_setting
 from app.tui.run import say_goodbye
-from app.tui.settings_page import keep_setting
+from app.tui.status.git_state import git_state, read_status
 from app.values.events import MessageEnd, ProviderWaiting
 from app.values.messages import AssistantMessage
 from app.values.usage import Usage

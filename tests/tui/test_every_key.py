@@ -89,8 +89,8 @@ async def test_the_editors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def edit(app: StageApp, text: str) -> None:
         app.editor.set_text(text + " and more")
 
-    monkeypatch.setattr("app.tui.looking.paste", paste)
-    monkeypatch.setattr("app.tui.looking.edit_elsewhere", edit)
+    monkeypatch.setattr("app.tui.prompt.from_elsewhere.paste", paste)
+    monkeypatch.setattr("app.tui.prompt.from_elsewhere.edit_elsewhere", edit)
     async with page(tmp_path) as (app, pilot):
         app.editor.set_history([Draft(text="older")])
         for action, (before, after) in EDITOR.items():

@@ -8,7 +8,7 @@ from textual.events import AppFocus
 from textual.pilot import Pilot
 
 from app.providers.scripted import call, say
-from app.tui.asking import ask
+from app.tui.pages.asking import ask
 from tests.agent.stage import echo
 from tests.tui.stage import StageApp, make_app
 from widgets.screens.dialogs import ConfirmScreen

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from app.providers.scripted import call, say
-from app.tui import acts
-from app.tui.actions import places
-from app.tui.keymap import keys_of, read_keymap, spelled
+from app.tui.keys import page_keys
+from app.tui.keys.key_table import places
+from app.tui.keys.keymap import keys_of, read_keymap, spelled
 from tests.agent.stage import Gate
 from tests.tui.stage import make_app, settled, submit
 
-PLACES = places(acts.BINDINGS)
+PLACES = places(page_keys.BINDINGS)
 
 
 @pytest.fixture
@@ -143,9 +143,9 @@ async def test_the_palette_does_what_is_chosen(home: Path) -> None:
         await pilot.press(*"yank what", "enter")
         await pilot.pause()
         assert "o" in app.editor.text
-        titles = [row.title for row in app.actions.palette_rows()]
+        titles = [row.title for row in app.key_table.palette_rows()]
         assert "/model" in titles and "Choose a model" in titles
-        assert len({row.id for row in app.actions.key_rows()}) == len(app.actions.key_rows())
+        assert len({row.id for row in app.key_table.key_rows()}) == len(app.key_table.key_rows())
 
 
 async def test_waiting_messages_are_reached_with_a_key(home: Path) -> None:

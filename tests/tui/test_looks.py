@@ -9,7 +9,7 @@ from app.assembly.build import assemble
 from app.assembly.options import Options, UsageError
 from app.providers.scripted import say
 from app.resources.paths import Paths
-from app.tui.settings_page import keep_setting
+from app.tui.pages.settings_page import keep_setting
 from tests.tui.stage import make_app, submit
 
 OWN = {"accent": "#ff0000", "success": "#00ff00", "error": "#ff8888", "warning": "#ffff00"}

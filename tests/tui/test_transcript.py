@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from app.providers.scripted import fail, say
-from app.tui import looking, replay
+from app.tui import links
+from app.tui.transcript import replay
 from app.values.events import JobChanged, MessageEnd
 from app.values.messages import CustomMessage
 from tests.tui.stage import make_app
@@ -113,10 +114,10 @@ async def test_a_link_is_opened_here_and_copied_over_ssh(home: Path, monkeypatch
     monkeypatch.setattr(app, "open_url", opened.append)
     monkeypatch.setattr(app, "copy", lambda text, what: copied.append(text))
     app.env = {}
-    looking.open_link(app, "https://a.b")
-    looking.open_link(app, "file:///etc/passwd")
+    links.open_link(app, "https://a.b")
+    links.open_link(app, "file:///etc/passwd")
     app.env = {"SSH_CONNECTION": "1.2.3.4"}
-    looking.open_link(app, "https://c.d")
+    links.open_link(app, "https://c.d")
     assert opened == ["https://a.b"]
     assert copied == ["file:///etc/passwd", "https://c.d"]
 

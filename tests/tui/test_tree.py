@@ -7,8 +7,8 @@ import pytest
 from app.assembly.options import Options
 from app.providers.contract import Context
 from app.providers.scripted import Answer, call, say
-from app.tui.pickers import entry_title
-from app.tui.tree_entries import TreeEntries
+from app.tui.pages.entry_texts import entry_title
+from app.tui.pages.tree_entries import TreeEntries
 from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry
 from tests.agent.stage import echo
@@ -77,7 +77,7 @@ async def test_a_fork_is_asked_for_and_begins_a_new_file(home: Path) -> None:
 
 
 async def test_a_typed_word_never_forks(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.tui.tree.GRACE", 60)  # a busy machine types slowly
+    monkeypatch.setattr("app.tui.pages.tree_page.GRACE", 60)  # a busy machine types slowly
     app = kept(home, say("a"), say("b"), say("c"))
     async with app.run_test(size=(120, 40)) as pilot:
         await two_branches(app, pilot)

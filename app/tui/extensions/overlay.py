@@ -1,0 +1,39 @@
+"""Widgets of extensions on a screen of their own."""
+
+from typing import Any
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import ModalScreen, Screen
+from textual.widget import Widget
+
+from app.tui.pages.asking import ask
+from app.tui.stage import Stage
+
+
+class OverlayScreen(ModalScreen[Any]):
+    """A widget of an extension's own over the page. Escape takes it away."""
+
+    BINDINGS = (Binding("escape", "dismiss", "Close", show=False),)
+
+    def __init__(self, widget: Widget) -> None:
+        super().__init__()
+        self._widget = widget
+
+    def compose(self) -> ComposeResult:
+        yield self._widget
+
+    def on_mount(self) -> None:
+        if self._widget.can_focus:
+            self._widget.focus()
+
+
+async def show_widget_of(app: Stage, block_id: str) -> bool:
+    """The extension's widget for a block, full screen; False when the block has none."""
+    log = app.session.log
+    made = app.presenter.drawing.widget(log.entry(block_id)) if block_id in log else None
+    if isinstance(made, Screen):
+        await ask(app, made)
+    elif isinstance(made, Widget):
+        await ask(app, OverlayScreen(made))
+    return isinstance(made, Widget)

@@ -1,0 +1,161 @@
+"""What extensions can ask and show on the full screen: `app.extensions.ports.Ui` over the application."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Static
+
+from app.extensions.ports import Level, Placement
+from app.extensions.views import View, view_text
+from app.tui.desk import Desk
+from app.tui.extensions.overlay import OverlayScreen
+from app.tui.pages.asking import ask, ask_text, select
+from widgets.screens.dialogs import ConfirmScreen, TextScreen
+from widgets.status.segments import Segment
+from widgets.transcript.blocks import NoteKind
+
+_KINDS = {"info": NoteKind.INFO, "warning": NoteKind.WARNING, "error": NoteKind.ERROR}
+
+
+class ScreenUi:
+    """Questions are screens, notes stand in the transcript, states in the footer."""
+
+    has_ui = True
+
+    def __init__(self, app: Desk) -> None:
+        self._app = app
+        self._widgets: dict[str, Widget] = {}
+
+    async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
+        self._app.notifications.asked(title)
+        return await _within(timeout, select(self._app, title, options), None)
+
+    async def confirm(self, title: str, message: str = "", *, timeout: float | None = None) -> bool:
+        self._app.notifications.asked(title)
+        screen = ConfirmScreen(title, message)
+        return await _within(timeout, ask(self._app, screen), None) is True
+
+    async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
+        self._app.notifications.asked(title)
+        return await _within(timeout, ask_text(self._app, title, placeholder=placeholder), None)
+
+    async def editor(self, title: str, prefill: str = "") -> str | None:
+        self._app.notifications.asked(title)
+        return await ask(self._app, TextScreen(title, prefill=prefill))
+
+    async def custom(self, make: Callable[..., Any], *, overlay: bool = False) -> Any:
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        def done(value: Any = None) -> None:
+            if not answer.done():
+                answer.set_result(value)
+
+        made = make(done)
+        if overlay and not isinstance(made, Screen):
+            made = OverlayScreen(made)
+        if isinstance(made, Screen):
+            return await self._on_screen(made, answer)
+        return await self._in_page(made, answer)
+
+    async def _on_screen(self, screen: Screen[Any], answer: "asyncio.Future[Any]") -> Any:
+        """Ends with `done(value)`, or when the screen dismisses itself."""
+        asked = asyncio.ensure_future(ask(self._app, screen))
+        try:
+            await asyncio.wait((asked, answer), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not asked.done():
+                asked.cancel()
+        return answer.result() if answer.done() else asked.result()
+
+    async def _in_page(self, widget: Widget, answer: "asyncio.Future[Any]") -> Any:
+        """Above the editor until it calls `done`; the keyboard goes to it and comes back."""
+        await self._app.mount(widget, before=self._app.editor)
+        widget.focus()
+        try:
+            return await answer
+        finally:
+            await widget.remove()
+            self._app.editor.focus()
+
+    def notify(self, text: str, level: Level = "info") -> None:
+        self._app.presenter.note(text, _KINDS[level])
+
+    def set_status(self, key: str, text: str | None) -> None:
+        self._app.status.show_extension(Segment(id=f"extension-{key}", text=text or "", importance=3))
+
+    def set_widget(self, key: str, content: Any, *, placement: Placement = "above_editor") -> None:
+        old = self._widgets.pop(key, None)
+        if old is not None:
+            old.remove()
+        if content is None:
+            return
+        made: Any = content() if callable(content) else Static(_as_text(content), markup=False)
+        widget: Widget = made
+        self._widgets[key] = widget
+        if placement == "above_editor":
+            self._app.mount(widget, before=self._app.editor)
+        else:
+            self._app.mount(widget, after=self._app.editor)
+
+    def set_title(self, title: str) -> None:
+        self._app.title = title
+
+    def set_header(self, make: Callable[..., Any] | None) -> None:
+        self._replace("extension-header", make, before=self._app.header)
+
+    def set_footer(self, make: Callable[..., Any] | None) -> None:
+        self._replace("extension-footer", make, before=self._app.footer)
+
+    def _replace(self, key: str, make: Callable[..., Any] | None, *, before: Any) -> None:
+        """The extension's widget stands in for bayou's own until it is taken back."""
+        old = self._widgets.pop(key, None)
+        if old is not None:
+            old.remove()
+        before.display = make is None
+        if make is not None:
+            self._widgets[key] = made = make()
+            self._app.mount(made, before=before)
+
+    def set_working(self, message: str | None, *, frames: Sequence[str] | None = None) -> None:
+        """One frame stands for all: what moves by itself is not bayou's way."""
+        self._app.status.say(" ".join(filter(None, (*(frames or ())[:1], message))))
+
+    def editor_text(self) -> str:
+        return self._app.editor.text
+
+    def set_editor_text(self, text: str) -> None:
+        self._app.editor.set_text(text)
+
+    def paste(self, text: str) -> None:
+        self._app.editor.paste(text)
+
+    def set_tools_expanded(self, expanded: bool) -> None:
+        self._app.transcript.open_all(tools=expanded)
+
+    def tools_expanded(self) -> bool:
+        return self._app.transcript.expansion.tools
+
+    def themes(self) -> Sequence[str]:
+        return self._app.assembled.themes.names
+
+    def theme(self) -> str:
+        return self._app.theme
+
+    def set_theme(self, name: str) -> bool:
+        return self._app.looks.use(name) is None
+
+
+async def _within(timeout: float | None, question: Any, otherwise: Any) -> Any:
+    try:
+        return await asyncio.wait_for(question, timeout)
+    except TimeoutError:
+        return otherwise
+
+
+def _as_text(content: Any) -> str:
+    if isinstance(content, View):
+        return view_text(content)
+    return content if isinstance(content, str) else "\n".join(str(line) for line in content)

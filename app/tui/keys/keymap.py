@@ -1,0 +1,127 @@
+"""Which keys do what: the defaults, a person's `keybindings.json` over them, and what is wrong with it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from textual.binding import Binding, BindingType
+from textual.keys import _character_to_key
+
+from app.resources.files import FileFault, read_text, write_text
+from app.values.json_comments import JsonFault, parse, with_value, without_key
+
+NO_KEY = "unbound"
+"""A key that no keyboard has; Textual takes a key away only by giving another."""
+
+
+_MODIFIERS = ("alt", "ctrl", "shift", "super")
+"""In the order in which a terminal's keys come to be named."""
+
+
+class KeyPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where keys are heard together: one focus, and the page behind it."""
+
+    title: str
+    bindings: tuple[Binding, ...]
+
+
+class KeyMap(msgspec.Struct, frozen=True, kw_only=True):
+    """By action id; what is not named keeps its default."""
+
+    keys: dict[str, str] = {}
+    """As Textual takes it: keys with commas between; a chord has blanks in it."""
+    is_read: bool = True
+    """Whether the file could be read at all, or is not there."""
+    problems: tuple[str, ...] = ()
+    conflicts: dict[str, str] = {}
+    """By action id: which other action has one of its keys, where the same focus hears both."""
+
+
+def place(title: str, *groups: Iterable[BindingType]) -> KeyPlace:
+    found = [binding for group in groups for binding in group if isinstance(binding, Binding)]
+    return KeyPlace(title=title, bindings=tuple(binding for binding in found if binding.id))
+
+
+def read_keymap(file: Path, places: Sequence[KeyPlace]) -> KeyMap:
+    """Never raises. A file that cannot be read gives no keys, and says so."""
+    try:
+        text = read_text(file)
+        data = parse(text) if text and text.strip() else {}
+    except FileFault as problem:
+        return KeyMap(is_read=False, problems=(str(problem),))
+    except JsonFault as problem:
+        return KeyMap(is_read=False, problems=(f"{file}:{problem.line}: {problem.message}",))
+    if not isinstance(data, dict):
+        return KeyMap(is_read=False, problems=(f"{file}: must hold one object: {{ … }}",))
+    known = {binding.id for one in places for binding in one.bindings if binding.id}
+    keys: dict[str, str] = {}
+    problems: list[str] = []
+    for action, value in dict[str, Any](data).items():
+        chosen = _keys(value)
+        if action not in known:
+            problems.append(f"{file}: there is no action '{action}'; /hotkeys lists them")
+        elif chosen is None:
+            problems.append(f"{file}: {action}: give a key, a list of keys, or [] for none")
+        else:
+            keys[action] = chosen
+    conflicts: dict[str, str] = {}
+    for one in places:
+        for key, first, second in _conflicts(one, keys):
+            problems.append(f"{file}: {key} is given to both {first} and {second} ({one.title})")
+            conflicts |= {first: f"{key} is also {second}", second: f"{key} is also {first}"}
+    return KeyMap(keys=keys, problems=tuple(dict.fromkeys(problems)), conflicts=conflicts)
+
+
+def keys_of(binding: Binding, own: Mapping[str, str]) -> tuple[str, ...]:
+    """The keys that are in force for an action; none if they were taken away."""
+    keys = own.get(binding.id or "", binding.key)
+    return tuple(key.strip() for key in keys.split(",") if key.strip() != NO_KEY)
+
+
+def bind(file: Path, action: str, key: str | None) -> None:
+    """Gives an action this key and no other, or with None its defaults again. Raises `FileFault` or `JsonFault`."""
+    text = read_text(file) or "{}\n"
+    write_text(file, without_key(text, (action,)) if key is None else with_value(text, (action,), key))
+
+
+def _keys(value: Any) -> str | None:
+    """`ctrl+k`, a list of such, or an empty list."""
+    if isinstance(value, str) and value.strip():
+        return spelled(value)
+    if isinstance(value, list) and all(isinstance(key, str) and key.strip() for key in value):
+        return ",".join(spelled(key) for key in value) or NO_KEY
+    return None
+
+
+def spelled(keys: str) -> str:
+    """As Textual spells them: pi's `pageUp`, `shift+ctrl+p`, `shift+l` and `ctrl+]`, and chords such as `ctrl+x t`."""
+    return " ".join(_one(key) for key in keys.split())
+
+
+def _one(key: str) -> str:
+    head, plus, last = key.rpartition("+")
+    if not last and plus:  # the key is the plus sign itself
+        head, last = head.rstrip("+"), "+"
+    modifiers = [name for name in _MODIFIERS if name in head.lower().split("+")]
+    if len(last) == 1 and (not modifiers or modifiers == ["shift"]):
+        return _character_to_key(last.upper() if modifiers else last)
+    last = _character_to_key(last.lower()) if len(last) == 1 else last.lower()
+    return "+".join([*modifiers, last])
+
+
+def _conflicts(one: KeyPlace, own: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Keys that the person gave to an action while another of the same place has it, or begins a chord with it."""
+    found: list[tuple[str, str, str]] = []
+    owners: dict[str, list[str]] = {}
+    for binding in one.bindings:
+        for key in keys_of(binding, own):
+            owners.setdefault(key.split()[0], []).append(f"{binding.id}\0{key}")
+    for begin, wanted in owners.items():
+        pairs = [name.split("\0") for name in wanted]
+        for at, (action, key) in enumerate(pairs):
+            for other, its_key in pairs[at + 1 :]:
+                is_same = key == its_key or (begin in (key, its_key) and key != its_key)
+                if action != other and is_same and (action in own or other in own):
+                    found.append((begin, action, other))
+    return found

@@ -1,0 +1,184 @@
+"""`/context` and `/compact`: what fills the window, what is taken out of it, and how its older part is summarised."""
+
+from app.compaction.cut import CannotCompact
+from app.engine.cache import is_in_use, resending
+from app.engine.contents import (
+    Contents,
+    Group,
+    Part,
+    contents_of,
+    drop_or_restore,
+    text_of_large,
+    text_of_part,
+)
+from app.engine.summariser import SummaryFailed
+from app.tui.pages.asking import ask
+from app.tui.stage import Stage
+from app.tui.status.bars import amount
+from tools.results import Card, TextBlock
+from widgets.lists.rows import ListRow, Tone
+from widgets.screens.block import BlockScreen
+from widgets.screens.context import ContextLine, ContextScreen, ContextView, Share
+from widgets.screens.dialogs import TextScreen
+from widgets.screens.picker import Picked
+from widgets.screens.preview import PreviewText, preview_of
+from widgets.transcript.blocks import CardBlock
+
+_GROUPS: dict[Group, tuple[str, Tone]] = {
+    "prompt": ("prompt", "dim"),
+    "files": ("context files", "success"),
+    "skills": ("skills", "muted"),
+    "tools": ("tools", "text"),
+    "messages": ("messages", "accent"),
+    "results": ("results", "warning"),
+}
+_LARGE = "large:"
+
+
+class ContextPage:
+    """The context window of one application's session."""
+
+    def __init__(self, app: Stage) -> None:
+        self._app = app
+        self._contents: Contents
+
+    async def open(self) -> None:
+        """Enter reads what a line stands for; closing that comes back to the line."""
+        current = ""
+        while True:
+            self._contents = contents_of(self._app.session)
+            screen = ContextScreen(context_view(self._contents), preview=self._preview, current=current)
+            picked: Picked | None = await ask(self._app, screen)
+            if picked is None:
+                return
+            if picked.action == "app.context.preview":
+                return await self.preview()
+            current = picked.row.id
+            card = Card(title=picked.row.title, blocks=(TextBlock(text=self._text(current)),))
+            block = CardBlock(id=f"context:{current}", card=card)
+            await ask(self._app, BlockScreen("In full", lambda block=block: block))
+
+    async def drop(self, screen: ContextScreen, row: ListRow) -> None:
+        """Takes the large result of the row out of the context, or puts it back."""
+        if not row.id.startswith(_LARGE):
+            screen.show_note("only a single large result can be dropped")
+            return
+        is_out = await drop_or_restore(self._app.session, row.id.removeprefix(_LARGE))
+        self._contents = contents_of(self._app.session)
+        screen.show_context(context_view(self._contents), "dropped" if is_out else "put back")
+
+    def _preview(self, row: ListRow) -> PreviewText:
+        return preview_of(row.title, self._text(row.id))
+
+    def _text(self, row_id: str) -> str:
+        """What a line of the page stands for."""
+        if row_id.startswith(_LARGE):
+            return text_of_large(self._app.session, row_id.removeprefix(_LARGE))
+        part = next((part for part in self._contents.parts if _part_id(part) == row_id), None)
+        return text_of_part(self._app.session, part) if part is not None else ""
+
+    async def compact(self, instructions: str | None) -> None:
+        try:
+            await self._app.session.compact(instructions)
+        except (CannotCompact, SummaryFailed):
+            pass  # the end event has told it
+
+    async def preview(self, instructions: str | None = None) -> None:
+        """The summary to be read and changed; it counts once the person says so."""
+        app, session = self._app, self._app.session
+        app.status.say("Writing a summary · Esc stops")
+        try:
+            draft = await session.draft_compaction(instructions)
+        except (CannotCompact, SummaryFailed) as problem:
+            app.presenter.note(str(problem))
+            return
+        finally:
+            app.presenter.summaries.end()
+            app.status.say("")
+        usage = session.stats.last_usage
+        told = f"Frees about {amount(draft.preparation.freed_tokens)} tokens."
+        if session.choice.model is not None and is_in_use(usage):
+            left = session.account.context_tokens - draft.preparation.freed_tokens
+            told += f" The prompt cache is dropped: {resending(session.choice.model, max(0, left))}"
+        screen = TextScreen(
+            "Summary: Enter makes it count", told, prefill=draft.written.text, is_for_reading=True
+        )
+        text: str | None = await ask(app, screen)
+        if text is None:
+            app.presenter.note("Nothing was compacted.")
+            return
+        try:
+            await session.compact_as(draft.reworded(text))
+        except (CannotCompact, SummaryFailed):
+            pass  # the end event has told it
+
+    async def undo(self) -> None:
+        """Back to the full history."""
+        text = await self._app.session.undo_compaction()
+        if text:
+            self._app.editor.set_text(text)
+        self._app.presenter.note(
+            "This is the full history again; what followed the compaction is a branch of its own (/tree). "
+            "It is not compacted by itself until the window overflows."
+        )
+
+
+def context_view(contents: Contents) -> ContextView:
+    whole = contents.window or contents.tokens
+    used = f"{amount(contents.tokens)} of {amount(contents.window)} tokens" if contents.window else ""
+    about = "" if contents.is_exact else "about "
+    return ContextView(
+        shares=tuple(
+            Share(name=_GROUPS[group][0], tokens=contents.of(group), tone=_GROUPS[group][1])
+            for group in _GROUPS
+        ),
+        window=contents.window,
+        reserve=contents.reserve,
+        total=f"{about}{used} · {_percent(contents.tokens, whole)}",
+        advice=f"/compact would free about {amount(contents.freed)}"
+        if contents.freed
+        else "nothing to compact yet",
+        lines=(*_parts(contents, whole), *_large(contents, whole)),
+    )
+
+
+def _part_id(part: Part) -> str:
+    return f"{part.group}:{part.title}"
+
+
+def _parts(contents: Contents, whole: int) -> list[ContextLine]:
+    lines: list[ContextLine] = []
+    last: Group | None = None
+    for part in contents.parts:
+        lines.append(
+            ContextLine(
+                id=_part_id(part),
+                title=part.title,
+                amount=amount(part.tokens),
+                percent=_percent(part.tokens, whole),
+                count=f"{part.count:,}" if part.count > 1 else "",
+                heading="" if part.group == last else _GROUPS[part.group][0].capitalize(),
+            )
+        )
+        last = part.group
+    return lines
+
+
+def _large(contents: Contents, whole: int) -> list[ContextLine]:
+    return [
+        ContextLine(
+            id=f"{_LARGE}{large.entry_id}",
+            title=large.title,
+            amount=amount(large.tokens),
+            percent=_percent(large.tokens, whole),
+            heading="" if number else "Large results",
+            can_drop=True,
+            is_dropped=large.is_dropped,
+        )
+        for number, large in enumerate(contents.large)
+    ]
+
+
+def _percent(tokens: int, whole: int) -> str:
+    share = 100 * tokens / whole if whole else 0
+    return f"{share:.0f}%" if share >= 10 else f"{share:.1f}%"

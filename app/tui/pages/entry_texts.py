@@ -1,0 +1,107 @@
+"""What the pickers list, as rows: models, levels, sessions, prompts, the tree, themes. Pure."""
+
+from app.compaction.summary import BRANCH_PREAMBLE
+from app.sessions.log import SessionLog
+from app.tui.status.bars import amount
+from app.values.content import text_of
+from app.values.entries import (
+    BranchSummaryEntry,
+    CompactionEntry,
+    CustomMessageEntry,
+    Entry,
+    MessageEntry,
+)
+from app.values.messages import (
+    AssistantMessage,
+    BashExecutionMessage,
+    SystemMessage,
+    ToolResultMessage,
+    UserMessage,
+)
+from widgets.lists.rows import ListRow
+from widgets.lists.tree import time_of_day
+
+LEVEL_WORDS = {
+    "off": "no thinking",
+    "minimal": "a moment",
+    "low": "a little",
+    "medium": "some",
+    "high": "much",
+    "xhigh": "very much",
+    "max": "as much as there is",
+}
+
+
+def prompt_rows(log: SessionLog) -> list[ListRow]:
+    """All prompts of the file, newest first."""
+    return [
+        ListRow(
+            id=entry.id, title=one_line(text_of(entry.message.content)), right=time_of_day(entry.timestamp)
+        )
+        for entry in reversed(log.entries)
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
+    ]
+
+
+def entry_title(entry: Entry) -> str | None:
+    """None for what the tree does not show."""
+    match entry:
+        case MessageEntry(message=message):
+            return _message_title(message)
+        case CompactionEntry():
+            return f"[compaction: {amount(entry.tokens_before)} tokens]"
+        case BranchSummaryEntry():
+            return f"[branch summary]: {one_line(entry_text(entry))}"
+        case CustomMessageEntry():
+            return f"[{entry.custom_type}]: {one_line(text_of(entry.content))}"
+    return None
+
+
+def _message_title(message: object) -> str | None:
+    match message:
+        case UserMessage():
+            return f"you: {one_line(text_of(message.content))}"
+        case AssistantMessage():
+            if message.text:
+                return f"answer: {one_line(message.text)}"
+            return f"answer: {message.stop_reason}" if message.stop_reason in ("error", "aborted") else None
+        case ToolResultMessage():
+            return f"{message.tool_name}: {one_line(text_of(message.content))}"
+        case BashExecutionMessage():
+            return f"! {one_line(message.command)}"
+        case SystemMessage():
+            return None
+    return None
+
+
+def one_line(text: str, limit: int = 160) -> str:
+    head = text[: 4 * limit]  # a result may be a megabyte, and a tree has thousands
+    line = " ".join(head.split())
+    if len(line) <= limit and len(head) < len(text):
+        line = " ".join(text.split())  # mostly blanks so far
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def age(then_ms: int, now_ms: int) -> str:
+    """`5m`, `3h`, `2d`."""
+    seconds = (now_ms - then_ms) / 1000
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{int(seconds // size)}{unit}"
+    return "now"
+
+
+def entry_text(entry: Entry) -> str:
+    """All of what an entry says."""
+    match entry:
+        case MessageEntry(message=UserMessage() | AssistantMessage() | ToolResultMessage() as message):
+            return text_of(message.content)
+        case MessageEntry(message=BashExecutionMessage() as message):
+            return f"$ {message.command}\n{message.output}"
+        case CompactionEntry():
+            return entry.summary
+        case BranchSummaryEntry():
+            return entry.summary.removeprefix(BRANCH_PREAMBLE)
+        case CustomMessageEntry():
+            return text_of(entry.content)
+    return ""

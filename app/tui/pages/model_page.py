@@ -1,0 +1,207 @@
+"""`/model`, `/thinking`, `/scoped-models`: which model answers, how hard it thinks, what the cycle keys go through."""
+
+from functools import lru_cache
+
+from app.engine.choice import ModelChoice
+from app.providers.discovery import discover, hint, known_state
+from app.providers.known import PROVIDERS
+from app.providers.select import select_scope
+from app.tui.pages.asking import ask, pick_or_keep
+from app.tui.pages.entry_texts import LEVEL_WORDS
+from app.tui.pages.login import login
+from app.tui.pages.settings_page import keep_setting
+from app.tui.stage import Stage
+from app.tui.status.bars import amount
+from app.values.models import Model, thinking_level
+from widgets.lists.rows import Badge, ListRow
+from widgets.screens.models import ModelScreen, ScopeScreen
+from widgets.screens.picker import Picked
+from widgets.screens.preview import PreviewPart, PreviewText
+
+
+class ModelPage:
+    """The model of one application's session."""
+
+    def __init__(self, app: Stage) -> None:
+        self._app = app
+
+    @property
+    def _choice(self) -> ModelChoice:
+        return self._app.session.choice
+
+    async def choose(self, query: str = "") -> None:
+        choice = self._choice
+        screen = ModelScreen(
+            model_rows(choice),
+            [model.key for model in choice.scope],
+            query=query,
+            current=choice.model.key if choice.model else "",
+            preview=self._preview,
+        )
+        picked: Picked | None = await ask(self._app, screen)
+        if picked is None:
+            return
+        provider, _, model_id = picked.row.id.partition("/")
+        if not model_id:
+            self._app.presenter.note(await self._ask(provider))
+            await self.choose()
+            return
+        if picked.action == "app.models.login" or not self._is_usable(provider, model_id):
+            await login(self._app, provider)
+            if not choice.credentials.has(provider):
+                return
+        await self._app.session.set_model(choice.find(provider, model_id))
+        if picked.action == "app.models.save":
+            keep_setting(self._app, "defaultProvider", provider)
+            keep_setting(self._app, "defaultModel", model_id)
+            self._app.presenter.note(f"New sessions begin with {picked.row.id}.")
+
+    def _is_usable(self, provider: str, model_id: str) -> bool:
+        model = self._choice.catalogue.find(provider, model_id)
+        return model is not None and self._choice.is_available(model)
+
+    async def refresh(self, screen: ModelScreen, row: ListRow) -> None:
+        """Asks the provider of the row which models it has."""
+        provider = row.id.partition("/")[0]
+        screen.show_note(f"asking {provider} …")
+        note = await self._ask(provider)
+        if screen.is_there:
+            screen.show_models(model_rows(self._choice), note)
+
+    async def _ask(self, provider: str) -> str:
+        """What came of it, in words."""
+        found = await discover(
+            provider,
+            self._choice.catalogue,
+            self._choice.credentials,
+            self._app.assembled.prompt.paths.agent_dir,
+            proxy=self._app.assembled.settings.network.http_proxy,
+        )
+        return hint(found) or f"{provider} has {found.count} models"
+
+    async def level(self) -> None:
+        """Enter changes this session, Ctrl+S also what new sessions begin with."""
+        choice = self._choice
+        rows = [
+            ListRow(id=level, title=level, detail=LEVEL_WORDS[level], is_checked=level == choice.thinking)
+            for level in choice.levels
+        ]
+        picked = await pick_or_keep(self._app, "Thinking", rows, current=choice.thinking)
+        level = thinking_level(picked.row.id) if picked is not None else None
+        if level is None or picked is None:
+            return
+        await self._app.session.set_thinking(level)
+        if picked.action == "app.thinking.save":
+            keep_setting(self._app, "defaultThinkingLevel", level)
+            self._app.presenter.note(f"New sessions begin with thinking {level}.")
+
+    async def cycle(self, step: int) -> None:
+        self._tell_if_alone(await self._app.session.cycle_model(step))
+
+    async def cycle_level(self) -> None:
+        self._tell_if_alone(await self._app.session.cycle_thinking())
+
+    def _tell_if_alone(self, changed: object) -> None:
+        if changed is None:
+            self._app.presenter.note("There is nothing else to choose from.")
+
+    async def scope(self) -> None:
+        """Which models Ctrl+P goes through; kept in the settings."""
+        choice = self._choice
+        rows = [row for row in model_rows(choice) if row.tone != "dim" and not row.id.endswith("/")]
+        screen = ScopeScreen(rows, [model.key for model in choice.scope], lambda key: key.partition("/")[0])
+        picked: Picked | None = await ask(self._app, screen)
+        if picked is None:
+            return
+        chosen = screen.chosen
+        choice.scope = select_scope(chosen, choice.catalogue, choice.credentials) if chosen else ()
+        keep_setting(self._app, "enabledModels", chosen or None)
+        told = ", ".join(chosen) if chosen else "all that have credentials"
+        self._app.presenter.note(f"The cycle keys go through {told}.")
+
+    def _preview(self, row: ListRow) -> PreviewText:
+        provider, _, model_id = row.id.partition("/")
+        model = self._choice.catalogue.find(provider, model_id)
+        if model is None:
+            return PreviewText()
+        parts = [PreviewPart(text=f"{model.key} · {self._choice.catalogue.name_of(provider)}", tone="muted")]
+        parts += [PreviewPart(text=""), *(PreviewPart(text=line) for line in _facts(model))]
+        parts += [PreviewPart(text=""), *self._credentials(model)]
+        return PreviewText(title=model.name, parts=tuple(parts))
+
+    def _credentials(self, model: Model) -> list[PreviewPart]:
+        choice = self._choice
+        if model.api in ("offline", "scripted"):
+            return [PreviewPart(text="Needs no key and no network.", tone="success")]
+        source = choice.credentials.source(model.provider)
+        if source is None:
+            known = PROVIDERS.get(model.provider)
+            names = " or ".join((*known.bearer_env, *known.env)) if known else ""
+            ways = f"Set {names}, or connect it with Enter." if names else "Connect it with Enter."
+            return [PreviewPart(text="No key", tone="warning"), PreviewPart(text=ways, tone="muted")]
+        told = hint(known_state(model.provider, choice.catalogue, choice.credentials))
+        return [
+            PreviewPart(text=f"Connected: {_SOURCES.get(source, source)}", tone="success"),
+            *([PreviewPart(text=told, tone="muted")] if told else []),
+        ]
+
+
+_SOURCES = {
+    "run": "the key of --api-key",
+    "stored": "a stored key",
+    "sign-in": "an account",
+    "extension": "a key of an extension",
+    "environment": "a key in the environment",
+    "surroundings": "the credentials of this machine",
+}
+
+
+def _facts(model: Model) -> list[str]:
+    cost = model.cost
+    lines = [f"Context   {amount(model.context_window)} tokens, answers up to {amount(model.max_tokens)}"]
+    if cost.output:
+        lines.append(f"Price     ${cost.input:g} in, ${cost.output:g} out per million tokens")
+        if cost.cache_read or cost.cache_write:
+            lines.append(f"Cache     ${cost.cache_read:g} read, ${cost.cache_write:g} written")
+    can = [*(["reads images"] if model.reads_images else []), *(["thinks"] if model.reasoning else [])]
+    lines.append(f"Can       {', '.join(can) or 'text only'}")
+    return lines
+
+
+def model_rows(choice: ModelChoice) -> list[ListRow]:
+    """Those with credentials first, the others named with what they lack."""
+    current = choice.model.key if choice.model else ""
+    usable = {provider: choice.credentials.has(provider) for provider in choice.catalogue.providers}
+
+    def is_usable(model: Model) -> bool:
+        return usable.get(model.provider, False) or model.api in ("offline", "scripted")
+
+    models = sorted(choice.catalogue.models(), key=lambda model: not is_usable(model))
+    untold = [name for name in choice.catalogue.untold if not choice.catalogue.models_of(name)]
+    asking = [
+        ListRow(id=f"{name}/", title=name, detail="ask the server which models it has") for name in untold
+    ]
+    return asking + [_row(model, current, is_usable=is_usable(model)) for model in models]
+
+
+@lru_cache(maxsize=512)
+def _marks(window: int, reads_images: bool, thinks: bool) -> tuple[Badge, ...]:
+    """Thousands of models have a few dozen kinds of these between them."""
+    return (
+        Badge(text=f"{amount(window):>5}"),
+        Badge(text="img" if reads_images else "   "),
+        Badge(text="think" if thinks else "     "),
+    )
+
+
+def _row(model: Model, current: str, *, is_usable: bool) -> ListRow:
+    return ListRow(
+        id=model.key,
+        title=model.id,
+        detail=model.provider + ("" if is_usable else " · no key"),
+        right=f"${model.cost.input:g}/${model.cost.output:g}" if model.cost.output else "",
+        badges=_marks(model.context_window, model.reads_images, model.reasoning),
+        is_checked=model.key == current,
+        tone="text" if is_usable else "dim",
+        words=model.name,
+    )

@@ -1,0 +1,228 @@
+"""`/resume`, `/new`, `/fork`: going on with another session. Lists, search, names,
+the trash, and a look into a session beforehand.
+"""
+
+import asyncio
+import threading
+from pathlib import Path
+
+from app.engine.commands.places import EntryParams
+from app.engine.commands.places import fork as fork_session
+from app.sessions.errors import SessionError
+from app.sessions.index import SessionSummary
+from app.sessions.library import list_sessions, rename_session, search_now, threads
+from app.sessions.log import SessionLog
+from app.sessions.reading_all import read_in_background
+from app.sessions.trash import delete_session, in_trash, undo_delete
+from app.tui.pages.asking import ask, ask_text, pick
+from app.tui.pages.entry_texts import age, entry_title, one_line, prompt_rows
+from app.tui.pages.resuming import Resuming
+from app.tui.stage import Stage
+from app.tui.status.bars import short_path
+from app.values.messages import now_ms
+from app.values.usage import dollars
+from widgets.lists.rows import ListRow
+from widgets.screens.picker import Picked
+from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.screens.sessions import SessionRow, SessionsScreen
+
+PAUSE_SECONDS = 0.12
+"""Of typing, before all texts are searched."""
+MOST_FOUND = 200
+LAST_SAID = 12
+
+
+class SessionsPage:
+    """The sessions of one application's person."""
+
+    def __init__(self, app: Stage, resuming: Resuming) -> None:
+        self._app = app
+        self._resuming = resuming
+        self._summaries: dict[str, SessionSummary] = {}
+        self._told: dict[str, PreviewText] = {}
+        self._searching: asyncio.Task[None] | None = None
+        self._reading = threading.Thread()
+
+    def read_texts(self) -> None:
+        """Makes what was said searchable, beside everything else."""
+        if not self._reading.is_alive():
+            self._reading = read_in_background(self._app.session.places.root)
+
+    async def open(self) -> None:
+        rows = await self._rows()
+        if not rows:
+            self._app.presenter.note("There is no session to go on with yet.")
+            return
+        self.read_texts()
+        screen = SessionsScreen(rows, preview=self._preview)
+        picked: Picked | None = await ask(self._app, screen)
+        if picked is None or picked.row.id == str(self._app.session.log.path):
+            return
+        await self._resuming.open(Path(picked.row.id))
+
+    async def new(self) -> None:
+        session = self._app.session
+        await session.abort()
+        await session.open(session.places.new(), "new")
+
+    async def fork(self) -> None:
+        """A new session that ends before one of this one's prompts."""
+        session = self._app.session
+        rows = prompt_rows(session.log)
+        if not rows:
+            self._app.presenter.note("There is no prompt to fork from yet.")
+            return
+        picked = await pick(self._app, "Fork from", rows, order="given")
+        if picked is not None:
+            data = await fork_session(session, EntryParams(entry_id=picked.row.id))
+            self._app.editor.set_text(data.get("text") or "")
+
+    async def act(self, screen: SessionsScreen, action: str, row: ListRow | None) -> None:
+        """What is done while the list stays open."""
+        note = ""
+        try:
+            match action:
+                case "app.session.delete" if row is not None:
+                    note = await self._delete(Path(row.id), row.title)
+                case "app.session.undelete":
+                    note = await self._undelete()
+                case "app.session.rename" if row is not None:
+                    note = await self._rename(Path(row.id))
+        except SessionError as problem:
+            note = str(problem).removeprefix(
+                f"{row.id}: " if row is not None else ""
+            )  # there is one line for it
+        screen.show_sessions(await self._rows(), note)
+
+    def search(self, screen: SessionsScreen, query: str) -> None:
+        """All texts, beside the event loop, when typing has paused."""
+        if self._searching is not None:
+            self._searching.cancel()
+        if len(query.strip()) < 2 or query.startswith("re:"):
+            return
+
+        async def look() -> None:
+            await asyncio.sleep(PAUSE_SECONDS)
+            root = self._app.session.places.root
+            hits, unread = await asyncio.to_thread(search_now, root, query, limit=MOST_FOUND)
+            found: dict[str, str] = {}
+            for hit in hits:
+                excerpt = hit.excerpt.replace("\x01", "").replace("\x02", "")
+                found.setdefault(str(hit.session.path), one_line(excerpt))
+            if screen.is_there:
+                screen.show_found(query, found, f"still to be read: {unread:,}" if unread else "")
+
+        self._searching = asyncio.get_running_loop().create_task(look())
+
+    async def _rows(self) -> list[SessionRow]:
+        session = self._app.session
+        places = session.places
+        found = await asyncio.to_thread(list_sessions, places.root, places.cwd)
+        self._summaries = {str(one.path): one for one in found}
+        now, here = now_ms(), str(places.cwd)
+        return [
+            SessionRow(
+                id=str(one.path),
+                title=one_line(one.title, 120),
+                age=age(one.modified, now),
+                folder=short_path(Path(one.cwd), self._app.home),
+                count=_count(one),
+                depth=thread.depth,
+                recency=one.modified,
+                is_here=one.cwd == here,
+                is_named=bool(one.name),
+                is_open=one.path == session.log.path,
+                words=one_line(one.first_prompt or "", 300),
+            )
+            for thread in threads(found)
+            for one in (thread.summary,)
+        ]
+
+    async def _delete(self, path: Path, title: str) -> str:
+        if path == self._app.session.log.path:
+            return "this one is open: /new first, then delete it"
+        await asyncio.to_thread(delete_session, path, self._app.session.places.root)
+        return f"ctrl+z brings it back: {one_line(title, 30)}"
+
+    async def _undelete(self) -> str:
+        """The session that was deleted last, be it in an earlier run."""
+        trash = await asyncio.to_thread(in_trash, self._app.session.places.root)
+        if not trash:
+            return "the trash is empty"
+        path = await asyncio.to_thread(undo_delete, trash[0])
+        await self._rows()
+        summary = self._summaries.get(str(path))
+        return f"back again: {one_line(summary.title, 30) if summary else path.name}"
+
+    async def _rename(self, path: Path) -> str:
+        summary = self._summaries[str(path)]
+        name = await ask_text(self._app, "Name of the session", prefill=summary.name or "")
+        if name is None:
+            return ""
+        if path == self._app.session.log.path:
+            await self._app.session.rename(name)
+        else:
+            await asyncio.to_thread(rename_session, path, name.strip() or None)
+        return "renamed" if name.strip() else "its name is gone"
+
+    def _preview(self, row: ListRow) -> PreviewText:
+        """What is known from the index at once; what was said last is read beside the event loop."""
+        summary = self._summaries.get(row.id)
+        if summary is None:
+            return PreviewText()
+        told = self._told.get(row.id)
+        if told is None:
+            self._app.spawn(self._read_last(row.id, summary))
+            told = _head(summary, self._app.home)
+        return told
+
+    async def _read_last(self, row_id: str, summary: SessionSummary) -> None:
+        await asyncio.sleep(PAUSE_SECONDS)
+        screen = self._app.screen
+        if not isinstance(screen, SessionsScreen) or screen.row is None or screen.row.id != row_id:
+            return
+        last = await asyncio.to_thread(_last_said, summary.path)
+        head = _head(summary, self._app.home)
+        said = [PreviewPart(text=""), PreviewPart(text="The end of it", is_heading=True)]
+        parts = [PreviewPart(text=text) for text in last]
+        self._told[row_id] = PreviewText(
+            title=head.title, parts=(*head.parts, *said, *parts) if parts else head.parts
+        )
+        if screen.is_there:
+            screen.refresh_preview()
+
+
+def _count(summary: SessionSummary) -> str:
+    cost = f" {dollars(summary.cost)}" if summary.cost else ""
+    return f"{summary.message_count} message{'s' if summary.message_count != 1 else ''}{cost}"
+
+
+def _ago(then: int, now: int) -> str:
+    told = age(then, now)
+    return told if told == "now" else f"{told} ago"
+
+
+def _head(summary: SessionSummary, home: Path) -> PreviewText:
+    now = now_ms()
+    facts = (
+        f"{short_path(Path(summary.cwd), home)}",
+        f"{_count(summary)} · begun {_ago(summary.created, now)} · last {_ago(summary.modified, now)}",
+    )
+    return PreviewText(
+        title=one_line(summary.title, 200),
+        parts=(
+            *(PreviewPart(text=fact, tone="muted") for fact in facts),
+            PreviewPart(text=""),
+            PreviewPart(text=one_line(summary.first_prompt or "Nothing was said yet.", 400)),
+        ),
+    )
+
+
+def _last_said(path: Path) -> list[str]:
+    """The last entries of the active branch, a line each. A file that cannot be read says nothing."""
+    try:
+        log = SessionLog.open(path, read_only=True)
+    except (SessionError, OSError):
+        return []
+    told = [title for entry in log.path_to(log.leaf_id) if (title := entry_title(entry))]
+    return told[-LAST_SAID:]

@@ -1,0 +1,107 @@
+"""What becomes of what a person sends: a shell command, a slash command, a prompt."""
+
+import asyncio
+import difflib
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from app.engine.intake import Refused
+from app.tui.desk import Desk
+from app.tui.pages.entry_texts import one_line
+from app.tui.prompt.attaching import Unsendable, images_of
+from app.tui.slash import run_slash
+from app.tui.stage import EXPECTED
+from app.values.content import Image
+from widgets.editor.chips import Attachment, Draft
+from widgets.transcript.blocks import NoteKind
+
+_COMMAND = re.compile(r"/([A-Za-z][\w:-]*)(?=\s|$)")
+"""What looks like a command; a path has more slashes, or a dot."""
+_USUAL_ELSEWHERE = {
+    **{"exit": "quit", "q": "quit", "clear": "new", "config": "settings", "permissions": "trust"},
+    **{"share": "export", "history": "resume", "sessions": "resume", "undo": "tree", "mcp": "extensions"},
+}
+"""What hands write that have learnt another program, and what it is here."""
+While = Literal["steer", "follow_up"]
+"""What a prompt does when the agent is at work."""
+
+
+class Sending:
+    """Sends for one application."""
+
+    def __init__(self, app: Desk) -> None:
+        self._app = app
+
+    async def send(self, draft: Draft, text: str, attachments: Sequence[Attachment], how: While) -> None:
+        """What was sent before the extensions were there waits for them: they may have a say in it."""
+        self._app.transcript.viewport.follow()
+        await self._app.is_ready.wait()
+        if text.startswith("!"):
+            await self._shell(text)
+            return
+        if text.startswith("/") and await run_slash(self._app, text):
+            self._app.status.refresh_all()
+            return
+        if (unknown := self._unknown_command(text)) is not None:
+            self._app.presenter.note(unknown, NoteKind.WARNING)
+            self._give_back(draft)
+            return
+        settings = self._app.assembled.settings.images
+        try:
+            if attachments and settings.block_images:
+                raise Unsendable(
+                    "Images are not sent: images.blockImages is on. Take them out, or change it."
+                )
+            images = (
+                await asyncio.to_thread(images_of, attachments, resizes=settings.auto_resize)
+                if attachments
+                else ()
+            )
+            await self._app.session.prompt(text, images, while_running=how)
+        except (Refused, Unsendable) as problem:
+            self._app.presenter.note(str(problem), NoteKind.ERROR)
+            self._give_back(draft)
+
+    async def prompt(self, text: str, images: tuple[Image, ...] = ()) -> None:
+        """What the command line asks."""
+        try:
+            await self._app.session.prompt(text, images, while_running="steer")
+        except Refused as problem:
+            self._app.presenter.note(str(problem), NoteKind.ERROR)
+            self._give_back(Draft(text=text))
+
+    def _unknown_command(self, text: str) -> str | None:
+        """A mistyped command is not a question to the model: what is wrong, in words."""
+        found = _COMMAND.match(text)
+        names = [name for name, _ in self._app.key_table.command_names()]
+        if found is None or found[1] in names:
+            return None
+        usual = [_USUAL_ELSEWHERE[found[1]]] if found[1] in _USUAL_ELSEWHERE else []
+        near = usual or difflib.get_close_matches(found[1], names, 1)
+        meant = f" Did you mean /{near[0]}?" if near else " /help lists them."
+        return f"There is no command /{found[1]}.{meant} Put a word in front to send it to the model."
+
+    async def _shell(self, text: str) -> None:
+        exclude = text.startswith("!!")
+        command = text.lstrip("!").strip()
+        if not command:
+            return
+        self._app.status.say(f"$ {one_line(command.splitlines()[0], 60)} · Esc stops")
+        own = self._app.presenter.own_commands
+        is_first = not self._app.session.shell.is_running
+        if is_first:
+            own.begin(command, exclude=exclude)
+        try:
+            own.end(await self._app.session.run_shell(command, exclude=exclude))
+        except EXPECTED as problem:
+            if is_first:
+                own.end(None)
+            self._app.presenter.note(str(problem), NoteKind.ERROR)
+            self._give_back(Draft(text=text))
+        self._app.status.say_what_runs()
+
+    def _give_back(self, draft: Draft) -> None:
+        """What could not be sent returns to an empty editor; it is in the history in any case."""
+        if self._app.editor.is_blank:
+            self._app.editor.restore(draft)

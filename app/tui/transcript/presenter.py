@@ -1,0 +1,423 @@
+"""Events → verbs on the transcript. One `match`; nothing here decides, nothing here waits."""
+
+import time
+from collections.abc import Callable
+from typing import Any, assert_never
+
+import jiter
+import msgspec
+
+from app.agent.outcomes import from_message
+from app.engine.session import Session
+from app.extensions.catalogue import Catalogue
+from app.tui.transcript import replay
+from app.tui.transcript.own_commands import OwnCommands
+from app.tui.transcript.renderers import Renderers
+from app.tui.transcript.summary_card import SummaryCard
+from app.values.content import ToolCall
+from app.values.entries import CustomEntry, Entry
+from app.values.events import (
+    AgentEnd,
+    AgentSettled,
+    AgentStart,
+    AutoRetryEnd,
+    AutoRetryStart,
+    BashExecutionUpdate,
+    CompactionEnd,
+    CompactionProgress,
+    CompactionStart,
+    EntryAppended,
+    Event,
+    ExtensionError,
+    FileChanged,
+    JobChanged,
+    MessageEnd,
+    MessageStart,
+    MessageUpdate,
+    ModelChanged,
+    Notice,
+    ProviderRequestDelivered,
+    ProviderRequestFailed,
+    ProviderRequestPrepared,
+    ProviderWaiting,
+    QuestionAsked,
+    QueueUpdate,
+    SessionInfoChanged,
+    SessionReplaced,
+    SummarizationRetryAttemptStart,
+    SummarizationRetryFinished,
+    SummarizationRetryScheduled,
+    ThinkingLevelChanged,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
+    ToolOutcome,
+    TurnEnd,
+    TurnStart,
+)
+from app.values.messages import (
+    AssistantMessage,
+    BashExecutionMessage,
+    CustomMessage,
+    Message,
+    ToolResultMessage,
+    UserMessage,
+)
+from app.values.stream import BlockEvent, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
+from widgets.transcript.blocks import (
+    CardBlock,
+    CardState,
+    CustomBlock,
+    CustomKind,
+    NoteBlock,
+    NoteKind,
+    ReplyState,
+)
+from widgets.transcript.view import Transcript
+
+_ARGUMENT_SECONDS = 0.15
+"""How often a call whose arguments are arriving is drawn again."""
+
+_NOTE_KINDS = {"info": NoteKind.INFO, "warning": NoteKind.WARNING, "error": NoteKind.ERROR}
+
+
+class _ShownCall(msgspec.Struct, kw_only=True):
+    """A tool call on the screen."""
+
+    block_id: str
+    call: ToolCall
+    arguments: list[str] = msgspec.field(default_factory=list)
+    drawn: float = 0.0
+    started: float | None = None
+    outcome: ToolOutcome | None = None
+
+
+class Presenter:
+    """Shows one session in one transcript. What is not the transcript's goes to `on_other`."""
+
+    def __init__(
+        self,
+        session: Session,
+        transcript: Transcript,
+        on_other: Callable[[Event], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._session = session
+        self._transcript = transcript
+        self._on_other = on_other
+        self._clock = clock
+        self._reply_id = ""
+        self._calls: dict[str, _ShownCall] = {}
+        self._by_index: dict[int, _ShownCall] = {}
+        self._untold: dict[str, CustomBlock] = {}
+        """Results of jobs that the model has not been told of, by job."""
+        self._notes = 0
+        self._retry_note: str | None = None
+        self._failed: AssistantMessage | None = None
+        """The last answer, if it ended in an error."""
+        self.drawing = Renderers(session.toolbox)
+        self.summaries = SummaryCard(transcript)
+        self.own_commands = OwnCommands(transcript)
+        self.offers: dict[str, str] = {}
+        """What the page has to offer for what a notice is about."""
+
+    def show_all(self) -> None:
+        """The whole branch, from the log."""
+        self._calls.clear()
+        self._untold.clear()
+        self.own_commands.forget()
+        last = self._session.conversation.last_assistant
+        self._failed = last if last is not None and last.stop_reason == "error" else None
+        self._transcript.replace_all(replay.blocks_of(self._session.log.path_to(), self.drawing))
+
+    def show_renderers(self, catalogue: Catalogue) -> None:
+        """Extensions were loaded: what they draw is drawn again, and nothing else if that can be told."""
+        is_first = self.drawing.catalogue is None
+        self.drawing.catalogue = catalogue
+        changed = self.drawing.redrawn(self._session.log.path_to()) if is_first else None
+        if changed is None:
+            self.show_all()
+            return
+        for entry in changed:
+            for block in replay.blocks_of([entry], self.drawing):
+                self._transcript.add(block)
+
+    def show(self, event: Event) -> None:
+        match event:
+            case MessageStart(message=message):
+                self._begin(message)
+            case MessageUpdate(assistant_message_event=part):
+                self._extend(part)
+            case MessageEnd(message=message):
+                self._end(message)
+            case ToolExecutionStart() | ToolExecutionUpdate() | ToolExecutionEnd():
+                if event.parent_tool_call_id is None:  # what a tool does inside is the tool's to show
+                    self._show_call(event)
+            case SessionReplaced():
+                self.show_all()
+            case AgentSettled():
+                self._close_open_calls()
+            case Notice() | ExtensionError():
+                self._show_notice(event)
+            case AutoRetryStart() | AutoRetryEnd():
+                self._show_retry(event)
+            case CompactionStart() | CompactionProgress() | CompactionEnd():
+                self._show_compaction(event)
+            case EntryAppended():
+                self._show_entry(event.entry)
+            case JobChanged(state="delivered") if told := self._untold.pop(event.job_id, None):
+                self._transcript.add(replay.told(told))
+            case (
+                AgentStart()
+                | AgentEnd()
+                | TurnStart()
+                | TurnEnd()
+                | QueueUpdate()
+                | SessionInfoChanged()
+                | ModelChanged()
+                | ThinkingLevelChanged()
+                | SummarizationRetryScheduled()
+                | SummarizationRetryAttemptStart()
+                | SummarizationRetryFinished()
+                | ProviderRequestPrepared()
+                | ProviderRequestDelivered()
+                | ProviderRequestFailed()
+                | ProviderWaiting()
+                | JobChanged()
+                | FileChanged()
+                | QuestionAsked()
+            ):
+                pass
+            case BashExecutionUpdate():
+                self.own_commands.hear(event.delta)
+            case _:
+                assert_never(event)
+        self._on_other(event)
+
+    def _show_notice(self, event: Notice | ExtensionError) -> None:
+        if isinstance(event, Notice):
+            self.note(event.text, _NOTE_KINDS[event.level], next_step=self.offers.get(event.about or "", ""))
+        else:
+            self.note(f"{event.extension_path} ({event.event}): {event.error}", NoteKind.ERROR)
+
+    def note(self, text: str, kind: NoteKind = NoteKind.INFO, *, next_step: str = "") -> str:
+        """A line of bayou's own; returns its block id. What was just said is not said twice."""
+        last = self._transcript.last_block
+        if isinstance(last, NoteBlock) and (last.text, last.kind, last.next_step) == (text, kind, next_step):
+            return last.id
+        self._notes += 1
+        block_id = f"note{self._notes}"
+        self._transcript.add(NoteBlock(id=block_id, text=text, kind=kind, next_step=next_step))
+        return block_id
+
+    def tick(self) -> bool:
+        """Brings the elapsed time of running calls up to date; False when none is running."""
+        running = [call for call in self._calls.values() if call.started is not None]
+        for call in running:
+            self._draw(call, CardState.RUNNING)
+        return bool(running)
+
+    def running_call_ids(self) -> tuple[str, ...]:
+        return tuple(call_id for call_id, call in self._calls.items() if call.started is not None)
+
+    # Messages
+
+    def _begin(self, message: Message) -> None:
+        match message:
+            case UserMessage():
+                self._pass_over_failed(is_tried_again=False)
+                self._transcript.add(replay.user_block(message.id, message, self.drawing))
+            case AssistantMessage():
+                self._pass_over_failed(is_tried_again=True)
+                self._reply_id = message.id
+                self._by_index.clear()
+                self._transcript.begin_reply(message.id)
+
+    def _extend(self, part: BlockEvent) -> None:
+        match part:
+            case TextDelta():
+                self._transcript.append_text(self._reply_id, part.delta)
+            case ThinkingDelta():
+                self._transcript.append_thinking(self._reply_id, part.delta)
+            case ToolCallStart():
+                call = ToolCall(id=part.id, name=part.tool_name, arguments={})
+                self._by_index[part.content_index] = self._new_call(call)
+            case ToolCallDelta():
+                self._extend_arguments(part)
+            case ToolCallEnd():
+                known = self._by_index.get(part.content_index)
+                if known is None or known.call.id != part.tool_call.id:
+                    known = self._by_index[part.content_index] = self._new_call(part.tool_call)
+                known.call = part.tool_call
+                self._draw(known, CardState.PENDING)
+
+    def _new_call(self, call: ToolCall) -> _ShownCall:
+        known = _ShownCall(block_id=replay.card_id(self._reply_id, call.id), call=call)
+        self._calls[call.id] = known
+        self._draw(known, CardState.PENDING)
+        return known
+
+    def _extend_arguments(self, part: ToolCallDelta) -> None:
+        known = self._by_index.get(part.content_index)
+        if known is None:
+            return
+        known.arguments.append(part.delta)
+        now = self._clock()
+        if now - known.drawn < _ARGUMENT_SECONDS:
+            return
+        known.drawn = now
+        text = "".join(known.arguments)
+        known.arguments = [text]
+        known.call = msgspec.structs.replace(known.call, arguments=_partial(text))
+        self._draw(known, CardState.PENDING)
+
+    def _end(self, message: Message) -> None:
+        match message:
+            case AssistantMessage():
+                self._end_reply(message)
+            case BashExecutionMessage():
+                self.own_commands.recorded()
+                self._transcript.add(replay.command_block(message.id, message))
+            case CustomMessage(display=True):
+                block = replay.custom_block(message.id, message, self.drawing)
+                self._transcript.add(block)
+                if block.label == replay.PENDING and isinstance(message.details, dict):
+                    self._untold[str(message.details.get("jobId"))] = block
+
+    def _show_entry(self, entry: Entry) -> None:
+        if isinstance(entry, CustomEntry) and (block := self.drawing.entry(entry)) is not None:
+            self._transcript.add(block)
+
+    def _end_reply(self, message: AssistantMessage) -> None:
+        state, failure = replay.reply_state(message, self.drawing.retry_key)
+        self._failed = message if state is ReplyState.ERROR else None
+        self._transcript.finish_reply(message.id, state, failure=failure)
+        block = replay.reply_block(message.id, message, self.drawing)
+        if block is None:
+            self._transcript.remove_block(message.id)
+        elif self.drawing.changes_text:
+            self._transcript.add(block)
+        if state in (ReplyState.ERROR, ReplyState.ABORTED):
+            for call in message.tool_calls:
+                known = self._calls.pop(call.id, None)
+                if known is not None:
+                    self._draw(known, CardState.ABORTED)
+
+    # Tool calls
+
+    def _show_call(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> None:
+        known = self._calls.get(event.tool_call_id)
+        if known is None:
+            call = ToolCall(id=event.tool_call_id, name=event.tool_name, arguments={})
+            known = self._new_call(call)
+        match event:
+            case ToolExecutionStart():
+                if isinstance(event.args, dict):
+                    known.call = msgspec.structs.replace(known.call, arguments=event.args)
+                known.started = self._clock()
+                self._draw(known, CardState.RUNNING)
+            case ToolExecutionUpdate():
+                known.outcome = event.partial_result
+                self._draw(known, CardState.RUNNING)
+            case ToolExecutionEnd():
+                known.started = None
+                del self._calls[event.tool_call_id]
+                if event.message is not None:
+                    self._transcript.add(
+                        replay.result_block(known.block_id, known.call, event.message, self.drawing)
+                    )
+
+    def _draw(self, known: _ShownCall, state: CardState) -> None:
+        result = None
+        if known.outcome is not None:
+            result = from_message(
+                ToolResultMessage(
+                    tool_call_id=known.call.id,
+                    tool_name=known.call.name,
+                    content=known.outcome.content,
+                    details=known.outcome.details,
+                )
+            )
+        elapsed = "" if known.started is None else _elapsed(self._clock() - known.started)
+        self._transcript.add(
+            CardBlock(
+                id=known.block_id, card=self.drawing.call(known.call, result), state=state, timing=elapsed
+            )
+        )
+
+    def _close_open_calls(self) -> None:
+        """A run that ended in an internal fault must not leave anything that looks alive."""
+        for known in self._calls.values():
+            known.started = None
+            self._draw(known, CardState.ABORTED)
+        self._calls.clear()
+
+    # Retry and compaction
+
+    def _show_retry(self, event: AutoRetryStart | AutoRetryEnd) -> None:
+        """A success takes the traces of failed attempts away; a failure says so once."""
+        if self._retry_note is not None:
+            self._transcript.remove_block(self._retry_note)
+            self._retry_note = None
+        if isinstance(event, AutoRetryStart):
+            self._pass_over_failed(is_tried_again=True)
+            words = (
+                f"{event.error_message.rstrip('.')}. Trying again: {event.attempt} of {event.max_attempts}."
+            )
+            self._retry_note = self.note(words, NoteKind.WARNING)
+        elif not event.success:
+            times = "once" if event.attempt == 1 else f"{event.attempt} times"
+            self.note(f"It was tried again {times}, without success.", NoteKind.ERROR)
+
+    def _pass_over_failed(self, *, is_tried_again: bool) -> None:
+        """The key that tries again stands under the last answer alone."""
+        message, self._failed = self._failed, None
+        if message is None:
+            return
+        block = replay.reply_block(message.id, message, self.drawing)
+        shown = replay.passed_over(block, is_tried_again=is_tried_again) if block is not None else None
+        if shown is None:
+            self._transcript.remove_block(message.id)
+        else:
+            self._transcript.add(shown)
+
+    def _show_compaction(self, event: CompactionStart | CompactionProgress | CompactionEnd) -> None:
+        match event:
+            case CompactionStart():
+                self.summaries.begin(CustomKind.COMPACTION)
+            case CompactionProgress(source="branchSummary"):
+                self.summaries.extend(event.delta, CustomKind.BRANCH_SUMMARY)
+            case CompactionProgress():
+                self.summaries.extend(event.delta, CustomKind.COMPACTION)
+            case CompactionEnd():
+                self._end_compaction(event)
+
+    def _end_compaction(self, event: CompactionEnd) -> None:
+        self.summaries.end()
+        if event.result is not None:
+            self._notes += 1
+            self._transcript.add(
+                replay.summary_block(
+                    f"compaction{self._notes}",
+                    CustomKind.COMPACTION,
+                    event.result.summary,
+                    f"from {event.result.tokens_before:,} tokens",
+                    self.drawing,
+                    hint=self.offers.get("compacted", ""),
+                )
+            )
+        elif event.error_message:
+            self.note(event.error_message, NoteKind.INFO if event.aborted else NoteKind.ERROR)
+
+
+def _partial(text: str) -> dict[str, Any]:
+    """The arguments as far as they have arrived."""
+    try:
+        value = jiter.from_json(text.encode("utf-8", "replace"), partial_mode="trailing-strings")
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _elapsed(seconds: float) -> str:
+    return "" if seconds < 1 else replay.duration_text(int(seconds) * 1000)

@@ -1,0 +1,95 @@
+"""What a stored thing looks like: an extension's renderer is asked first, bayou's own drawing stands behind it.
+
+How cards become rows is the transcript's business; what each kind of message says is `replay`'s.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from app.engine.toolbox import Toolbox
+from app.extensions.catalogue import Catalogue, Shown
+from app.values.content import ToolCall
+from app.values.entries import CustomEntry, CustomMessageEntry, Entry
+from app.values.messages import CustomMessage
+from tools.results import Card, ToolResult
+from widgets.transcript.blocks import CustomBlock, CustomKind, NoteKind
+
+TextKind = Literal["user", "assistant", "thinking", "custom", "summary"]
+_TONES = {"warning": NoteKind.WARNING, "error": NoteKind.ERROR}
+
+
+class Renderers:
+    """The renderers in force for one session. Without extensions everything is drawn as bayou does."""
+
+    def __init__(self, toolbox: Toolbox) -> None:
+        self._toolbox = toolbox
+        self.retry_key = ""
+        """The key that asks again, as it is in force."""
+        self.catalogue: Catalogue | None = None
+
+    def call(self, call: ToolCall, result: ToolResult | None = None) -> Card:
+        usual = self._toolbox.card(call, result)
+        if self.catalogue is None:
+            return usual
+        shown = self.catalogue.render_tool(call.name, call.arguments, result, usual)
+        return shown.view.card() if shown is not None and shown.view is not None else usual
+
+    def message(self, block_id: str, message: CustomMessage, kind: CustomKind) -> CustomBlock | None:
+        """None: nobody but bayou draws this type."""
+        if self.catalogue is None:
+            return None
+        shown = self.catalogue.render_message(message, expanded=True)
+        return _block(block_id, message.custom_type, shown, kind)
+
+    def entry(self, entry: CustomEntry) -> CustomBlock | None:
+        """Entries that nobody draws are not shown."""
+        if self.catalogue is None:
+            return None
+        shown = self.catalogue.render_entry(entry.custom_type, entry.data, expanded=True)
+        return _block(entry.id, entry.custom_type, shown, CustomKind.EXTENSION)
+
+    @property
+    def changes_text(self) -> bool:
+        return self.catalogue is not None and self.catalogue.has_transforms
+
+    def text(self, text: str, kind: TextKind) -> str:
+        return text if self.catalogue is None else self.catalogue.transform(text, kind)
+
+    def widget(self, entry: Entry) -> object | None:
+        """A widget of an extension's own for this entry, made anew: a widget can be shown once."""
+        if self.catalogue is None:
+            return None
+        match entry:
+            case CustomMessageEntry():
+                message = CustomMessage(
+                    custom_type=entry.custom_type, content=entry.content, details=entry.details
+                )
+                shown = self.catalogue.render_message(message, expanded=True)
+            case CustomEntry():
+                shown = self.catalogue.render_entry(entry.custom_type, entry.data, expanded=True)
+            case _:
+                return None
+        return shown.widget if shown is not None else None
+
+    def redrawn(self, entries: Sequence[Entry]) -> list[CustomMessageEntry] | None:
+        """What looks different now that extensions are loaded; None: it may be anything."""
+        if self.catalogue is None:
+            return []
+        if self.catalogue.draws_more_than_messages:
+            return None
+        return [
+            entry
+            for entry in entries
+            if isinstance(entry, CustomMessageEntry) and self.catalogue.draws(entry.custom_type)
+        ]
+
+
+def _block(block_id: str, name: str, shown: Shown | None, kind: CustomKind) -> CustomBlock | None:
+    if shown is None:
+        return None
+    if shown.view is None:  # a widget: the line stands for it, and opens it on a screen of its own
+        return CustomBlock(id=block_id, kind=kind, card=Card(title=name, summary="Enter shows it"))
+    view = shown.view
+    return CustomBlock(
+        id=block_id, kind=kind, card=view.card(), peek=view.collapsed_lines, tone=_TONES.get(view.level)
+    )

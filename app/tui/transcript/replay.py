@@ -1,0 +1,329 @@
+"""Messages as transcript blocks: what a stored conversation looks like, and each finished message of a live one."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from app.agent.outcomes import ABORTED, SKIPPED, from_message
+from app.compaction.summary import BRANCH_PREAMBLE
+from app.tui.transcript.renderers import Renderers
+from app.values.content import Content, Image, Text, ToolCall, UserContent, text_of
+from app.values.content import Thinking as ThinkingContent
+from app.values.entries import (
+    BranchSummaryEntry,
+    CompactionEntry,
+    CustomEntry,
+    CustomMessageEntry,
+    Entry,
+    MessageEntry,
+)
+from app.values.messages import (
+    AssistantMessage,
+    BashExecutionMessage,
+    CustomMessage,
+    ToolResultMessage,
+    UserMessage,
+)
+from tools.results import Card, CommandBlock, ImageBlock, MapBlock, MarkdownBlock, TextBlock
+from widgets.transcript.blocks import (
+    Block,
+    CardBlock,
+    CardState,
+    CustomBlock,
+    CustomKind,
+    Failure,
+    Prose,
+    ReplyBlock,
+    ReplyState,
+    Thinking,
+    UserBlock,
+)
+
+PENDING, DELIVERED = "pending", "delivered"
+"""Whether the model was told of a background job's end."""
+_KINDS = {
+    "file-map": CustomKind.FILE_MAP,
+    "read-recovery": CustomKind.READ_RECOVERY,
+    "background-result": CustomKind.JOB,
+}
+
+
+def blocks_of(entries: Iterable[Entry], drawing: Renderers) -> list[Block]:
+    """The whole branch, compacted parts included: what left the context is still there to be read."""
+    places: dict[str, int] = {}
+    calls: dict[str, tuple[str, ToolCall]] = {}
+    blocks: list[Block] = []
+    untold: list[int] = []
+    entries = list(entries)
+    followed = _followed_failures(entries)
+    for entry in entries:
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage):
+            known = calls.get(entry.message.tool_call_id)
+            if known is not None:
+                block_id, call = known
+                blocks[places[block_id]] = result_block(block_id, call, entry.message, drawing)
+            continue
+        for block in _blocks_of_entry(entry, drawing):
+            if entry.id in followed and isinstance(block, ReplyBlock):
+                asked_again = passed_over(block, is_tried_again=followed[entry.id])
+                if asked_again is None:
+                    continue
+                block = asked_again
+            if isinstance(block, CustomBlock) and block.label == PENDING:
+                untold.append(len(blocks))
+            places[block.id] = len(blocks)
+            blocks.append(block)
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
+            for call in entry.message.tool_calls:
+                calls[call.id] = (card_id(entry.id, call.id), call)
+            while untold:  # it was asked after these, so it was told of them
+                place = untold.pop()
+                blocks[place] = told(blocks[place])
+    return blocks
+
+
+def _followed_failures(entries: Iterable[Entry]) -> dict[str, bool]:
+    """Answers that failed and are not the last word, by id: whether they were tried again."""
+    found: dict[str, bool] = {}
+    failed = ""
+    for entry in entries:
+        match entry:
+            case MessageEntry(message=AssistantMessage() as message):
+                if failed:
+                    found[failed] = True
+                failed = entry.id if message.stop_reason == "error" else ""
+            case MessageEntry(message=UserMessage()) if failed:
+                found[failed] = False
+                failed = ""
+    return found
+
+
+def passed_over(block: ReplyBlock, *, is_tried_again: bool) -> ReplyBlock | None:
+    """A failed answer that is not the last word has no key to press. What was tried again keeps only what it said."""
+    if not is_tried_again:
+        failure = msgspec.structs.replace(block.failure, retry_key="") if block.failure else None
+        return msgspec.structs.replace(block, failure=failure)
+    return msgspec.structs.replace(block, state=ReplyState.ABORTED, failure=None) if block.parts else None
+
+
+def told(block: Block) -> Block:
+    """A job's result that the model has been told of."""
+    return msgspec.structs.replace(block, label=DELIVERED)
+
+
+def _blocks_of_entry(entry: Entry, drawing: Renderers) -> Iterator[Block]:
+    match entry:
+        case MessageEntry(message=UserMessage() as message):
+            yield user_block(entry.id, message, drawing)
+        case MessageEntry(message=AssistantMessage() as message):
+            yield from _assistant_blocks(entry.id, message, drawing)
+        case MessageEntry(message=BashExecutionMessage() as message):
+            yield command_block(entry.id, message)
+        case CustomMessageEntry(display=True):
+            yield custom_block(
+                entry.id,
+                CustomMessage(
+                    custom_type=entry.custom_type, content=entry.content, details=entry.details, display=True
+                ),
+                drawing,
+            )
+        case CustomEntry():
+            if (block := drawing.entry(entry)) is not None:
+                yield block
+        case CompactionEntry():
+            yield summary_block(
+                entry.id,
+                CustomKind.COMPACTION,
+                entry.summary,
+                f"from {entry.tokens_before:,} tokens",
+                drawing,
+            )
+        case BranchSummaryEntry():
+            yield summary_block(
+                entry.id,
+                CustomKind.BRANCH_SUMMARY,
+                entry.summary.removeprefix(BRANCH_PREAMBLE),
+                "of another branch",
+                drawing,
+            )
+
+
+def card_id(message_id: str, call_id: str) -> str:
+    """Some providers number their calls anew in every answer, so a call's own id is not enough."""
+    return f"{message_id}/{call_id}"
+
+
+def user_block(block_id: str, message: UserMessage, drawing: Renderers) -> UserBlock:
+    text = drawing.text(text_of(message.content), "user")
+    return UserBlock(id=block_id, text=text, images=_images(message.content))
+
+
+def _images(content: str | tuple[UserContent, ...]) -> tuple[ImageBlock, ...]:
+    if isinstance(content, str):
+        return ()
+    return tuple(
+        ImageBlock(mime_type=block.mime_type, byte_count=len(block.data) * 3 // 4, data=block.data)
+        for block in content
+        if isinstance(block, Image)
+    )
+
+
+def _assistant_blocks(block_id: str, message: AssistantMessage, drawing: Renderers) -> Iterator[Block]:
+    reply = reply_block(block_id, message, drawing)
+    if reply is not None:
+        yield reply
+    for call in message.tool_calls:
+        yield CardBlock(id=card_id(block_id, call.id), card=drawing.call(call), state=CardState.ABORTED)
+
+
+def reply_block(block_id: str, message: AssistantMessage, drawing: Renderers) -> ReplyBlock | None:
+    """None for an answer that only calls tools."""
+    parts = tuple(part for block in message.content if (part := _part(block, drawing)) is not None)
+    state, failure = reply_state(message, drawing.retry_key)
+    if not parts and state is ReplyState.DONE:
+        return None
+    return ReplyBlock(id=block_id, parts=parts, state=state, failure=failure)
+
+
+def _part(block: Content, drawing: Renderers) -> Thinking | Prose | None:
+    match block:
+        case Text() if block.text:
+            return Prose(text=drawing.text(block.text, "assistant"))
+        case ThinkingContent() if block.thinking:
+            return Thinking(text=drawing.text(block.thinking, "thinking"))
+    return None
+
+
+def reply_state(message: AssistantMessage, retry_key: str) -> tuple[ReplyState, Failure | None]:
+    match message.stop_reason:
+        case "error":
+            text = message.error_message or "The request failed."
+            return ReplyState.ERROR, Failure(message=text, retry_key=retry_key)
+        case "aborted":
+            return ReplyState.ABORTED, None
+        case "length":
+            return ReplyState.TRUNCATED, Failure(
+                message="The answer reached the model's output limit.", next_step="Ask it to go on."
+            )
+    return ReplyState.DONE, None
+
+
+def result_block(block_id: str, call: ToolCall, message: ToolResultMessage, drawing: Renderers) -> CardBlock:
+    return CardBlock(
+        id=block_id,
+        card=drawing.call(call, from_message(message)),
+        state=result_state(message),
+        timing=duration_text(message.duration_ms),
+    )
+
+
+def result_state(message: ToolResultMessage) -> CardState:
+    if not message.is_error:
+        return CardState.DONE
+    text = text_of(message.content)
+    if text == SKIPPED:
+        return CardState.SKIPPED
+    return CardState.ABORTED if text == ABORTED else CardState.FAILED
+
+
+def duration_text(milliseconds: float | None) -> str:
+    """Nothing for what was too quick to notice."""
+    if milliseconds is None or milliseconds < 100:
+        return ""
+    seconds = milliseconds / 1000
+    if seconds < 60:
+        return f"{seconds:.1f}s"
+    return f"{int(seconds // 60)}m {int(seconds % 60)}s"
+
+
+COMMAND_PEEK = 10
+"""Lines of output that a person's own command shows unopened: it was run to be read."""
+
+
+def command_block(block_id: str, message: BashExecutionMessage) -> CustomBlock:
+    notes = [
+        "cancelled" if message.cancelled else "",
+        f"full output: {message.full_output_path}" if message.full_output_path else "",
+        "not in the context" if message.exclude_from_context else "",
+    ]
+    block = CommandBlock(
+        command=message.command,
+        output=message.output,
+        exit_code=message.exit_code,
+        note=", ".join(note for note in notes if note),
+        is_cut=message.truncated,
+    )
+    state = CardState.FAILED if message.exit_code else CardState.DONE
+    ending = f"exit {message.exit_code}" if message.exit_code else ""
+    kept = "kept from the model" if message.exclude_from_context else ""
+    return CustomBlock(
+        id=block_id,
+        kind=CustomKind.COMMAND,
+        card=Card(
+            title="",
+            subject=message.command.split("\n", 1)[0],
+            summary=" · ".join(part for part in (ending, kept) if part),
+            blocks=(block,),
+        ),
+        peek=COMMAND_PEEK,
+        state=CardState.ABORTED if message.cancelled else state,
+    )
+
+
+def custom_block(block_id: str, message: CustomMessage, drawing: Renderers) -> CustomBlock:
+    """A file map, a background result, an extension's message."""
+    kind = _KINDS.get(message.custom_type, CustomKind.EXTENSION)
+    drawn = drawing.message(block_id, message, kind)
+    if drawn is not None:
+        return drawn
+    details = message.details if isinstance(message.details, dict) else {}
+    text = text_of(message.content)
+    if kind is CustomKind.FILE_MAP:
+        card = _map_card(text, details)
+    elif kind is CustomKind.JOB:
+        return _job_block(block_id, text, details)
+    else:
+        card = Card(
+            title=message.custom_type,
+            subject=text.split("\n", 1)[0][:120],
+            blocks=(MarkdownBlock(text=drawing.text(text, "custom")),),
+        )
+    return CustomBlock(id=block_id, kind=kind, card=card)
+
+
+def _job_block(block_id: str, text: str, details: dict[str, object]) -> CustomBlock:
+    """The end of a background job. It waits for the next request, in which the model is told of it."""
+    state = str(details.get("state", ""))
+    return CustomBlock(
+        id=block_id,
+        kind=CustomKind.JOB,
+        card=Card(
+            title=str(details.get("jobId", "job")),
+            subject=str(details.get("title", "")),
+            summary="" if state == "done" else state,
+            blocks=(TextBlock(text=text, tail=True),),
+        ),
+        state={"failed": CardState.FAILED, "killed": CardState.ABORTED}.get(state, CardState.DONE),
+        label=PENDING,
+    )
+
+
+def _map_card(text: str, details: dict[str, object]) -> Card:
+    path = str(details.get("filePath", ""))
+    total_lines = details.get("totalLines", 0)
+    language = str(details.get("language", ""))
+    lines = total_lines if isinstance(total_lines, int) else 0
+    return Card(
+        title="map",
+        subject=path,
+        summary=f"{lines:,} lines, {details.get('symbolCount', 0)} symbols, {language}",
+        blocks=(MapBlock(path=path, text=text, language=language, total_lines=lines),),
+    )
+
+
+def summary_block(
+    block_id: str, kind: CustomKind, summary: str, about: str, drawing: Renderers, *, hint: str = ""
+) -> CustomBlock:
+    body = MarkdownBlock(text=drawing.text(summary, "summary"))
+    card = Card(title=str(kind), subject=about, summary=hint, blocks=(body,))
+    return CustomBlock(id=block_id, kind=kind, card=card)

@@ -163,9 +163,7 @@ class FileMapSettings(Group, frozen=True, kw_only=True):
     time_limit_ms: Annotated[
         int, Meta(ge=50, le=60_000, description="Parsing time, after which a plainer outline is used.")
     ] = 2000
-    max_bytes: Annotated[int, Meta(ge=1024, le=102_400, description="Longest outline that is sent.")] = (
-        102_400
-    )
+    max_bytes: Annotated[int, Meta(ge=1024, le=102_400, description="Longest outline that is sent.")] = 8192
 
 
 class SessionSettings(Group, frozen=True, kw_only=True):

@@ -1,7 +1,6 @@
 """Extensions in a real session over a scripted model: what they are told, and when the model reads what they say."""
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 
 from app.extensions.builtin import file_maps, read_recovery
 from app.extensions.builtin import rules as rules_extension
-from app.extensions.builtin.file_maps import FileMap, Wish
 from app.extensions.hooks import HOOKS, SESSION_EVENTS
 from app.extensions.payloads import ModelSelect, SessionStart, ThinkingLevelSelect
 from app.extensions.public import ExtensionApi
@@ -21,15 +19,6 @@ from app.values.messages import AssistantMessage, CustomMessage, SystemMessage, 
 from tests.engine.stage import Play
 from tests.extensions.conftest import source
 from tests.extensions.theatre import Theatre
-
-
-def maps(api: ExtensionApi) -> None:
-    """bayou's own extension over a mapper that takes longer for the first file than for the others."""
-
-    def make(wish: Wish, is_stopped: Callable[[], bool]) -> FileMap:
-        return FileMap(text=f"outline of {wish.path.name}", details={"filePath": str(wish.path)})
-
-    file_maps.register(api, make)
 
 
 @pytest.fixture
@@ -46,16 +35,16 @@ async def test_three_large_reads_all_complete_and_three_maps_follow_in_the_same_
     a, b, c = large
     reads = call("read", "1", path=a) + call("read", "2", path=b) + call("read", "3", path=c)
     theatre = Theatre(tmp_path, reads, say("done"))
-    await theatre.load(maps)
+    await theatre.load(file_maps.extension)
     await theatre.prompt("look")
     assert len(theatre.asked) == 2
     assert [line.split("\n")[0] for line in theatre.read()][-6:] == [
         "result 1: a",
         "result 2: b",
         "result 3: c",
-        "file-map: outline of a.txt",
-        "file-map: outline of b.txt",
-        "file-map: outline of c.txt",
+        "file-map: File map: a.txt",
+        "file-map: File map: b.txt",
+        "file-map: File map: c.txt",
     ]
     kinds = [line["type"] for line in theatre.play.lines()]
     assert kinds.count("custom_message") == 3
@@ -65,7 +54,7 @@ async def test_targeted_and_small_reads_have_no_map(tmp_path, large) -> None:
     (tmp_path / "small.txt").write_text("x\n")
     reads = call("read", "1", path="a.txt", offset=5) + call("read", "2", path="small.txt")
     theatre = Theatre(tmp_path, reads + call("read", "3", path="."), say("done"))
-    await theatre.load(maps)
+    await theatre.load(file_maps.extension)
     await theatre.prompt("look")
     assert not [line for line in theatre.read() if line.startswith("file-map")]
 

@@ -37,7 +37,7 @@ async def test_a_map_is_small_for_a_model_with_a_small_window(hands: Hands, proj
     (project / "b.py").write_text("".join(f"def function_{n}():\n    pass\n" for n in range(4000)))
     large = await hands.text("read", path="b.py", map=True)
     small = await hands.text("read", path="b.py", map=True, within=hands.context(model_window=32_000))
-    assert len(small.encode()) <= budget_for_window(32_000) < len(large.encode())
+    assert len(small.encode()) <= budget_for_window(32_000, is_asked=True) < len(large.encode())
 
 
 async def test_maps_are_kept_where_the_workspace_says(hands: Hands, project: Path, tmp_path: Path) -> None:
@@ -86,5 +86,9 @@ async def test_a_long_notebook_wants_a_map_like_any_long_text(hands: Hands, proj
     cells = [{"cell_type": "code", "source": f"def f{number}():\n    return 1"} for number in range(700)]
     (project / "n.ipynb").write_text(json.dumps({"cells": cells}))
     details = (await hands("read", path="n.ipynb")).details or {}
-    assert details["map"] == {"wanted": True, "path": str(project / "n.ipynb")}
+    assert details["map"] == {
+        "path": str(project / "n.ipynb"),
+        "firstLine": 1,
+        "lastLine": details["lastLine"],
+    }
     assert "map" not in ((await hands("read", path="n.ipynb", offset=9)).details or {})

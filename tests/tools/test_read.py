@@ -47,7 +47,7 @@ async def test_a_long_file_comes_in_pages(hands: Hands, project: Path) -> None:
     assert result.text.endswith("line 2000\n\n[Showing lines 1-2000 of 2500. Use offset=2001 to continue.]")
     assert result.details is not None
     assert result.details["truncation"]["truncatedBy"] == "lines"
-    assert result.details["map"] == {"wanted": True, "path": str(project / "a.txt")}
+    assert result.details["map"] == {"path": str(project / "a.txt"), "firstLine": 1, "lastLine": 2000}
     rest = await hands("read", path="a.txt", offset=2001)
     assert rest.text == numbered(2500).split("line 2000\n")[1].rstrip("\n")
     assert rest.details is not None and "map" not in rest.details

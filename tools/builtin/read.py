@@ -240,10 +240,15 @@ def _page_result(
         details["truncation"] = truncation.details()
         is_plain = arguments.offset is None and arguments.limit is None and request.offset is None
         if is_plain and not arguments.symbol and not request.is_output:
-            details["map"] = {"wanted": True, "path": target.path}
+            details["map"] = _map_wanted(target.path, page.first_line, page.last_line)
     if not page.encoding.is_utf8 or page.encoding.mark:
         details["encoding"] = page.encoding.label
     return text_result(text, details=details)
+
+
+def _map_wanted(path: str, first: int, last: int) -> dict[str, Any]:
+    """Says that the page is only a part of the file, and which."""
+    return {"path": path, "firstLine": first, "lastLine": last}
 
 
 def _image(data: bytes, context: ToolContext, workspace: Workspace, target: _Target) -> ToolResult:
@@ -295,7 +300,7 @@ def _notebook(cells: str, target: _Target, request: Request) -> ToolResult:
     if cut.truncated:
         details["truncation"] = cut.details()
         if request.offset is None and request.limit is None:
-            details["map"] = {"wanted": True, "path": target.path}
+            details["map"] = _map_wanted(target.path, first, last)
     return text_result(text, details=details)
 
 

@@ -26,7 +26,7 @@ def outline_result(
     from tools.filemap.render import budget_for_window, render_map  # noqa: PLC0415  (as below)
 
     outline = msgspec.structs.replace(_outline(path, workspace, stop), path=shown)
-    rendered = render_map(outline, budget_bytes=min(MAX_BYTES, budget_for_window(model_window)))
+    rendered = render_map(outline, budget_bytes=budget_for_window(model_window, MAX_BYTES, is_asked=True))
     return text_result(visible(rendered.text), details={"outline": True, "totalLines": outline.total_lines})
 
 

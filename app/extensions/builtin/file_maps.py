@@ -1,77 +1,171 @@
 """bayou's own extension `builtin:file-maps`: a long file that was read gets an outline of the whole beside its page.
 
 The read's result stays as it is. The outline is a message of its own, delivered `aside`: behind the results of the
-same batch, in the same request, so that no sibling call is disturbed.
+same batch, in the same request, so that no sibling call is disturbed. What stands in the context is not told twice:
+a map that still holds is named, and of a file that changed only what moved is told.
 """
 
 import asyncio
-import re
 import threading
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from app.extensions.public import (
+    AssistantMessage,
     CommandContext,
     Context,
     CustomMessage,
     ExtensionApi,
     MapBlock,
     MapSymbol,
+    MessageEnded,
+    TextBlock,
     ToolResultPayload,
     View,
     text_of,
 )
 
+if TYPE_CHECKING:
+    from tools.filemap.telling import KnownOutlines, Told
+
 ASKED_LINES = 24
 """Of a map that a person asked for."""
 MESSAGE = "file-map"
+MAX_BYTES_ASKED = 50 * 1024
+BATCH_BYTES = 24 * 1024
+"""All maps of one answer's reads together."""
 
 
-class FileMap(msgspec.Struct, frozen=True, kw_only=True):
-    """A finished outline: what the model reads, and what is known of it."""
+class Wanted(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What `read` says of a file that it could show only in part."""
 
-    text: str
-    details: dict[str, Any]
-
-
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """Which map is wanted, and what it may cost."""
-
-    path: Path
-    folder: Path
-    """The session's: the path is shown from there."""
-    seconds: float
-    max_bytes: int
-    window: int | None = None
-    """The model's, in tokens: a small one gets smaller maps."""
-    cache_dir: Path | None = None
+    path: str
+    first_line: int
+    last_line: int
 
 
-MakeMap = Callable[[Wish, Callable[[], bool]], FileMap]
-"""(what is wanted, whether to stop) → map. Called in a thread."""
+class Given(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The details of a map that was sent."""
+
+    file_path: str = ""
+    digest: str = ""
+    since: str = ""
+    """The digest of the map that this adds to; empty: it is a map itself."""
+    asked: bool = False
+    total_lines: int = 0
+    symbol_count: int = 0
+    language: str = ""
+    symbols: tuple[tuple[int, int, int, int, int], ...] = ()
+    """Of each symbol with a line: its row, where its label begins and how long it is, its first and its last line."""
+
+
+class Batch:
+    """The reads of one answer: what their maps may take together, and which of them no context shows yet.
+
+    Each gets its part of the room; what one leaves goes to those behind it.
+    """
+
+    def __init__(self) -> None:
+        self._room, self._outstanding = BATCH_BYTES, 1
+        self._turns: dict[str, asyncio.Lock] = {}
+        self.sent: list[Given] = []
+
+    def begin(self, message: AssistantMessage) -> None:
+        parts = {"offset", "limit", "symbol", "map"}
+        self._room, self._turns, self.sent = BATCH_BYTES, {}, []
+        self._outstanding = sum(
+            call.name == "read" and not parts & call.arguments.keys() for call in message.tool_calls
+        )
+
+    def turn_of(self, path: str) -> asyncio.Lock:
+        """Two reads of one file: the second looks at what the first was told."""
+        return self._turns.setdefault(path, asyncio.Lock())
+
+    def take(self, most: int) -> int:
+        share = min(most, self._room // max(1, self._outstanding))
+        self._outstanding -= 1
+        self._room -= share
+        return share
+
+    def note(self, told: "Told", share: int) -> None:
+        self._room += max(0, share - len(told.text.encode("utf-8", "replace")))
+        given = given_in(told.details)
+        if given is not None:
+            self.sent.append(given)
+
+
+class Mapper:
+    """Makes and words maps for one session; the parsers are loaded when the first file needs them."""
+
+    def __init__(self) -> None:
+        self._known: KnownOutlines | None = None
+
+    async def tell(
+        self,
+        path: Path,
+        context: Context,
+        most: int | None = None,
+        page: tuple[int, int] | None = None,
+        given: tuple[str, str] | None = None,
+    ) -> "Told":
+        """In a thread, and stopped when nobody waits any longer. Raises `OSError`."""
+        stop = threading.Event()
+        seconds = context.settings.get("fileMaps", {}).get("timeLimitMs", 2000) / 1000
+        window = context.model.context_window if context.model is not None else None
+        folder, cache = context.cwd, context.cache_dir
+
+        def make() -> "Told":
+            from tools.filemap.cache import shared_cache  # noqa: PLC0415  (parsers; most sessions start without)
+            from tools.filemap.map import map_file  # noqa: PLC0415  (as above)
+            from tools.filemap.render import budget_for_window  # noqa: PLC0415  (as above)
+            from tools.filemap.telling import KnownOutlines, Standing, tell  # noqa: PLC0415  (as above)
+
+            self._known = self._known or KnownOutlines()
+            kept = shared_cache(cache / "maps") if cache is not None else None
+            outline = map_file(path, deadline_seconds=seconds, cancel=stop.is_set, cache=kept)
+            return tell(
+                msgspec.structs.replace(outline, path=_shown(path, folder)),
+                path,
+                budget_bytes=budget_for_window(window, most or MAX_BYTES_ASKED, is_asked=most is None),
+                page=page,
+                standing=Standing(map=given[0], latest=given[1]) if given is not None else None,
+                known=self._known,
+            )
+
+        try:
+            return await asyncio.to_thread(make)
+        finally:
+            stop.set()
 
 
 def extension(api: ExtensionApi) -> None:
-    register(api, make_map)
-
-
-def register(api: ExtensionApi, make: MakeMap) -> None:
     api.message_renderer(MESSAGE, draw)
+    mapper, batch = Mapper(), Batch()
+
+    @api.on("message_end")
+    async def begin(event: MessageEnded, context: Context) -> None:
+        if isinstance(event.message, AssistantMessage):
+            batch.begin(event.message)
 
     @api.on("tool_result")
     async def send_map(event: ToolResultPayload, context: Context) -> None:
-        path = wanted_path(event)
-        if path is None or not _is_enabled(api.settings()):
+        wanted = wanted_map(event)
+        settings = context.settings.get("fileMaps", {}) if wanted is not None else {}
+        if wanted is None or settings.get("enabled", True) is False:
             return
-        try:
-            found = await _made(make, path, api, context)
-        except OSError:
-            return  # gone or unreadable since it was read; the read itself has told what there is to tell
+        page = (wanted.first_line, wanted.last_line)
+        async with batch.turn_of(wanted.path):
+            share = batch.take(settings.get("maxBytes", 8192))
+            given = standing_map(wanted.path, [*maps_in(context), *batch.sent])
+            try:
+                told = await mapper.tell(Path(wanted.path), context, share, page, given)
+            except OSError:
+                return  # gone or unreadable since it was read; the read itself has told what there is to tell
+            batch.note(told, share)
         await api.send_message(
-            MESSAGE, found.text, details=found.details, deliver_as="aside", call_id=event.tool_call_id
+            MESSAGE, told.text, details=told.details, deliver_as="aside", call_id=event.tool_call_id
         )
 
     @api.command("map", description="Outline of a file, for you and the model: /map FILE")
@@ -81,85 +175,54 @@ def register(api: ExtensionApi, make: MakeMap) -> None:
             context.ui.notify("Which file? /map FILE", "warning")
             return
         try:
-            found = await _made(make, _in(context.cwd, name), api, context)
+            told = await mapper.tell(_in(context.cwd, name), context)
         except OSError as problem:
             context.ui.notify(f"/map {name}: {problem.strerror or problem}", "error")
             return
-        details = {**found.details, "asked": True}
-        await api.send_message(MESSAGE, found.text, details=details, deliver_as="steer")
+        await api.send_message(
+            MESSAGE, told.text, details={**told.details, "asked": True}, deliver_as="steer"
+        )
 
 
 def _in(folder: Path, name: str) -> Path:
     return folder / Path(name).expanduser()
 
 
-def wanted_path(event: ToolResultPayload) -> Path | None:
+def wanted_map(event: ToolResultPayload) -> Wanted | None:
     """The file that a plain read could show only in part: the tool says so itself."""
     if event.tool_name != "read" or event.is_error or not event.details:
         return None
-    mark = event.details.get("map")
-    if not isinstance(mark, Mapping) or not mark.get("wanted"):
-        return None
-    path = mark.get("path")
-    return Path(path) if isinstance(path, str) and path else None
-
-
-async def _made(make: MakeMap, path: Path, api: ExtensionApi, context: Context) -> FileMap:
-    """In a thread, and stopped when nobody waits any longer. Raises `OSError`."""
-    stop = threading.Event()
-    seconds, limit = _limits(api.settings())
-    window = context.model.context_window if context.model is not None else None
     try:
-        wish = Wish(
-            path=path,
-            folder=context.cwd,
-            seconds=seconds,
-            max_bytes=limit,
-            window=window,
-            cache_dir=context.cache_dir,
-        )
-        return await asyncio.to_thread(make, wish, stop.is_set)
-    finally:
-        stop.set()
+        return msgspec.convert(event.details.get("map"), Wanted)
+    except msgspec.ValidationError:
+        return None
 
 
-def _is_enabled(settings: Mapping[str, Any]) -> bool:
-    return _group(settings).get("enabled", True) is not False
+def given_in(details: Any) -> Given | None:
+    try:
+        return msgspec.convert(details, Given)
+    except msgspec.ValidationError:
+        return None
 
 
-def _limits(settings: Mapping[str, Any]) -> tuple[float, int]:
-    group = _group(settings)
-    return group.get("timeLimitMs", 2000) / 1000, group.get("maxBytes", 102_400)
+def maps_in(context: Context) -> list[Given]:
+    """The maps that the model has before it: those of this branch that no compaction has taken away."""
+    found = [
+        given_in(message.details)
+        for message in context.session.messages()
+        if isinstance(message, CustomMessage) and message.custom_type == MESSAGE
+    ]
+    return [given for given in found if given is not None]
 
 
-def _group(settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    group = settings.get("fileMaps")
-    return group if isinstance(group, Mapping) else {}
-
-
-def make_map(wish: Wish, is_stopped: Callable[[], bool]) -> FileMap:
-    """With bayou's own mapper, which is loaded when the first file needs it."""
-    from tools.filemap.cache import shared_cache  # noqa: PLC0415  (parsers; most sessions start without)
-    from tools.filemap.map import map_file  # noqa: PLC0415  (as above)
-    from tools.filemap.render import budget_for_window, render_map  # noqa: PLC0415  (as above)
-
-    cache = shared_cache(wish.cache_dir / "maps") if wish.cache_dir is not None else None
-    outline = map_file(wish.path, deadline_seconds=wish.seconds, cancel=is_stopped, cache=cache)
-    named = msgspec.structs.replace(outline, path=_shown(wish.path, wish.folder))
-    rendered = render_map(named, budget_bytes=min(wish.max_bytes, budget_for_window(wish.window)))
-    return FileMap(
-        text=rendered.text,
-        details={
-            "filePath": str(wish.path),
-            "totalLines": outline.total_lines,
-            "totalBytes": outline.total_bytes,
-            "symbolCount": len(outline.symbols),
-            "language": outline.language,
-            "level": rendered.level,
-            "elapsedMs": outline.elapsed_ms,
-            "parser": outline.parser,
-        },
-    )
+def standing_map(path: str, given: list[Given]) -> tuple[str, str] | None:
+    """Digests of the file's latest map and of what was told of it last."""
+    of_file = [each for each in given if each.file_path == path and each.digest]
+    if not of_file:
+        return None
+    latest = of_file[-1]
+    base = latest.since or latest.digest
+    return (base, latest.digest) if any(each.digest == base and not each.since for each in of_file) else None
 
 
 def _shown(path: Path, folder: Path) -> str:
@@ -175,42 +238,39 @@ def draw(message: CustomMessage, expanded: bool) -> View:
 
     Who asked for it sees its beginning at once.
     """
-    details = message.details if isinstance(message.details, dict) else {}
-    path = str(details.get("filePath", ""))
-    lines, count = details.get("totalLines", 0), details.get("symbolCount", 0)
-    summary = f"{lines:,} lines · {count:,} symbols · {details.get('language') or 'text'} · ctrl+o opens it"
+    given = given_in(message.details) or Given()
+    text = text_of(message.content)
+    name = Path(given.file_path).name
+    if given.since:
+        return View(title=f"map {name}", summary=text.split("\n", 1)[0], body=(TextBlock(text=text),))
     block = MapBlock(
-        path=path,
-        text=text_of(message.content),
-        language=str(details.get("language", "")),
-        total_lines=lines,
-        symbols=symbols_in(text_of(message.content)),
+        path=given.file_path,
+        text=text,
+        language=given.language,
+        total_lines=given.total_lines,
+        symbols=tuple(symbols_of(given, text)),
     )
-    shown = ASKED_LINES if details.get("asked") else 0
-    return View(title=f"map {Path(path).name}", summary=summary, body=(block,), collapsed_lines=shown)
+    summary = f"{given.total_lines:,} lines · {given.symbol_count:,} symbols · {given.language or 'text'}"
+    shown = ASKED_LINES if given.asked else 0
+    return View(title=f"map {name}", summary=summary, body=(block,), collapsed_lines=shown)
 
 
-_SYMBOL_LINE = re.compile(
-    r"^(?P<indent> *)(?P<label>\S.*?):? *\[(?P<first>\d+)(?:-(?P<last>\d+))?\](?: .*)?$", re.MULTILINE
-)
-
-
-def symbols_in(text: str) -> tuple[MapSymbol, ...]:
-    """The symbols that the outline's lines name, so that people can go to them: what they see is what the model got."""
+def symbols_of(given: Given, text: str) -> list[MapSymbol]:
+    """The symbols that have a line, so that people can go to them: what they see is what the model got."""
+    lines = text.split("\n")
     found: list[MapSymbol] = []
-    row = counted = 0
-    for match in _SYMBOL_LINE.finditer(text):
-        row += text.count("\n", counted, match.start())
-        counted = match.start()
-        kind, space, _ = match["label"].partition(" ")
-        found.append(
-            MapSymbol(
-                label=match["label"],
-                kind=kind if space else "",
-                first_line=int(match["first"]),
-                last_line=int(match["last"] or match["first"]),
-                depth=len(match["indent"]) // 2,
-                row=row,
+    for row, indent, length, first, last in given.symbols:
+        if row < len(lines):
+            label = lines[row][indent : indent + length]
+            kind, space, _ = label.partition(" ")
+            found.append(
+                MapSymbol(
+                    label=label,
+                    kind=kind if space else "",
+                    first_line=first,
+                    last_line=last,
+                    depth=indent // 2,
+                    row=row,
+                )
             )
-        )
-    return tuple(found)
+    return found

@@ -1,0 +1,78 @@
+"""What moved between two outlines of one file, so that a map that stands before a reader need not be told again."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from tools.filemap.symbol_lines import span
+from tools.filemap.symbols import FileMap, Symbol
+
+_MOST_LINES = 24
+"""Where more than this is different, a new map says it better."""
+
+
+class _Move(msgspec.Struct, kw_only=True):
+    """Neighbours that moved by the same number of lines."""
+
+    first: int
+    last: int
+    by: int
+
+
+def outline_digest(outline: FileMap) -> str:
+    """Equal for outlines that say the same."""
+    told = msgspec.msgpack.encode((outline.total_lines, outline.symbols, outline.imports, outline.notes))
+    return hashlib.blake2b(told, digest_size=12).hexdigest()
+
+
+def changes_between(before: FileMap, after: FileMap) -> list[str] | None:
+    """A line for each change. None: too much is different to be told so."""
+    old, new = _by_key(before.symbols), _by_key(after.symbols)
+    lines = [f"- {_named(old[key])}" for key in old if key not in new]
+    lines += [f"+ {_named(new[key])}" for key in new if key not in old]
+    both = [(old[key], new[key]) for key in old if key in new]
+    lines += [
+        f"{_named(now)}, was {span(was.start_line, was.end_line)}" for was, now in both if _is_other(was, now)
+    ]
+    lines += [
+        f"what stood in lines {move.first:,} to {move.last:,} moved by {move.by:+,}"
+        for move in _moves((was, now) for was, now in both if not _is_other(was, now))
+    ]
+    return lines if len(lines) <= _MOST_LINES else None
+
+
+def _by_key(symbols: Sequence[Symbol]) -> dict[tuple[str, ...], Symbol]:
+    """By kind, names of the owners and name; equal ones are counted."""
+    found: dict[tuple[str, ...], Symbol] = {}
+    for symbol in symbols:
+        path, at, steps = [symbol.name], symbol.parent, 0
+        while at is not None and steps < len(symbols):
+            path.append(symbols[at].name)
+            at, steps = symbols[at].parent, steps + 1
+        number, key = 0, (symbol.kind, *path)
+        while key in found:
+            number += 1
+            key = (symbol.kind, *path, f"#{number}")
+        found[key] = symbol
+    return found
+
+
+def _is_other(was: Symbol, now: Symbol) -> bool:
+    """It grew, shrank, or is declared otherwise."""
+    return was.end_line - was.start_line != now.end_line - now.start_line or was.signature != now.signature
+
+
+def _moves(pairs: Iterable[tuple[Symbol, Symbol]]) -> list[_Move]:
+    moves: list[_Move] = []
+    for was, now in sorted(pairs, key=lambda pair: pair[0].start_line):
+        by = now.start_line - was.start_line
+        if moves and moves[-1].by == by:
+            moves[-1].last = max(moves[-1].last, was.end_line)
+        else:
+            moves.append(_Move(first=was.start_line, last=was.end_line, by=by))
+    return [move for move in moves if move.by]
+
+
+def _named(symbol: Symbol) -> str:
+    return f"{symbol.kind} {symbol.name} {span(symbol.start_line, symbol.end_line)}"

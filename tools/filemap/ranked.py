@@ -1,0 +1,174 @@
+"""The symbols of a file that are worth a line when not all of them fit: chosen one by one, the rest told in groups.
+
+Long ones first, since what a reader looks for is most likely in them; then what is declared for others; one-line
+fields and variables last. Whoever has more room sees the same symbols and some more.
+"""
+
+import itertools
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from tools.filemap.symbol_lines import Nesting, Shown, indent, size
+from tools.filemap.symbols import Symbol
+
+_SHARE_OF_GROUPS = 0.2
+"""Of the room; what is left out is told in it."""
+_GROUP_BYTES = 110
+"""What a line of a group takes, about."""
+_KINDS_NAMED = 3
+_LONGEST_NAME = 32
+_BRIEF_SHARE = 0.4
+"""Beside a page, signatures are added as long as the map is not longer than this part of its room."""
+_EXPORTED = 1.5
+_SAYS_LITTLE = frozenset(
+    ("field", "variable", "constant", "property", "import", "key", "attribute", "element", "member", "value")
+)
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a file is shown."""
+
+    lines: tuple[Shown, ...]
+    shown: int
+    """How many symbols have a line of their own."""
+    is_whole: bool
+    """Nothing was left out but what is known already."""
+
+
+def choose(nesting: Nesting, room: int, *, without: tuple[int, int] | None = None) -> Choice:
+    """The lines that fit into `room` bytes. Symbols that lie whole in the lines `without` are known already."""
+    wanted = [
+        index
+        for index, symbol in enumerate(nesting.symbols)
+        if without is None or not (without[0] <= symbol.start_line and symbol.end_line <= without[1])
+    ]
+    everything = _with_owners(nesting, wanted)
+    cost = _cost_up_to(nesting, everything, room)
+    if cost <= room:
+        share = 1.0 if without is None else _BRIEF_SHARE
+        detailed = nesting.fill_detail(everything, int(room * share) - cost)
+        return _told(nesting, len(wanted), everything, detailed, {})
+    chosen, cost = _best(nesting, wanted, int(room * (1 - _SHARE_OF_GROUPS)))
+    groups = _groups(nesting, set(wanted) - chosen, chosen, room - cost)
+    return _told(nesting, len(wanted), chosen, set(), groups)
+
+
+def _told(
+    nesting: Nesting, wanted: int, chosen: set[int], detailed: set[int], groups: dict[int, Shown]
+) -> Choice:
+    lines: list[Shown] = []
+    for index in nesting.in_order():
+        if index in groups:
+            lines.append(groups[index])
+        if index in chosen:
+            lines.append(nesting.line(index, is_detailed=index in detailed))
+    return Choice(lines=tuple(lines), shown=len(chosen), is_whole=not groups and len(chosen) >= wanted)
+
+
+def _with_owners(nesting: Nesting, indices: Iterable[int]) -> set[int]:
+    chosen = set[int]()
+    for index in indices:
+        chosen.update(_missing(nesting, index, chosen))
+    return chosen
+
+
+def _missing(nesting: Nesting, index: int, chosen: set[int]) -> list[int]:
+    """The symbol and what it belongs to, as far as that has no line yet."""
+    found: list[int] = []
+    at: int | None = index
+    while at is not None and at not in chosen:
+        found.append(at)
+        at = nesting.symbols[at].parent
+    return found
+
+
+def _cost_up_to(nesting: Nesting, indices: Iterable[int], room: int) -> int:
+    cost = 0
+    for index in indices:
+        cost += nesting.cost(index)
+        if cost > room:
+            break
+    return cost
+
+
+def _best(nesting: Nesting, wanted: Sequence[int], room: int) -> tuple[set[int], int]:
+    """The first of the ranking, up to the first that does not fit: with more room it is these and others."""
+    chosen, cost = set[int](), 0
+    for index in sorted(wanted, key=lambda each: _rank(nesting.symbols[each])):
+        added = _missing(nesting, index, chosen)
+        more = sum(nesting.cost(each) for each in added)
+        if cost + more > room:
+            break
+        cost += more
+        chosen.update(added)
+    return chosen, cost
+
+
+def _rank(symbol: Symbol) -> tuple[int, float, int]:
+    lines = symbol.end_line - symbol.start_line + 1
+    if lines > 1:
+        return 0, -lines * (_EXPORTED if symbol.is_exported else 1.0), symbol.start_line
+    return (2 if symbol.kind in _SAYS_LITTLE else 1), 0 if symbol.is_exported else 1, symbol.start_line
+
+
+def _groups(nesting: Nesting, hidden: set[int], chosen: set[int], room: int) -> dict[int, Shown]:
+    """For each owner whose children are left out: some lines that tell kinds, the range of their names, and where.
+
+    A group stands before the first of its symbols.
+    """
+    owners: dict[int | None, list[int]] = {}
+    for index in sorted(hidden):
+        owner = nesting.symbols[index].parent
+        if owner is None or owner in chosen:
+            owners.setdefault(owner, []).append(index)
+    ordered = sorted(owners.values(), key=lambda indices: -_weight(nesting, indices))
+    total = sum(len(indices) for indices in ordered)
+    groups: dict[int, Shown] = {}
+    for indices in ordered:
+        share = max(1, room // _GROUP_BYTES * len(indices) // total) if total else 0
+        for part in _parted(indices, min(share, len(indices))):
+            line = _group_line(nesting, part)
+            cost = size(line.text) + 1
+            if cost > room:
+                return groups
+            room -= cost
+            groups[part[0]] = line
+        total -= len(indices)
+    return groups
+
+
+def _weight(nesting: Nesting, indices: Sequence[int]) -> int:
+    return sum(nesting.symbols[index].end_line - nesting.symbols[index].start_line + 1 for index in indices)
+
+
+def _parted(indices: list[int], parts: int) -> list[list[int]]:
+    """Equal pieces, in order."""
+    count = len(indices)
+    edges = [count * part // parts for part in range(parts + 1)]
+    return [indices[first:last] for first, last in itertools.pairwise(edges)]
+
+
+def _group_line(nesting: Nesting, indices: Sequence[int]) -> Shown:
+    symbols = [nesting.symbols[index] for index in indices]
+    by_kind: dict[str, list[str]] = {}
+    for symbol in symbols:
+        by_kind.setdefault(symbol.kind, []).append(symbol.name)
+    kinds = sorted(by_kind, key=lambda kind: -len(by_kind[kind]))
+    told = [_kind_words(kind, by_kind[kind]) for kind in kinds[:_KINDS_NAMED]]
+    rest = sum(len(by_kind[kind]) for kind in kinds[_KINDS_NAMED:])
+    if rest:
+        told.append(f"{rest:,} others")
+    first, last = symbols[0].start_line, max(symbol.end_line for symbol in symbols)
+    before = indent(nesting.depth[indices[0]])
+    return Shown(text=f"{' ' * before}… {', '.join(told)} in lines {first:,} to {last:,}", indent=before)
+
+
+def _kind_words(kind: str, names: list[str]) -> str:
+    if len(names) == 1:
+        return f"{kind} {_short(names[0])}"
+    return f"{len(names):,} {kind}: {_short(min(names))} … {_short(max(names))}"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"

@@ -1,0 +1,171 @@
+"""The line that a symbol has in a map, and what it costs. Which of them are shown: `render`, `ranked`."""
+
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from tools.filemap.symbols import Symbol
+
+_FEWEST_MARKS = 5
+SHORTEST_LINE = _FEWEST_MARKS + 3
+DEEPEST = 20
+"""Indentation grows no further."""
+_RANGE_LIKE = re.compile(r"\[(\d+(?:-\d+)?)\]")
+_NOISE = frozenset({"exported", "default"})
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A line of a map: of one symbol, or of several that are told together."""
+
+    text: str
+    index: int = -1
+    """Of the symbol; -1: of none alone."""
+    indent: int = 0
+    label: int = 0
+    """How many characters behind the indentation name it."""
+
+
+class Nesting:
+    """Who belongs to whom, and what each symbol's line costs: asked only for those that may be shown."""
+
+    def __init__(self, symbols: Sequence[Symbol]) -> None:
+        self.symbols = symbols
+        self.roots: list[int] = []
+        self.children: dict[int, list[int]] = {}
+        self.depth = array("H", bytes(2 * len(symbols)))
+        self._costs = array("I", bytes(4 * len(symbols)))
+        is_parent_first = True
+        for index, symbol in enumerate(symbols):
+            parent = symbol.parent
+            if parent is None:
+                self.roots.append(index)
+                continue
+            is_parent_first = is_parent_first and parent < index
+            self.depth[index] = self.depth[parent] + 1
+            below = self.children.get(parent)
+            if below is None:
+                self.children[parent] = [index]
+            else:
+                below.append(index)
+        if not is_parent_first:
+            self._measure_depth()
+
+    def _measure_depth(self) -> None:
+        """Methods may stand before the type that they belong to."""
+        pending = list(self.roots)
+        while pending:
+            index = pending.pop()
+            below = self.children.get(index, ())
+            for child in below:
+                self.depth[child] = self.depth[index] + 1
+            pending.extend(below)
+
+    def count_to(self, deepest: int) -> int:
+        """How many stand no deeper."""
+        if deepest == 0:
+            return len(self.roots)
+        if deepest >= DEEPEST:
+            return len(self.depth)
+        return sum(depth <= deepest for depth in self.depth)
+
+    def cost(self, index: int) -> int:
+        """Bytes of the symbol's line without detail."""
+        cost = self._costs[index]
+        if not cost:
+            cost = self._costs[index] = _cost(self.symbols[index], self.depth[index])
+        return cost
+
+    def detailed_cost(self, index: int) -> int:
+        return size(self.line(index, is_detailed=True).text) + 1
+
+    def line(self, index: int, *, is_detailed: bool) -> Shown:
+        return _line(self.symbols[index], index, self.depth[index], is_detailed)
+
+    def in_order(self) -> Iterator[int]:
+        """Each symbol behind the one it belongs to, siblings as in the file."""
+        pending = list(reversed(self.roots))
+        while pending:
+            index = pending.pop()
+            yield index
+            pending.extend(reversed(self.children.get(index, ())))
+
+    def fill_detail(self, chosen: Iterable[int], room: int) -> set[int]:
+        """Those whose signatures fit: the outer levels first, long symbols before short ones."""
+        symbols, detailed = self.symbols, set[int]()
+        for index in sorted(
+            chosen, key=lambda each: (self.depth[each], symbols[each].start_line - symbols[each].end_line)
+        ):
+            if room < _SMALLEST_DETAIL:
+                break
+            more = self.detailed_cost(index) - self.cost(index)
+            if more <= room:
+                room -= more
+                detailed.add(index)
+        return detailed
+
+
+_SMALLEST_DETAIL = 16
+"""With less room than this no signature is looked at any more."""
+
+
+def indent(depth: int) -> int:
+    return 2 * min(depth, DEEPEST)
+
+
+def size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+def span(first: int, last: int) -> str:
+    return f"[{first}]" if first == last else f"[{first}-{last}]"
+
+
+def _cost(symbol: Symbol, depth: int) -> int:
+    # Two brackets, two spaces and the line end; longer by one where a name looks like a range.
+    first, last, name = symbol.start_line, symbol.end_line, symbol.name
+    length = len(symbol.kind) + size(name) + _FEWEST_MARKS
+    length += len(f"{first}") if first == last else len(f"{first}-{last}")
+    if depth:
+        length += indent(depth)
+    return length + name.count("[") if "[" in name else length
+
+
+def _line(symbol: Symbol, index: int, depth: int, is_detailed: bool) -> Shown:
+    label = _label(symbol) if is_detailed else f"{symbol.kind} {symbol.name}"
+    if "[" in label:
+        label = _RANGE_LIKE.sub(r"[\1 ]", label)
+    doc = f" — {symbol.doc}" if is_detailed and symbol.doc else ""
+    before = indent(depth)
+    text = f"{' ' * before}{label} {span(symbol.start_line, symbol.end_line)}{doc}"
+    return Shown(text=text, index=index, indent=before, label=len(label))
+
+
+def _label(symbol: Symbol) -> str:
+    signature = symbol.signature
+    if not signature:
+        declared = symbol.name
+    elif symbol.name in signature:
+        declared = signature
+    else:
+        declared = f"{symbol.name}: {signature}"
+    declared = _without_kind(declared, symbol)
+    words = [word for word in symbol.modifiers if word not in _NOISE and not _is_said(word, declared)]
+    if symbol.is_exported and "export" in symbol.modifiers and "export" not in words:
+        words.insert(0, "export")
+    return " ".join([symbol.kind, *words, declared])
+
+
+def _without_kind(declared: str, symbol: Symbol) -> str:
+    """Some declarations say it themselves: `class Cart` in no known language, `Cart struct` in Go."""
+    kind, rest = symbol.kind, declared
+    if declared.startswith(f"{kind} "):
+        rest = declared[len(kind) + 1 :]
+    elif declared.endswith(f" {kind}"):
+        rest = declared[: -len(kind)].rstrip(" =:")
+    return rest if symbol.name in rest else declared
+
+
+def _is_said(word: str, declared: str) -> bool:
+    return re.search(rf"(?:^|\s){re.escape(word)}\b", declared) is not None

@@ -1,0 +1,113 @@
+"""What a reader is told of a file's outline: the map, what moved since the map it has, or that this one still holds."""
+
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tools.filemap.changes import changes_between, outline_digest
+from tools.filemap.render import RenderedMap, render_map
+from tools.filemap.symbols import FileMap
+
+_KEPT = 16
+_LONGEST_PATH = 60
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """Which outline of the file the reader has before it."""
+
+    map: str
+    """The digest of the map itself."""
+    latest: str
+    """The digest of what was told last: of the map, or of what moved since."""
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    text: str
+    details: dict[str, Any]
+
+
+class KnownOutlines:
+    """The outlines that maps were made of lately: what a change is compared with. Bounded; may be shared by threads."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, FileMap] = OrderedDict()
+
+    def get(self, digest: str) -> FileMap | None:
+        return self._kept.get(digest)
+
+    def put(self, digest: str, outline: FileMap) -> None:
+        self._kept[digest] = outline
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+
+
+def tell(
+    outline: FileMap,
+    path: Path,
+    *,
+    budget_bytes: int,
+    page: tuple[int, int] | None,
+    standing: Standing | None,
+    known: KnownOutlines,
+) -> Told:
+    """`outline` carries the path as the reader names it, `path` is where the file lies."""
+    digest = outline_digest(outline)
+    if standing is not None and standing.latest == digest:
+        which = "as told above" if standing.map != standing.latest else "stands above, unchanged"
+        return _short(f"The map of {_end_of(outline.path)} {which}.", outline, path, standing.map, digest)
+    before = known.get(standing.map) if standing is not None else None
+    if standing is not None and before is not None:
+        lines = changes_between(before, outline)
+        if lines is not None:
+            head = (
+                f"File map: {outline.path}, what moved since its map above ({outline.total_lines:,} lines):"
+            )
+            text = "\n".join([head, *lines])
+            if len(text.encode("utf-8", "replace")) <= budget_bytes // 4:
+                return _short(text, outline, path, standing.map, digest)
+    known.put(digest, outline)
+    rendered = render_map(outline, budget_bytes=budget_bytes, without=page)
+    details = {
+        **_details(outline, path, digest),
+        "level": rendered.level,
+        "symbols": _rows(outline, rendered),
+    }
+    return Told(text=rendered.text, details=details)
+
+
+def _short(text: str, outline: FileMap, path: Path, of_map: str, digest: str) -> Told:
+    return Told(text=text, details={**_details(outline, path, digest), "since": of_map})
+
+
+def _details(outline: FileMap, path: Path, digest: str) -> dict[str, Any]:
+    return {
+        "filePath": str(path),
+        "totalLines": outline.total_lines,
+        "totalBytes": outline.total_bytes,
+        "symbolCount": len(outline.symbols),
+        "language": outline.language,
+        "elapsedMs": outline.elapsed_ms,
+        "parser": outline.parser,
+        "digest": digest,
+    }
+
+
+def _rows(outline: FileMap, rendered: RenderedMap) -> list[list[int]]:
+    """Of each symbol with a line: its row in the text, where its label begins, how long it is, first and last line."""
+    return [
+        [
+            row,
+            shown.indent,
+            shown.label,
+            outline.symbols[shown.index].start_line,
+            outline.symbols[shown.index].end_line,
+        ]
+        for row, shown in enumerate(rendered.lines, rendered.first_row)
+        if shown.index >= 0
+    ]
+
+
+def _end_of(path: str) -> str:
+    return path if len(path) <= _LONGEST_PATH else "…" + path[1 - _LONGEST_PATH :]

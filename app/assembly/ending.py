@@ -4,6 +4,8 @@ import asyncio
 import sys
 
 from app.engine.session import Session
+from app.sessions.errors import SessionError
+from tools.text import visible
 
 
 async def close_quietly(session: Session) -> None:
@@ -20,4 +22,7 @@ async def _end(session: Session) -> None:
         await asyncio.wait_for(session.announce_end(), timeout=0.7)
     except TimeoutError:
         sys.stderr.write("bayou: an extension did not end in time\n")
-    await session.close()
+    try:
+        await session.close()
+    except SessionError as problem:
+        sys.stderr.write(f"bayou: {visible(str(problem))}\n")

@@ -98,7 +98,8 @@ class Conversation:
         self.stretch = object()
 
     def record(self, message: Message) -> Message:
-        """Writes a message to the log and adds it to the context. Raises `SessionWriteError`."""
+        """Writes a message to the log and adds it to the context. What the disk does not take is kept all the same
+        (`SessionLog.keep`)."""
         entry: Entry
         if isinstance(message, CustomMessage):
             entry = CustomMessageEntry(
@@ -111,7 +112,7 @@ class Conversation:
             )
         else:
             entry = MessageEntry(id=message.id, parent_id=None, message=message)
-        stored = self.log.append(entry)
+        stored = self.log.keep(entry)
         if stored.id != message.id:
             message = msgspec.structs.replace(message, id=stored.id)
         if isinstance(stored, CustomMessageEntry):  # its line has one time, that of its entry

@@ -15,6 +15,7 @@ from app.agent.abort import Abort
 from app.agent.outcomes import in_words
 from app.agent.ports import Ports
 from app.agent.queues import Queues
+from app.engine.begun import Begun
 from app.engine.conversation import Conversation
 from app.engine.requests import Requests
 from app.engine.retry import Countdown, RetryPolicy
@@ -88,6 +89,7 @@ class Runner:
         self._policy = policy
         self._task: asyncio.Task[None] | None = None
         self._abort = Abort()
+        self._begun = Begun()
         self._attempt = 0
         self._last_end: AgentEnd | None = None
 
@@ -105,6 +107,7 @@ class Runner:
         if self.is_running:
             raise RuntimeError("A run is already under way.")
         self._abort = Abort()
+        self._begun = Begun()
         self._attempt = 0
         self._task = asyncio.get_running_loop().create_task(self._work(list(prompts)))
 
@@ -125,13 +128,22 @@ class Runner:
         except SessionWriteError as problem:
             await self._steps.publish(Notice(level="error", text=str(problem)))
             self._abort.set()
+            await self._end_what_began(str(problem))
         except loop.CannotContinue as problem:
             await self._steps.publish(Notice(level="error", text=str(problem)))
         except Exception as problem:  # noqa: BLE001  (whatever went wrong, the session can be talked to again)
             text = f"The run ended early: {in_words(problem)}. What it did is kept; send a prompt to go on."
             await self._steps.publish(Notice(level="error", text=text))
+            await self._end_what_began(text)
         finally:
             await self._settle()
+
+    async def _end_what_began(self, why: str) -> None:
+        """Whoever was told of a beginning is told of its end."""
+        for event in self._begun.endings(self._steps.partial(), why):
+            if isinstance(event, MessageEnd) and not self.conversation.log.is_read_only:
+                event = msgspec.structs.replace(event, message=self.conversation.record(event.message))
+            await self._steps.publish(event)
 
     async def _run_until_settled(self, prompts: list[Message]) -> None:
         pending: list[Message] = prompts
@@ -174,14 +186,32 @@ class Runner:
                 self.conversation.record(result)
             case AgentEnd():
                 self._last_end = event
-                self.conversation.log.end_turn()
-        await self._requests.note(event)
-        await self._steps.publish(event)
+                await self._end_turn()
+        self._stop_without_room(event)
+        try:
+            await self._requests.note(event)
+        finally:
+            self._begun.note(event)
+            await self._steps.publish(event)
         match event:
             case MessageEnd(message=AssistantMessage() as message):
                 await self._note_success(message)
             case TurnEnd():
                 await self._steps.turn_ended()
+
+    def _stop_without_room(self, event: Event) -> None:
+        """What was asked for arrives whole, on a full disk too; nothing further is begun."""
+        is_recorded = isinstance(event, ToolExecutionEnd) or (
+            isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage)
+        )
+        if is_recorded and self.conversation.log.unwritten is not None:
+            self._abort.set()
+
+    async def _end_turn(self) -> None:
+        try:
+            self.conversation.log.end_turn()
+        except SessionWriteError as problem:
+            await self._steps.publish(Notice(level="error", text=str(problem)))
 
     async def _note_success(self, message: AssistantMessage) -> None:
         if self._attempt and message.stop_reason not in ("error", "aborted"):
@@ -258,9 +288,9 @@ class Runner:
         try:
             for aside in self._queues.take_asides():
                 await self.append(aside)
-            self.conversation.log.end_turn()
         except SessionWriteError as problem:
             await self._steps.publish(Notice(level="error", text=str(problem)))
+        await self._end_turn()
         await self._steps.publish(AgentSettled(aborted=self._abort.is_set))
 
     async def append(self, message: CustomMessage) -> None:

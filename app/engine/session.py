@@ -105,6 +105,10 @@ class Session(Workings):
     def abort_signal(self) -> Abort | None:
         return self.runner.abort_signal if self.is_running else None
 
+    def write_kept(self) -> None:
+        """Writes what was said and a full disk did not take. Raises `SessionWriteError` while it still does not."""
+        self.log.write_kept()
+
     def system_prompt(self) -> str:
         """As the next request has it."""
         return prompt_text({**self.turns.sections(), **self.conversation.standing})

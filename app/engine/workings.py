@@ -32,7 +32,7 @@ from app.engine.toolbox import Toolbox, file_changed
 from app.engine.turns import SessionOptions, Turns
 from app.providers.classify import Failure
 from app.providers.registry import Registry
-from app.sessions.errors import SessionReadOnly
+from app.sessions.errors import SessionReadOnly, SessionWriteError
 from app.sessions.log import SessionLog
 from app.values.entries import ContextEditEntry
 from app.values.events import (
@@ -195,7 +195,7 @@ class Workings:
         self._note(event)
         await self.publisher.publish(event)
         for text in self.log.take_problems():
-            self.notify(text, "warning")
+            self.notify(text, "error" if self.log.unwritten is not None else "warning")
 
     def publish_now(self, event: Event) -> None:
         self._note(event)
@@ -222,11 +222,20 @@ class Workings:
     def require_model(self) -> None:
         if self.log.is_read_only:
             raise Refused(str(SessionReadOnly(self.log.path)))
+        self._require_room()
         model = self.choice.model
         if model is None:
             raise Refused("No model is selected. Choose one with /model, or start with --model.")
         if not self.choice.is_available(model):
             raise Refused(f"No API key found for {model.provider}. Add one with /login {model.provider}.")
+
+    def _require_room(self) -> None:
+        try:
+            self.log.write_kept()
+        except SessionWriteError as problem:
+            raise Refused(
+                f"{problem} Until then nothing new is asked; what was said is kept in memory."
+            ) from None
 
     def require_idle(self, what: str) -> None:
         if self.is_compacting:

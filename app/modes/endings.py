@@ -3,6 +3,8 @@
 import sys
 from collections.abc import Awaitable, Callable
 
+from app.engine.session import Session
+from app.sessions.errors import SessionWriteError
 from app.values.messages import AssistantMessage
 from tools.text import visible
 
@@ -28,6 +30,15 @@ def problem_of(message: AssistantMessage | None) -> str | None:
         case "length":
             return "The answer was cut off: it reached the model's output limit."
     return None
+
+
+def unwritten(session: Session) -> int:
+    """Fails if what was said is not on the disk, though it was said."""
+    try:
+        session.write_kept()
+    except SessionWriteError as problem:
+        return fail(f"The session is not on the disk. {problem}")
+    return 0
 
 
 def tell(text: str) -> None:

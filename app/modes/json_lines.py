@@ -8,7 +8,7 @@ from typing import Any
 
 from app.engine.intake import Refused
 from app.engine.session import Session
-from app.modes.endings import LAST_WORDS, READER_PATIENCE, Prepare, fail, problem_of
+from app.modes.endings import LAST_WORDS, READER_PATIENCE, Prepare, fail, problem_of, unwritten
 from app.modes.output import LineWriter, claim_stdout
 from app.modes.told_once import without_repeats
 from app.modes.wire_events import EventLines, forward
@@ -44,7 +44,9 @@ async def run_json(
     finally:
         leave()
     _end(lines)
-    return code if await writer.flush(READER_PATIENCE) else 1
+    if await writer.flush(READER_PATIENCE):
+        return code
+    return fail(writer.failure) if writer.failure else 1
 
 
 async def _converse(
@@ -62,7 +64,7 @@ async def _converse(
     if how == "handled" and session.last_answer is answered:
         return 0  # a command that asked no model
     problem = problem_of(session.last_answer)
-    return fail(problem) if problem else 0
+    return fail(problem) if problem else unwritten(session)
 
 
 async def _until_gone(writer: LineWriter, work: Coroutine[Any, Any, int]) -> int:

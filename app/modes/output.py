@@ -53,6 +53,8 @@ class LineWriter:
         self._empty.set()
         self.broken = asyncio.Event()
         """The reader has gone, or was given up."""
+        self.failure = ""
+        """Why nothing more could be written, unless it is the reader who has gone."""
 
     @property
     def is_broken(self) -> bool:
@@ -104,7 +106,9 @@ class LineWriter:
                 count = os.write(self._descriptor, bytes(self._waiting[:_SLICE]))
                 del self._waiting[:count]
                 self._written += count
-        except OSError:
+        except OSError as problem:
+            if not isinstance(problem, BrokenPipeError):
+                self.failure = f"Standard output cannot be written: {problem.strerror}."
             self._give_up()
             return
         if len(self._waiting) <= _WAITING_LIMIT:

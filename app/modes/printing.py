@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 from app.engine.intake import Refused
 from app.engine.session import Session
-from app.modes.endings import Prepare, fail, problem_of, tell
+from app.modes.endings import Prepare, fail, problem_of, tell, unwritten
 from app.modes.output import claim_stdout
+from app.sessions.errors import reason
 from app.values.content import Image
 from app.values.entries import CustomMessageEntry, MessageEntry
 from app.values.events import AutoRetryStart, Event, ExtensionError, Notice
@@ -28,8 +29,10 @@ async def run_print(
         for index, prompt in enumerate(prompts):
             how = await session.prompt(prompt, images if index == 0 else (), source="print")
             await session.wait_until_idle()
-            if how == "handled" and session.last_answer is answered:
-                continue  # a command that asked no model
+            if session.last_answer is answered:
+                if how == "handled":
+                    continue  # a command that asked no model
+                return fail("The run ended without an answer.")
             answered = session.last_answer
             problem = problem_of(answered)
             if problem is not None:
@@ -37,7 +40,10 @@ async def run_print(
     except Refused as problem:
         return fail(str(problem))
     said = _last_said(session, before)
-    return 0 if said is None or _write(own, said.rstrip("\n") + "\n") else 1
+    failure = None if said is None else _write(own, said.rstrip("\n") + "\n")
+    if failure is not None:
+        return fail(failure) if failure else 1
+    return unwritten(session)
 
 
 def _last_said(session: Session, before: int) -> str | None:
@@ -53,17 +59,19 @@ def _last_said(session: Session, before: int) -> str | None:
     return None
 
 
-def _write(descriptor: int, text: str) -> bool:
-    """False: nobody reads any more."""
+def _write(descriptor: int, text: str) -> str | None:
+    """What went wrong, if anything did; nothing is to be said of a reader who has gone."""
     if os.isatty(descriptor):
         text = visible(text)  # the model's words never drive a person's terminal
     rest = memoryview(text.encode("utf-8", "replace"))
     try:
         while rest:
             rest = rest[os.write(descriptor, rest) :]
-    except OSError:
-        return False
-    return True
+    except BrokenPipeError:
+        return ""
+    except OSError as problem:
+        return f"The answer could not be written to standard output: {reason(problem)}."
+    return None
 
 
 def _tell_stderr(event: Event) -> None:

@@ -18,5 +18,5 @@ def replace_file(path: Path, data: bytes) -> None:
     except OSError as problem:
         draft.unlink(missing_ok=True)
         raise SessionWriteError(
-            path, f"cannot be saved: {reason(problem)}", "Free some disk space."
+            path, f"cannot be saved: {reason(problem, path)}", "Free some disk space."
         ) from None

@@ -1,6 +1,10 @@
 """What can go wrong with a session file. Each error names the file and says what to do."""
 
+import errno
+import os
 from pathlib import Path
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class SessionError(Exception):
@@ -54,6 +58,16 @@ class SessionReadOnly(SessionWriteError):
         super().__init__(path, "the session is open read-only", "Fork or clone it to continue in a copy.")
 
 
-def reason(problem: OSError) -> str:
-    """The system's words for a fault, without the number and the file name."""
-    return (problem.strerror or str(problem)).lower()
+def reason(problem: OSError, path: Path | None = None) -> str:
+    """The system's words for a fault, without the number and the file name. With `path`, which disk is full."""
+    words = (problem.strerror or str(problem)).lower()
+    disk = disk_of(path) if path is not None and problem.errno in FULL else None
+    return f"{words} (the disk at {disk} is full)" if disk is not None else words
+
+
+def disk_of(path: Path) -> Path | None:
+    """Where the disk that `path` is on, or would be on, is mounted."""
+    try:
+        return next((place for place in (path, *path.absolute().parents) if os.path.ismount(place)), None)
+    except OSError:
+        return None

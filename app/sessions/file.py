@@ -5,6 +5,7 @@ A write either has all its bytes in the file or none. What lines mean is the bus
 
 import errno
 import os
+import tempfile
 from pathlib import Path
 from typing import Literal
 
@@ -30,6 +31,7 @@ class SessionFile:
         """Bytes that are known to be whole lines of ours."""
         self._descriptor = descriptor
         self._sync: Sync = sync
+        self._held = b""
         self._is_torn = False
         self._is_dirty = False
 
@@ -50,7 +52,9 @@ class SessionFile:
                 path, "a file of that name exists already", "Start another session."
             ) from None
         except OSError as problem:
-            raise SessionWriteError(path, f"cannot be created: {reason(problem)}", _remedy(problem)) from None
+            raise SessionWriteError(
+                path, f"cannot be created: {reason(problem, path)}", _remedy(problem)
+            ) from None
         try:
             file = cls(path, _locked(path, descriptor), sync)
         except SessionLocked:
@@ -66,9 +70,14 @@ class SessionFile:
             raise
         return file
 
-    def append(self, data: bytes) -> None:
-        """Adds whole lines. Raises `SessionWriteError` with the file as it was."""
+    def hold(self, data: bytes) -> None:
+        """Whole lines that the disk did not take; they are written before the next ones."""
+        self._held += data
+
+    def append(self, data: bytes = b"", *, on_new_line: bool = False) -> None:
+        """Adds whole lines, those that are held first. Raises `SessionWriteError` with the file as it was."""
         self._mend()
+        data = (b"\n" if on_new_line else b"") + self._held + data
         try:
             _write_all(self._descriptor, data)
             if self._sync == "entry":
@@ -77,9 +86,10 @@ class SessionFile:
             self._is_torn = True
             self._mend(quietly=True)
             raise SessionWriteError(
-                self.path, f"cannot be written: {reason(problem)}", _remedy(problem)
+                self.path, f"cannot be written: {reason(problem, self.path)}", _remedy(problem)
             ) from None
         self.size += len(data)
+        self._held = b""
         self._is_dirty = self._sync == "turn"
 
     def cut(self, size: int) -> None:
@@ -155,10 +165,29 @@ class SessionFile:
             ) from None
         self._is_dirty = False
 
+    def finish(self) -> None:
+        try:
+            self.sync()
+        finally:
+            self.close()
+
     def close(self) -> None:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def copied_elsewhere(problem: SessionWriteError, data: bytes) -> SessionWriteError:
+    """The last resort for a session whose disk is full: all of it on another disk. What there is to tell of it."""
+    assert problem.path is not None
+    copy = Path(tempfile.gettempdir()) / f"bayou-{problem.path.name}"
+    try:
+        SessionFile.create(copy, data, "entry").close()
+    except SessionWriteError:
+        lost = f"{problem.what}. The last messages are lost, for {copy} could not be written either"
+        return SessionWriteError(problem.path, lost)
+    remedy = f"The whole session is in {copy}: bayou --session {copy}"
+    return SessionWriteError(problem.path, problem.what, remedy)
 
 
 def _locked(path: Path, descriptor: int) -> int:

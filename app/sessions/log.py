@@ -15,7 +15,7 @@ from app.sessions.errors import (
     SessionReadOnly,
     SessionWriteError,
 )
-from app.sessions.file import SessionFile, Sync
+from app.sessions.file import SessionFile, Sync, copied_elsewhere
 from app.sessions.ids import file_name, is_session_id, new_session_id
 from app.sessions.opening import Opened, open_session
 from app.sessions.projection import Projection, project
@@ -66,6 +66,8 @@ class SessionLog:
         self._is_stored = file is not None or is_read_only
         self._sync: Sync = sync
         self._needs_feed = needs_feed
+        self.unwritten: SessionWriteError | None = None
+        """Why the last entries are in memory only."""
         self._leaf = self._leaf_of_file()
 
     @classmethod
@@ -246,6 +248,42 @@ class SessionLog:
         """
         return self._append(entry, self.leaf_id)
 
+    def keep(self, entry: Entry) -> Entry:
+        """`append`, for what was said and must not be lost: what the disk does not take is kept in memory, and
+        written with the next entry that it takes. Raises only where nothing may be written.
+        """
+        try:
+            return self.append(entry)
+        except SessionReadOnly:
+            raise
+        except SessionWriteError as problem:
+            if self.unwritten is None:
+                self.problems.append(f"{problem} What is said meanwhile is kept in memory only.")
+            self.unwritten = problem
+        placed = self._placed(entry, self.leaf_id)
+        if self._file is not None:
+            self._file.hold(encode(placed) + b"\n")
+        self._leaf = self._tree.add(placed)
+        return placed
+
+    def write_kept(self) -> None:
+        """Writes what is in memory only. Raises `SessionWriteError` as long as that cannot be."""
+        if self.unwritten is None or self.path is None:
+            return
+        if self._file is None:
+            self._file = SessionFile.create(self.path, self._all_lines(), self._sync)
+            self._is_stored = True
+        else:
+            self._take_in_foreign_lines()
+            self._file.append(on_new_line=self._needs_feed)
+            self._needs_feed = False
+        self._has_written_kept()
+
+    def _has_written_kept(self) -> None:
+        if self.unwritten is not None:
+            self.unwritten = None
+            self.problems.append(f"{self.path} can be written again; everything that was said is in it.")
+
     def move_leaf(self, entry_id: str | None) -> None:
         """Goes to an entry, or before all of them; recorded, so that resuming returns there."""
         position = NOWHERE if entry_id is None else self._position(entry_id)
@@ -274,13 +312,17 @@ class SessionLog:
 
     def close(self) -> None:
         """Gives the lock back. The log can still be read."""
-        if self._file is None:
+        if self._file is None and self.unwritten is None:
             return
-        file, self._file, self.is_read_only = self._file, None, True
         try:
-            file.sync()
+            self.write_kept()
+        except SessionWriteError as problem:
+            raise copied_elsewhere(problem, self._all_lines()) from None
         finally:
-            file.close()
+            file, self._file, self.is_read_only = self._file, None, True
+            self.unwritten = None
+            if file is not None:
+                file.finish()
 
     # Inside
 
@@ -333,11 +375,12 @@ class SessionLog:
     def _write(self, entry: Entry) -> None:
         line = encode(entry) + b"\n"
         if self._file is not None:
-            self._file.append(b"\n" + line if self._needs_feed else line)
+            self._file.append(line, on_new_line=self._needs_feed)
             self._needs_feed = False
-        elif self.path is not None and _is_said(entry):
+        elif self.path is not None and (_is_said(entry) or self.unwritten is not None):
             self._file = SessionFile.create(self.path, self._all_lines() + line, self._sync)
             self._is_stored = True
+        self._has_written_kept()
 
     def _all_lines(self) -> bytes:
         return b"".join(encode(value) + b"\n" for value in (self.header, *self._tree.entries))

@@ -97,8 +97,11 @@ class PartialFile:
             self._stop_timer()
             self._newest = None
             self._written = 0.0
-            if self.path is not None:
-                self.path.unlink(missing_ok=True)
+            try:
+                if self.path is not None:
+                    self.path.unlink(missing_ok=True)
+            except OSError:
+                pass  # a disk that became read-only; what is left behind is recognised as recorded
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

@@ -192,24 +192,35 @@ async def test_a_file_that_is_no_session_is_told_and_one_stays(home: Path) -> No
         assert app.session.log is where and "✗" in app.screen_text and "broken.jsonl" in app.screen_text
 
 
-async def test_an_entry_that_cannot_be_written_is_told_and_its_words_are_one_up_away(
+async def test_what_a_full_disk_does_not_take_stays_on_the_screen_and_is_written_when_there_is_room(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(descriptor: int, data: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    app = make_app(home, say("hello"), options=Options(offline=True))
+    app = make_app(home, say("an answer"), say("another"), options=Options(offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
-        monkeypatch.setattr("app.sessions.file._write_all", full)
-        app.editor.set_text("a long plan")
-        await pilot.press("enter")
-        await until(pilot, lambda: app.settled_count == 1)
-        app.transcript.arriving.flush()
-        await pilot.pause()
-        assert "no space left on device" in app.screen_text.replace("\n  ", " ")
-        assert not app.session.conversation.has_user_message
+        with monkeypatch.context() as disk:
+            disk.setattr("app.sessions.file._write_all", full)
+            app.editor.set_text("a long plan")
+            await pilot.press("enter")
+            await until(pilot, lambda: app.settled_count == 1)
+            app.transcript.arriving.flush()
+            await pilot.pause()
+            assert "no space left on device" in app.screen_text.replace("\n  ", " ")
+            assert "an answer" in app.screen_text
+            app.editor.set_text("go on")
+            await pilot.press("enter")
+            await until(pilot, lambda: "nothing new is asked" in app.screen_text.replace("\n  ", " "))
+            assert app.settled_count == 1
         await pilot.press("up")
-        assert app.editor.text == "a long plan"
+        assert app.editor.text == "go on"
+        await pilot.press("enter")
+        await until(pilot, lambda: app.settled_count == 2)
+        file = app.session.log.path
+        assert file is not None
+        written = file.read_text()
+        assert all(words in written for words in ("a long plan", "an answer", "go on", "another"))
 
 
 async def test_half_an_answer_is_there_again_after_resuming_from_within(home: Path) -> None:

@@ -15,7 +15,7 @@ from app.engine.commands.table import COMMANDS
 from app.engine.intake import Refused
 from app.engine.session import Session
 from app.engine.shell import ShellBusy
-from app.modes.endings import LAST_WORDS, READER_PATIENCE, Prepare
+from app.modes.endings import LAST_WORDS, READER_PATIENCE, Prepare, fail
 from app.modes.output import LineWriter, claim_stdin, claim_stdout
 from app.modes.rpc.host_tools import SET_HOST_TOOLS, HostTools, SetHostTools
 from app.modes.rpc.lines import TooLong, read_lines
@@ -54,7 +54,9 @@ async def run_rpc(session: Session, prepare: Prepare, *, merge: bool = True, say
     finally:
         server.close()
         has_told = await writer.flush(patience)
-    return 0 if has_told else 1
+    if has_told:
+        return 0
+    return fail(writer.failure) if writer.failure else 1
 
 
 class Server:

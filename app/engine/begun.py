@@ -1,0 +1,85 @@
+"""What of a run has begun and not ended, as its listeners know it: so that whatever ends the run early, everything
+that was begun is ended."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from app.values.content import Text
+from app.values.events import (
+    AgentEnd,
+    AgentStart,
+    Event,
+    MessageEnd,
+    MessageStart,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolOutcome,
+    TurnEnd,
+    TurnStart,
+)
+from app.values.messages import AssistantMessage, Message, ToolResultMessage
+
+
+class Begun:
+    """Notes events in their order."""
+
+    def __init__(self) -> None:
+        self._is_running = False
+        self._produced: list[Message] = []
+        self._message: Message | None = None
+        self._is_in_turn = False
+        self._answer: AssistantMessage | None = None
+        self._results: list[ToolResultMessage] = []
+        self._calls: dict[str, ToolExecutionStart] = {}
+
+    def note(self, event: Event) -> None:
+        match event:
+            case AgentStart():
+                self._is_running, self._produced = True, []
+            case AgentEnd():
+                self._is_running = False
+            case TurnStart():
+                self._is_in_turn, self._answer, self._results = True, None, []
+            case TurnEnd():
+                self._is_in_turn = False
+            case MessageStart():
+                self._message = event.message
+            case MessageEnd():
+                self._end(event.message)
+            case ToolExecutionStart():
+                self._calls[event.tool_call_id] = event
+            case ToolExecutionEnd():
+                self._calls.pop(event.tool_call_id, None)
+            case _:
+                pass
+
+    def endings(self, partial: AssistantMessage | None, why: str) -> Iterator[Event]:
+        """The ends of what is open, inmost first. An answer that was arriving ends as far as it came."""
+        if self._message is not None:
+            message = self._message
+            if isinstance(message, AssistantMessage):
+                so_far = partial if partial is not None and partial.id == message.id else message
+                message = msgspec.structs.replace(so_far, stop_reason="error", error_message=why)
+            self._end(message)
+            yield MessageEnd(message=message)
+        for call in self._calls.values():
+            outcome = ToolOutcome(content=(Text(text=why),))
+            yield ToolExecutionEnd(
+                tool_call_id=call.tool_call_id, tool_name=call.tool_name, result=outcome, is_error=True
+            )
+        self._calls.clear()
+        if self._is_in_turn and self._answer is not None:
+            self._is_in_turn = False
+            yield TurnEnd(message=self._answer, tool_results=tuple(self._results))
+        if self._is_running:
+            self._is_running = False
+            yield AgentEnd(messages=tuple(self._produced), will_retry=False)
+
+    def _end(self, message: Message) -> None:
+        self._message = None
+        self._produced.append(message)
+        if isinstance(message, AssistantMessage):
+            self._answer = message
+        elif isinstance(message, ToolResultMessage):
+            self._results.append(message)

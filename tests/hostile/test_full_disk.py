@@ -1,0 +1,170 @@
+"""The disk is full in the middle of an answer: the answer is not lost, the reason is told, and it goes on with room."""
+
+import json
+import resource
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.engine.requests import Requests
+from app.engine.runner import Runner
+from app.providers.scripted import say
+from app.values.events import MessageEnd, MessageStart, Notice
+from tests.engine.stage import Play, kinds
+from tests.hostile.staging import BAYOU, LIMITED, MODEL, called, model_at, run, small_disk, spoken
+from tests.modes.processes import RPC, lines_until, put, start
+from tests.providers.loopback import Loopback, Received, Reply, loopback
+
+ANSWER = "The answer that must not be lost. " * 400
+
+
+@pytest.fixture
+async def server():
+    async with loopback() as running:
+        model_at(running)
+        yield running
+
+
+def answers_once_full(fill, body: bytes = spoken(ANSWER)):
+    def answer(received: Received) -> Reply:
+        fill()
+        return Reply(body=body)
+
+    return answer
+
+
+def entries_of(folder: Path) -> list[dict]:
+    (file,) = folder.glob("**/*.jsonl")
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def texts(entries: list[dict]) -> list[str]:
+    return [
+        "".join(part.get("text", "") for part in entry["message"]["content"])
+        for entry in entries
+        if entry["type"] == "message" and entry["message"]["role"] in ("user", "assistant")
+    ]
+
+
+async def test_a_printed_answer_is_printed_all_the_same_and_the_end_tells_which_disk_is_full(
+    server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.setenv("TMPDIR", str(elsewhere))
+    with small_disk(tmp_path / "disk") as disk:
+        server.reply(answers_once_full(disk.fill))
+        code, out, err = await run(
+            *BAYOU, *MODEL, "--session-dir", str(disk.place), "-p", "Say it", cwd=tmp_path
+        )
+        assert out.strip() == ANSWER.strip()
+        assert code == 1
+        assert f"no space left on device (the disk at {disk.place} is full)" in err
+        assert f"The whole session is in {elsewhere}" in err
+    assert texts(entries_of(elsewhere)) == ["Say it", ANSWER]
+
+
+@pytest.mark.parametrize("mode", ["-p", "--mode=json"])
+async def test_the_same_where_files_may_not_grow(server: Loopback, tmp_path: Path, mode: str):
+    server.reply(Reply(body=spoken("x" * 100_000)))
+    code, out, err = await run(
+        sys.executable, "-c", LIMITED, "40000", *BAYOU, *MODEL, mode, "Say it", cwd=tmp_path
+    )
+    assert "x" * 100_000 in out
+    assert code == 1
+    assert "file too large" in err
+
+
+async def test_rpc_ends_what_it_began_and_goes_on_when_there_is_room(server: Loopback, tmp_path: Path):
+    with small_disk(tmp_path / "disk") as disk:
+        server.reply(answers_once_full(disk.fill))
+        process = await start(tmp_path, *MODEL, "--session-dir", str(disk.place))
+        put(process, type="prompt", message="Say it")
+        events = await lines_until(process, type="agent_settled")
+        said = [event["message"] for event in events if event["type"] == "message_end"][-1]
+        assert said["role"] == "assistant" and said["content"][0]["text"] == ANSWER
+        assert [event["type"] for event in events if event["type"] in ("turn_end", "agent_end")] == [
+            "turn_end",
+            "agent_end",
+        ]
+        told = [event["text"] for event in events if event["type"] == "notice"]
+        assert len(told) == 1 and f"the disk at {disk.place} is full" in told[0]
+        put(process, type="prompt", id="again", message="Go on")
+        refused = (await lines_until(process, id="again"))[-1]
+        assert not refused["success"] and "the disk at" in refused["error"]
+        put(process, type="get_messages")
+        kept = (await lines_until(process, command="get_messages"))[-1]["data"]["messages"]
+        assert kept[-1]["content"][0]["text"] == ANSWER
+        disk.make_room()
+        server.reply(Reply(body=spoken("More.")))
+        put(process, type="prompt", message="Go on")
+        await lines_until(process, type="agent_settled")
+        assert texts(entries_of(disk.place)) == ["Say it", ANSWER, "Go on", "More."]
+        assert process.stdin is not None
+        process.stdin.close()
+        assert await process.wait() == 0
+
+
+async def test_a_limit_on_files_is_no_other_and_can_be_lifted(server: Loopback, tmp_path: Path):
+    server.reply(Reply(body=spoken("x" * 100_000)))
+    command = (sys.executable, "-c", LIMITED, "40000", *RPC)
+    process = await start(tmp_path, *MODEL, "--session-dir", str(tmp_path / "here"), command=command)
+    put(process, type="prompt", message="Say it")
+    await lines_until(process, type="agent_end")
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert process.stdin is not None
+    await lines_until(process, type="agent_settled")
+    process.stdin.close()
+    assert await process.wait() == 0
+    assert texts(entries_of(tmp_path / "here")) == ["Say it", "x" * 100_000]
+
+
+async def test_no_tool_runs_once_nothing_can_be_recorded(server: Loopback, tmp_path: Path):
+    with small_disk(tmp_path / "disk") as disk:
+        server.reply(answers_once_full(disk.fill, called("bash", command="touch it-ran # " + "x" * 9000)))
+        code, _, err = await run(
+            *BAYOU, *MODEL, "--session-dir", str(disk.place), "-p", "Do it", cwd=tmp_path
+        )
+    assert code == 1 and "is full" in err
+    assert not (tmp_path / "it-ran").exists()
+    assert len(server.requests) == 1
+
+
+async def test_a_full_disk_from_the_beginning_costs_no_answer_either(server: Loopback, tmp_path: Path):
+    with small_disk(tmp_path / "disk") as disk:
+        disk.fill()
+        server.reply(Reply(body=spoken(ANSWER)))
+        code, out, err = await run(
+            *BAYOU, *MODEL, "--session-dir", str(disk.place / "s"), "-p", "Say it", cwd=tmp_path
+        )
+    assert out.strip() == ANSWER.strip()
+    assert code == 1 and "is full" in err
+
+
+@pytest.mark.parametrize("mode", ["-p", "--mode=json"])
+async def test_standard_output_on_a_full_disk_is_told(server: Loopback, tmp_path: Path, mode: str):
+    server.reply(Reply(body=spoken(ANSWER)))
+    with Path("/dev/full").open("wb") as full:  # noqa: ASYNC230  (a device)
+        code, _, err = await run(*BAYOU, *MODEL, mode, "Say it", cwd=tmp_path, stdout=full)
+    assert code == 1
+    assert "standard output" in err.lower() and "no space left on device" in err.lower()
+
+
+@pytest.mark.parametrize(("owner", "part"), [(Runner, "_note_success"), (Requests, "note")])
+async def test_whatever_fails_in_a_run_what_was_begun_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: type, part: str
+):
+    """Faults of bayou's own, wherever a run may have one."""
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("a fault of our own")
+
+    play = Play(tmp_path, say("an answer"))
+    monkeypatch.setattr(owner, part, broken)
+    await play.prompt("go")
+    assert len(play.all(MessageStart)) == len(play.all(MessageEnd))
+    assert kinds(play.events)[-2:] == ["agent_end", "agent_settled"]
+    assert [notice.text for notice in play.all(Notice)] == [
+        "The run ended early: RuntimeError: a fault of our own. What it did is kept; send a prompt to go on."
+    ]

@@ -31,7 +31,17 @@ OUTSIDE = dict(os.environ)
 
 _FOREIGN_PREFIXES = ("BAYOU_", "PI_", "TEXTUAL_", "XDG_", "GIT_")
 _FOREIGN_SUFFIXES = ("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_ACCESS_TOKEN", "_SECRET_ACCESS_KEY")
-_FOREIGN = {"NO_COLOR", "FORCE_COLOR", "COLORFGBG", "EDITOR", "VISUAL", "TMUX", "SSH_TTY", "SSH_CONNECTION"}
+_FOREIGN = {
+    "PYTHONUNBUFFERED",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "COLORFGBG",
+    "EDITOR",
+    "VISUAL",
+    "TMUX",
+    "SSH_TTY",
+    "SSH_CONNECTION",
+}
 _KEPT = {"TEXTUAL_SNAPSHOT_TEMPDIR", "TEXTUAL_SNAPSHOT_FILE_OPEN_PREFIX"}
 _FIXED = {
     # Some tests start bayou in a process of its own; a checkout need not be installed for that.

@@ -1,5 +1,6 @@
 """The command line's way: words → options → session → face. Each step imports what it needs and no more."""
 
+import os
 import sys
 
 from app.version import VERSION
@@ -11,9 +12,9 @@ EXIT_FAILED = 1
 def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     if words in (["--version"], ["-v"]):
-        return _say(f"bayou {VERSION}")
+        return _written_out(_say(f"bayou {VERSION}"))
     _keep_to_itself(words)
-    return _run(words)
+    return _written_out(_run(words))
 
 
 def _keep_to_itself(words: list[str]) -> None:
@@ -60,7 +61,6 @@ def _subcommand(words: list[str]):
 
 def _crashed(problem: Exception) -> int:
     # Only a fault needs these.
-    import os  # noqa: PLC0415
     from pathlib import Path  # noqa: PLC0415
 
     from app.assembly.crash import report_crash, tell_of_crash  # noqa: PLC0415
@@ -72,6 +72,32 @@ def _crashed(problem: Exception) -> int:
 def _say(text: str) -> int:
     sys.stdout.write(text + "\n")
     return 0
+
+
+def _written_out(code: int) -> int:
+    """Writes what still waits to be written while there is somebody to tell if that fails.
+
+    At Python's own end a reader or a terminal that has gone would turn any code into 120, with words about an
+    ignored exception.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError as problem:
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nothing, stream.fileno())
+            os.close(nothing)
+            if stream is sys.stdout and not isinstance(problem, BrokenPipeError):
+                _complain_if_possible(f"the output could not be written: {problem.strerror}")
+            code = code or EXIT_FAILED
+    return code
+
+
+def _complain_if_possible(text: str) -> None:
+    try:
+        _complain(text)
+    except OSError:
+        pass  # standard error has gone as well
 
 
 def _complain(text: str) -> None:

@@ -71,7 +71,11 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
     if terminal.scroll_regions:
         OutputDiff(app).install()
     code = asyncio.run(_run(app, mouse=terminal.mouse))
-    say_goodbye(assembled)
+    try:
+        say_goodbye(assembled)
+        sys.stdout.flush()
+    except OSError:
+        pass  # the terminal has gone, and everybody who could read it
     if app.refused is not None:
         raise app.refused
     if app.crash is not None:

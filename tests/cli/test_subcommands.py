@@ -97,3 +97,25 @@ def test_packages_need_an_agreement(tmp_path: Path) -> None:
     assert "boats" in bayou("list", cwd=tmp_path).stdout
     assert bayou("remove", "boats", cwd=tmp_path).returncode == 0
     assert "No packages" in bayou("list", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("words", [("--version",), ("--help",), ("--list-models",)])
+def test_a_reader_that_has_gone_is_no_reason_for_words(words: tuple[str, ...], tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    assert _into(writing, *words, cwd=tmp_path) == (1, "")
+
+
+def test_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    full = os.open("/dev/full", os.O_WRONLY)
+    assert _into(full, "--help", cwd=tmp_path) == (
+        1,
+        "bayou: the output could not be written: No space left on device\n",
+    )
+
+
+def _into(output: int, *words: str, cwd: Path) -> tuple[int, str]:
+    command = [sys.executable, "-P", "-m", "app", *words]
+    done = subprocess.run(command, cwd=cwd, stdout=output, stderr=subprocess.PIPE, text=True, timeout=60)
+    os.close(output)
+    return done.returncode, done.stderr

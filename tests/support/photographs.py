@@ -23,8 +23,10 @@ from syrupy.assertion import SnapshotAssertion
 from textual.pilot import Pilot
 
 from app.tui.app import BayouApp
+from tests.support.clock import Clock
 from tests.support.screens import settled, text_of
 from tests.support.sizes import resize
+from widgets.screens.dialogs import GRACE
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
 
@@ -93,15 +95,15 @@ class Tour:
         """Until something is so, or a text is shown."""
         async with asyncio.timeout(20):
             while not (is_so in text_of(self.app) if isinstance(is_so, str) else is_so()):
-                await self.pilot.pause(0.01)
+                await self.pilot.pause()
         await settled(self.pilot)
 
-    async def until_pressed(self, key: str, is_so: Callable[[], bool]) -> None:
-        """Pressed again until it counts: a question that nobody asked for takes no key for a moment."""
-        async with asyncio.timeout(20):
-            while not is_so():
-                await self.pilot.pause(0.4)
-                await self.press(key)
+    async def answer(self, key: str) -> None:
+        """To a question that nobody asked for, which takes no key for a moment."""
+        assert isinstance(self.app.clock, Clock)
+        self.app.clock.now += GRACE
+        await self.press(key)
+        self.app.clock.now -= GRACE
 
     async def idle(self) -> None:
         async with asyncio.timeout(20):

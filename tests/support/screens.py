@@ -26,13 +26,14 @@ from app.tui.app import BayouApp
 from app.tui.opening import Opening, extensions_for
 from app.values.usage import Usage
 from tests.support import idle
+from tests.support.clock import Clock
 
 WIDE = (100, 30)
 CLASSIC = (80, 24)
 SIZES = {"100x30": WIDE, "80x24": CLASSIC}
 
 FIXED_SECONDS = 1_000.0
-"""What the clock says, always."""
+"""What the clock says."""
 
 FILES = {
     "README.md": "# Boats\n\nA small harbour, in Python.\n",
@@ -91,7 +92,7 @@ class Screen:
             assembled,
             opening=Opening(extend=extensions_for(assembled, options, paths) if has_extensions else None),
             home=self.home,
-            clock=lambda: FIXED_SECONDS,
+            clock=Clock(FIXED_SECONDS),
             css_path=sorted(styles_dir().glob("*.tcss")),
         )
         app.animation_level = "none"

@@ -15,6 +15,7 @@ from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
 from app.tui.opening import Opening, extensions_for
 from app.values.events import AgentSettled, Event
+from tests.support.clock import Clock
 from tests.support.idle import text_of
 from tools.base import Tool
 
@@ -23,6 +24,8 @@ class StageApp(BayouApp):
     """Adds what tests wait for: the event of a run that has settled, and the screen as text."""
 
     settled_count = 0
+    time: Clock
+    """What it takes for the time."""
 
     def note_events(self) -> None:
         """Notes what happens in the session, behind the presenter."""
@@ -83,13 +86,15 @@ def make_app(
     for tool in tools:
         session.toolbox.register(tool, owner="test")
     opening = Opening(extend=extensions_for(assembled, options, paths) if extension else None)
+    clock = Clock()
     app = StageApp(
         assembled,
         opening=opening,
         home=home,
-        clock=lambda: 0.0,
+        clock=clock,
         css_path=sorted(styles_dir().glob("*.tcss")),
     )
+    app.time = clock
     app.animation_level = "none"
     app.note_events()
     return app

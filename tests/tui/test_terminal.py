@@ -171,11 +171,17 @@ def is_gone(pid: int) -> bool:
     return False
 
 
-def test_a_terminal_that_goes_away_takes_bayou_with_it(tmp_path: Path) -> None:
-    with terminal(tmp_path) as shown:
-        shown.until(PAGE)
+@pytest.mark.parametrize(
+    ("words", "seen"), [((), PAGE), (("help",), "shows this")], ids=["empty", "to be resumed"]
+)
+def test_a_terminal_that_goes_away_takes_bayou_with_it(
+    words: tuple[str, ...], seen: str, tmp_path: Path
+) -> None:
+    with terminal(tmp_path, *words) as shown:
+        shown.until(seen)
         shown.hang_up()
         assert shown.process.wait(LIMIT) == 129
+        assert not list(Path(os.environ["BAYOU_AGENT_DIR"]).glob("crashes/*"))
 
 
 def test_a_draft_survives_a_kill(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry
 from tests.agent.stage import echo
 from tests.tui.stage import StageApp, make_app, settled, submit
+from widgets.screens.dialogs import GRACE
 
 
 @pytest.fixture
@@ -63,21 +64,20 @@ async def test_a_fork_is_asked_for_and_begins_a_new_file(home: Path) -> None:
         await pilot.press("k", "f")
         await pilot.pause()
         assert "Fork from here" in app.screen_text
-        async with app.settling(pilot):
-            while "Fork from here" in app.screen_text:
-                await pilot.pause(0.4)  # the question takes no key for a moment
-                await pilot.press("escape")
+        await pilot.press("escape")
+        assert "Fork from here" in app.screen_text  # it takes no key for a moment
+        app.time.now += GRACE
+        await pilot.press("escape")
+        await pilot.pause()
         assert "Session tree" in app.screen_text and app.session.log.path == before
         await pilot.press("f")
-        async with app.settling(pilot):
-            while app.session.log.path == before:
-                await pilot.pause(0.4)
-                await pilot.press("1")
-        assert app.editor.text == "third"
+        app.time.now += GRACE
+        await pilot.press("1")
+        await app.settling_until(pilot, lambda: app.session.log.path != before)
+        await app.settling_until(pilot, lambda: app.editor.text == "third")
 
 
-async def test_a_typed_word_never_forks(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.tui.pages.tree_page.GRACE", 60)  # a busy machine types slowly
+async def test_a_typed_word_never_forks(home: Path) -> None:
     app = kept(home, say("a"), say("b"), say("c"))
     async with app.run_test(size=(120, 40)) as pilot:
         await two_branches(app, pilot)
@@ -158,11 +158,10 @@ async def test_a_branch_is_merged_as_a_summary(home: Path) -> None:
         await two_branches(app, pilot)
         await opened(app, pilot)
         await pilot.press("left_square_bracket", "left_square_bracket", "m")
-        async with app.settling(pilot):
-            while "what the other branch found" not in app.screen_text:
-                await pilot.pause(0.4)
-                await pilot.press("1")
-                app.transcript.open_all(tools=True)
+        app.time.now += GRACE
+        await pilot.press("1")
+        app.transcript.open_all(tools=True)
+        await app.settling_until(pilot, lambda: "what the other branch found" in app.screen_text)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +185,6 @@ async def test_leaving_a_branch_asks_what_goes_along(home: Path, keys, wants: bo
         [second] = [one.id for one in app.session.log.entries if entry_title(one) == "you: second"]
         app.spawn(app.session_tree.go_to(second))
         await app.settling_until(pilot, lambda: "Leave this branch" in app.screen_text)
-        await pilot.pause(0.4)
         await pilot.press(*keys, "enter")
         if focus:
             await app.settling_until(pilot, lambda: "What should the summary say?" in app.screen_text)

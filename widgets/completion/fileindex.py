@@ -52,7 +52,7 @@ class _Block:
 
 
 class FileIndex:
-    def __init__(self, root: Path, *, frecency: Frecency | None = None, rg: str = "rg") -> None:
+    def __init__(self, root: Path, *, rg: str, frecency: Frecency | None = None) -> None:
         self.root = root
         self.frecency = frecency or Frecency(clock=time.time)
         self.problem = ""

@@ -91,7 +91,12 @@ class TreePage:
         rows = (ListRow(id="yes", title=title), ListRow(id="no", title="Stay in the tree"))
         entry = self._app.session.log.entry(entry_id)
         question = QuestionScreen(
-            title, f"{means}\n\n{text_of_entry(entry)}", rows, grace=GRACE, hands_on=True
+            title,
+            f"{means}\n\n{text_of_entry(entry)}",
+            rows,
+            grace=GRACE,
+            hands_on=True,
+            clock=self._app.clock,
         )
         return await ask(self._app, question)
 

@@ -32,7 +32,7 @@ async def ask_trust(app: Stage, *, grace: float = 0.0) -> None:
     )
     text = f"{short_path(paths.cwd, app.home)} brings along:\n\n{listed}"
     chosen: ListRow | None = await ask(
-        app, QuestionScreen("Trust this project?", text, _ANSWERS, grace=grace)
+        app, QuestionScreen("Trust this project?", text, _ANSWERS, grace=grace, clock=app.clock)
     )
     if chosen is None or chosen.id == "later":
         return

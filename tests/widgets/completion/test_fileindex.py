@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from tools.searching.ripgrep import bundled_ripgrep
 from widgets.completion.fileindex import FileIndex, Hit
 from widgets.completion.frecency import HALF_LIFE, Frecency
+
+RG = bundled_ripgrep() or "rg"
+"""As bayou finds it: it brings its own."""
 
 
 @pytest.fixture
@@ -36,7 +40,7 @@ async def find(index: FileIndex, query: str, limit: int = 20) -> list[Hit]:
 
 
 async def test_files_and_folders_are_found_and_git_is_not(tree: Path) -> None:
-    index = FileIndex(tree)
+    index = FileIndex(tree, rg=RG)
     await index.refresh()
     paths = {hit.path for hit in await find(index, "parser")}
     assert {"src/app/parser.py", "src/parser/", "tests/test_parser.py"} <= paths
@@ -45,7 +49,7 @@ async def test_files_and_folders_are_found_and_git_is_not(tree: Path) -> None:
 
 
 async def test_the_name_counts_more_than_the_folder(tree: Path) -> None:
-    index = FileIndex(tree)
+    index = FileIndex(tree, rg=RG)
     await index.refresh()
     paths = [hit.path for hit in await find(index, "parser")]
     assert paths.index("src/app/parser.py") < paths.index("tests/test_parser.py")
@@ -54,14 +58,14 @@ async def test_the_name_counts_more_than_the_folder(tree: Path) -> None:
 
 async def test_ignored_files_are_there_but_last(tree: Path) -> None:
     (tree / ".git").mkdir(exist_ok=True)
-    index = FileIndex(tree)
+    index = FileIndex(tree, rg=RG)
     await index.refresh()
     hits = await find(index, "parser")
     assert hits[-1] == Hit("build/parser.o", hits[-1].score, True)
 
 
 async def test_characters_apart_and_other_letters(tree: Path) -> None:
-    index = FileIndex(tree)
+    index = FileIndex(tree, rg=RG)
     await index.refresh()
     assert (await find(index, "saplex"))[0].path == "src/app/lexer.py"
     assert (await find(index, "über"))[0].path == "docs/Über uns.md"
@@ -71,7 +75,7 @@ async def test_characters_apart_and_other_letters(tree: Path) -> None:
 async def test_what_was_chosen_lately_comes_first(tree: Path) -> None:
     now = [1000.0]
     frecency = Frecency(clock=lambda: now[0])
-    index = FileIndex(tree, frecency=frecency)
+    index = FileIndex(tree, frecency=frecency, rg=RG)
     await index.refresh()
     frecency.record("tests/test_parser.py")
     frecency.record("tests/test_parser.py")
@@ -82,7 +86,7 @@ async def test_what_was_chosen_lately_comes_first(tree: Path) -> None:
 
 
 async def test_new_files_are_known_after_a_refresh(tree: Path) -> None:
-    index = FileIndex(tree)
+    index = FileIndex(tree, rg=RG)
     await index.refresh()
     (tree / "fresh.py").write_text("x")
     await index.refresh()
@@ -99,7 +103,7 @@ async def test_without_rg_it_says_so(tree: Path) -> None:
 
 
 async def test_others_get_their_turn_while_it_searches(tmp_path: Path) -> None:
-    index = FileIndex(tmp_path)
+    index = FileIndex(tmp_path, rg=RG)
     await index.refresh()
     from widgets.completion.fileindex import BLOCK, _Block
 
@@ -121,7 +125,7 @@ async def test_others_get_their_turn_while_it_searches(tmp_path: Path) -> None:
 
 
 async def test_an_abandoned_load_leaves_no_process(tree: Path) -> None:
-    index = FileIndex(tree)
+    index = FileIndex(tree, rg=RG)
     loading = index.refresh()
     await asyncio.sleep(0)
     index.close()

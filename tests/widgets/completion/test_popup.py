@@ -7,6 +7,7 @@ import pytest
 from textual import on
 from textual.pilot import Pilot
 
+from tests.widgets.completion.test_fileindex import RG
 from tests.widgets.host import Host, screen_text
 from tests.widgets.typing import type_text
 from widgets.completion.commands import CommandCompletions, CommandRow
@@ -121,7 +122,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 async def test_at_lists_files_and_puts_one_in(folder: Path) -> None:
-    index = FileIndex(folder)
+    index = FileIndex(folder, rg=RG)
     await index.refresh()
     app = PopupHost(FileCompletions(index))
     async with app.run_test() as pilot:
@@ -133,7 +134,7 @@ async def test_at_lists_files_and_puts_one_in(folder: Path) -> None:
 
 
 async def test_a_file_with_a_blank_is_quoted(folder: Path) -> None:
-    index = FileIndex(folder)
+    index = FileIndex(folder, rg=RG)
     await index.refresh()
     app = PopupHost(FileCompletions(index))
     async with app.run_test() as pilot:
@@ -144,7 +145,7 @@ async def test_a_file_with_a_blank_is_quoted(folder: Path) -> None:
 
 
 async def test_a_folder_lets_one_go_on(folder: Path) -> None:
-    index = FileIndex(folder)
+    index = FileIndex(folder, rg=RG)
     await index.refresh()
     app = PopupHost(FileCompletions(index))
     async with app.run_test() as pilot:
@@ -156,7 +157,7 @@ async def test_a_folder_lets_one_go_on(folder: Path) -> None:
 
 
 async def test_an_address_is_no_file(folder: Path) -> None:
-    app = PopupHost(FileCompletions(FileIndex(folder)))
+    app = PopupHost(FileCompletions(FileIndex(folder, rg=RG)))
     async with app.run_test() as pilot:
         await type_text(pilot, "mail me@example")
         assert await labels(pilot, app) == []
@@ -170,7 +171,7 @@ async def test_symbols_of_a_file(folder: Path) -> None:
             SymbolRow(name="Parser", kind="class"),
         ]
 
-    index = FileIndex(folder)
+    index = FileIndex(folder, rg=RG)
     await index.refresh()
     app = PopupHost(FileCompletions(index, symbols=symbols))
     async with app.run_test() as pilot:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from app.engine.choice import ModelChoice
+from app.engine.options import SessionOptions
 from app.engine.places import Places
 from app.engine.session import Session
 from app.engine.toolbox import Toolbox
-from app.engine.turns import SessionOptions
 from app.engine.workings import Parts
 from app.providers.catalogue import Catalogue
 from app.providers.classify import Failure
@@ -79,7 +79,7 @@ class Stage:
     """A session in a folder, with a conversation of `messages` behind it."""
 
     def __init__(self, folder: Path, messages: int, *, path: Path | None = None) -> None:
-        places = Places(root=folder, cwd=folder)
+        places = Places(own=folder, cwd=folder)
         self.script = Script()
         registry = Registry()
         registry.register("scripted", self.script.answer, owner="bench")
@@ -99,7 +99,7 @@ class Stage:
                 toolbox=Toolbox([NOTHING], Workspace(folder), folder),
                 sections=lambda: {"preamble": "A benchmark."},
                 classify=lambda message, model: Failure(is_retryable=False),
-                options=SessionOptions(stream=StreamOptions(merge_seconds=0)),
+                options=SessionOptions(merges_deltas=False),
             )
         )
         self.heard = 0

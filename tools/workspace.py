@@ -34,8 +34,8 @@ class Workspace:
         artifacts_folder: Path | None = None,
         files: FileOperations | None = None,
         processes: ProcessOperations | None = None,
-        shell: ShellSettings | None = None,
-        read: ReadSettings | None = None,
+        shell: Callable[[], ShellSettings] = ShellSettings,
+        read: Callable[[], ReadSettings] = ReadSettings,
         pty_host: PtyHost | None = None,
         active_tools: Callable[[], Collection[str]] = lambda: (),
         cache_dir: Path | None = None,
@@ -46,8 +46,9 @@ class Workspace:
         self.files: FileOperations = files or LocalFiles()
         self._own_processes = None if processes else LocalProcesses()
         self.processes: ProcessOperations = processes or self._own_processes or LocalProcesses()
-        self.shell = shell or ShellSettings()
-        self.read = read or ReadSettings()
+        self.shell = shell
+        """Asked for at every command, as the settings may have changed."""
+        self.read = read
         self.pty_host = pty_host
         """Set by a face that can show a terminal."""
         self.terminal_turn = asyncio.Lock()

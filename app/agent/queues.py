@@ -24,19 +24,21 @@ class Aside(msgspec.Struct, frozen=True, kw_only=True):
     """The call it belongs to; asides are delivered in call order."""
 
 
+def one_at_a_time(queue: QueueName) -> QueueMode:
+    return "one-at-a-time"
+
+
 class Queues:
     """All waiting messages of one session."""
 
     def __init__(
         self,
         *,
-        steering_mode: QueueMode = "one-at-a-time",
-        follow_up_mode: QueueMode = "one-at-a-time",
+        mode: Callable[[QueueName], QueueMode] = one_at_a_time,
         on_change: Callable[[], None] = lambda: None,
         on_removed: Callable[[Queued], None] = lambda message: None,
     ) -> None:
-        self.steering_mode: QueueMode = steering_mode
-        self.follow_up_mode: QueueMode = follow_up_mode
+        self._mode = mode
         self._waiting: dict[QueueName, list[Queued]] = {"steering": [], "follow_up": []}
         self._asides: list[Aside] = []
         self._next_turn: list[CustomMessage] = []
@@ -68,8 +70,7 @@ class Queues:
     def take(self, queue: QueueName) -> list[Queued]:
         """What is delivered now: one message or all, as the queue's mode says."""
         waiting = self._waiting[queue]
-        mode = self.steering_mode if queue == "steering" else self.follow_up_mode
-        count = len(waiting) if mode == "all" else min(1, len(waiting))
+        count = len(waiting) if self._mode(queue) == "all" else min(1, len(waiting))
         if not count:
             return []
         taken, self._waiting[queue] = waiting[:count], waiting[count:]

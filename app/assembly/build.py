@@ -1,16 +1,16 @@
 """Puts a session together: settings, trust, model, tools, prompt, log. Every face begins here."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from app.assembly.applying import put_summaries_in_force, session_options, shell_settings
 from app.assembly.options import Options, UsageError
 from app.engine.choice import ModelChoice
 from app.engine.jobs_tool import jobs_tool
+from app.engine.options import SessionOptions, read_settings, shell_settings
 from app.engine.places import Places
 from app.engine.prompting import PromptChoice, PromptSource
 from app.engine.session import Session
@@ -23,17 +23,19 @@ from app.providers.credentials import Credentials
 from app.providers.offline.guide import offline_model
 from app.providers.registry import Registry
 from app.providers.select import ModelNotFound, Selection, select_model, select_scope
+from app.resources.in_force import InForce
 from app.resources.paths import Paths
-from app.resources.settings import LoadedSettings, Settings, load_settings
+from app.resources.settings import SettingRefused, Settings
 from app.resources.themes import Themes, find_themes
 from app.resources.trust import Decision, decide
 from app.sessions.errors import SessionLocked, SessionTooNew
 from app.sessions.index import header_of, session_files
 from app.sessions.log import SessionLog
+from app.values.events import AgentStart, Event
 from app.values.models import Model, ThinkingLevel, thinking_level
 from tools.files.presence import is_file
 from tools.registry import builtin_tools
-from tools.workspace import ReadSettings, Workspace
+from tools.workspace import Workspace
 
 
 class Assembled(msgspec.Struct, kw_only=True):
@@ -43,7 +45,7 @@ class Assembled(msgspec.Struct, kw_only=True):
     choice: ModelChoice
     """The session's, with the catalogue and the credentials that it chooses from."""
     registry: Registry
-    settings: Settings
+    in_force: InForce
     prompt: PromptSource
     places: Places
     trust: Decision
@@ -52,11 +54,15 @@ class Assembled(msgspec.Struct, kw_only=True):
     themes: Themes
     theme: str
     """The name that settings or command line want; may be `system`."""
-    unknown_settings: Mapping[str, Any] = {}
     locked: SessionLocked | None = None
     """Another process writes the session; it is open read-only here."""
     problems: tuple[str, ...] = ()
     """What a person should be told at the start."""
+
+    @property
+    def settings(self) -> Settings:
+        """Those that count at this moment."""
+        return self.in_force.settings
 
 
 def assemble(
@@ -71,16 +77,16 @@ def assemble(
 
     `can_ask`: there is a person who can be asked whether the project is trusted.
     """
-    loaded, trust = _settings(options, paths, can_ask)
-    settings = with_flags(loaded.settings, options)
-    places = _places(options, settings, paths)
+    in_force, trust = _settings(options, paths, can_ask)
+    settings = in_force.settings
+    places = Places(own=paths.sessions_dir, cwd=paths.cwd, in_force=in_force)
     catalogue = Catalogue.load(paths.agent_dir, env=env)
     credentials = Credentials(paths.agent_dir, env)
     registry = Registry()
     log, locked = (log, None) if log else _opened(options, places, paths.cwd, can_ask)
     chosen = choose(paths, settings, asked_of(options), is_trusted=trust.is_trusted)
-    choice, told = _choice(options, settings, catalogue, credentials, log)
-    workspace = _workspace(paths, settings, log)
+    choice, told = _choice(options, in_force, catalogue, credentials)
+    workspace = _workspace(paths, in_force, log)
     toolbox = Toolbox(() if options.no_builtin_tools else builtin_tools(), workspace, paths.cwd)
     workspace.active_tools = toolbox.active
     prompt = PromptSource(paths, toolbox, _prompt_choice(options, trust, chosen))
@@ -93,15 +99,13 @@ def assemble(
             toolbox=toolbox,
             sections=prompt,
             classify=classify,
-            options=session_options(
-                settings, merges_deltas=not options.no_merge_deltas, is_read_along=can_ask
+            options=SessionOptions(
+                in_force, merges_deltas=not options.no_merge_deltas, is_read_along=can_ask
             ),
         )
     )
-    summary_problem = put_summaries_in_force(session, settings)
-    session.set_modes(
-        steering=settings.interaction.steering_mode, follow_up=settings.interaction.follow_up_mode
-    )
+    session.subscribe(_following(session))
+    _, summary_problem = session.summariser.chosen()
     if not options.no_builtin_tools:
         session.add_tool(jobs_tool(session.jobs), owner="built-in")
     session.choose_tools(tool_choice(options, settings))
@@ -109,7 +113,7 @@ def assemble(
     themes = themes_of(options, paths, trust, chosen.themes)
     _require_themes(options.use_theme, themes)
     problems = (
-        *(str(problem) for problem in loaded.problems),
+        *(str(problem) for problem in in_force.problems),
         *(str(problem) for problem in catalogue.problems),
         *credentials.problems,
         *told,
@@ -122,14 +126,13 @@ def assemble(
         session=session,
         choice=choice,
         registry=registry,
-        settings=settings,
+        in_force=in_force,
         prompt=prompt,
         places=places,
         trust=trust,
         chosen=chosen,
         themes=themes,
-        theme=options.use_theme or settings.display.theme,
-        unknown_settings=loaded.extra,
+        theme=settings.display.theme,
         locked=locked,
         problems=problems,
     )
@@ -153,24 +156,37 @@ def themes_of(options: Options, paths: Paths, trust: Decision, more: tuple[Path,
     return find_themes(paths, is_trusted=False, more=named, has_own=False)
 
 
-def _settings(options: Options, paths: Paths, can_ask: bool) -> tuple[LoadedSettings, Decision]:
-    own = load_settings(paths, is_trusted=False)
+def _settings(options: Options, paths: Paths, can_ask: bool) -> tuple[InForce, Decision]:
+    """The project's own count only once it is trusted, which the person's own may say."""
+    try:
+        in_force = InForce(paths, flags=flags(options))
+    except SettingRefused as problem:
+        raise UsageError(str(problem)) from None
     flag = True if options.approve else False if options.no_approve else None
-    trust = decide(paths, flag=flag, default=own.settings.interaction.default_project_trust, can_ask=can_ask)
-    return (load_settings(paths, is_trusted=True), trust) if trust.is_trusted else (own, trust)
+    default = in_force.settings.interaction.default_project_trust
+    trust = decide(paths, flag=flag, default=default, can_ask=can_ask)
+    in_force.trust(trust.is_trusted)
+    return in_force, trust
 
 
-def with_flags(settings: Settings, options: Options) -> Settings:
-    """What the command line says of settings counts for this run."""
-    if not options.offline:
-        return settings
-    return msgspec.structs.replace(settings, network=msgspec.structs.replace(settings.network, offline=True))
+def flags(options: Options) -> dict[str, Any]:
+    """What the command line says of settings."""
+    said = {
+        "offline": options.offline or None,
+        "sessionDir": options.session_dir,
+        "theme": options.use_theme,
+    }
+    return {name: value for name, value in said.items() if value is not None}
 
 
-def _places(options: Options, settings: Settings, paths: Paths) -> Places:
-    chosen = options.session_dir or settings.sessions.session_dir
-    root = Path(chosen).expanduser() if chosen else paths.sessions_dir
-    return Places(root=root, cwd=paths.cwd, is_custom=bool(chosen), sync=settings.sessions.session_sync)
+def _following(session: Session) -> Callable[[Event], None]:
+    """Every run begins with the settings as the files say them by then."""
+
+    def note(event: Event) -> None:
+        if isinstance(event, AgentStart):
+            session.follow_settings()
+
+    return note
 
 
 def _opened(
@@ -217,15 +233,15 @@ def _first(places: Places) -> SessionLog:
 
 def _choice(
     options: Options,
-    settings: Settings,
+    in_force: InForce,
     catalogue: Catalogue,
     credentials: Credentials,
-    log: SessionLog,
 ) -> tuple[ModelChoice, list[str]]:
     """The choice, and what is to be told of it. What the command line names must be there; what the settings name
     may have gone since.
     """
     told: list[str] = []
+    settings = in_force.settings
     level = thinking_level(options.thinking) or settings.model.default_thinking_level
     selection: Selection | None = None
     try:
@@ -254,8 +270,14 @@ def _choice(
         told += [selection.warning] if selection.warning else []
     if options.api_key is not None and model is not None:
         credentials.use_for_this_run(model.provider, options.api_key)
-    levels = settings.model.model_thinking_levels
-    choice = ModelChoice(catalogue, credentials, model=model, thinking=level, scope=scope, levels_of=levels)
+    choice = ModelChoice(
+        catalogue,
+        credentials,
+        model=model,
+        thinking=level,
+        scope=scope,
+        levels_of=lambda: in_force.settings.model.model_thinking_levels,
+    )
     if choice.model is None:
         choice.set(scope[0] if scope else _default_model(choice))
         if (asked := thinking_level(options.thinking)) is not None:
@@ -275,13 +297,13 @@ def _default_model(choice: ModelChoice) -> Model:
     return offline_model()
 
 
-def _workspace(paths: Paths, settings: Settings, log: SessionLog) -> Workspace:
+def _workspace(paths: Paths, in_force: InForce, log: SessionLog) -> Workspace:
     folder = log.path.with_suffix(".artifacts") if log.path else None
     return Workspace(
         paths.cwd,
         artifacts_folder=folder,
-        shell=shell_settings(settings),
-        read=ReadSettings(resizes_images=settings.images.auto_resize),
+        shell=lambda: shell_settings(in_force),
+        read=lambda: read_settings(in_force),
         cache_dir=paths.cache_dir,
     )
 

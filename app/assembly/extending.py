@@ -1,13 +1,11 @@
 """Loading extensions for a session, in whichever face: found, loaded, connected, started."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
 
-from app.assembly.applying import put_in_force
-from app.assembly.build import Assembled, asked_of, tool_choice, with_flags
-from app.assembly.live_settings import LiveSettings
+from app.assembly.build import Assembled, asked_of, tool_choice
 from app.assembly.options import Options, UsageError
 from app.assembly.resources import Resources
 from app.assembly.summary import summary
@@ -19,7 +17,6 @@ from app.extensions.ports import Mode, Ui
 from app.extensions.runner import Extensions
 from app.resources.files import FileFault
 from app.resources.paths import Paths
-from app.resources.settings import Settings, load_settings, value_at
 from app.resources.trust import remember
 
 
@@ -29,7 +26,6 @@ class Extended(msgspec.Struct, kw_only=True):
     extensions: Extensions
     wiring: Wiring
     reload: Callable[[], Any]
-    settings: LiveSettings
     trust: Callable[[bool], Any]
     """The person answered whether the project is trusted: what that changes is in force afterwards."""
 
@@ -43,15 +39,13 @@ async def extend(
     ui: Ui,
     shutdown: Callable[[], None],
     reloaded: Callable[[Extended], None] = lambda extended: None,
-    settings_changed: Callable[[Settings], None] = lambda before: None,
 ) -> Extended:
     """What goes wrong in an extension is told as an event; nothing raises but unknown flags.
 
-    `reloaded` is called whenever everything was loaded anew, `settings_changed` with the settings before, whoever
-    brought it about.
+    `reloaded` is called whenever everything was loaded anew, whoever brought it about.
     """
     session = assembled.session
-    extensions = Extensions(flags=options.extension_flags, limits=limits_of(assembled.settings))
+    extensions = Extensions(flags=options.extension_flags, limits=lambda: limits_of(assembled.settings))
     resources = Resources(assembled, options, paths)
 
     async def reload() -> None:
@@ -63,7 +57,6 @@ async def extend(
 
     async def trust(is_trusted: bool) -> None:
         apply_trust(assembled, paths, asked_of(options), is_trusted=is_trusted, reason="answer")
-        assembled.settings = with_flags(assembled.settings, options)
         host.is_trusted = is_trusted
         await reload()
 
@@ -72,7 +65,7 @@ async def extend(
         extensions,
         mode=mode,
         ui=ui,
-        settings=lambda: plain_settings(assembled),
+        settings=assembled.in_force.as_in_file,
         prompt_sections=assembled.prompt.extra_sections,
         is_trusted=assembled.trust.is_trusted,
         shutdown=shutdown,
@@ -85,9 +78,7 @@ async def extend(
         expand=resources.expand,
         file_commands=resources.commands,
     )
-    settings = LiveSettings(assembled, options, paths, settings_changed)
-    session.subscribe(settings.note)
-    extended = Extended(extensions=extensions, wiring=wiring, reload=reload, settings=settings, trust=trust)
+    extended = Extended(extensions=extensions, wiring=wiring, reload=reload, trust=trust)
     await _load(assembled, paths, options, extensions)
     host.is_trusted = assembled.trust.is_trusted
     session.choose_tools(tool_choice(options, assembled.settings))
@@ -125,7 +116,6 @@ async def _load(assembled: Assembled, paths: Paths, options: Options, extensions
             except FileFault as problem:
                 assembled.session.notify(str(problem), "warning")
         apply_trust(assembled, paths, asked, is_trusted=trusted, reason="extension")
-        assembled.settings = with_flags(assembled.settings, options)
     loaded = {extension.name for extension in extensions.loaded}
     await extensions.load([source for source in assembled.chosen.sources if source.name not in loaded])
 
@@ -138,25 +128,11 @@ def apply_trust(
     is_trusted: bool,
     reason: Literal["extension", "answer"],
 ) -> None:
-    """The answer comes after the settings were read: they are read again with it."""
+    """The answer comes after the settings were read: the project's count from now on, or no longer."""
     before = assembled.trust
     assembled.trust = msgspec.structs.replace(
         before, is_trusted=is_trusted, reason=reason, needs_answer=False
     )
-    if before.is_trusted != is_trusted:
-        assembled.settings = load_settings(paths, is_trusted=is_trusted).settings
-        put_in_force(assembled.session, assembled.settings)
+    for problem in assembled.in_force.trust(is_trusted):
+        assembled.session.notify(str(problem), "warning")
     assembled.chosen = choose(paths, assembled.settings, asked, is_trusted=is_trusted)
-
-
-def plain_settings(assembled: Assembled) -> Mapping[str, Any]:
-    """All settings as in the file, with those that bayou does not know."""
-    from app.resources.settings import keys  # noqa: PLC0415  (built from annotations; only extensions ask for it)
-
-    data: dict[str, Any] = dict(assembled.unknown_settings)
-    for key in keys():
-        place = data
-        for name in key.path[:-1]:
-            place = place.setdefault(name, {})
-        place[key.path[-1]] = value_at(assembled.settings, key)
-    return data

@@ -48,19 +48,6 @@ async def run_headless(options: Options, paths: Paths, face: str) -> int:
 async def _work(options: Options, paths: Paths, assembled: Assembled, face: str, given: Input) -> int:
     session = assembled.session
 
-    def keep_setting(key: str, value: object) -> str | None:
-        # Checking a value needs the settings' whole table; few sessions ever write one.
-        from app.resources.settings_file import SettingRefused, set_value  # noqa: PLC0415
-
-        try:
-            set_value(paths.settings_file, key, value)
-        except SettingRefused as problem:
-            return str(problem)
-        return None
-
-    if face == "rpc":
-        session.options.keep_setting = keep_setting
-
     async def prepare() -> None:
         """After the face listens, so that what extensions ask at their start is heard."""
         ui = EventUi(session.publish_now) if face == "rpc" else SilentUi(session.publish_now, face)

@@ -5,6 +5,7 @@ nobody has written down are asked for them.
 import asyncio
 import os
 import sys
+from collections.abc import Mapping
 
 from app.providers.catalogue import Catalogue
 from app.providers.credentials import Credentials
@@ -16,8 +17,9 @@ from app.resources.paths import Paths
 def list_models(paths: Paths, search: str, *, is_offline: bool) -> int:
     catalogue = Catalogue.load(paths.agent_dir, env=os.environ)
     credentials = Credentials(paths.agent_dir, os.environ)
-    if not is_offline and catalogue.untold:
-        asyncio.run(_ask(paths, catalogue, credentials))
+    if catalogue.untold:
+        flags = {"offline": True} if is_offline else {}
+        asyncio.run(_ask(paths, catalogue, credentials, flags))
     rows = table(catalogue, credentials, search)
     sys.stdout.write("\n".join(rows) + "\n")
     for problem in catalogue.problems:
@@ -25,11 +27,13 @@ def list_models(paths: Paths, search: str, *, is_offline: bool) -> int:
     return 0
 
 
-async def _ask(paths: Paths, catalogue: Catalogue, credentials: Credentials) -> None:
+async def _ask(
+    paths: Paths, catalogue: Catalogue, credentials: Credentials, flags: Mapping[str, bool]
+) -> None:
     from app.providers.discovery import discover, hint  # noqa: PLC0415  (only when there is somebody to ask)
-    from app.resources.settings import load_settings  # noqa: PLC0415  (beside it)
+    from app.resources.in_force import InForce  # noqa: PLC0415  (beside it)
 
-    network = load_settings(paths, is_trusted=False).settings.network
+    network = InForce(paths, flags=flags).settings.network
     if network.offline:
         return
 

@@ -18,7 +18,7 @@ async def tell_agent(workings: Workings, talking: Talking, job: Job) -> bool:
         content=f"Background {job.id} ({job.title}) has ended: {job.state}.\n\n{result.text if result else ''}",
         details={"jobId": job.id, "title": job.title, "state": job.state, "toolCallId": job.call_id},
     )
-    when = "steer" if workings.options.background_delivery == "steer" else "follow_up"
+    when = "steer" if workings.in_force.settings.background.result_delivery == "steer" else "follow_up"
     try:
         await talking.send(message, deliver_as=when, trigger=job.state != "killed")
     except Refused as problem:

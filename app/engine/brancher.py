@@ -11,6 +11,7 @@ from app.compaction.files import files_of, own_details
 from app.compaction.summary import BRANCH_PREAMBLE, Written, branch_request
 from app.engine.choice import ModelChoice
 from app.engine.conversation import Conversation
+from app.engine.options import SessionOptions
 from app.engine.summariser import Summariser, SummaryFailed
 from app.engine.underway import Underway
 from app.values.entries import BranchSummaryEntry, Entry
@@ -91,14 +92,14 @@ class Brancher:
         *,
         conversation: Callable[[], Conversation],
         choice: ModelChoice,
+        options: SessionOptions,
         summariser: Summariser,
-        reserve_tokens: int = 16_384,
     ) -> None:
-        self.reserve_tokens = reserve_tokens
         self.consult: Callable[[Leaving], Awaitable[Opinion]] = _no_opinion
         self.told: Callable[[Leaving, BranchSummaryEntry | None], Awaitable[None]] = _not_told
         self._conversation = conversation
         self._choice = choice
+        self._options = options
         self._summariser = summariser
         self.underway = Underway()
 
@@ -177,7 +178,7 @@ class Brancher:
     @property
     def _budget(self) -> int:
         window = self._choice.required().context_window or _UNKNOWN_WINDOW
-        return max(1_000, window - self.reserve_tokens)
+        return max(1_000, window - self._options.in_force.settings.branch_summary.reserve_tokens)
 
     def _record(self, leaving: Leaving, written: Written, opinion: Opinion) -> BranchSummaryEntry:
         files = files_of(leaving.entries)

@@ -1,6 +1,6 @@
 """Which model answers and how hard it thinks: the current choice, cycling, and what is possible."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -26,13 +26,13 @@ class ModelChoice:
         model: Model | None,
         thinking: ThinkingLevel = "medium",
         scope: tuple[Model, ...] = (),
-        levels_of: Mapping[str, ThinkingLevel] | None = None,
+        levels_of: Callable[[], Mapping[str, ThinkingLevel]] = dict,
     ) -> None:
         self.catalogue = catalogue
         self.credentials = credentials
         self.scope = scope
         """The models that cycling goes through; empty: all that have credentials."""
-        self.levels_of = levels_of or {}
+        self._levels_of = levels_of
         """Levels that are wished for some models, by `provider/model`; they count when one switches to it."""
         self.model = model
         self._wanted: ThinkingLevel = thinking
@@ -75,7 +75,7 @@ class ModelChoice:
         """Switches; True if the thinking level in force changed with it."""
         before = self.thinking
         self.model = model
-        self._wanted = self.levels_of.get(model.key, self._wanted)
+        self._wanted = self._levels_of().get(model.key, self._wanted)
         return self.thinking != before
 
     def set_thinking(self, level: ThinkingLevel) -> bool:

@@ -18,6 +18,7 @@ from app.engine.account import Account
 from app.engine.active_skills import standing_sections
 from app.engine.choice import ModelChoice
 from app.engine.conversation import Conversation
+from app.engine.options import SessionOptions
 from app.engine.summariser import Source, Summariser, SummaryCancelled, SummaryFailed
 from app.engine.underway import Underway
 from app.providers.classify import Failure
@@ -35,15 +36,6 @@ from app.values.messages import AssistantMessage, Message, SystemMessage, ToolRe
 from app.values.usage import Usage
 
 Reason = Literal["manual", "threshold", "overflow"]
-Mode = Literal["off", "remind", "auto"]
-
-
-class CompactionOptions(msgspec.Struct, kw_only=True):
-    """Set from the settings; may change while the session runs."""
-
-    mode: Mode = "auto"
-    limits: Limits = Limits()
-    by_model: dict[str, Limits] = msgspec.field(default_factory=dict)
 
 
 class Replacement(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,17 +78,18 @@ class Compactor:
         conversation: Callable[[], Conversation],
         account: Account,
         choice: ModelChoice,
+        options: SessionOptions,
         summariser: Summariser,
         publish: Callable[[Event], Awaitable[None]],
         classify: Callable[[AssistantMessage], Failure],
         context_changed: Callable[[], None],
         cache_is_dropped: Callable[[], None] = _cache_is_dropped,
     ) -> None:
-        self.options = CompactionOptions()
         self.consult = _no_opinion
         self._conversation = conversation
         self._account = account
         self._choice = choice
+        self._options = options
         self._summariser = summariser
         self._publish = publish
         self._classify = classify
@@ -114,8 +107,11 @@ class Compactor:
 
     @property
     def limits(self) -> Limits:
-        model = self._choice.model
-        return self.options.by_model.get(model.key if model else "", self.options.limits)
+        return self._options.limits(self._choice.model)
+
+    @property
+    def _mode(self) -> Literal["off", "remind", "auto"]:
+        return self._options.in_force.settings.compaction.mode
 
     @property
     def is_full(self) -> bool:
@@ -141,10 +137,10 @@ class Compactor:
         if not self.is_full:
             self._has_reminded = False
             return
-        if self.options.mode == "remind" and not self._has_reminded:
+        if self._mode == "remind" and not self._has_reminded:
             self._has_reminded = True
             await self._remind()
-        if self.options.mode == "auto" and not self._is_stuck and not self._is_held:
+        if self._mode == "auto" and not self._is_stuck and not self._is_held:
             try:
                 await self.compact("threshold", run=run)
             except (CannotCompact, SummaryFailed):
@@ -160,10 +156,10 @@ class Compactor:
         return False
 
     async def _recover(self, message: AssistantMessage) -> bool:
-        if self.options.mode != "auto":
+        if self._mode != "auto":
             await self._fail(
                 "The conversation no longer fits the model's context window, and compaction "
-                f"{_BY_HAND[self.options.mode]}. "
+                f"{_BY_HAND[self._mode]}. "
                 "Use /compact, a model with a larger window, or an earlier point of the session (/tree)."
                 + self._largest()
             )

@@ -1,26 +1,37 @@
 """Where sessions begin and continue: which log belongs to what the person asked for."""
 
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
+from app.resources.in_force import InForce
+from app.sessions.file import Sync
 from app.sessions.fork import copy_session
 from app.sessions.library import find, latest, session_folder
 from app.sessions.log import SessionLog
 from tools.files.presence import exists
 
-Sync = Literal["off", "turn", "entry"]
-
 
 class Places(msgspec.Struct, frozen=True, kw_only=True):
     """The folder of one project's sessions."""
 
-    root: Path
+    own: Path
+    """bayou's own folder of sessions, for when the settings name no other."""
     cwd: Path
-    is_custom: bool = False
-    """The root was named by the person: files lie directly in it."""
-    sync: Sync = "turn"
+    in_force: InForce = msgspec.field(default_factory=InForce)
+
+    @property
+    def root(self) -> Path:
+        named = self.in_force.settings.sessions.session_dir
+        return Path(named).expanduser() if named else self.own
+
+    @property
+    def is_custom(self) -> bool:
+        """The root was named by the person: files lie directly in it."""
+        return bool(self.in_force.settings.sessions.session_dir)
+
+    def sync(self) -> Sync:
+        return self.in_force.settings.sessions.session_sync
 
     @property
     def folder(self) -> Path:

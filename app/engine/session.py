@@ -17,7 +17,7 @@ What there is for faces, and nothing else of it:
 - compaction: `compact`, `draft_compaction`, `compact_as`, `undo_compaction`.
 - the record: `rename`, `note`, `edit_context`, `set_label`.
 - other places: `go_to`, `merge`, `begin`, `switch_to`, `fork`, `open`.
-- settings: `set_modes`. The end: `announce_end`, `close`.
+- settings: `keep_setting`, `follow_settings`. The end: `announce_end`, `close`.
 
 Its parts and how they meet are in `workings`; how a run goes is `runner`'s business, what the model is asked
 with `turns`'. It is put together in `assembly`.
@@ -28,12 +28,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
-
 from app.agent.abort import Abort
-from app.agent.ports import InterruptMode
 from app.agent.prompt import prompt_text
-from app.agent.queues import Queued, QueueMode, QueueName
+from app.agent.queues import Queued, QueueName
 from app.engine.background import tell_agent
 from app.engine.brancher import Wish
 from app.engine.compactor import Draft
@@ -41,11 +38,11 @@ from app.engine.intake import Source, WhileRunning, Words
 from app.engine.jobs import Job, JobTable
 from app.engine.moving import Arrival, Moving, SwitchReason
 from app.engine.publisher import Listener, Pace
-from app.engine.state import CompactionMode
 from app.engine.stats import ContextUsage, Stats
 from app.engine.talking import DeliverAs, Disposition, Talking
 from app.engine.toolbox import ToolChoice
 from app.engine.workings import Parts, Workings
+from app.resources.settings import SettingRefused
 from app.sessions.log import SessionLog
 from app.values.content import Image, ToolCall
 from app.values.entries import BranchSummaryEntry, ContextEditEntry, Entry
@@ -331,26 +328,21 @@ class Session(Workings):
 
     # How it is set
 
-    def set_modes(
-        self,
-        *,
-        steering: QueueMode | None = None,
-        follow_up: QueueMode | None = None,
-        interrupt: InterruptMode | None = None,
-        retries: bool | None = None,
-        compaction: CompactionMode | None = None,
-    ) -> None:
-        """What is named holds from now on."""
-        if steering is not None:
-            self.queues.steering_mode = steering
-        if follow_up is not None:
-            self.queues.follow_up_mode = follow_up
-        if interrupt is not None:
-            self.options.interrupt_mode = interrupt
-        if retries is not None:
-            self.options.retry = msgspec.structs.replace(self.options.retry, is_enabled=retries)
-        if compaction is not None:
-            self.compactor.options.mode = compaction
+    def keep_setting(self, name: str, value: object) -> None:
+        """Counts at once, whatever the files say, and for later sessions: a file that cannot be written undoes nothing.
+
+        Raises `SettingRefused` when the value does not fit.
+        """
+        self.in_force.set(name, value)
+        try:
+            self.in_force.keep(name, value)
+        except SettingRefused as problem:
+            self.notify(f"{name} holds for this session only: {problem}", "warning")
+
+    def follow_settings(self) -> None:
+        """Reads files of settings that have changed. What is wrong with one is told; its sound values count."""
+        for problem in self.in_force.follow():
+            self.notify(str(problem), "warning")
 
     # The record
 

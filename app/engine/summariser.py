@@ -9,11 +9,12 @@ import msgspec
 from app.agent.abort import Abort
 from app.compaction.summary import SYSTEM_PROMPT, Written
 from app.engine.choice import ModelChoice
-from app.engine.retry import RetryPolicy
+from app.engine.options import SessionOptions
 from app.providers.classify import Failure
-from app.providers.contract import Context, Credential, StreamOptions
+from app.providers.contract import Context, Credential
 from app.providers.credentials import CredentialError
 from app.providers.registry import Registry
+from app.providers.select import ModelNotFound, select_model
 from app.values.events import (
     CompactionProgress,
     Event,
@@ -51,17 +52,23 @@ class Summariser:
         *,
         classify: Callable[[AssistantMessage], Failure],
         publish: Callable[[Event], Awaitable[None]],
-        policy: Callable[[], RetryPolicy],
-        options: Callable[[], StreamOptions],
+        options: SessionOptions,
     ) -> None:
-        self.model: Model | None = None
-        """None: the session's own."""
         self._choice = choice
         self._registry = registry
         self._classify = classify
         self._publish = publish
-        self._policy = policy
         self._options = options
+
+    def chosen(self) -> tuple[Model | None, str | None]:
+        """The model that the settings name for this (None: the session's own), and what is wrong with the name."""
+        named = self._options.in_force.settings.compaction.model
+        if named is None:
+            return None, None
+        try:
+            return select_model(named, self._choice.catalogue, self._choice.credentials).model, None
+        except ModelNotFound as problem:
+            return None, f"compaction.model: {problem} Summaries are written by the session's own model."
 
     async def write(self, request: str, abort: Abort, source: Source) -> Written:
         """The answer to `request`. Raises `SummaryFailed`."""
@@ -87,9 +94,9 @@ class Summariser:
             credential = await self._choice.credentials.resolve(model.provider) or Credential()
         except CredentialError as problem:
             raise SummaryFailed(str(problem)) from None
-        thinking = self._choice.thinking if model is not self.model else "off"
+        thinking = self._choice.thinking if model is self._choice.model else "off"
         options = msgspec.structs.replace(
-            self._options(), credential=credential, thinking=thinking, use_cache=False
+            self._options.stream, credential=credential, thinking=thinking, use_cache=False
         )
         context = Context(system_prompt=SYSTEM_PROMPT, messages=(user_message(request),))
         stream = self._registry.stream(model, context, options)
@@ -105,7 +112,10 @@ class Summariser:
 
     async def _model_for(self, request: str) -> Model:
         """The cheaper one that was chosen, unless this is too much for it to read."""
-        own, chosen = self._choice.required(), self.model
+        own = self._choice.required()
+        chosen, problem = self.chosen()
+        if problem is not None:
+            await self._publish(Notice(level="warning", text=problem))
         if chosen is None:
             return own
         tokens = len(request) // 4
@@ -119,7 +129,7 @@ class Summariser:
         return own
 
     def _delay(self, message: AssistantMessage, attempt: int) -> int | None:
-        policy, failure = self._policy(), self._classify(message)
+        policy, failure = self._options.retry, self._classify(message)
         if message.stop_reason != "error" or not failure.is_retryable:
             return None
         if not policy.is_enabled or attempt > policy.max_attempts:
@@ -130,7 +140,7 @@ class Summariser:
         await self._publish(
             SummarizationRetryScheduled(
                 attempt=attempt,
-                max_attempts=self._policy().max_attempts,
+                max_attempts=self._options.retry.max_attempts,
                 delay_ms=delay_ms,
                 error_message=problem,
             )

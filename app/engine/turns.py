@@ -9,15 +9,15 @@ import msgspec
 
 from app.agent.abort import Abort, Aborted
 from app.agent.outcomes import in_words
-from app.agent.ports import InterruptMode, Ports, TurnOutcome, Verdict
+from app.agent.ports import Ports, TurnOutcome, Verdict
 from app.agent.prompt import prompt_text
 from app.agent.queues import Queues
 from app.engine.choice import ModelChoice
 from app.engine.conversation import Conversation
+from app.engine.options import SessionOptions
 from app.engine.requests import Ask, Requests, failed_stream
-from app.engine.retry import RetryPolicy
 from app.engine.toolbox import Toolbox
-from app.providers.contract import AssistantStream, Context, Credential, StreamOptions
+from app.providers.contract import AssistantStream, Context, Credential
 from app.providers.credentials import CredentialError
 from app.values.beginning import Beginning
 from app.values.content import ToolCall
@@ -56,18 +56,6 @@ class TurnHooks(msgspec.Struct, kw_only=True):
     after_turn: Callable[[TurnOutcome], Awaitable[bool]] = _go_on
     prompt_changed: Callable[[], None] = lambda: None
     """Tools or sections are not those of the request before."""
-
-
-class SessionOptions(msgspec.Struct, kw_only=True):
-    """What can change while a session runs; each holds from the next moment it matters."""
-
-    interrupt_mode: InterruptMode = "wait"
-    retry: RetryPolicy = RetryPolicy()
-    background_delivery: str = "follow_up"
-    stream: StreamOptions = StreamOptions()
-    """Time limits, proxy, cache and budgets of requests."""
-    keep_setting: Callable[[str, object], str | None] = lambda key, value: None
-    """Writes a setting for later sessions; returns what went wrong."""
 
 
 class Turns:

@@ -21,6 +21,7 @@ from app.engine.conversation import Conversation
 from app.engine.delivery import Deliveries, Receipt
 from app.engine.intake import Intake, Refused
 from app.engine.jobs import JobTable
+from app.engine.options import SessionOptions
 from app.engine.places import Places
 from app.engine.publisher import Publisher
 from app.engine.requests import Requests
@@ -29,7 +30,7 @@ from app.engine.shell import UserShell
 from app.engine.state import State
 from app.engine.summariser import Summariser
 from app.engine.toolbox import Toolbox, file_changed
-from app.engine.turns import SessionOptions, Turns
+from app.engine.turns import Turns
 from app.providers.classify import Failure
 from app.providers.registry import Registry
 from app.sessions.errors import SessionReadOnly, SessionWriteError
@@ -75,11 +76,16 @@ class Workings:
 
     def __init__(self, parts: Parts) -> None:
         self.options = parts.options
+        self.in_force = parts.options.in_force
         self.places = parts.places
         self.choice = parts.choice
         self.toolbox = parts.toolbox
         self.conversation = Conversation(parts.log)
-        self.queues = Queues(on_change=self._queues_changed, on_removed=self._never_delivered)
+        self.queues = Queues(
+            mode=parts.options.queue_mode,
+            on_change=self._queues_changed,
+            on_removed=self._never_delivered,
+        )
         self.intake = Intake()
         self.account = Account(self.conversation)
         self._classify = parts.classify
@@ -100,14 +106,14 @@ class Workings:
             parts.registry,
             classify=self._failure,
             publish=self.publish,
-            policy=lambda: self.options.retry,
-            options=lambda: self.options.stream,
+            options=parts.options,
         )
         self.cache = PromptCache(self.account, parts.choice, self.publish_now)
         self.compactor = Compactor(
             conversation=lambda: self.conversation,
             account=self.account,
             choice=parts.choice,
+            options=parts.options,
             summariser=self.summariser,
             publish=self.publish,
             classify=self._failure,
@@ -115,7 +121,10 @@ class Workings:
             cache_is_dropped=lambda: self.cache.drops("compaction"),
         )
         self.brancher = Brancher(
-            conversation=lambda: self.conversation, choice=parts.choice, summariser=self.summariser
+            conversation=lambda: self.conversation,
+            choice=parts.choice,
+            options=parts.options,
+            summariser=self.summariser,
         )
         self.turns.hooks.before_request = self.compactor.check
         self.turns.hooks.prompt_changed = lambda: self.cache.drops("prompt")
@@ -182,11 +191,11 @@ class Workings:
             running_jobs=len(self.jobs.running()),
             context_tokens=self.account.context_tokens,
             is_full=self.compactor.is_full,
-            compaction_mode=self.compactor.options.mode,
-            steering_mode=queues.steering_mode,
-            follow_up_mode=queues.follow_up_mode,
+            compaction_mode=self.in_force.settings.compaction.mode,
+            steering_mode=self.options.queue_mode("steering"),
+            follow_up_mode=self.options.queue_mode("follow_up"),
             interrupt_mode=self.options.interrupt_mode,
-            retries=self.options.retry.is_enabled,
+            retries=self.in_force.settings.retry.enabled,
         )
 
     # Being heard

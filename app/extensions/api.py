@@ -88,7 +88,7 @@ class ExtensionApi:
                 schema=schema,
                 context_of=context_of,
                 extension=self._extension,
-                limits=self._all.limits,
+                limits=lambda: self._all.limits,
                 **more,
             )
             self.register_tool(tool)

@@ -10,7 +10,7 @@ Failed = Callable[[Extension, str, BaseException], None]
 
 
 class EventBus:
-    def __init__(self, failed: Failed, limits: Limits) -> None:
+    def __init__(self, failed: Failed, limits: Callable[[], Limits]) -> None:
         self._failed = failed
         self._limits = limits
         self._listeners: dict[str, tuple[tuple[Extension, Callable[[Any], Any]], ...]] = {}
@@ -28,11 +28,12 @@ class EventBus:
         return take_back
 
     async def emit(self, name: str, data: Any = None) -> None:
+        limits = self._limits()
         for extension, function in self._listeners.get(name, ()):
             if not extension.is_open:
                 continue
             try:
-                await call(function, data, seconds=self._limits.answer, block=self._limits.block)
+                await call(function, data, seconds=limits.answer, block=limits.block)
             except (Exception, SystemExit) as problem:  # noqa: BLE001  (another extension's failure is not the sender's)
                 self._failed(extension, name, problem)
 

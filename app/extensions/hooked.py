@@ -35,12 +35,12 @@ class Hooked:
         self,
         host: Host | None = None,
         *,
-        limits: Limits = Limits(),  # noqa: B008  (frozen)
+        limits: Callable[[], Limits] = Limits,
         flags: Mapping[str, str | bool] | None = None,
         on_problem: Callable[[Problem], None] = lambda problem: None,
     ) -> None:
         self.host = host
-        self.limits = limits
+        self._limits = limits
         self.flag_values = dict(flags or {})
         self.loaded: tuple[Extension, ...] = ()
         self.problems: list[Problem] = []
@@ -49,6 +49,10 @@ class Hooked:
         self._handlers: dict[str, tuple[Registered, ...]] = {}
         self._told: set[tuple[str, str, str]] = set()
         self._publishing: set[asyncio.Task[None]] = set()
+
+    @property
+    def limits(self) -> Limits:
+        return self._limits()
 
     # Hooks
 

@@ -23,17 +23,18 @@ def make_tool(
     schema: dict[str, Any] | None,
     context_of: Callable[[ToolContext], ToolCallContext],
     extension: Extension,
-    limits: Limits,
+    limits: Callable[[], Limits],
     **more: Any,
 ) -> Tool:
     async def run(given: Any, call: ToolContext) -> ToolResult:
         if not extension.is_open:
             raise ToolError(f"The tool {name} belongs to an extension that was reloaded or removed.")
+        block = limits().block
         try:
-            answer = call_now(function, given, context_of(call), block=limits.block)
+            answer = call_now(function, given, context_of(call), block=block)
             if isinstance(answer, Awaitable):
                 # It may take as long as it likes, but not keep the loop to itself.
-                answer = await Guarded(answer, limits.block)
+                answer = await Guarded(answer, block)
         except TooSlow as problem:
             raise ToolError(f"The tool {name} failed: {problem}") from None
         return as_result(answer)

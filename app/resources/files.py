@@ -73,10 +73,13 @@ def _mode_of(path: Path) -> int:
         return 0o644
 
 
-def stamp(path: Path) -> tuple[int, int] | None:
-    """Changes whenever the file does: modification time and size; None when there is no file."""
+Stamp = tuple[int, int, int] | None
+
+
+def stamp(path: Path) -> Stamp:
+    """Changes whenever the file does: when it was written last, its size, which file it is; None: there is none."""
     try:
         found = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return found.st_mtime_ns, found.st_size, found.st_ino

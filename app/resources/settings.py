@@ -1,24 +1,17 @@
-"""All settings as one value, and reading them: defaults, then the global file, then the trusted project's.
+"""All settings as one value, and each of them as a key: its name, its type, what it is for.
 
-What is wrong in a file is named with file, line and remedy, and the default stays in force; keys that nobody
-knows are kept in the file and reported. The keys themselves are in `settings_agent` and `settings_display`,
-changing a file is `settings_file`'s business, the documentation `settings_docs`'s.
+The keys themselves are in `settings_agent` and `settings_display`. Reading a file is `settings_reading`'s business,
+which value counts `in_force`'s, changing a file `settings_file`'s, the documentation `settings_docs`'s.
 """
 
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
 from app.resources import settings_agent as agent
 from app.resources import settings_display as look
-from app.resources.files import FileFault, read_text, stamp
-from app.resources.paths import Paths
-from app.values.json_comments import JsonFault, parse, places
-
-Flat = {"flat": True}
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -54,30 +47,9 @@ FLAT_GROUPS = frozenset(
 )
 """Groups whose keys stand at the top of the file: `defaultModel`, not `model.defaultModel`."""
 
-Kind = Literal["broken", "wrong", "unknown", "ignored"]
 
-
-class SettingsProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing in a settings file that did not count, in words a person can act on."""
-
-    file: Path
-    kind: Kind
-    key: str = ""
-    line: int = 0
-    text: str
-
-    def __str__(self) -> str:
-        place = f"{self.file}:{self.line}" if self.line else str(self.file)
-        return f"{place}: {self.text}"
-
-
-class LoadedSettings(msgspec.Struct, frozen=True, kw_only=True):
-    settings: Settings
-    problems: tuple[SettingsProblem, ...] = ()
-    files: tuple[Path, ...] = ()
-    """The files that counted or would have, in the order they were read."""
-    extra: Mapping[str, Any] = {}
-    """Top-level keys that bayou does not know, for extensions to read; the project's over the global ones."""
+class SettingRefused(ValueError):
+    """The change was not made. `str` says why and what to do."""
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,24 +76,6 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
         return words[:1].upper() + words[1:]
 
 
-def load_settings(paths: Paths, *, is_trusted: bool) -> LoadedSettings:
-    """Reads both files; never raises. An untrusted project's file is not opened."""
-    files = (paths.settings_file, paths.project_settings_file) if is_trusted else (paths.settings_file,)
-    values = _Values()
-    for file in files:
-        values.read(file, is_project=file == paths.project_settings_file)
-    return LoadedSettings(
-        settings=values.settings(), problems=tuple(values.problems), files=files, extra=values.extra
-    )
-
-
-def settings_from(data: Mapping[str, Any]) -> Settings:
-    """Settings from plain data spelled as in the file, for tests and for programs. Wrong values are left out."""
-    values = _Values()
-    values.take(dict(data), Path("settings"), {}, is_project=False)
-    return values.settings()
-
-
 @cache
 def keys() -> tuple[Key, ...]:
     """Every setting, in the order of the groups."""
@@ -130,6 +84,27 @@ def keys() -> tuple[Key, ...]:
         path = () if field.name in FLAT_GROUPS else (field.encode_name,)
         found += _keys_of(field.type, field.default, path, (field.name,))
     return tuple(found)
+
+
+def find_key(name: str) -> Key:
+    """The key called `name` (`bash.autoBackground.thresholdMs`). Raises `SettingRefused`."""
+    key = _by_name().get(name)
+    if key is None:
+        raise SettingRefused(f"There is no setting {name}. docs/settings.md lists all of them.")
+    return key
+
+
+@cache
+def _by_name() -> Mapping[str, Key]:
+    return {key.name: key for key in keys()}
+
+
+def converted(key: Key, value: Any) -> Any:
+    """`value` as the settings hold it. Raises `SettingRefused` when it does not fit."""
+    try:
+        return msgspec.convert(value, key.type)
+    except msgspec.ValidationError as problem:
+        raise SettingRefused(f"{key.name}: {_explain(problem, key)}") from None
 
 
 def value_at(settings: Settings, key: Key) -> Any:
@@ -143,10 +118,24 @@ def value_at(settings: Settings, key: Key) -> Any:
 def check_value(key: Key, value: Any) -> str | None:
     """What is wrong with `value` for `key`, in plain words; None when it fits."""
     try:
-        msgspec.convert(value, key.type)
-    except msgspec.ValidationError as problem:
-        return _explain(problem, key)
+        converted(key, value)
+    except SettingRefused as problem:
+        return str(problem).removeprefix(f"{key.name}: ")
     return None
+
+
+def with_value(settings: Settings, key: Key, value: Any) -> Settings:
+    """`settings` with one value, converted before, in the place of another."""
+    return _replaced(settings, key.attributes, value)
+
+
+def as_in_file(settings: Settings) -> dict[str, Any]:
+    """All of them as plain data, spelled as in the file."""
+    document: dict[str, Any] = {}
+    for field in msgspec.structs.fields(Settings):
+        group = msgspec.to_builtins(getattr(settings, field.name))
+        document.update(group if field.name in FLAT_GROUPS else {field.encode_name: group})
+    return document
 
 
 def choices(key: Key) -> tuple[Any, ...]:
@@ -164,34 +153,6 @@ def choices(key: Key) -> tuple[Any, ...]:
         else:
             return ()
     return tuple(found)
-
-
-def with_setting(settings: Settings, key: Key, value: Any) -> Settings:
-    """`settings` with one value changed. Raises `msgspec.ValidationError` when it does not fit."""
-    return _replaced(settings, key.attributes, msgspec.convert(value, key.type))
-
-
-class SettingsWatch:
-    """Says when a settings file has changed. Whoever owns the clock calls `changed` now and then: one `stat` a file."""
-
-    def __init__(self, *files: Path) -> None:
-        self._files = files
-        self._stamps = self._look()
-
-    @classmethod
-    def of(cls, paths: Paths, *, is_trusted: bool) -> "SettingsWatch":
-        project = (paths.project_settings_file,) if is_trusted else ()
-        return cls(paths.settings_file, *project)
-
-    def changed(self) -> bool:
-        """True once per change."""
-        stamps = self._look()
-        is_changed = stamps != self._stamps
-        self._stamps = stamps
-        return is_changed
-
-    def _look(self) -> tuple[tuple[int, int] | None, ...]:
-        return tuple(stamp(file) for file in self._files)
 
 
 def _keys_of(group: Any, default: Any, path: tuple[str, ...], attributes: tuple[str, ...]) -> list[Key]:
@@ -217,131 +178,6 @@ def _keys_of(group: Any, default: Any, path: tuple[str, ...], attributes: tuple[
             )
         )
     return found
-
-
-class _Values:
-    """Collects what the files say, the later over the earlier."""
-
-    def __init__(self) -> None:
-        self.problems: list[SettingsProblem] = []
-        self.extra: dict[str, Any] = {}
-        self._set: dict[tuple[str, ...], Any] = {}
-        self._table: dict[tuple[str, ...], Key] = {}
-        self._branches: set[tuple[str, ...]] = set()
-
-    def read(self, file: Path, *, is_project: bool) -> None:
-        try:
-            text = read_text(file)
-        except FileFault as problem:
-            self._report(file, "broken", text=f"{problem.what}. Its settings are not used.")
-            return
-        if text is None or not text.strip():
-            return
-        try:
-            data = parse(text)
-        except JsonFault as problem:
-            words = f"column {problem.column}: {problem.message}. None of its settings are used until it is mended."
-            self._report(file, "broken", line=problem.line, text=words)
-            return
-        if not isinstance(data, dict):
-            self._report(file, "broken", line=1, text="must hold one object: { … }. It is not used.")
-            return
-        self.take(data, file, _Lazily(text), is_project=is_project)
-
-    def take(self, data: dict[str, Any], file: Path, lines: Any, *, is_project: bool) -> None:
-        if data and not self._table:
-            self._table = {key.path: key for key in keys()}
-            self._branches = {
-                key.path[:end] for key in self._table.values() for end in range(1, len(key.path))
-            }
-        self._take_object(data, (), file, lines, is_project)
-
-    def _take_object(
-        self, data: dict[str, Any], path: tuple[str, ...], file: Path, lines: Any, is_project: bool
-    ) -> None:
-        for name, value in data.items():
-            where = (*path, name)
-            key = self._table.get(where)
-            if key is not None:
-                self._take_value(key, value, file, lines, is_project)
-            elif where in self._branches:
-                if isinstance(value, dict):
-                    self._take_object(value, where, file, lines, is_project)
-                else:
-                    self._report(
-                        file,
-                        "wrong",
-                        where,
-                        lines,
-                        f"{'.'.join(where)} must be an object. The defaults stay in force.",
-                    )
-            elif name != "$schema":
-                if not path:
-                    self.extra[name] = value
-                self._report(file, "unknown", where, lines, self._unknown(where))
-
-    def _take_value(self, key: Key, value: Any, file: Path, lines: Any, is_project: bool) -> None:
-        if is_project and key.is_global_only:
-            text = f"{key.name} counts only in the global settings file. It is ignored here."
-            self._report(file, "ignored", key.path, lines, text)
-            return
-        try:
-            new = msgspec.convert(value, key.type)
-        except msgspec.ValidationError as problem:
-            kept = "The value before it stays" if key.path in self._set else "The default stays"
-            shown = msgspec.json.encode(self._current(key)).decode()
-            text = f"{key.name}: {_explain(problem, key)}. {kept} in force: {shown}."
-            self._report(file, "wrong", key.path, lines, text)
-            return
-        if key.adds_up and key.path in self._set:
-            new = (*self._set[key.path], *new)
-        self._set[key.path] = new
-
-    def _current(self, key: Key) -> Any:
-        return self._set.get(key.path, key.default)
-
-    def _unknown(self, where: tuple[str, ...]) -> str:
-        import difflib  # noqa: PLC0415  (only for the hint; costs start-up)
-
-        name = ".".join(where)
-        close = difflib.get_close_matches(name, [key.name for key in self._table.values()], n=1, cutoff=0.75)
-        hint = f" Did you mean {close[0]}?" if close else ""
-        return f"there is no setting {name}; it is kept but does nothing.{hint}"
-
-    def _report(
-        self,
-        file: Path,
-        kind: Kind,
-        where: tuple[str, ...] = (),
-        lines: Any = None,
-        text: str = "",
-        line: int = 0,
-    ) -> None:
-        spot = lines.get(where) if lines else None
-        self.problems.append(
-            SettingsProblem(
-                file=file, kind=kind, key=".".join(where), line=spot.line if spot else line, text=text
-            )
-        )
-
-    def settings(self) -> Settings:
-        settings = Settings()
-        for path, value in self._set.items():
-            settings = _replaced(settings, self._table[path].attributes, value)
-        return settings
-
-
-class _Lazily:
-    """Places of a text, worked out when the first is asked for: only a problem needs them."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._found: Mapping[Any, Any] | None = None
-
-    def get(self, path: tuple[str, ...]) -> Any:
-        if self._found is None:
-            self._found = places(self._text)
-        return self._found.get(path)
 
 
 def _replaced(value: Any, attributes: tuple[str, ...], new: Any) -> Any:

@@ -3,32 +3,16 @@
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from app.resources.files import FileFault, read_text, write_text
-from app.resources.settings import Key, Settings, check_value, keys
-from app.values.json_comments import JsonFault, parse, with_value, without_key
+from app.resources.settings import SettingRefused, converted, find_key
+from app.values.json_comments import JsonFault, with_value, without_key
 from tools.files.presence import exists
-
-
-class SettingRefused(ValueError):
-    """The change was not made. `str` says why and what to do."""
-
-
-def find_key(name: str) -> Key:
-    """The key called `name` (`bash.autoBackground.thresholdMs`). Raises `SettingRefused`."""
-    for key in keys():
-        if key.name == name:
-            return key
-    raise SettingRefused(f"There is no setting {name}. docs/settings.md lists all of them.")
 
 
 def set_value(file: Path, name: str, value: Any) -> None:
     """Writes one value. Raises `SettingRefused` when it does not fit or the file is broken, leaving it untouched."""
     key = find_key(name)
-    problem = check_value(key, value)
-    if problem:
-        raise SettingRefused(f"{name}: {problem}")
+    converted(key, value)
     _change(file, lambda text: with_value(text, key.path, value))
 
 
@@ -36,15 +20,6 @@ def unset(file: Path, name: str) -> None:
     """Takes the key out of the file, so that the default counts again."""
     key = find_key(name)
     _change(file, lambda text: without_key(text, key.path))
-
-
-def edit_settings(file: Path, text: str) -> None:
-    """Replaces the whole text, after checking that it is JSON at all."""
-    try:
-        parse(text)
-    except JsonFault as problem:
-        raise SettingRefused(f"{file}: {problem}") from None
-    _write(file, text)
 
 
 def _change(file: Path, edit: Any) -> None:
@@ -71,17 +46,3 @@ def _write(file: Path, text: str) -> None:
         write_text(file, text)
     except FileFault as problem:
         raise SettingRefused(str(problem)) from None
-
-
-def as_document(settings: Settings) -> dict[str, Any]:
-    """All settings spelled as in the file, for showing them and for tests."""
-    document: dict[str, Any] = {}
-    for key in keys():
-        value: Any = settings
-        for attribute in key.attributes:
-            value = getattr(value, attribute)
-        here = document
-        for part in key.path[:-1]:
-            here = here.setdefault(part, {})
-        here[key.path[-1]] = msgspec.to_builtins(value)
-    return document

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from app.resources.files import stamp
+from app.resources.files import Stamp, stamp
 from app.resources.paths import Paths, styles_dir
 from tools.files.presence import exists, is_file
 
@@ -22,7 +22,7 @@ class ThemeFile(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     source: Source
 
-    def stamp(self) -> tuple[int, int] | None:
+    def stamp(self) -> Stamp:
         """Changes whenever the file does, for hot reload."""
         return stamp(self.path)
 

@@ -6,6 +6,7 @@ A write either has all its bytes in the file or none. What lines mean is the bus
 import errno
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +14,13 @@ from app.sessions.errors import SessionLocked, SessionWriteError, reason
 from app.sessions.lock import holder_of, name_of, try_lock
 
 Sync = Literal["off", "turn", "entry"]
+AsksSync = Callable[[], Sync]
+"""When what is written is forced onto the disk; asked at each write, as the settings may have changed."""
+
+
+def at_turn_end() -> Sync:
+    return "turn"
+
 
 _FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -25,24 +33,24 @@ _PLACE = (
 class SessionFile:
     """Holds the lock as long as it is open."""
 
-    def __init__(self, path: Path, descriptor: int, sync: Sync) -> None:
+    def __init__(self, path: Path, descriptor: int, sync: AsksSync) -> None:
         self.path = path
         self.size = os.fstat(descriptor).st_size
         """Bytes that are known to be whole lines of ours."""
         self._descriptor = descriptor
-        self._sync: Sync = sync
+        self._sync = sync
         self._held = b""
         self._is_torn = False
         self._is_dirty = False
 
     @classmethod
-    def open(cls, path: Path, sync: Sync) -> "SessionFile":
+    def open(cls, path: Path, sync: AsksSync) -> "SessionFile":
         """Raises `SessionLocked`, or `OSError` when the system does not let us write."""
         descriptor = os.open(path, _FLAGS)
         return cls(path, _locked(path, descriptor), sync)
 
     @classmethod
-    def create(cls, path: Path, data: bytes, sync: Sync) -> "SessionFile":
+    def create(cls, path: Path, data: bytes, sync: AsksSync) -> "SessionFile":
         """A new file with its first lines; nothing is left behind when that fails."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +70,7 @@ class SessionFile:
             raise
         try:
             file.append(data)
-            if sync != "off":
+            if sync() != "off":
                 sync_folder(path.parent)
         except SessionWriteError:
             file.close()
@@ -80,7 +88,7 @@ class SessionFile:
         data = (b"\n" if on_new_line else b"") + self._held + data
         try:
             _write_all(self._descriptor, data)
-            if self._sync == "entry":
+            if self._sync() == "entry":
                 os.fsync(self._descriptor)
         except OSError as problem:
             self._is_torn = True
@@ -90,7 +98,7 @@ class SessionFile:
             ) from None
         self.size += len(data)
         self._held = b""
-        self._is_dirty = self._sync == "turn"
+        self._is_dirty = self._sync() == "turn"
 
     def cut(self, size: int) -> None:
         """Takes everything behind `size` away. Raises `SessionWriteError`."""

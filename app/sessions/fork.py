@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.errors import NotASession, SessionError
-from app.sessions.file import SessionFile, Sync
+from app.sessions.file import AsksSync, SessionFile, at_turn_end
 from app.sessions.ids import file_name, is_session_id, new_session_id
 from app.sessions.log import SessionLog
 from app.sessions.reading import read_session, read_without_header
@@ -25,7 +25,7 @@ from app.values.wire import new_id
 
 
 def fork_before(
-    log: SessionLog, entry_id: str, folder: Path, *, cwd: Path | None = None, fsync: Sync = "turn"
+    log: SessionLog, entry_id: str, folder: Path, *, cwd: Path | None = None, fsync: AsksSync = at_turn_end
 ) -> SessionLog:
     """A new session with everything above an entry; its text is what `log.navigation` says."""
     above = log.parent(entry_id)
@@ -38,13 +38,13 @@ def clone(
     *,
     leaf_id: str | None = None,
     cwd: Path | None = None,
-    fsync: Sync = "turn",
+    fsync: AsksSync = at_turn_end,
 ) -> SessionLog:
     """A new session with the path to the leaf, or to another entry."""
     return _branch(log, log.path_to(leaf_id), folder, cwd or log.cwd, fsync)
 
 
-def _branch(log: SessionLog, path: list[Entry], folder: Path, cwd: Path, fsync: Sync) -> SessionLog:
+def _branch(log: SessionLog, path: list[Entry], folder: Path, cwd: Path, fsync: AsksSync) -> SessionLog:
     header = SessionHeader(
         id=new_session_id(),
         cwd=str(cwd),
@@ -126,5 +126,5 @@ def copy_session(source: Path, folder: Path, cwd: Path, *, session_id: str | Non
     )
     path = folder / file_name(header.timestamp, header.id)
     lines = b"".join(encode(value) + b"\n" for value in (header, *reading.entries))
-    SessionFile.create(path, lines, "turn").close()
+    SessionFile.create(path, lines, at_turn_end).close()
     return path

@@ -15,7 +15,7 @@ from app.sessions.errors import (
     SessionReadOnly,
     SessionWriteError,
 )
-from app.sessions.file import SessionFile, Sync, copied_elsewhere
+from app.sessions.file import AsksSync, SessionFile, at_turn_end, copied_elsewhere
 from app.sessions.ids import file_name, is_session_id, new_session_id
 from app.sessions.opening import Opened, open_session
 from app.sessions.projection import Projection, project
@@ -50,7 +50,7 @@ class SessionLog:
         *,
         tree: Tree | None = None,
         file: SessionFile | None = None,
-        sync: Sync = "turn",
+        sync: AsksSync = at_turn_end,
         is_read_only: bool = False,
         problems: list[str] | None = None,
         needs_feed: bool = False,
@@ -64,7 +64,7 @@ class SessionLog:
         self._tree = tree if tree is not None else Tree()
         self._file = file
         self._is_stored = file is not None or is_read_only
-        self._sync: Sync = sync
+        self._sync = sync
         self._needs_feed = needs_feed
         self.unwritten: SessionWriteError | None = None
         """Why the last entries are in memory only."""
@@ -78,7 +78,7 @@ class SessionLog:
         *,
         session_id: str | None = None,
         parent_session: str | None = None,
-        fsync: Sync = "turn",
+        fsync: AsksSync = at_turn_end,
     ) -> "SessionLog":
         """A new session in `folder`. Nothing is on disk until a person or a model has said something."""
         if session_id is not None and not is_session_id(session_id):
@@ -103,7 +103,7 @@ class SessionLog:
 
     @classmethod
     def started_from(
-        cls, header: SessionHeader, path: Path | None, entries: list[Entry], *, fsync: Sync = "turn"
+        cls, header: SessionHeader, path: Path | None, entries: list[Entry], *, fsync: AsksSync = at_turn_end
     ) -> "SessionLog":
         """A new session that begins with these entries; on disk at once when something was said in them."""
         log = cls(header, path, tree=Tree(entries), sync=fsync)
@@ -114,7 +114,7 @@ class SessionLog:
 
     @classmethod
     def open(
-        cls, path: Path, *, read_only: bool = False, fsync: Sync = "turn", cwd: Path | None = None
+        cls, path: Path, *, read_only: bool = False, fsync: AsksSync = at_turn_end, cwd: Path | None = None
     ) -> "SessionLog":
         """An existing file, in place. Raises a `SessionError` that names the file and what to do.
 

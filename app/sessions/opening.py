@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.errors import SessionNotFound, SessionUnreadable, SessionWriteError, reason
-from app.sessions.file import SessionFile, Sync, sync_folder
+from app.sessions.file import AsksSync, SessionFile, sync_folder
 from app.sessions.ids import new_session_id, sidecar
 from app.sessions.quarantine import set_aside
 from app.sessions.reading import Reading, check_regular, read_session
@@ -31,7 +31,7 @@ class Opened(msgspec.Struct, kw_only=True):
     """The last line is whole but for its line feed."""
 
 
-def open_session(path: Path, *, read_only: bool, sync: Sync, cwd: Path) -> Opened:
+def open_session(path: Path, *, read_only: bool, sync: AsksSync, cwd: Path) -> Opened:
     size = check_regular(path)
     path = Path(os.path.realpath(path))
     problems: list[str] = []
@@ -60,7 +60,7 @@ def open_session(path: Path, *, read_only: bool, sync: Sync, cwd: Path) -> Opene
     )
 
 
-def _for_writing(path: Path, sync: Sync, problems: list[str]) -> SessionFile | None:
+def _for_writing(path: Path, sync: AsksSync, problems: list[str]) -> SessionFile | None:
     try:
         file = SessionFile.open(path, sync)
         while not file.is_in_place():  # another process migrated or moved it between opening and locking
@@ -128,7 +128,7 @@ def _report(path: Path, reading: Reading, problems: list[str], *, may_write: boo
 
 
 def _rewritten(
-    path: Path, file: SessionFile, reading: Reading, sync: Sync, problems: list[str]
+    path: Path, file: SessionFile, reading: Reading, sync: AsksSync, problems: list[str]
 ) -> SessionFile:
     """The file of an old version is kept under another name, and its new form takes its place in one step."""
     kept = sidecar(path, f"v{reading.version}")

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.errors import SessionError, SessionLocked, SessionWriteError, reason
-from app.sessions.file import SessionFile
+from app.sessions.file import SessionFile, at_turn_end
 from app.sessions.ids import SIDECARS, sidecar
 from app.values.codec import decode, encode_json
 from app.values.wire import new_id
@@ -56,7 +56,7 @@ def delete_session(path: Path, root: Path) -> Trashed:
 
 def _refuse_if_written(path: Path) -> None:
     try:
-        SessionFile.open(path, "off").close()
+        SessionFile.open(path, at_turn_end).close()
     except SessionLocked:
         raise
     except OSError as problem:

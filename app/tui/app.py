@@ -132,8 +132,8 @@ class BayouApp(Desk):
         self.notifications.focus(isinstance(event, AppFocus))
         if isinstance(event, AppFocus) and self.is_ready.is_set():
             self.spawn(self.status.look_at_git())
-        if isinstance(event, AppFocus) and self.extended is not None:
-            self.extended.settings.follow()
+        if isinstance(event, AppFocus):
+            self.session.follow_settings()
 
     @on(Driver.SignalResume)
     def _back_from_the_background(self) -> None:

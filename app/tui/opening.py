@@ -16,7 +16,6 @@ from app.tui import display_settings
 from app.tui.desk import Desk
 from app.tui.extensions.adopting import adopt
 from app.tui.extensions.screen_ui import ScreenUi
-from app.tui.pages.settings_page import follow_settings
 from app.tui.pages.trusting import ask_trust
 from app.tui.prompt.sending import Sending
 from app.tui.status import bars
@@ -50,8 +49,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
 
     def begin(self, app: Desk) -> None:
         """Before the first paint."""
-        display_settings.put_in_force(app, app.assembled.settings)
-        app.transcript.open_all(thinking=not app.assembled.settings.display.hide_thinking_block)
+        display_settings.begin(app)
         if app.theme_problem:
             app.presenter.note(app.theme_problem, NoteKind.WARNING)
         key_problems = app.keys_page.read()
@@ -126,7 +124,6 @@ def extensions_for(assembled: Assembled, options: Options, paths: Paths) -> Exte
             ui=ScreenUi(app),
             shutdown=lambda: app.exit(0),
             reloaded=lambda extended: adopt(app, extended),
-            settings_changed=lambda before: follow_settings(app, before),
         )
 
     return load

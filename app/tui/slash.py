@@ -13,7 +13,7 @@ from app.tui.keys.page_keys import copy_answer
 from app.tui.pages.extensions_page import show_extensions
 from app.tui.pages.jobs_page import show_jobs
 from app.tui.pages.login import login, logout
-from app.tui.pages.settings_page import choose_theme, reload_settings, show_settings
+from app.tui.pages.settings_page import choose_theme, show_settings
 from app.tui.pages.trusting import ask_trust
 from app.tui.stage import EXPECTED
 from app.values.models import THINKING_LEVELS, thinking_level
@@ -153,7 +153,7 @@ async def _reload(app: Desk, argument: str) -> None:
         await app.extended.reload()
     else:
         app.assembled.prompt.reload()
-    reload_settings(app)
+    app.session.follow_settings()
     for problem in app.keys_page.read():
         app.presenter.note(problem, NoteKind.WARNING)
     app.presenter.note(

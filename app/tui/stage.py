@@ -20,7 +20,6 @@ from app.engine.intake import Refused
 from app.engine.session import Session
 from app.engine.shell import ShellBusy
 from app.providers.select import ModelNotFound
-from app.resources.settings import Settings
 from app.sessions.errors import SessionError
 from app.tui.keys.keymap import KeyMap
 from app.tui.prompt.remembered import Remembered
@@ -66,7 +65,7 @@ class Stage(App[int]):
         self.home = home or Path.home()
         self.env = os.environ if env is None else env
         self.transcript = Transcript(id="transcript", clock=clock)
-        self.editor = _editor(assembled.settings)
+        self.editor = PromptEditor(placeholder=PLACEHOLDER, id="editor")
         self.header = StatusHeader(id="header")
         self.footer = StatusFooter(id="footer")
         self.queue_view = QueueView(id="queue")
@@ -74,7 +73,7 @@ class Stage(App[int]):
         self.presenter = Presenter(self.session, self.transcript, self.note_event, clock)
         self.drafts = Unsent(self.session, lambda: (self.editor.text, self.editor.attachments))
         self.remembered = Remembered(
-            assembled.prompt.paths, most_prompts=assembled.settings.editor.history_size
+            assembled.prompt.paths, most_prompts=lambda: assembled.settings.editor.history_size
         )
         self.status = Status(
             assembled,
@@ -134,13 +133,3 @@ class Stage(App[int]):
         fallback = self.assembled.prompt.paths.cache_dir / "clipboard.txt"
         copied = await asyncio.to_thread(clipboard.copy, text, write, fallback=fallback, env=self.env)
         self.notify(f"{copied.text}: {what}", markup=False)
-
-
-def _editor(settings: Settings) -> PromptEditor:
-    return PromptEditor(
-        placeholder=PLACEHOLDER,
-        history_size=settings.editor.history_size,
-        padding_x=settings.editor.editor_padding_x,
-        paste_chip_lines=settings.editor.paste_chip_lines,
-        id="editor",
-    )

@@ -11,6 +11,7 @@ from textual.filter import ANSIToTruecolor, LineFilter, Monochrome, NoColor
 from textual.theme import Theme
 
 from app.assembly.build import Assembled
+from app.resources.files import Stamp
 from app.resources.themes import ThemeFile, Themes
 from widgets.themes import ThemeProblem, read_tcss_theme, read_theme, textual_theme
 
@@ -34,7 +35,7 @@ class ThemeInForce:
         self._app = app
         self._assembled = assembled
         self._file: ThemeFile | None = None
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: Stamp = None
         self._is_watching = False
 
     def begin(self) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 from app.agent.abort import Abort
 from app.agent.loop import resume, run
 from app.agent.ports import InterruptMode, Ports
-from app.agent.queues import Queues
+from app.agent.queues import QueueMode, Queues
 from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.registry import Registry
 from app.providers.scripted import Answer, Scripted
@@ -28,12 +28,13 @@ class Stage:
         *answers: Answer,
         tools: Iterable[Tool] = (),
         interrupt_mode: InterruptMode = "wait",
+        queue_mode: QueueMode = "one-at-a-time",
         **ports: Any,
     ) -> None:
         self.script = Scripted(answers)
         self.registry = Registry()
         self.registry.register("scripted", self.script.adapter, owner="test")
-        self.queues = Queues()
+        self.queues = Queues(mode=lambda queue: queue_mode)
         self.abort = Abort()
         self.conversation: list[Message] = []
         self.events: list[Event] = []

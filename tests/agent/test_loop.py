@@ -232,8 +232,7 @@ async def test_queues_release_one_message_at_a_time_or_all() -> None:
     await one.run("go")
     assert one.script.call_count == 3
 
-    everything = Stage(say("1"), say("2"))
-    everything.queues.follow_up_mode = "all"
+    everything = Stage(say("1"), say("2"), queue_mode="all")
     for text in ("a", "b"):
         everything.queues.add("follow_up", user_message(text))
     await everything.run("go")

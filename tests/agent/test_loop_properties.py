@@ -101,8 +101,13 @@ def test_the_loops_promises(plan: dict[str, Any]) -> None:
 
 
 async def play(plan: dict[str, Any]) -> Stage:
-    stage = Stage(*answers(plan), tools=tools(plan), interrupt_mode=plan["mode"], before_tool=block)
-    stage.queues.steering_mode = stage.queues.follow_up_mode = "all" if plan["all"] else "one-at-a-time"
+    stage = Stage(
+        *answers(plan),
+        tools=tools(plan),
+        interrupt_mode=plan["mode"],
+        queue_mode="all" if plan["all"] else "one-at-a-time",
+        before_tool=block,
+    )
     actions = list(plan["actions"])
     counts = {"steer": 0, "follow": 0, "aside": 0}
 

@@ -13,7 +13,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.compaction.budget import Limits, estimate_tokens
+from app.compaction.budget import estimate_tokens
 from app.compaction.cut import CannotCompact, message_of
 from app.providers.contract import Context
 from app.providers.scripted import Answer, say
@@ -171,7 +171,8 @@ async def _compacted_again_and_again(history: History, keeps: Sequence[int]) -> 
         session = play.session
         draw, changed = history.draw, files_changed(history.log.path_to())
         for keep in keeps:
-            session.compactor.options.limits = Limits(reserve_tokens=1_000, keep_recent_tokens=keep)
+            session.in_force.set("compaction.reserveTokens", 1_000)
+            session.in_force.set("compaction.keepRecentTokens", keep)
             before, declared = session.messages, session.conversation.declared
             path = session.log.path_to()
             try:

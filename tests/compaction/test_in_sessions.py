@@ -26,7 +26,6 @@ from app.values.events import (
     SummarizationRetryScheduled,
 )
 from app.values.messages import CompactionSummaryMessage, Message, SystemMessage, ToolResultMessage
-from app.values.models import Model as ModelValue
 from tests.agent.stage import echo
 from tests.engine.stage import Play
 
@@ -54,7 +53,8 @@ class Model:
 
 def play_of(folder: Path, *responses: Any, window: int = 4_000, keep: int = 500, **more: Any) -> Play:
     play = Play(folder, *responses, context_window=window, **more)
-    play.session.compactor.options.limits = Limits(reserve_tokens=1_000, keep_recent_tokens=keep)
+    play.session.in_force.set("compaction.reserveTokens", 1_000)
+    play.session.in_force.set("compaction.keepRecentTokens", keep)
     return play
 
 
@@ -147,7 +147,7 @@ async def test_off_means_never_and_the_error_says_what_can_be_done(tmp_path: Pat
     play = play_of(
         tmp_path, say(LONG), say(LONG), say(LONG), say(LONG), fail("prompt is too long", status=400)
     )
-    play.session.compactor.options.mode = "off"
+    play.session.in_force.set("compaction.mode", "off")
     for number in range(5):
         await play.prompt(f"prompt {number}")
     assert not reasons(play)
@@ -158,7 +158,7 @@ async def test_off_means_never_and_the_error_says_what_can_be_done(tmp_path: Pat
 
 async def test_remind_tells_once_and_does_nothing(tmp_path: Path) -> None:
     play = play_of(tmp_path, *([Model()] * 6))
-    play.session.compactor.options.mode = "remind"
+    play.session.in_force.set("compaction.mode", "remind")
     for number in range(5):
         await play.prompt(f"prompt {number}")
     told = [notice for notice in play.all(Notice) if notice.about == "contextFull"]
@@ -208,10 +208,10 @@ async def test_a_loop_is_guarded_against_with_what_fills_the_window(tmp_path: Pa
 
 async def test_limits_of_one_model_hold_for_it_alone(tmp_path: Path) -> None:
     play = play_of(tmp_path, *([Model()] * 8))
-    own = Limits(reserve_tokens=10, keep_recent_tokens=10)
-    play.session.compactor.options.by_model = {"scripted/script": own}
-    assert play.session.compactor.limits == own
-    play.session.compactor.options.by_model = {"scripted/other": own}
+    in_force, own = play.session.in_force, {"reserveTokens": 10, "keepRecentTokens": 10}
+    in_force.set("compaction.modelOverrides", {"scripted/script": own})
+    assert play.session.compactor.limits == Limits(reserve_tokens=10, keep_recent_tokens=10)
+    in_force.set("compaction.modelOverrides", {"scripted/other": own})
     assert play.session.compactor.limits.reserve_tokens == 1_000
 
 
@@ -220,8 +220,7 @@ async def test_a_cheaper_model_writes_and_its_tokens_are_counted(tmp_path: Path)
     session = play.session
     for text in ("one", "two"):
         await play.prompt(text)
-    cheap, model = cheap_model(play, *TWO_PARTS)
-    session.summariser.model = model
+    cheap = cheap_model(play, *TWO_PARTS)
     before = session.stats.usage.output
     result = await session.compact()
     assert cheap.call_count == 2 and play.script.call_count == 2
@@ -233,8 +232,7 @@ async def test_what_the_cheaper_model_cannot_read_the_sessions_own_summarises(tm
     play = play_of(tmp_path, say(LONG), say(LONG), *TWO_PARTS)
     for text in ("one", "two"):
         await play.prompt(text)
-    cheap, model = cheap_model(play, *TWO_PARTS, window=4_100)
-    play.session.summariser.model = model
+    cheap = cheap_model(play, *TWO_PARTS, window=4_100)
     await play.session.compact()
     assert cheap.call_count < 2 and "a summary" in summary_of(play)
     told = [
@@ -243,11 +241,18 @@ async def test_what_the_cheaper_model_cannot_read_the_sessions_own_summarises(tm
     assert told and told[0].startswith("cheap/cheap") and "scripted/script writes" in told[0]
 
 
-def cheap_model(play: Play, *responses: Answer, window: int = 9_000) -> tuple[Scripted, ModelValue]:
-    """Another script behind an API and a provider of its own."""
+def cheap_model(play: Play, *responses: Answer, window: int = 9_000) -> Scripted:
+    """Another script behind an API and a provider of its own, which the settings name for summaries."""
     script = Scripted(responses)
     play.registry.register("cheap", script.adapter, owner="cheap")
-    return script, ModelValue(id="cheap", name="Cheap", api="cheap", provider="cheap", context_window=window)
+    entry = {
+        "api": "cheap",
+        "baseUrl": "http://cheap.test",
+        "models": [{"id": "cheap", "name": "Cheap", "contextWindow": window}],
+    }
+    play.session.choice.catalogue.add_provider("cheap", entry, owner="cheap")
+    play.session.in_force.set("compaction.model", "cheap/cheap")
+    return script
 
 
 async def test_a_failed_request_for_a_summary_is_tried_again(tmp_path: Path) -> None:

@@ -20,8 +20,7 @@ def answer(context: Context, count: int) -> Answer:
 async def test_without_settings_the_defaults_hold(tmp_path: Path) -> None:
     on = await Scene(tmp_path).open()
     assert on.session.compactor.limits == Limits(reserve_tokens=16_384, keep_recent_tokens=20_000)
-    assert on.session.compactor.options.mode == "auto"
-    assert on.session.brancher.reserve_tokens == 16_384
+    assert on.session.in_force.settings.compaction.mode == "auto"
 
 
 async def test_the_limits_of_one_model_hold_for_it_and_what_is_left_out_is_the_general_one(
@@ -43,7 +42,6 @@ async def test_the_limits_of_one_model_hold_for_it_and_what_is_left_out_is_the_g
     other = Model(id="other", name="Other", api="scripted", provider="scripted", context_window=9_000)
     on.session.choice.set(other)
     assert on.session.compactor.limits == Limits(reserve_tokens=3_000, keep_recent_tokens=900)
-    assert on.session.brancher.reserve_tokens == 500
 
 
 async def test_a_session_is_compacted_where_the_file_says(tmp_path: Path) -> None:

@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from app.engine.choice import ModelChoice
+from app.engine.options import SessionOptions, shell_settings
 from app.engine.places import Places
 from app.engine.retry import RetryPolicy
 from app.engine.session import Session
 from app.engine.toolbox import Toolbox
-from app.engine.turns import SessionOptions
 from app.engine.workings import Parts
 from app.providers.catalogue import Catalogue
 from app.providers.classify import Failure
 from app.providers.credentials import Credentials
 from app.providers.registry import Registry
 from app.providers.scripted import Response, Scripted
+from app.resources.in_force import InForce
 from app.sessions.log import SessionLog
 from app.values.events import AgentSettled, Event
 from app.values.messages import AssistantMessage
@@ -34,7 +35,8 @@ class Play:
         *responses: Response,
         tools: Iterable[Tool] = (),
         log: SessionLog | None = None,
-        retry: RetryPolicy | None = None,
+        retry: RetryPolicy = RetryPolicy(base_delay_ms=1),  # noqa: B008  (frozen)
+        merges_deltas: bool = True,
         sections: Callable[[], dict[str, str]] | None = None,
         classify: Callable[[AssistantMessage, Model | None], Failure] | None = None,
         **script: Any,
@@ -43,7 +45,8 @@ class Play:
         self.script = Scripted(responses, **script)
         self.registry = Registry()
         self.script.register(self.registry)
-        self.places = Places(root=folder / "sessions", cwd=folder)
+        self.in_force = in_force_with(retry)
+        self.places = Places(own=folder / "sessions", cwd=folder)
         self.events: list[Event] = []
         self.session = Session(
             Parts(
@@ -55,10 +58,12 @@ class Play:
                     Credentials(folder / "agent", {}),
                     model=self.script.model,
                 ),
-                toolbox=Toolbox(tools, Workspace(folder), folder),
+                toolbox=Toolbox(
+                    tools, Workspace(folder, shell=lambda: shell_settings(self.in_force)), folder
+                ),
                 sections=sections or (lambda: {"preamble": "You are a test."}),
                 classify=classify or by_its_words,
-                options=SessionOptions(retry=retry or RetryPolicy(base_delay_ms=1)),
+                options=SessionOptions(self.in_force, merges_deltas=merges_deltas),
             )
         )
         self.session.subscribe(self.events.append)
@@ -91,6 +96,16 @@ class Play:
 
         assert self.session.log.path is not None
         return [decode_json(line) for line in self.session.log.path.read_bytes().splitlines()]
+
+
+def in_force_with(retry: RetryPolicy) -> InForce:
+    """Settings for a test that does not wait for long."""
+    in_force = InForce()
+    in_force.set("retry.enabled", retry.is_enabled)
+    in_force.set("retry.maxRetries", retry.max_attempts)
+    in_force.set("retry.baseDelayMs", retry.base_delay_ms)
+    in_force.set("retry.maxAgentDelayMs", retry.max_delay_ms)
+    return in_force
 
 
 def kinds(events: Iterable[Event]) -> list[str]:

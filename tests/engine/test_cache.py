@@ -6,7 +6,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.compaction.budget import Limits
 from app.providers.contract import Context
 from app.providers.scripted import Answer, say
 from app.values.events import Notice
@@ -34,7 +33,7 @@ async def talked(folder: Path, prices: Prices) -> Play:
     play = Play(folder, *([answer] * 12), tools=[echo()])
     play.script.model = msgspec.structs.replace(play.script.model, cost=prices)
     session = play.session
-    session.compactor.options.limits = Limits(keep_recent_tokens=500)
+    session.in_force.set("compaction.keepRecentTokens", 500)
     session.choice.set(play.script.model)
     for text in ("one", "two", "three"):
         await play.prompt(text)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from app.compaction.budget import Limits
 from app.engine.delivery import Deliveries
 from app.engine.requests import Ask, Requests
 from app.providers.contract import Context, StreamOptions
@@ -32,7 +31,6 @@ from tests.engine.stage import Play
 from tests.providers.loopback import Loopback, Received, Reply, loopback
 from tests.providers.wires import model_for, sse
 from tools.registry import builtin_tools
-from tools.running.shell import ShellSettings
 
 
 def note(text: str = "built") -> CustomMessage:
@@ -122,7 +120,7 @@ async def test_what_is_summarised_away_before_it_was_sent_is_dropped(tmp_path: P
     message = note()
     await play.session.send(message)  # stands in the context, unsent
     waiting = asyncio.ensure_future(play.session.wait_for_delivery(message.id))
-    play.session.compactor.options.limits = Limits(keep_recent_tokens=1)
+    play.session.in_force.set("compaction.keepRecentTokens", 1)
     await play.session.send(note("something newer " * 50))
     await play.session.compact()
     assert message.id not in play.session.conversation.context_ids
@@ -268,7 +266,7 @@ def with_provider(folder: Path, server: Loopback) -> Play:
     play = Play(folder, tools=builtin_tools())
     play.session.choice.credentials = Credentials(folder / "agent", {"OPENAI_API_KEY": "k"})
     play.session.choice.model = model_for("openai-completions", server.url, provider="openai")
-    play.session.toolbox.workspace.shell = ShellSettings(background_after_seconds=0.05)
+    play.session.in_force.set("bash.autoBackground.thresholdMs", 50)
     return play
 
 
@@ -322,7 +320,7 @@ async def test_a_background_result_is_pending_until_headers_answer_a_request_wit
 
 async def test_a_quick_command_has_no_mark_at_all(tmp_path: Path, server: Loopback) -> None:
     play = with_provider(tmp_path, server)
-    play.session.toolbox.workspace.shell = ShellSettings(background_after_seconds=60)
+    play.session.in_force.set("bash.autoBackground.thresholdMs", 60000)
     server.reply(runs("echo quick"), speaks("ok"))
     await play.prompt("go")
     assert play.all(JobChanged) == []

@@ -50,11 +50,11 @@ def background_messages(play: Play) -> list[CustomMessage]:
     return [m for m in play.session.messages if isinstance(m, CustomMessage)]
 
 
-@pytest.mark.parametrize("how", ["steer", "follow_up"])
+@pytest.mark.parametrize("how", ["steer", "followUp"])
 async def test_the_end_of_a_job_wakes_an_idle_agent(tmp_path: Path, how: str) -> None:
     slow = Slow()
     play = Play(tmp_path, call("slow"), say("I go on."), say("Done."), tools=[slow.tool])
-    play.session.options.background_delivery = how
+    play.session.in_force.set("background.resultDelivery", how)
     await play.prompt("go")
     assert len(play.all(AgentSettled)) == 1
     slow.done.set()
@@ -66,11 +66,11 @@ async def test_the_end_of_a_job_wakes_an_idle_agent(tmp_path: Path, how: str) ->
     await play.until(lambda: play.session.jobs.get("job1").state == "delivered")
 
 
-@pytest.mark.parametrize(("how", "calls"), [("steer", 3), ("follow_up", 3)])
+@pytest.mark.parametrize(("how", "calls"), [("steer", 3), ("followUp", 3)])
 async def test_the_end_of_a_job_is_queued_while_the_agent_works(tmp_path: Path, how: str, calls: int) -> None:
     slow, gate = Slow(), Gate("gate")
     play = Play(tmp_path, call("slow") + call("gate"), say("a"), say("b"), tools=[slow.tool, gate.tool])
-    play.session.options.background_delivery = how
+    play.session.in_force.set("background.resultDelivery", how)
     await play.session.prompt("go")
     await gate.started.wait()
     slow.done.set()
@@ -185,9 +185,8 @@ async def test_a_job_that_ends_while_a_summary_is_written_wakes_the_agent_behind
         tools=[slow.tool],
     )
     await play.prompt("go " * 400)
-    from app.compaction.budget import Limits
 
-    play.session.compactor.options.limits = Limits(keep_recent_tokens=1)
+    play.session.in_force.set("compaction.keepRecentTokens", 1)
     compacting = asyncio.ensure_future(play.session.compact())
     await play.until(lambda: play.script.call_count == 3)
     slow.done.set()

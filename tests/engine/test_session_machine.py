@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from app.engine.retry import RetryPolicy
-from app.providers.contract import StreamOptions
 from app.providers.scripted import Answer, call, fail, say
 from app.sessions.log import SessionLog
 from app.values.codec import encode
@@ -100,10 +99,10 @@ class SessionMachine(RuleBasedStateMachine):
             folder,
             *[self._answer] * 2_000,
             tools=[*self._tools()],
-            log=SessionLog.create(folder / "sessions", folder, fsync="off"),
+            log=SessionLog.create(folder / "sessions", folder, fsync=lambda: "off"),
             retry=RetryPolicy(base_delay_ms=NEVER, max_delay_ms=NEVER, max_attempts=2),
+            merges_deltas=False,  # nothing here depends on time
         )
-        play.session.options.stream = StreamOptions(merge_seconds=0)  # nothing here depends on time
         return play
 
     def _answer(self, context: Any, number: int) -> Answer:
@@ -188,9 +187,10 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(mode=st.sampled_from(("all", "one-at-a-time")), interrupt=st.sampled_from(("wait", "immediate")))
     def change_modes(self, mode: Any, interrupt: Any) -> None:
-        queues = self.play.session.queues
-        queues.steering_mode = queues.follow_up_mode = mode
-        self.play.session.options.interrupt_mode = interrupt
+        in_force = self.play.session.in_force
+        in_force.set("steeringMode", mode)
+        in_force.set("followUpMode", mode)
+        in_force.set("interruptMode", interrupt)
 
     @precondition(lambda self: len(self.play.session.queues) > 0)
     @rule(how=st.sampled_from(("remove", "edit", "switch")), which=st.integers(0, 10))

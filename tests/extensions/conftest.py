@@ -57,7 +57,7 @@ def load(host: FakeHost):
     """Loads functions of the test as extensions, in their order."""
 
     async def loaded(*functions: Callable[..., Any], limits: Limits = QUICK) -> Extensions:
-        extensions = Extensions(host, limits=limits)
+        extensions = Extensions(host, limits=lambda: limits)
         await extensions.load([source(function, function.__name__) for function in functions])
         return extensions
 
@@ -69,7 +69,7 @@ def load_files(paths: Paths, host: FakeHost):
     """Loads what is found on disk."""
 
     async def loaded(**choice: Any) -> Extensions:
-        extensions = Extensions(host, limits=QUICK)
+        extensions = Extensions(host, limits=lambda: QUICK)
         await extensions.load(find_extensions(paths, Choice(**choice)).sources)
         return extensions
 

@@ -2,8 +2,9 @@
 
 from app.extensions.choosing import Asked, choose, limits_of
 from app.extensions.packages import commit, stage
+from app.resources.in_force import InForce
 from app.resources.paths import Paths
-from app.resources.settings import Settings, settings_from
+from app.resources.settings import Settings
 
 
 def names(paths: Paths, settings: Settings, asked: Asked | None = None) -> list[str]:
@@ -19,7 +20,7 @@ def test_everything_together(paths: Paths, write):
     (package / "skills" / "pdf" / "SKILL.md").write_text("---\nname: pdf\ndescription: x\n---\n")
     commit(paths, stage(paths, str(package)))
     (paths.cwd / "here.py").write_text("def extension(api): pass")
-    settings = settings_from({"extensions": ["here.py", "-mine"], "skills": ["~/more", "less"]})
+    settings = InForce(flags={"extensions": ["here.py", "-mine"], "skills": ["~/more", "less"]}).settings
     assert names(paths, settings) == ["here", "notes"]
     assert names(paths, settings, Asked(is_safe=True)) == []
     assert names(paths, settings, Asked(only_named=True, named=("here.py",))) == ["here"]
@@ -39,5 +40,7 @@ def test_a_broken_list_of_packages_is_told_and_the_rest_is_loaded(paths: Paths, 
 
 
 def test_limits_come_from_the_settings():
-    limits = limits_of(settings_from({"extensionLimits": {"hookTimeoutMs": 500, "blockTimeoutMs": 100}}))
+    limits = limits_of(
+        InForce(flags={"extensionLimits.hookTimeoutMs": 500, "extensionLimits.blockTimeoutMs": 100}).settings
+    )
     assert (limits.answer, limits.slow_answer, limits.block, limits.load) == (0.5, 15.0, 0.1, 10.0)

@@ -283,7 +283,7 @@ async def test_registering_twice(load, host: FakeHost):
 
 
 async def test_the_same_name_is_loaded_once(host: FakeHost):
-    extensions = Extensions(host, limits=QUICK)
+    extensions = Extensions(host, limits=lambda: QUICK)
     problems = await extensions.load([source(lambda api: None), source(lambda api: None)])
     assert len(extensions.loaded) == 1
     assert "is loaded already" in problems[0].text
@@ -331,7 +331,7 @@ async def test_tools_and_providers_reach_a_session_that_comes_later(host: FakeHo
         with pytest.raises(NotReady):
             api.active_tools()
 
-    extensions = Extensions(limits=QUICK)
+    extensions = Extensions(limits=lambda: QUICK)
     await extensions.load([source(mine)])
     extensions.bind(host)
     assert set(host.tool_table) == {"t"}
@@ -345,7 +345,7 @@ async def test_flags(load, host: FakeHost):
         api.register_flag("depth", type="string", default="3")
         seen.extend([api.flag("plan"), api.flag("depth"), api.flag("other")])
 
-    extensions = Extensions(host, limits=QUICK, flags={"plan": True, "other": "x"})
+    extensions = Extensions(host, limits=lambda: QUICK, flags={"plan": True, "other": "x"})
     await extensions.load([source(mine)])
     assert seen == [True, "3", None]
     assert set(Catalogue(extensions).flags()) == {"plan", "depth"}

@@ -29,7 +29,7 @@ class Theatre:
             tools=builtin_tools(),
             sections=lambda: {"preamble": "You are a test.", **self.sections},
         )
-        self.extensions = Extensions(limits=Limits(answer=1, slow_answer=1, block=0.5))
+        self.extensions = Extensions(limits=lambda: Limits(answer=1, slow_answer=1, block=0.5))
 
     def _noting(self, response: Any) -> Any:
         def made(context: Context, count: int) -> Any:

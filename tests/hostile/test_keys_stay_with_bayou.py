@@ -124,7 +124,7 @@ async def test_what_looks_like_a_secret_is_not_in_the_environment_of_commands(
     monkeypatch.setenv(name, SECRETS[name])
     assert SECRETS[name].split("\n")[0] not in await hands.text("bash", command="env")
     assert SECRETS[name].split("\n")[0] not in (await run_user_command("env", workspace)).output
-    workspace.shell = ShellSettings(passed_names=(name,))
+    workspace.shell = lambda: ShellSettings(passed_names=(name,))
     assert SECRETS[name].split("\n")[0] in await hands.text("bash", command="env")
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.compaction.budget import Limits
 from app.providers.scripted import Scripted, call, say
 from app.resources.system_prompt import build_prompt
 from tests.support.photographs import Photographs
@@ -49,7 +48,7 @@ async def test_compaction(screen: Screen, photographs: Photographs) -> None:
     )
     app = screen.app(theme=photographs.theme, script=script)
     async with photographs.of(app) as tour:
-        app.session.compactor.options.limits = Limits(keep_recent_tokens=200)
+        app.session.in_force.set("compaction.keepRecentTokens", 200)
         await tour.say("read the fleet, then tell me of the harbour")
         await tour.idle()
         await tour.say("how many oars has a boat?")
@@ -81,12 +80,13 @@ async def test_compaction(screen: Screen, photographs: Photographs) -> None:
 async def test_a_window_that_is_nearly_full(screen: Screen, photographs: Photographs) -> None:
     app = screen.app(theme=photographs.theme, script=Scripted([say(STORY), say("They have two oars.")]))
     async with photographs.of(app) as tour:
-        compactor = app.session.compactor
-        compactor.options.mode = "remind"
+        in_force = app.session.in_force
+        in_force.set("compaction.mode", "remind")
         await tour.say("tell me of the harbour")
         await tour.idle()
         window = app.session.choice.required().context_window
-        compactor.options.limits = Limits(reserve_tokens=window - 500, keep_recent_tokens=200)
+        in_force.set("compaction.reserveTokens", window - 500)
+        in_force.set("compaction.keepRecentTokens", 200)
         await tour.say("how many oars has a boat?")
         await tour.idle()
         await tour.photograph("nearly-full")

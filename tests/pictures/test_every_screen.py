@@ -189,7 +189,7 @@ async def test_the_tree(screen: Screen, photographs: Photographs) -> None:
 def written(screen: Screen, text: str, name: str = "", cwd: Path | None = None) -> Path:
     """A session's file."""
     paths = Paths.from_env({"HOME": str(screen.home)}, cwd or screen.project)
-    log = SessionLog.create(Places(root=paths.sessions_dir, cwd=paths.cwd).folder, paths.cwd)
+    log = SessionLog.create(Places(own=paths.sessions_dir, cwd=paths.cwd).folder, paths.cwd)
     log.append(said(text))
     log.append(answer(f"{text} It is so."))
     log.close()

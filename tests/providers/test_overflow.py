@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from app.compaction.budget import Limits
 from app.engine.retry import RetryPolicy
 from app.providers.classify import classify
 from app.providers.scripted import say
@@ -25,11 +24,13 @@ async def overflowing(api: str, server: Loopback, folder: Path) -> Play:
     answers = [say("many words " * 300)] * 2 + [say("a summary")] * 2
     play = Play(folder, *answers, retry=RetryPolicy(is_enabled=False), classify=classify)
     session = play.session
-    session.compactor.options.limits = Limits(keep_recent_tokens=500)
+    session.in_force.set("compaction.keepRecentTokens", 500)
     session.choice.credentials.use_for_this_run("local", KEY)
     await play.prompt("one")
     await play.prompt("two")
-    session.summariser.model = play.script.model
+    scripted = {"api": "scripted", "baseUrl": "http://scripted.test", "models": [{"id": "script"}]}
+    session.choice.catalogue.add_provider("scripted", scripted, owner="test")
+    session.in_force.set("compaction.model", "scripted/script")
     session.choice.set(model_for(api, server.url))
     return play
 

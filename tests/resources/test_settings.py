@@ -8,27 +8,18 @@ from pathlib import Path
 import pytest
 
 from app.resources.files import read_text
+from app.resources.in_force import InForce
 from app.resources.paths import Paths
-from app.resources.pi_settings import from_pi
-from app.resources.settings import (
-    Settings,
-    SettingsWatch,
-    check_value,
-    keys,
-    load_settings,
-    settings_from,
-    value_at,
-    with_setting,
-)
+from app.resources.settings import SettingRefused, Settings, as_in_file, check_value, find_key, keys, value_at
 from app.resources.settings_docs import PAGE, SCHEMA, page, schema
-from app.resources.settings_file import SettingRefused, as_document, find_key, set_value, unset
+from app.resources.settings_file import set_value, unset
 from app.values.json_comments import parse
 
 HOME = Path(__file__).resolve().parent.parent.parent
 
 
 def test_without_files_the_defaults_are_in_force(paths: Paths):
-    loaded = load_settings(paths, is_trusted=True)
+    loaded = InForce(paths, is_trusted=True)
     assert loaded.settings == Settings()
     assert loaded.problems == ()
 
@@ -36,23 +27,23 @@ def test_without_files_the_defaults_are_in_force(paths: Paths):
 def test_the_trusted_projects_values_count_over_the_global_ones(paths: Paths, put):
     put(paths.settings_file, '{"theme": "a", "bash": {"autoBackground": {"thresholdMs": 5}}}')
     put(paths.project_settings_file, '{"theme": "b"} // the project likes b')
-    settings = load_settings(paths, is_trusted=True).settings
+    settings = InForce(paths, is_trusted=True).settings
     assert settings.display.theme == "b"
     assert settings.bash.auto_background.threshold_ms == 5
-    assert load_settings(paths, is_trusted=False).settings.display.theme == "a"
+    assert InForce(paths, is_trusted=False).settings.display.theme == "a"
 
 
 def test_lists_of_resources_add_up(paths: Paths, put):
     put(paths.settings_file, '{"extensions": ["one.py"], "enabledModels": ["a"]}')
     put(paths.project_settings_file, '{"extensions": ["two.py"], "enabledModels": ["b"]}')
-    settings = load_settings(paths, is_trusted=True).settings
+    settings = InForce(paths, is_trusted=True).settings
     assert settings.resources.extensions == ("one.py", "two.py")
     assert settings.model.enabled_models == ("b",)
 
 
 def test_some_keys_are_not_a_projects_business(paths: Paths, put):
     put(paths.project_settings_file, '{\n"defaultProjectTrust": "always"}')
-    loaded = load_settings(paths, is_trusted=True)
+    loaded = InForce(paths, is_trusted=True)
     assert loaded.settings.interaction.default_project_trust == "ask"
     assert loaded.problems[0].kind == "ignored"
     assert loaded.problems[0].line == 2
@@ -63,7 +54,7 @@ def test_a_wrong_value_is_named_with_its_line_and_the_default_stays(paths: Paths
         paths.settings_file,
         '{\n  "theme": 7,\n  "retry": {"maxRetries": -1,\n "enabled": false},\n  "interruptMode": "now"\n}',
     )
-    loaded = load_settings(paths, is_trusted=False)
+    loaded = InForce(paths, is_trusted=False)
     assert loaded.settings.display.theme == "system"
     assert loaded.settings.retry.enabled is False
     assert [str(problem).removeprefix(str(paths.settings_file)) for problem in loaded.problems] == [
@@ -76,10 +67,10 @@ def test_a_wrong_value_is_named_with_its_line_and_the_default_stays(paths: Paths
 
 def test_an_unknown_key_is_reported_with_a_hint_and_offered_to_extensions(paths: Paths, put):
     put(paths.settings_file, '{"$schema": "x", "themme": "x", "myExtension": {"a": 1}, "bash": {"nope": 1}}')
-    loaded = load_settings(paths, is_trusted=False)
+    loaded = InForce(paths, is_trusted=False)
     assert [problem.key for problem in loaded.problems] == ["themme", "myExtension", "bash.nope"]
     assert "Did you mean theme?" in loaded.problems[0].text
-    assert loaded.extra["myExtension"] == {"a": 1}
+    assert loaded.as_in_file()["myExtension"] == {"a": 1}
 
 
 @pytest.mark.parametrize(
@@ -92,33 +83,23 @@ def test_an_unknown_key_is_reported_with_a_hint_and_offered_to_extensions(paths:
 )
 def test_a_broken_file_is_named_and_bayou_still_starts(paths: Paths, put, text: str, words: str):
     put(paths.settings_file, text)
-    loaded = load_settings(paths, is_trusted=False)
+    loaded = InForce(paths, is_trusted=False)
     assert loaded.settings == Settings()
     assert words in str(loaded.problems[0])
 
 
 def test_files_that_are_no_text_are_named(paths: Paths):
     paths.settings_file.mkdir(parents=True)
-    assert "is a folder" in str(load_settings(paths, is_trusted=False).problems[0])
+    assert "is a folder" in str(InForce(paths, is_trusted=False).problems[0])
     paths.settings_file.rmdir()
     paths.settings_file.write_bytes(b'{"theme": "\xff"}')
-    assert "not UTF-8" in str(load_settings(paths, is_trusted=False).problems[0])
+    assert "not UTF-8" in str(InForce(paths, is_trusted=False).problems[0])
 
 
 def test_a_pipe_in_place_of_a_file_does_not_hang(paths: Paths):
     paths.agent_dir.mkdir(parents=True)
     os.mkfifo(paths.settings_file)
-    assert "not a regular file" in str(load_settings(paths, is_trusted=False).problems[0])
-
-
-def test_the_watch_tells_each_change_once(paths: Paths, put):
-    watch = SettingsWatch.of(paths, is_trusted=True)
-    assert not watch.changed()
-    put(paths.project_settings_file, "{}")
-    assert watch.changed()
-    assert not watch.changed()
-    paths.project_settings_file.unlink()
-    assert watch.changed()
+    assert "not a regular file" in str(InForce(paths, is_trusted=False).problems[0])
 
 
 def test_changing_a_key_keeps_the_rest_of_the_file(paths: Paths, put):
@@ -134,7 +115,7 @@ def test_changing_a_key_keeps_the_rest_of_the_file(paths: Paths, put):
     }
     unset(paths.settings_file, "theme")
     assert "mine" in paths.settings_file.read_text()
-    assert load_settings(paths, is_trusted=False).settings.display.theme == "system"
+    assert InForce(paths, is_trusted=False).settings.display.theme == "system"
 
 
 def test_a_change_that_does_not_fit_leaves_the_file_alone(paths: Paths, put):
@@ -165,7 +146,7 @@ def test_two_processes_that_change_two_keys_are_both_heard(paths: Paths):
     context = multiprocessing.get_context("spawn")
     with context.Pool(2) as pool:
         pool.starmap(_set_one, [(str(paths.settings_file), name) for name in names])
-    settings = load_settings(paths, is_trusted=False).settings
+    settings = InForce(paths, is_trusted=False).settings
     assert [value_at(settings, find_key(name)) for name in names] == [77] * 4
 
 
@@ -175,10 +156,17 @@ def test_every_key_has_a_description_and_a_default_that_fits():
         assert check_value(key, key.default) is None, key.name
 
 
-def test_all_settings_survive_being_written_and_read():
-    assert settings_from(as_document(Settings())) == Settings()
-    changed = with_setting(Settings(), find_key("compaction.modelOverrides"), {"a/b": {"reserveTokens": 1}})
-    assert settings_from(as_document(changed)) == changed
+def test_all_settings_are_spelled_as_in_the_file(paths: Paths, put):
+    spelled = as_in_file(Settings())
+    assert spelled["fileMaps"]["maxBytes"] == 102_400 and spelled["thinkingBudgets"]["low"] == 2_048
+    for key in keys():
+        value = spelled
+        for part in key.path:
+            value = value[part]
+        assert value == key.default, key.name
+    put(paths.settings_file, json.dumps(spelled))
+    read = InForce(paths)
+    assert read.problems == () and read.settings == Settings()
 
 
 def test_the_reference_page_and_the_schema_are_up_to_date():
@@ -194,25 +182,3 @@ def test_the_schema_knows_every_key():
         for part in key.path[:-1]:
             here = here[part]["properties"]
         assert here[key.path[-1]]["default"] == json.loads(json.dumps(key.default))
-
-
-def test_what_means_the_same_is_taken_over_from_pi():
-    imported = from_pi(
-        {
-            "defaultModel": "m",
-            "modelThinkingLevels": {"a/b": "high"},
-            "compaction": {"enabled": False, "keepRecentTokens": 5},
-            "queueMode": "all",
-            "retry": {"maxRetries": -3, "provider": {"timeoutMs": 5}},
-            "theme": "dark",
-            "enableAnalytics": True,
-        }
-    )
-    assert imported.values == {
-        "defaultModel": "m",
-        "modelThinkingLevels": {"a/b": "high"},
-        "compaction.mode": "off",
-        "compaction.keepRecentTokens": 5,
-        "steeringMode": "all",
-    }
-    assert imported.left_out == ("retry.maxRetries", "retry.provider.timeoutMs", "theme", "enableAnalytics")

@@ -127,7 +127,7 @@ def test_a_failed_fsync_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_the_disk_is_waited_for_as_the_setting_says(
     policy: Sync, of_entries: int, of_turns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = SessionLog.create(tmp_path, tmp_path, fsync=policy)
+    log = SessionLog.create(tmp_path, tmp_path, fsync=lambda: policy)
     log.append(say("hello"))
     forced: list[int] = []
     monkeypatch.setattr(session_file.os, "fsync", forced.append)

@@ -80,7 +80,7 @@ async def test_cancelling_a_job_ends_its_command(hands: Hands) -> None:
 async def test_a_slow_command_is_promoted_after_the_threshold(
     hands: Hands, workspace: Workspace, project: Path
 ) -> None:
-    workspace.shell = ShellSettings(background_after_seconds=0.05)
+    workspace.shell = lambda: ShellSettings(background_after_seconds=0.05)
     jobs = Jobs()
     os.mkfifo(project / "gate")
     result = await hands("bash", command="cat gate", within=hands.context(jobs=jobs))
@@ -160,7 +160,7 @@ async def test_a_terminal_that_nobody_shows_is_refused(hands: Hands) -> None:
 
 
 async def test_a_persistent_shell_remembers(hands: Hands, workspace: Workspace, project: Path) -> None:
-    workspace.shell = ShellSettings(is_persistent=True)
+    workspace.shell = lambda: ShellSettings(is_persistent=True)
     (project / "sub").mkdir()
     await hands("bash", command="cd sub && export A=1; f() { echo f-$A; }")
     assert await hands.text("bash", command="pwd; f") == f"{project}/sub\nf-1"
@@ -173,7 +173,7 @@ async def test_a_persistent_shell_remembers(hands: Hands, workspace: Workspace, 
 async def test_a_persistent_shell_starts_anew_after_exit_abort_and_timeout(
     hands: Hands, workspace: Workspace
 ) -> None:
-    workspace.shell = ShellSettings(is_persistent=True)
+    workspace.shell = lambda: ShellSettings(is_persistent=True)
     assert (await hands.text("bash", command="X=1; echo bye; exit 7")) == "bye\n\nCommand exited with code 7"
     assert await hands.text("bash", command="echo [$X]; X=2") == "[]"
     assert "timed out" in await hands.text("bash", command="echo a; sleep 600.555", timeout=1)
@@ -189,7 +189,7 @@ async def test_a_persistent_shell_starts_anew_after_exit_abort_and_timeout(
 async def test_a_command_gone_to_the_background_takes_its_shell_along(
     hands: Hands, workspace: Workspace, project: Path
 ) -> None:
-    workspace.shell = ShellSettings(is_persistent=True)
+    workspace.shell = lambda: ShellSettings(is_persistent=True)
     jobs = Jobs()
     os.mkfifo(project / "gate")
     context = hands.context(jobs=jobs, background_requested=lambda: True)
@@ -202,7 +202,7 @@ async def test_a_command_gone_to_the_background_takes_its_shell_along(
 
 
 async def test_a_persistent_shell_waits_for_no_background_child(hands: Hands, workspace: Workspace) -> None:
-    workspace.shell = ShellSettings(is_persistent=True)
+    workspace.shell = lambda: ShellSettings(is_persistent=True)
     text = await hands.text("bash", command="sleep 600.999 & echo started")
     assert text.startswith("started\n\n[Processes started by this command still run")
     assert await hands.text("bash", command="jobs -p | wc -l") == "1"
@@ -212,7 +212,7 @@ async def test_a_persistent_shell_waits_for_no_background_child(hands: Hands, wo
 
 async def test_persistent_shells_are_not_shared_by_sessions(project: Path) -> None:
     settings = ShellSettings(is_persistent=True)
-    one, other = Workspace(project, shell=settings), Workspace(project, shell=settings)
+    one, other = Workspace(project, shell=lambda: settings), Workspace(project, shell=lambda: settings)
     await Hands(one)("bash", command="export A=1")
     assert await Hands(other).text("bash", command="echo [$A]") == "[]"
     one.close()
@@ -239,6 +239,6 @@ async def test_a_persons_command_can_be_cancelled_and_keeps_its_output(workspace
 
 
 async def test_a_persons_command_does_not_see_the_models_variables(workspace: Workspace) -> None:
-    workspace.shell = ShellSettings(environment={"ALL": "1"}, model_environment={"ONLY_MODEL": "1"})
+    workspace.shell = lambda: ShellSettings(environment={"ALL": "1"}, model_environment={"ONLY_MODEL": "1"})
     result = await run_user_command("env", workspace)
     assert "ALL=1" in result.output and "ONLY_MODEL" not in result.output

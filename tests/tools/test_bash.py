@@ -124,7 +124,7 @@ async def test_settings_shape_the_command(hands: Hands, workspace: Workspace, pr
             command=plan.command + "; echo hooked", cwd=plan.cwd, environment={**plan.environment, "H": "1"}
         )
 
-    workspace.shell = ShellSettings(
+    workspace.shell = lambda: ShellSettings(
         path="/bin/sh",
         prefix="P=prefixed;",
         environment={"E": "all"},
@@ -132,7 +132,7 @@ async def test_settings_shape_the_command(hands: Hands, workspace: Workspace, pr
     )
     workspace.spawn_hook = hook
     assert await hands.text("bash", command="echo $P $E $M $H $0") == "prefixed all model 1 /bin/sh\nhooked"
-    workspace.shell = ShellSettings(path="/no/such/shell")
+    workspace.shell = lambda: ShellSettings(path="/no/such/shell")
     assert "Correct the shellPath setting" in await hands.error("bash", command="true")
 
 
@@ -157,7 +157,7 @@ async def test_a_timeout_keeps_the_output(hands: Hands) -> None:
 
 
 async def test_a_default_timeout_is_a_setting(hands: Hands, workspace: Workspace) -> None:
-    workspace.shell = ShellSettings(default_timeout=1)
+    workspace.shell = lambda: ShellSettings(default_timeout=1)
     assert "Command timed out after 1 seconds" in await hands.text("bash", command="sleep 600.112")
     assert not alive("600.112")
 
@@ -287,7 +287,7 @@ async def test_bytes_that_are_no_text_do_no_harm(hands: Hands) -> None:
 async def test_the_interceptor_points_to_the_better_tool(
     hands: Hands, workspace: Workspace, command: str, tool: str
 ) -> None:
-    workspace.shell = ShellSettings(is_intercepting=True)
+    workspace.shell = lambda: ShellSettings(is_intercepting=True)
     workspace.active_tools = lambda: (tool,)
     words = await hands.error("bash", command=command)
     assert words.startswith(f"Blocked: Use the {tool} tool") and words.endswith(
@@ -312,7 +312,7 @@ async def test_the_interceptor_points_to_the_better_tool(
 async def test_the_interceptor_leaves_the_rest_alone(
     hands: Hands, workspace: Workspace, command: str
 ) -> None:
-    workspace.shell = ShellSettings(is_intercepting=True)
+    workspace.shell = lambda: ShellSettings(is_intercepting=True)
     workspace.active_tools = lambda: ("read", "grep", "find", "edit", "write")
     await hands("bash", command=command)
 

@@ -18,7 +18,7 @@ from tools.files.pages import Request, load_page
 from tools.files.readcache import ReadCache
 from tools.results import ImageBlock, ImagePart
 from tools.threads import Stop
-from tools.workspace import Workspace
+from tools.workspace import ReadSettings, Workspace
 
 
 def numbered(count: int) -> str:
@@ -76,7 +76,7 @@ async def test_lines_just_read_are_not_repeated_as_context(hands: Hands, project
 
 
 async def test_context_is_a_setting(hands: Hands, project: Path, workspace: Workspace) -> None:
-    workspace.read = type(workspace.read)(context_lines=0)
+    workspace.read = lambda: ReadSettings(context_lines=0)
     (project / "a.txt").write_text(numbered(100))
     text = await hands.text("read", path="a.txt", offset=10, limit=2)
     assert text == "line 10\nline 11\n\n[89 more lines in file. Use offset=12 to continue.]"

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from app.compaction.budget import Limits
 from app.providers.scripted import call, fail, say
 from app.sessions.projection import project
 from app.values.entries import CompactionEntry
@@ -30,7 +29,7 @@ async def until(app: StageApp, pilot, *texts: str) -> None:
 
 async def talked(app: StageApp, pilot, count: int = 2) -> None:
     """So many prompts with their answers; only the last answer has to stay word for word."""
-    app.session.compactor.options.limits = Limits(keep_recent_tokens=200)
+    app.session.in_force.set("compaction.keepRecentTokens", 200)
     for number in range(count):
         await submit(app, pilot, f"prompt {number}")
         await settled(app, pilot, number + 1)
@@ -108,9 +107,10 @@ async def test_a_large_result_is_dropped_and_put_back(home: Path) -> None:
 async def test_a_full_window_is_told_once_with_the_key_and_stays_in_the_footer(home: Path) -> None:
     app = make_app(home, say(LONG), say("b"))
     async with app.run_test(size=(120, 40)) as pilot:
-        app.session.compactor.options.mode = "remind"
+        app.session.in_force.set("compaction.mode", "remind")
         await talked(app, pilot, 1)
-        app.session.compactor.options.limits = Limits(reserve_tokens=199_500, keep_recent_tokens=200)
+        app.session.in_force.set("compaction.reserveTokens", 199_500)
+        app.session.in_force.set("compaction.keepRecentTokens", 200)
         await submit(app, pilot, "and on")
         await settled(app, pilot, 2)
         await until(app, pilot, "Alt+S writes the summary for you", "window nearly full: /compact")

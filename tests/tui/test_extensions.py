@@ -380,5 +380,5 @@ async def test_settings_follow_their_file(home: Path) -> None:
         file.write_text('{"steeringMode": "one-at-a-time", "interruptMode": "immediate"}')
         await submit(app, pilot, "go")
         await until(app, pilot, "one")
-        assert app.session.queues.steering_mode == "one-at-a-time"
+        assert app.session.options.queue_mode("steering") == "one-at-a-time"
         assert app.session.options.interrupt_mode == "immediate"

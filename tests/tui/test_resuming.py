@@ -39,7 +39,7 @@ def paths_of(home: Path) -> Paths:
 
 def a_session(home: Path, text: str, cwd: Path | None = None) -> Path:
     paths = paths_of(home)
-    places = Places(root=paths.sessions_dir, cwd=paths.cwd)
+    places = Places(own=paths.sessions_dir, cwd=paths.cwd)
     log = SessionLog.create(places.folder, cwd or paths.cwd)
     log.append(said(text))
     log.append(answer(f"{text}, answered"))

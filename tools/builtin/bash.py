@@ -94,9 +94,9 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
         raise ToolError("Background jobs are not available here. Run the command without background.")
     check_names(arguments.env or {})
     folder, command = (None, arguments.command)
-    if not workspace.shell.is_persistent:
+    if not workspace.shell().is_persistent:
         folder, command = split_leading_cd(arguments.command)
-    if workspace.shell.is_intercepting:
+    if workspace.shell().is_intercepting:
         refusal = better_tool(arguments.command, command, workspace.active_tools())
         if refusal:
             raise ToolError(refusal)
@@ -106,7 +106,7 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
         command=command,
         cwd=absolute(folder, context.cwd) if folder else str(context.cwd),
         environment=child_environment(
-            workspace.shell, for_model=True, extra=extra, is_interactive=bool(arguments.pty)
+            workspace.shell(), for_model=True, extra=extra, is_interactive=bool(arguments.pty)
         ),
     )
     if arguments.pty:
@@ -133,7 +133,7 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
 
 
 def _asked(arguments: BashArguments, workspace: Workspace) -> _Asked:
-    settings = workspace.shell
+    settings = workspace.shell()
     timeout, notices = _clamped(settings.default_timeout if arguments.timeout is None else arguments.timeout)
     hidden = withheld(os.environ, settings.passed_names) - {*settings.environment, *(arguments.env or {})}
     return _Asked(command=arguments.command, timeout=timeout, notices=notices, hidden=hidden)
@@ -147,7 +147,7 @@ async def _wait(
     finishing: "asyncio.Task[CommandOutcome]",
 ) -> ToolResult:
     """Shows output as it comes, until the end or until the command goes to the background."""
-    threshold = workspace.shell.background_after_seconds
+    threshold = workspace.shell().background_after_seconds
     shown = 0
     try:
         while True:

@@ -119,7 +119,7 @@ def _target(arguments: ReadArguments, context: ToolContext, workspace: Workspace
         stat = workspace.files.stat(path)
     except OSError as problem:
         raise file_error(problem, "read", path, workspace.files) from None
-    request = Request(offset=offset, limit=limit, context=workspace.read.context_lines)
+    request = Request(offset=offset, limit=limit, context=workspace.read().context_lines)
     return _Target(path=path, shown=display(path, context.cwd), stat=stat, request=request)
 
 
@@ -254,7 +254,7 @@ def _map_wanted(path: str, first: int, last: int) -> dict[str, Any]:
 def _image(data: bytes, context: ToolContext, workspace: Workspace, target: _Target) -> ToolResult:
     info = identify(data[:SAMPLE_BYTES]) or identify(data)
     assert info is not None
-    ready = prepare(data, info, resizes=workspace.read.resizes_images)
+    ready = prepare(data, info, resizes=workspace.read().resizes_images)
     if ready.problem:
         raise ToolError(f"{target.shown} is an image ({info.mime_type}) but {ready.problem}.")
     details = {

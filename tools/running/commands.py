@@ -155,7 +155,7 @@ async def start_command(
     """Starts a command in the session's way, its output being taken in."""
     command = await as_set(workspace, plan)
     output = RollingOutput(workspace.artifacts, tool)
-    if workspace.shell.is_persistent and not has_own_shell:
+    if workspace.shell().is_persistent and not has_own_shell:
         if workspace.shell_session is None:
             workspace.shell_session = ShellSession(workspace.processes)
         process, reading = await workspace.shell_session.start(command, extra or {})
@@ -176,7 +176,7 @@ async def start_command(
 
 async def as_set(workspace: Workspace, plan: SpawnPlan) -> Command:
     """What is run for a plan: spawn hook, shell and prefix applied."""
-    settings = workspace.shell
+    settings = workspace.shell()
     if workspace.spawn_hook:
         plan = await workspace.spawn_hook(plan)
     argv = shell_argv(settings, workspace.processes.find_program)

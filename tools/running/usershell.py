@@ -34,7 +34,7 @@ async def run_user_command(
     plan = SpawnPlan(
         command=command,
         cwd=str(workspace.cwd),
-        environment=child_environment(workspace.shell, for_model=False),
+        environment=child_environment(workspace.shell(), for_model=False),
     )
     running = await start_command(workspace, plan, tool="user")
     finishing = asyncio.ensure_future(running.finish(None))
@@ -61,6 +61,6 @@ async def run_user_command(
 
 
 def _with_missed(command: str, output: str, workspace: Workspace, *, has_failed: bool) -> str:
-    hidden = withheld(os.environ, workspace.shell.passed_names)
+    hidden = withheld(os.environ, workspace.shell().passed_names)
     found = missed(command, output, has_failed=has_failed, names=hidden)
     return f"{output.rstrip()}\n\n[{told(found)}]".lstrip() if found else output

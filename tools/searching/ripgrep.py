@@ -105,7 +105,7 @@ async def run_ripgrep(
             Command(
                 argv=argv,
                 cwd=cwd,
-                environment=child_environment(workspace.shell, for_model=False),
+                environment=child_environment(workspace.shell(), for_model=False),
             ),
             writing,
             errors=errors,

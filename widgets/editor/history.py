@@ -11,7 +11,8 @@ class History:
     """Going back keeps the draft one came from; going forward past the newest gives it back."""
 
     def __init__(self, entries: Iterable[Draft] = (), size: int = SIZE) -> None:
-        self._size = size
+        self.size = size
+        """How many are kept."""
         self.entries: list[Draft] = []
         self._at: int | None = None
         self._unsent = Draft()
@@ -28,7 +29,7 @@ class History:
         if entry.is_empty or (self.entries and self.entries[-1].text == entry.text):
             return
         self.entries.append(entry)
-        del self.entries[: -self._size]
+        del self.entries[: max(0, len(self.entries) - self.size)]
 
     def previous(self, draft: Draft) -> Draft | None:
         """The next older prompt; `draft` is what stands in the editor now."""

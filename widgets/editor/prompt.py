@@ -81,7 +81,8 @@ class PromptEditor(EditorSurface):
         self.popup: Popup | None = None
         self.follows_up = False
         """Set while the agent works: Alt+Enter then means a follow-up and not a new line."""
-        self._chip_lines = paste_chip_lines
+        self.paste_chip_lines = paste_chip_lines
+        """A paste with more lines becomes a chip."""
         self._goal: int | None = None
         self._seen_version = self.model.version
 
@@ -143,7 +144,7 @@ class PromptEditor(EditorSurface):
         self._insert_paste(clean(text))
 
     def _insert_paste(self, text: str) -> None:
-        if is_long(text, lines=self._chip_lines):
+        if is_long(text, lines=self.paste_chip_lines):
             self.model.insert_chip(PasteChip(text=text))
         else:
             if needs_space_before(text, self.model.before_cursor):
@@ -157,7 +158,7 @@ class PromptEditor(EditorSurface):
         self._changed()
 
     def set_history(self, entries: Iterable[Draft]) -> None:
-        self.history = History(entries, self.history._size)
+        self.history = History(entries, self.history.size)
 
     # -- after a command -------------------------------------------------------------------------------------
 

@@ -51,6 +51,13 @@ class EditorSurface(Widget, can_focus=True):
             self._status = status
         self.refresh()
 
+    def set_padding(self, columns: int) -> None:
+        """Columns that are left free on both sides."""
+        if columns != self._padding_x:
+            self._padding_x = columns
+            if self.is_attached:
+                self._relayout()
+
     def set_blinking(self, blinks: bool) -> None:
         """Whether the terminal's cursor blinks at the caret."""
         if blinks != self._blinks:

@@ -8,7 +8,6 @@ from app.compaction.cut import CannotCompact
 from app.engine.commands.base import Command, CommandError, NoParams, Params, command, for_the_system
 from app.engine.commands.results import BashResult, Disposed, Removed
 from app.engine.session import Session
-from app.engine.state import CompactionMode
 from app.engine.summariser import SummaryFailed
 from app.values.content import Image
 from app.values.events import CompactionResult
@@ -74,31 +73,20 @@ async def clear_queue(session: Session, params: NoParams) -> Removed:
     return {"steering": list(steering), "followUp": list(follow_ups)}
 
 
-def _keep(session: Session, key: str, value: object) -> None:
-    """Holds for later sessions too. A settings file that cannot be written does not undo the change."""
-    problem = session.options.keep_setting(key, value)
-    if problem:
-        session.notify(f"{key} holds for this session only: {problem}", "warning")
-
-
 async def set_steering_mode(session: Session, params: Mode) -> None:
-    session.set_modes(steering=params.mode)
-    _keep(session, "steeringMode", params.mode)
+    session.keep_setting("steeringMode", params.mode)
 
 
 async def set_follow_up_mode(session: Session, params: Mode) -> None:
-    session.set_modes(follow_up=params.mode)
-    _keep(session, "followUpMode", params.mode)
+    session.keep_setting("followUpMode", params.mode)
 
 
 async def set_interrupt_mode(session: Session, params: Interrupt) -> None:
-    session.set_modes(interrupt=params.mode)
-    _keep(session, "interruptMode", params.mode)
+    session.keep_setting("interruptMode", params.mode)
 
 
 async def set_auto_retry(session: Session, params: Switch) -> None:
-    session.set_modes(retries=params.enabled)
-    _keep(session, "retry.enabled", params.enabled)
+    session.keep_setting("retry.enabled", params.enabled)
 
 
 async def abort_retry(session: Session, params: NoParams) -> None:
@@ -117,9 +105,7 @@ async def compact(session: Session, params: Compact) -> Any:
 
 
 async def set_auto_compaction(session: Session, params: Switch) -> None:
-    mode: CompactionMode = "auto" if params.enabled else "off"
-    session.set_modes(compaction=mode)
-    _keep(session, "compaction.mode", mode)
+    session.keep_setting("compaction.mode", "auto" if params.enabled else "off")
 
 
 async def bash(session: Session, params: Bash) -> BashResult:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from textual.events import Key
 
-from app.resources.files import FileFault, stamp
+from app.resources.files import FileFault, Stamp, stamp
 from app.tui.keys.key_table import KeyTable
 from app.tui.keys.keymap import KeyMap, bind, read_keymap
 from app.tui.pages.asking import ask, pick
@@ -45,7 +45,7 @@ class KeysPage:
         self._chords = Chords({})
         self.at_blocks = ""
         """What the keys do while the keyboard is at the blocks of the transcript."""
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: Stamp = None
 
     @property
     def _file(self) -> Path:

@@ -3,19 +3,30 @@
 import json
 from typing import Any
 
-from app.assembly.applying import put_in_force
 from app.engine.commands.base import CommandError
-from app.resources.files import FileFault
-from app.resources.settings import Key, Settings, check_value, choices, keys, load_settings, value_at
-from app.resources.settings_file import SettingRefused, set_value, unset
-from app.tui import display_settings
+from app.resources.in_force import Origin
+from app.resources.settings import (
+    Key,
+    SettingRefused,
+    Settings,
+    check_value,
+    choices,
+    find_key,
+    keys,
+    value_at,
+)
 from app.tui.pages.asking import ask
 from app.tui.stage import Stage
 from widgets.lists.rows import ListRow
 from widgets.screens.catalogue import ThemeScreen
 from widgets.screens.picker import Picked
 from widgets.screens.settings import SettingRow, SettingsScreen
-from widgets.transcript.blocks import NoteKind
+
+_HIDDEN = "the project or the command line says otherwise, so here it counts for this session only"
+_STILL: dict[Origin, str] = {
+    "project": "saved; the project's settings still say this",
+    "flags": "saved; the command line still says this",
+}
 
 
 def setting_rows(settings: Settings) -> list[SettingRow]:
@@ -69,53 +80,29 @@ async def choose_theme(app: Stage) -> None:
 
 
 def change_setting(app: Stage, message: SettingsScreen.Changed) -> None:
-    """Writes one key, reads the files again, and puts what changed in force."""
-    key = next(key for key in keys() if key.name == message.key)
+    """Writes one key; it is in force from then on."""
+    key = find_key(message.key)
     value = None if message.value is None else typed(key, message.value)
-    problem = _write(app, key.name, value, is_default=message.value is None)
-    message.screen.show_settings(setting_rows(app.assembled.settings), problem or "saved")
+    try:
+        told = _keep(app, key.name, value, is_default=message.value is None)
+    except SettingRefused as problem:
+        told = str(problem)
+    message.screen.show_settings(setting_rows(app.assembled.settings), told)
 
 
 def keep_setting(app: Stage, name: str, value: Any) -> None:
     """What a screen offers to make the default. Raises `CommandError`."""
-    problem = _write(app, name, value, is_default=value is None)
-    if problem:
-        raise CommandError(problem)
-
-
-def _write(app: Stage, name: str, value: Any, *, is_default: bool) -> str:
-    """Returns why it could not be written, if it could not."""
-    paths = app.assembled.prompt.paths
     try:
-        if is_default:
-            unset(paths.settings_file, name)
-        else:
-            set_value(paths.settings_file, name, value)
-    except (SettingRefused, FileFault, OSError) as problem:
-        return str(problem)
-    reload_settings(app)
-    return ""
+        _keep(app, name, value, is_default=value is None)
+    except SettingRefused as problem:
+        raise CommandError(str(problem)) from None
 
 
-def reload_settings(app: Stage) -> None:
-    """Reads the files again and puts what is in them in force."""
-    if app.extended is not None:
-        app.extended.settings.follow()
-        return
-    # not complete yet: nothing follows the files
-    before = app.assembled.settings
-    paths, trust = app.assembled.prompt.paths, app.assembled.trust
-    app.assembled.settings = load_settings(paths, is_trusted=trust.is_trusted).settings
-    put_in_force(app.session, app.assembled.settings)
-    follow_settings(app, before)
-
-
-def follow_settings(app: Stage, before: Settings) -> None:
-    """What the page itself shows differently; everything else reads the settings when it needs them."""
-    now = app.assembled.settings
-    is_other = now.display.theme != before.display.theme
-    if is_other and (problem := app.looks.use(now.display.theme)) is not None:
-        app.presenter.note(problem, NoteKind.WARNING)
-    if now.display.hide_thinking_block != before.display.hide_thinking_block:
-        app.transcript.open_all(thinking=not now.display.hide_thinking_block)
-    display_settings.put_in_force(app, now)
+def _keep(app: Stage, name: str, value: Any, *, is_default: bool) -> str:
+    """Returns what became of it. Raises `SettingRefused`."""
+    in_force = app.assembled.in_force
+    if is_default:
+        in_force.reset(name)
+        return _STILL.get(in_force.origin(name) or "global", "saved")
+    in_force.keep(name, value)
+    return "saved" if in_force.origin(name) == "global" else f"saved; {_HIDDEN}"

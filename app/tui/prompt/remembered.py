@@ -5,7 +5,7 @@ A loss of either is no harm, so faults of the disk are passed over: nobody is to
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -23,7 +23,7 @@ LONGEST = 1_000_000
 class Remembered:
     """The memory of one working folder."""
 
-    def __init__(self, paths: Paths, *, most_prompts: int) -> None:
+    def __init__(self, paths: Paths, *, most_prompts: Callable[[], int]) -> None:
         name = folder_name(paths.cwd)
         self._prompts = paths.agent_dir / "history" / f"{name}.jsonl"
         self._files = paths.cache_dir / "files" / f"{name}.json"
@@ -36,11 +36,12 @@ class Remembered:
             lines = self._prompts.read_bytes().splitlines()
         except OSError:
             return []
-        if len(lines) > 2 * self._most:
-            lines = lines[-self._most :]
+        most = self._most()
+        if len(lines) > 2 * most:
+            lines = lines[-most:]
             self._write(self._prompts, b"\n".join([*lines, b""]).decode("utf-8", "replace"))
         found: list[Draft] = []
-        for line in lines[-self._most :] if self._most else ():
+        for line in lines[-most:] if most else ():
             try:
                 found.append(msgspec.json.decode(line, type=Draft))
             except (msgspec.DecodeError, UnicodeDecodeError):
@@ -49,7 +50,7 @@ class Remembered:
 
     def add_prompt(self, draft: Draft) -> None:
         """Appended as one line, so that two sessions in one folder do not disturb each other. Images are left out."""
-        if draft.is_empty or not self._most:
+        if draft.is_empty or not self._most():
             return
         line = msgspec.json.encode(without_images(draft)) + b"\n"
         if len(line) > LONGEST:

@@ -109,7 +109,7 @@ def _context(session: Session, around: Surroundings) -> list[Segment]:
     percent = context.percent or 0
     tone = "error" if percent > 90 else "warning" if percent > 70 else "muted"
     text = f"{percent:.1f}% of {amount(context.context_window)}"
-    is_reminder = session.compactor.is_full and session.compactor.options.mode == "remind"
+    is_reminder = session.compactor.is_full and session.in_force.settings.compaction.mode == "remind"
     reminder = Segment(
         id="remind", text="window nearly full: /compact" if is_reminder else "", tone="warning", importance=7
     )

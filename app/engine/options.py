@@ -1,0 +1,86 @@
+"""What a session goes by: the settings in force, in the terms of its parts. Each is asked for when it matters."""
+
+import msgspec
+
+from app.agent.ports import InterruptMode
+from app.agent.queues import QueueMode, QueueName
+from app.compaction.budget import Limits
+from app.engine.retry import RetryPolicy
+from app.providers.contract import StreamOptions
+from app.providers.merge import INTERVAL
+from app.resources.in_force import InForce
+from app.values.models import Model
+from tools.running.shell import ShellSettings
+from tools.workspace import ReadSettings
+
+
+class SessionOptions:
+    """Nothing is kept here: a setting that changes is another answer the next time."""
+
+    def __init__(
+        self, in_force: InForce | None = None, *, merges_deltas: bool = True, is_read_along: bool = False
+    ) -> None:
+        self.in_force = in_force or InForce()
+        self._merge_seconds = INTERVAL if merges_deltas else 0
+        self._is_read_along = is_read_along
+
+    @property
+    def interrupt_mode(self) -> InterruptMode:
+        return self.in_force.settings.interaction.interrupt_mode
+
+    def queue_mode(self, queue: QueueName) -> QueueMode:
+        interaction = self.in_force.settings.interaction
+        return interaction.steering_mode if queue == "steering" else interaction.follow_up_mode
+
+    @property
+    def retry(self) -> RetryPolicy:
+        retry = self.in_force.settings.retry
+        return RetryPolicy(
+            is_enabled=retry.enabled,
+            max_attempts=retry.max_retries,
+            base_delay_ms=retry.base_delay_ms,
+            max_delay_ms=retry.max_agent_delay_ms,
+            jitter=0.1,
+        )
+
+    @property
+    def stream(self) -> StreamOptions:
+        """Time limits, proxy, cache and budgets of requests."""
+        settings = self.in_force.settings
+        network = settings.network
+        return StreamOptions(
+            proxy=network.http_proxy,
+            first_event_seconds=network.first_event_timeout_ms / 1000,
+            idle_seconds=network.http_idle_timeout_ms / 1000,
+            is_long_cache=settings.model.cache_retention == "long",
+            thinking_budgets=msgspec.to_builtins(settings.model.thinking_budgets),
+            merge_seconds=self._merge_seconds,
+            is_read_along=self._is_read_along,
+        )
+
+    def limits(self, model: Model | None) -> Limits:
+        """When compaction begins and what it keeps, by the model that answers."""
+        chosen = self.in_force.settings.compaction
+        own = chosen.model_overrides.get(model.key) if model else None
+        reserve, keep = (own.reserve_tokens, own.keep_recent_tokens) if own else (None, None)
+        return Limits(
+            reserve_tokens=chosen.reserve_tokens if reserve is None else reserve,
+            keep_recent_tokens=chosen.keep_recent_tokens if keep is None else keep,
+        )
+
+
+def shell_settings(in_force: InForce) -> ShellSettings:
+    bash, shell = in_force.settings.bash, in_force.settings.shell
+    return ShellSettings(
+        path=shell.shell_path,
+        prefix=shell.shell_command_prefix or "",
+        passed_names=shell.shell_pass_environment,
+        is_persistent=bash.persistent_shell,
+        is_intercepting=bash.interceptor.enabled,
+        default_timeout=bash.default_timeout_seconds or None,
+        background_after_seconds=bash.auto_background.threshold_ms / 1000 or None,
+    )
+
+
+def read_settings(in_force: InForce) -> ReadSettings:
+    return ReadSettings(resizes_images=in_force.settings.images.auto_resize)

@@ -1,0 +1,207 @@
+"""Which settings count now. One object for a session and its face; whoever goes by a setting asks it at that moment.
+
+They lie in layers: what was set for this session, the command line's flags, the trusted project's file, the person's
+own. The first that has a key says its value; lists that add up are joined, the person's first.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from app.resources.files import Stamp, stamp
+from app.resources.paths import Paths
+from app.resources.settings import (
+    Key,
+    SettingRefused,
+    Settings,
+    as_in_file,
+    converted,
+    find_key,
+    value_at,
+    with_value,
+)
+from app.resources.settings_reading import Layer, SettingsProblem, read_layer
+
+Origin = Literal["session", "flags", "project", "global"]
+ORDER: tuple[Origin, ...] = ("session", "flags", "project", "global")
+Follower = Callable[[Settings], None]
+"""Told with the settings before, whenever others are in force."""
+
+
+class InForce:
+    """Settings and where they come from. Without `paths` there are no files."""
+
+    def __init__(
+        self, paths: Paths | None = None, *, is_trusted: bool = False, flags: Mapping[str, Any] | None = None
+    ) -> None:
+        """`flags`: values by name, for this run. Raises `SettingRefused` for one that does not fit."""
+        self.settings = Settings()
+        self.problems: tuple[SettingsProblem, ...] = ()
+        """What is wrong with the files as they were read last."""
+        self._paths = paths
+        self._is_trusted = is_trusted
+        given = {name: converted(find_key(name), value) for name, value in (flags or {}).items()}
+        self._layers: dict[Origin, Layer] = dict.fromkeys(ORDER, Layer())
+        self._layers["flags"] = Layer(values=given)
+        self._stamps: dict[Origin, Stamp] = {}
+        self._followers: list[Follower] = []
+        self._spelled: dict[str, Any] | None = None
+        self._read(self._files())
+
+    def as_in_file(self) -> Mapping[str, Any]:
+        """All of them spelled as in the file, with those that bayou does not know. Made once a change."""
+        if self._spelled is None:
+            self._spelled = as_in_file(self.settings)
+        return {**self._layers["global"].extra, **self._layers["project"].extra, **self._spelled}
+
+    def origin(self, name: str) -> Origin | None:
+        """The first layer that has it; None: the default counts."""
+        return next((origin for origin in ORDER if name in self._layers[origin].values), None)
+
+    def subscribe(self, follower: Follower) -> None:
+        """For what cannot ask by itself, such as a widget."""
+        self._followers.append(follower)
+
+    # Changes
+
+    def set(self, name: str, value: Any) -> None:
+        """Counts for this session, whatever the files say. Raises `SettingRefused`."""
+        mine = {**self._layers["session"].values, name: converted(find_key(name), value)}
+        self._layers["session"] = Layer(values=mine)
+        self._settle()
+
+    def keep(self, name: str, value: Any) -> None:
+        """Writes the person's file, and sees to it that the value counts here, too. Raises `SettingRefused`."""
+        self._write(name, value)
+        if self._paths is None or name in self._layers["session"].values or self._hides_file(name):
+            self.set(name, value)
+
+    def reset(self, name: str) -> None:
+        """Takes it out of the person's file and of this session. Raises `SettingRefused`."""
+        mine = {key: value for key, value in self._layers["session"].values.items() if key != name}
+        self._write(name, None, is_reset=True)
+        self._layers["session"] = Layer(values=mine)
+        self._settle()
+
+    def trust(self, is_trusted: bool) -> tuple[SettingsProblem, ...]:
+        """Whether the project's file counts. Returns what is wrong with it."""
+        if is_trusted == self._is_trusted:
+            return ()
+        self._is_trusted = is_trusted
+        if not is_trusted:
+            self._layers["project"] = Layer()
+            self._stamps.pop("project", None)
+            self._settle()
+            return ()
+        return self._read(("project",))
+
+    def follow(self) -> tuple[SettingsProblem, ...]:
+        """Reads the files that have changed. Returns what is wrong with them; their sound values count."""
+        return self._read(tuple(one for one in self._files() if self._stamp(one) != self._stamps.get(one)))
+
+    # Reading
+
+    def _files(self) -> tuple[Origin, ...]:
+        if self._paths is None:
+            return ()
+        return ("project", "global") if self._is_trusted else ("global",)
+
+    def _file(self, origin: Origin) -> Path:
+        assert self._paths is not None
+        return self._paths.project_settings_file if origin == "project" else self._paths.settings_file
+
+    def _stamp(self, origin: Origin) -> Stamp:
+        return stamp(self._file(origin))
+
+    def _read(self, origins: tuple[Origin, ...]) -> tuple[SettingsProblem, ...]:
+        found: list[tuple[Origin, SettingsProblem]] = []
+        for origin in reversed(origins):
+            self._stamps[origin] = self._stamp(
+                origin
+            )  # before, so that a change meanwhile is seen the next time
+            layer, problems = read_layer(self._file(origin), is_project=origin == "project")
+            found.extend((origin, problem) for problem in problems)
+            if layer is not None:  # else what was read before stays
+                self._layers[origin] = _carried_over(self._layers[origin], layer, problems)
+        self._settle()
+        told = tuple(self._with_consequence(origin, problem) for origin, problem in found)
+        read = [self._file(origin) for origin in origins]
+        self.problems = (*(one for one in self.problems if one.file not in read), *told)
+        return told
+
+    def _with_consequence(self, origin: Origin, problem: SettingsProblem) -> SettingsProblem:
+        """What comes of it, which the file alone cannot say."""
+        if problem.kind == "broken":
+            stays = (
+                "Its former settings stay in force"
+                if self._layers[origin].values
+                else "None of its settings are used"
+            )
+            text = f"{problem.text} {stays} until it is mended."
+        elif problem.kind == "wrong" and (key := _key(problem.key)) is not None:
+            which = "default" if self.origin(key.name) is None else "value before it"
+            shown = msgspec.json.encode(value_at(self.settings, key)).decode()
+            text = f"{problem.text} The {which} stays in force: {shown}."
+        else:
+            return problem
+        return msgspec.structs.replace(problem, text=text)
+
+    def _settle(self) -> None:
+        """Works out what counts, and tells it if it is something else."""
+        before, settings = self.settings, Settings()
+        for name in {name: None for origin in reversed(ORDER) for name in self._layers[origin].values}:
+            key = find_key(name)
+            settings = with_value(settings, key, self._value(key))
+        self.settings = settings
+        if settings != before:
+            self._spelled = None
+            for follower in self._followers:
+                follower(before)
+
+    def _value(self, key: Key) -> Any:
+        said = [layer.values[key.name] for layer in self._in_order() if key.name in layer.values]
+        if not key.adds_up:
+            return said[0]
+        return tuple(one for value in reversed(said) for one in value)
+
+    def _in_order(self) -> tuple[Layer, ...]:
+        return tuple(self._layers[origin] for origin in ORDER)
+
+    # Writing
+
+    def _hides_file(self, name: str) -> bool:
+        """Something above the person's own file has it, and it is not a list that it would be joined to."""
+        return self.origin(name) in ("flags", "project") and not find_key(name).adds_up
+
+    def _write(self, name: str, value: Any, *, is_reset: bool = False) -> None:
+        if self._paths is None:
+            return
+        # Changing a text needs a lock and more; few sessions ever do.
+        from app.resources.settings_file import set_value, unset  # noqa: PLC0415
+
+        if is_reset:
+            unset(self._paths.settings_file, name)
+        else:
+            set_value(self._paths.settings_file, name, value)
+        self._read(("global",))
+
+
+def _carried_over(before: Layer, now: Layer, problems: tuple[SettingsProblem, ...]) -> Layer:
+    """In the place of a value that is wrong now, the one that was read there before."""
+    wrong = tuple(problem.key for problem in problems if problem.kind == "wrong")
+    kept = {
+        name: value
+        for name, value in before.values.items()
+        if any(name == key or name.startswith(f"{key}.") for key in wrong)
+    }
+    return msgspec.structs.replace(now, values={**kept, **now.values})
+
+
+def _key(name: str) -> Key | None:
+    """None for the name of a group."""
+    try:
+        return find_key(name)
+    except SettingRefused:
+        return None

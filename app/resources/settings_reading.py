@@ -1,0 +1,118 @@
+"""Reading one settings file: its values by key, and what is wrong with it, with the line it is in.
+
+Never raises. Which value counts in the end, and what is said of that, is `in_force`'s business.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from app.resources.files import FileFault, read_text
+from app.resources.settings import Key, SettingRefused, converted, keys
+from app.values.json_comments import JsonFault, parse, places
+
+Kind = Literal["broken", "wrong", "unknown", "ignored"]
+
+
+class SettingsProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing in a settings file that did not count, in words a person can act on."""
+
+    file: Path
+    kind: Kind
+    key: str = ""
+    line: int = 0
+    text: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else str(self.file)
+        return f"{place}: {self.text}"
+
+
+class Layer(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of one origin: a file, the command line, a session."""
+
+    values: Mapping[str, Any] = {}
+    """By name (`bash.autoBackground.thresholdMs`), as `Settings` holds them."""
+    extra: Mapping[str, Any] = {}
+    """Top-level keys that bayou does not know, for extensions to read."""
+
+
+def read_layer(file: Path, *, is_project: bool = False) -> tuple[Layer | None, tuple[SettingsProblem, ...]]:
+    """What counts of a file; None when it cannot be used at all, which its problem says."""
+    try:
+        text = read_text(file)
+    except FileFault as problem:
+        return None, (SettingsProblem(file=file, kind="broken", text=f"{problem.what}."),)
+    if text is None or not text.strip():
+        return Layer(), ()
+    try:
+        data = parse(text)
+    except JsonFault as problem:
+        words = f"column {problem.column}: {problem.message}."
+        return None, (SettingsProblem(file=file, kind="broken", line=problem.line, text=words),)
+    if not isinstance(data, dict):
+        words = "must hold one object: { … }."
+        return None, (SettingsProblem(file=file, kind="broken", line=1, text=words),)
+    reading = _Reading(file, text, is_project=is_project)
+    reading.take(data, ())
+    return Layer(values=reading.values, extra=reading.extra), tuple(reading.problems)
+
+
+class _Reading:
+    """Collects what one file says."""
+
+    def __init__(self, file: Path, text: str, *, is_project: bool) -> None:
+        self.values: dict[str, Any] = {}
+        self.extra: dict[str, Any] = {}
+        self.problems: list[SettingsProblem] = []
+        self._file = file
+        self._text = text
+        self._is_project = is_project
+        self._places: Mapping[Any, Any] | None = None
+        self._keys = {key.path: key for key in keys()}
+        self._branches = {path[:end] for path in self._keys for end in range(1, len(path))}
+
+    def take(self, data: dict[str, Any], path: tuple[str, ...]) -> None:
+        for name, value in data.items():
+            where = (*path, name)
+            key = self._keys.get(where)
+            if key is not None:
+                self._take_value(key, value)
+            elif where in self._branches:
+                if isinstance(value, dict):
+                    self.take(value, where)
+                else:
+                    self._report("wrong", where, f"{'.'.join(where)} must be an object. It is left out.")
+            elif name != "$schema":
+                if not path:
+                    self.extra[name] = value
+                self._report("unknown", where, self._unknown(where))
+
+    def _take_value(self, key: Key, value: Any) -> None:
+        if self._is_project and key.is_global_only:
+            text = f"{key.name} counts only in the global settings file. It is ignored here."
+            self._report("ignored", key.path, text)
+            return
+        try:
+            self.values[key.name] = converted(key, value)
+        except SettingRefused as problem:
+            self._report("wrong", key.path, f"{problem}.")
+
+    def _unknown(self, where: tuple[str, ...]) -> str:
+        import difflib  # noqa: PLC0415  (only for the hint; costs start-up)
+
+        name = ".".join(where)
+        close = difflib.get_close_matches(name, [key.name for key in self._keys.values()], n=1, cutoff=0.75)
+        hint = f" Did you mean {close[0]}?" if close else ""
+        return f"there is no setting {name}; it is kept but does nothing.{hint}"
+
+    def _report(self, kind: Kind, where: tuple[str, ...], text: str) -> None:
+        if self._places is None:  # only a problem needs them
+            self._places = places(self._text)
+        spot = self._places.get(where)
+        line = spot.line if spot else 0
+        self.problems.append(
+            SettingsProblem(file=self._file, kind=kind, key=".".join(where), line=line, text=text)
+        )

@@ -7,6 +7,7 @@ import pytest
 from textual.events import AppFocus
 from textual.pilot import Pilot
 
+from app.assembly.options import Options
 from app.providers.scripted import call, say
 from app.tui.pages.asking import ask
 from tests.agent.stage import echo
@@ -369,7 +370,8 @@ async def test_trusting_the_project_brings_its_extensions_at_once(home: Path) ->
 
 
 async def test_settings_follow_their_file(home: Path) -> None:
-    app = make_app(home, say("one"), say("two"), extension="def extension(api):\n    pass\n")
+    options = Options(no_session=True)  # a theme of the command line would count over the file's
+    app = make_app(home, say("one"), say("two"), extension="def extension(api):\n    pass\n", options=options)
     file = home / ".bayou" / "agent" / "settings.json"
     async with app.run_test(size=(120, 30)) as pilot:
         await ready(app, pilot)

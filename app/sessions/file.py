@@ -190,7 +190,7 @@ def copied_elsewhere(problem: SessionWriteError, data: bytes) -> SessionWriteErr
     assert problem.path is not None
     copy = Path(tempfile.gettempdir()) / f"bayou-{problem.path.name}"
     try:
-        SessionFile.create(copy, data, "entry").close()
+        SessionFile.create(copy, data, lambda: "entry").close()
     except SessionWriteError:
         lost = f"{problem.what}. The last messages are lost, for {copy} could not be written either"
         return SessionWriteError(problem.path, lost)

@@ -158,7 +158,7 @@ def test_every_key_has_a_description_and_a_default_that_fits():
 
 def test_all_settings_are_spelled_as_in_the_file(paths: Paths, put):
     spelled = as_in_file(Settings())
-    assert spelled["fileMaps"]["maxBytes"] == 102_400 and spelled["thinkingBudgets"]["low"] == 2_048
+    assert spelled["fileMaps"]["timeLimitMs"] == 2_000 and spelled["thinkingBudgets"]["low"] == 2_048
     for key in keys():
         value = spelled
         for part in key.path:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from textual.geometry import Offset
 from textual.widget import Widget
 
+from widgets import textual_inside
+
 _STEADY_BLOCK = "\x1b[2 q"
 _BLINKING_BLOCK = "\x1b[1 q"
 _SHOW = "\x1b[?25h"
@@ -27,8 +29,7 @@ def show(widget: Widget, *, blinks: bool = False) -> None:
 
 def hide(widget: Widget) -> None:
     """Take it away again; at the end of the application the shell needs it, in its own shape."""
-    is_over = widget.app._exit or not widget.app.is_running
-    _write(widget, _OWN_SHAPE if is_over else _HIDE + _OWN_SHAPE)
+    _write(widget, _OWN_SHAPE if textual_inside.is_leaving(widget.app) else _HIDE + _OWN_SHAPE)
 
 
 def follow_suspension(widget: Widget, *, blinks: Callable[[], bool] = lambda: False) -> None:
@@ -48,7 +49,7 @@ def place(widget: Widget, x: int, y: int) -> None:
 
 
 def _write(widget: Widget, sequence: str) -> None:
-    driver = widget.app._driver
+    driver = textual_inside.driver_of(widget.app)
     if driver is not None and not widget.app.is_headless:
         driver.write(sequence)
         driver.flush()

@@ -16,15 +16,15 @@ from concurrent.futures import Future, wait
 from typing import Any, Protocol
 
 from textual import events
-from textual._parser import ParseError
-from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
+from widgets import textual_inside
 from widgets.appearance import AppearanceQuestion
 from widgets.pastes import Incoming
 from widgets.terminal_input import Reader
+from widgets.textual_inside import KeyParser
 
 _CHUNK = 65_536
 _PATIENCE = 2.0
@@ -67,9 +67,12 @@ class TerminalDriver(LinuxDriver):
         """`question`: has held the terminal so far, and knows what it was like before."""
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         if sys.__stderr__ is not None and not sys.__stderr__.isatty():
-            self._file = sys.__stdout__  # `bayou 2>file` draws on the terminal all the same
+            textual_inside.draw_on(self, sys.__stdout__)
         _draw_anything(sys.__stdout__)
-        _draw_anything(self._file)
+        _draw_anything(textual_inside.output_of(self))
+        self._owner = app
+        self._events = asyncio.get_running_loop()
+        self._is_debugging = debug
         self._question = question
         self._ahead = ahead
         self._settling: Future[None] | None = None
@@ -89,20 +92,20 @@ class TerminalDriver(LinuxDriver):
         self.write(_OWN_TITLE_AND_CURSOR)
         super().stop_application_mode()
 
-    def _run_input_thread(self) -> None:
-        try:
-            self.run_input_thread()
-        except Exception as error:  # noqa: BLE001  (a listener's boundary: the app reports it)
-            self._app.call_later(self._app._handle_exception, error)
-
     def run_input_thread(self) -> None:
         """Until `disable_input`, which may be followed by another such thread (a suspended program goes on)."""
+        try:
+            self._read_keys()
+        except Exception as error:  # noqa: BLE001  (a listener's boundary: the app reports it)
+            self._owner.call_later(textual_inside.tell_fault, self._owner, error)
+
+    def _read_keys(self) -> None:
         self._wait_for_page()
-        parser, reader = XTermParser(self._debug), Reader()
+        parser, reader = KeyParser(debug=self._is_debugging), Reader()
         if self._question is not None:
             self._take(parser, reader.read(self._question.take_read()))
         while not self.exit_event.is_set():
-            ready, _, _ = select.select([self.fileno, self._wakes], [], [], _patience(parser))
+            ready, _, _ = select.select([self.fileno, self._wakes], [], [], parser.patience)
             if self.fileno in ready:
                 data = _read(self.fileno)
                 if not data:
@@ -111,11 +114,7 @@ class TerminalDriver(LinuxDriver):
                 self._take(parser, reader.read(data))
             for event in parser.tick():
                 self._deliver(_as_key(event))
-        try:
-            for _ in parser.feed(""):
-                pass
-        except (EOFError, ParseError):
-            pass
+        parser.close()
 
     def page_is_there(self) -> None:
         """Until now keys would have found nobody who takes them."""
@@ -128,7 +127,7 @@ class TerminalDriver(LinuxDriver):
             _empty(self._wakes)
         _empty(self._wakes)
 
-    def _take(self, parser: XTermParser, text: str) -> None:
+    def _take(self, parser: KeyParser, text: str) -> None:
         for part in self._incoming.take(text):
             if isinstance(part, events.Paste):
                 self._deliver(part)
@@ -142,7 +141,7 @@ class TerminalDriver(LinuxDriver):
             self._wait_until_settled()
         self.process_message(event)
         if self._ahead is not None and isinstance(event, events.Key) and not self._ahead.is_text(event):
-            self._settling = asyncio.run_coroutine_threadsafe(self._ahead.settle(), self._loop)
+            self._settling = asyncio.run_coroutine_threadsafe(self._ahead.settle(), self._events)
 
     def _wait_until_settled(self) -> None:
         settling, self._settling = self._settling, None
@@ -164,12 +163,6 @@ def _draw_anything(file: Any) -> None:
     """Whatever the locale says: a frame is drawn with characters, and a name on disk may hold bytes that are none."""
     if file is not None:
         file.reconfigure(encoding="utf-8", errors="replace")
-
-
-def _patience(parser: XTermParser) -> float | None:
-    """Seconds until the parser takes a lone Escape for a key; None while it waits for nothing."""
-    due = parser._timeout_time
-    return None if due is None else max(0.0, due - time.monotonic())
 
 
 def _read(descriptor: int) -> bytes:

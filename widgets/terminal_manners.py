@@ -18,6 +18,7 @@ from typing import Any, Literal
 from textual.app import App
 
 from widgets.line import plain
+from widgets.textual_inside import driver_of
 
 Method = Literal["auto", "bell", "off", "osc9", "osc99", "osc777"]
 Progress = Literal["none", "busy", "error"]
@@ -122,7 +123,7 @@ class Notifier:
 
 def write_to(app: App[Any], sequence: str) -> None:
     """Send a sequence through the application's driver; nothing happens without a terminal."""
-    driver = app._driver
+    driver = driver_of(app)
     if driver is not None and not app.is_headless and sequence:
         driver.write(sequence)
         driver.flush()

@@ -16,11 +16,21 @@ from typing import Any, NamedTuple
 from rich.color import ColorSystem
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
-from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.app import App
 from textual.screen import Screen
 from textual.strip import Strip
 
+from widgets.textual_inside import (
+    ChopsUpdate,
+    CompositorUpdate,
+    Display,
+    LayoutUpdate,
+    color_system,
+    driver_of,
+    encoded,
+    keep_encoded,
+    reroute_display,
+)
 from widgets.transcript.sgr import compact
 
 _NARROW = re.compile("[ -~\u00a1-\u00ac\u00ae-\u02ff\u2500-\u257f]*")
@@ -58,15 +68,19 @@ class _Update(CompositorUpdate):
 class OutputDiff:
     def __init__(self, app: App[Any]) -> None:
         self._app = app
-        self._send = app._display
+        self._send: Display | None = None
         self._rows: dict[int, Row] = {}
         self._is_on = True
         self.bytes_sent = 0
         """Characters encoded so far, for measuring."""
 
     def install(self) -> "OutputDiff":
-        self._app._display = self._display  # type: ignore[method-assign]
+        reroute_display(self._app, self._through)
         return self
+
+    def _through(self, send: Display) -> Display:
+        self._send = send
+        return self._display
 
     @property
     def is_on(self) -> bool:
@@ -82,7 +96,8 @@ class OutputDiff:
         self._rows = {}
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
-        driver = self._app._driver
+        assert self._send is not None
+        driver = driver_of(self._app)
         is_inline = driver is not None and driver.is_inline
         if self._is_on and not is_inline and isinstance(renderable, ChopsUpdate | LayoutUpdate):
             renderable = _Update(self, renderable)
@@ -92,7 +107,7 @@ class OutputDiff:
 
     def encode(self, update: ChopsUpdate | LayoutUpdate, console: Console) -> str:
         """The bytes that bring the terminal from what it shows to what the update wants."""
-        system = console._color_system or ColorSystem.TRUECOLOR
+        system = color_system(console)
         if isinstance(update, LayoutUpdate):
             out = self._encode_all(update, system)
         else:
@@ -308,10 +323,10 @@ def _common(old: list[Segment], new: list[Segment], at: int) -> int:
 
 def _encoded(strip: Strip, system: ColorSystem) -> str:
     """The strip for the terminal, encoded once."""
-    found = strip._render_cache
+    found = encoded(strip)
     if found is None:
         found = compact(strip, system)
-        strip._render_cache = found
+        keep_encoded(strip, found)
     return found
 
 

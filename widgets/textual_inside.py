@@ -1,14 +1,40 @@
 """Everything of Textual's inside that bayou reaches: the one module to look at when Textual is upgraded.
 
 One function or small class for each reach, with its reason. `tests/widgets/test_textual_inside.py` holds the names and
-signatures that it stands on against the installed Textual, and `tests/architecture` that nobody else reaches there.
+signatures that it stands on against the installed Textual and Rich, and `tests/architecture` that nobody else reaches
+there.
 """
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
 
-from textual.geometry import Size
-from textual.scrollbar import ScrollBar
-from textual.widget import Widget
+from rich.color import Color, ColorSystem
+from rich.console import Console, RenderableType
+from rich.segment import Segment
+from rich.style import Style
+from textual import events, on
+from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+from textual._parser import ParseError
+from textual._styles_cache import StylesCache
+from textual._xterm_parser import XTermParser
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
+from textual.driver import Driver
+from textual.geometry import Region, Size
+from textual.keys import _character_to_key
+from textual.message import Message
+from textual.screen import ModalScreen, Screen
+from textual.scrollbar import ScrollBar, ScrollBarRender
+from textual.strip import Strip
+from textual.widget import Widget, _RenderCache
+
+__all__ = ("ChopsUpdate", "CompositorUpdate", "LayoutUpdate")
+"""What a frame paints, as the compositor gives it: `widgets.terminal_output` takes them apart."""
+
+Result = TypeVar("Result")
 
 # -- size and place ----------------------------------------------------------------------------------------
 
@@ -16,7 +42,7 @@ from textual.widget import Widget
 def watch_size(widget: Widget, changing: Callable[[], Callable[[bool], None]]) -> None:
     """Tells of a size before the first paint at it; the Resize event comes after that paint.
 
-    `changing` is called while the old size still holds, what it returns when the new one does, with whether anything
+    `changing` is called while the old size still holds; what it returns when the new one does, with whether anything
     is another.
     """
     update = widget._size_updated
@@ -37,7 +63,14 @@ def set_scroll(widget: Widget, y: int) -> None:
 
 
 def set_virtual_size(widget: Widget, size: Size) -> None:
+    """Says how much there is to scroll over without a layout of the screen."""
     widget.set_reactive(Widget.virtual_size, size)  # pyright: ignore[reportArgumentType]
+
+
+def resize_content(widget: Widget, size: Size) -> None:
+    """As `set_virtual_size`; the screen is laid out only when the scroll bar comes or goes."""
+    set_virtual_size(widget, size)
+    widget._scroll_update(size)
 
 
 def vertical_scrollbar(widget: Widget, make: Callable[[int], ScrollBar]) -> ScrollBar:
@@ -54,8 +87,259 @@ def vertical_scrollbar(widget: Widget, make: Callable[[int], ScrollBar]) -> Scro
 
 
 # -- painting ----------------------------------------------------------------------------------------------
+#
+# Textual makes every row of a widget a second time, for the border, the padding and the opacity that it might have, and
+# draws a scroll bar by way of a table of renderables. In a list that scrolls that is most of what a key costs.
+
+
+class _BareRows(StylesCache):
+    """The rows of a widget that has neither border nor padding."""
+
+    def render_line(self, *arguments: Any, **named: Any) -> Strip:
+        """Among the arguments of the wider one: which row, and what draws it."""
+        y, draw = arguments[1], arguments[7]
+        return draw(y)
+
+
+def paint_bare(widget: Widget) -> None:
+    """The widget draws its rows itself, in its full width; nothing is done to them behind it."""
+    widget._styles_cache = _BareRows()
+
+
+class BareScrollBar(ScrollBar):
+    """An upright scroll bar that is painted at once."""
+
+    def __init__(self, thickness: int = 1) -> None:
+        super().__init__(vertical=True, name="vertical", thickness=thickness)
+        paint_bare(self)
+
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
+        """It holds nothing, so nothing is to be laid out again when it has got its size."""
+        return super()._size_updated(size, virtual_size, container_size, layout=False)
+
+    def _render_content(self) -> None:
+        bar = self.render()
+        assert isinstance(bar, ScrollBarRender)
+        style = bar.style if isinstance(bar.style, Style) else Style.parse(bar.style)
+        cells = bar.render_bar(
+            size=self.size.height,
+            virtual_size=bar.virtual_size,
+            window_size=bar.window_size,
+            position=bar.position,
+            thickness=self.size.width,
+            vertical=True,
+            back_color=style.bgcolor or Color.default(),
+            bar_color=style.color or Color.default(),
+        ).segments
+        base, strips = self.rich_style, list[Strip]()
+        for at, cell in enumerate(cells):  # nearly all are one and the same
+            if not at or cell is not cells[at - 1]:
+                whole = Segment(cell.text, base + cell.style if cell.style else base)
+                strips.append(Strip([whole], self.size.width))
+            else:
+                strips.append(strips[-1])
+        self._render_cache = _RenderCache(self.size, strips)
+        forget_dirty(self)
 
 
 def forget_dirty(widget: Widget) -> None:
     """What was to be painted of a widget that has painted all of itself, by lines of its own."""
     widget._dirty_regions.clear()
+
+
+def encoded(strip: Strip) -> str | None:
+    """What the strip was encoded to for the terminal, if it was."""
+    return strip._render_cache
+
+
+def keep_encoded(strip: Strip, text: str) -> None:
+    """Instead of Textual's own encoding, which says every style in full."""
+    strip._render_cache = text
+
+
+def style_parts(style: Style) -> tuple[int, Color | None, Color | None]:
+    """The attributes that are set, as bits, and both colours: Rich encodes a style only as a whole."""
+    return style._attributes & style._set_attributes, style._color, style._bgcolor
+
+
+def color_system(console: Console) -> ColorSystem:
+    return console._color_system or ColorSystem.TRUECOLOR
+
+
+def set_color_system(console: Console, system: ColorSystem) -> None:
+    """Instead of what the environment says the terminal can; Textual makes its console before anybody can say."""
+    console._color_system = system
+
+
+# -- screens -----------------------------------------------------------------------------------------------
+
+
+class SheetScreen(ModalScreen[Result], Generic[Result]):
+    """A screen above the page; Escape closes it and gives nothing back.
+
+    It is painted once when it opens, and once in a frame. Of itself a screen paints at its first layout, which tells
+    its widgets how large they are; what they make of that then asks for the next layout and paint, and so on; and what
+    a frame has laid out and painted may be painted again in it. It also styles its widgets again though they have just
+    been styled, and lays out every screen behind it when it is told its own size.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,ctrl+c", "cancel", "Close", show=False, id="tui.select.cancel")
+    ]
+    _is_painting = False
+    """Not before the first frame, nor in the midst of one."""
+    _wants_paint = False
+
+    @on(events.ScreenResume)
+    def _keep_styles(self, event: events.ScreenResume) -> None:
+        if not self.outer_size:
+            event.refresh_styles = False
+
+    @on(events.Resize)
+    def _spare_those_behind(self, event: events.Resize) -> None:
+        if event.size == self.outer_size:
+            event.prevent_default()
+            for screen in self.app._background_screens:
+                if screen.outer_size != event.size:  # the terminal has changed; only this one knew it already
+                    screen._screen_resized(event.size)
+
+    def _compositor_refresh(self) -> None:
+        if not self._is_painting:
+            self._wants_paint = True
+            return
+        is_whole = self._compositor.size.region in self._compositor._dirty_regions
+        super()._compositor_refresh()
+        if is_whole:  # who asked while it was laid out has been painted too
+            for widget in self._compositor.visible_widgets:
+                widget._exchange_repaint_regions()
+
+    def _on_timer_update(self) -> None:
+        """A frame. At the first, after the first layout, everybody knows what there is to paint."""
+        self._is_painting = False
+        super()._on_timer_update()
+        self._is_painting = True
+        if self._wants_paint:
+            self._wants_paint = False
+            self._compositor_refresh()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        if self.has_class("full-height"):  # all of it is covered
+            return [Strip.blank(crop.width, self.visual_style.rich_style)] * crop.height
+        return super().render_lines(crop)
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+async def wait_until_mounted(screen: Screen[Any]) -> None:
+    """Until it listens to keys."""
+    await screen._mounted_event.wait()
+
+
+# -- keys --------------------------------------------------------------------------------------------------
+
+
+def bindings_of(node: DOMNode) -> dict[str, list[Binding]]:
+    """What keys are bound to on a node, by key; to be changed where bindings are taken back."""
+    return node._bindings.key_to_bindings
+
+
+def own_bindings(widget: Widget, key: str) -> Sequence[Binding]:
+    """What a key is bound to on a widget as the person's key map has it, if the widget is the first to be asked."""
+    node, bindings = widget.screen._modal_binding_chain[0]
+    return bindings.key_to_bindings.get(key, ()) if node is widget else ()
+
+
+def keymap_of(app: App[Any]) -> Mapping[str, str]:
+    """The person's own keys, by the action's id."""
+    return app._keymap
+
+
+def key_of_character(character: str) -> str:
+    """How Textual calls the key that writes a character."""
+    return _character_to_key(character)
+
+
+class KeyParser:
+    """What a terminal sends as keys and other events; Textual's driver has it in a thread that cannot be woken."""
+
+    def __init__(self, *, debug: bool = False) -> None:
+        self._parser = XTermParser(debug)
+
+    def feed(self, text: str) -> Iterable[Message]:
+        return self._parser.feed(text)
+
+    def tick(self) -> Iterable[Message]:
+        """What is a key of its own because nothing has come behind it."""
+        return self._parser.tick()
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds until a lone Escape is taken for a key; None while it waits for nothing."""
+        due = self._parser._timeout_time
+        return None if due is None else max(0.0, due - time.monotonic())
+
+    def close(self) -> None:
+        try:
+            for _ in self._parser.feed(""):
+                pass
+        except (EOFError, ParseError):
+            pass
+
+
+# -- the application and its terminal ----------------------------------------------------------------------
+
+
+def driver_of(app: App[Any]) -> Driver | None:
+    """What writes to the terminal; None before the start."""
+    return app._driver
+
+
+def is_leaving(app: App[Any]) -> bool:
+    """Whether the application ends, and the terminal is the shell's again."""
+    return app._exit or not app.is_running
+
+
+def output_of(driver: Driver) -> Any:
+    """The file that a driver writes to."""
+    return driver._file  # pyright: ignore[reportAttributeAccessIssue]  (every driver of a terminal has one)
+
+
+def draw_on(driver: Driver, file: Any) -> None:
+    """Textual takes standard error; `bayou 2>file` draws on the terminal all the same."""
+    driver._file = file  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def tell_fault(app: App[Any], error: Exception) -> None:
+    """As a fault in a message handler: the application ends and says why."""
+    app._handle_exception(error)
+
+
+def take_faults(app: App[Any], take: Callable[[Exception], None]) -> None:
+    """Faults are told to `take` instead of being drawn over the terminal as tracebacks."""
+    app._handle_exception = take  # type: ignore[method-assign]
+
+
+Display = Callable[[Screen[Any], RenderableType | None], None]
+
+
+def reroute_display(app: App[Any], through: Callable[[Display], Display]) -> None:
+    """What is painted goes through somebody else on its way to the driver."""
+    app._display = through(app._display)  # type: ignore[method-assign]
+
+
+# -- styles ------------------------------------------------------------------------------------------------
+
+
+def replace_sources(sheet: Stylesheet, tried: Stylesheet) -> None:
+    """Takes over the sources of a copy that could be parsed, and has them parsed again with what belongs to them."""
+    sheet.source = tried.source
+    sheet._require_parse = True
+    sheet._rules_map = None
+
+
+def theme_changed(app: App[Any]) -> None:
+    """The theme has the same name and other colours, which nothing else would tell."""
+    app._watch_theme(app.theme)

@@ -138,7 +138,7 @@ class LineInput(Widget, can_focus=True):
     def check_consume_key(self, key: str, character: str | None) -> bool:
         return character is not None and character.isprintable()
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         if event.character is not None and event.is_printable:
             event.stop()
             event.prevent_default()
@@ -147,13 +147,13 @@ class LineInput(Widget, can_focus=True):
         else:
             await do_own_key(self, event)
 
-    async def _on_paste(self, event: events.Paste) -> None:
+    def on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
         self.model.insert(" ".join(clean(event.text[:20_000]).split("\n")).strip())
         self._changed()
 
-    async def _on_mouse_down(self, event: events.MouseDown) -> None:
+    def on_mouse_down(self, event: events.MouseDown) -> None:
         offset = event.get_content_offset(self)
         if offset is None:
             return

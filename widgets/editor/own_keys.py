@@ -3,6 +3,8 @@
 from textual import events
 from textual.widget import Widget
 
+from widgets.textual_inside import own_bindings
+
 
 async def do_own_key(widget: Widget, event: events.Key) -> bool:
     """Does what a key is bound to on this very widget, at once; False: it is not the widget's key.
@@ -10,10 +12,7 @@ async def do_own_key(widget: Widget, event: events.Key) -> bool:
     Left alone, the key would rise to the application and come back as an action, and letters that were typed behind
     it would have overtaken it: on a slow line, "abc", Backspace, "x" would leave "abc".
     """
-    node, bindings = widget.screen._modal_binding_chain[0]
-    if node is not widget:
-        return False
-    for binding in bindings.key_to_bindings.get(event.key, ()):
+    for binding in own_bindings(widget, event.key):
         if not binding.priority and await widget.app.run_action(binding.action, widget):
             event.stop()
             event.prevent_default()

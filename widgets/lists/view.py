@@ -15,7 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
-from widgets.bare import BareRows, bare_scrollbar
+from widgets import textual_inside
 from widgets.line import Line, cells, plain
 from widgets.lists.filtering import Shown, places_of
 from widgets.lists.rows import ListRow
@@ -69,7 +69,7 @@ class RowList(ScrollView, can_focus=False):
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
-        self._styles_cache = BareRows()
+        textual_inside.paint_bare(self)
         self.title_cells = title_cells
         """What stands behind the titles begins in one column, if there are so many cells for them."""
         self.scatters = scatters
@@ -140,7 +140,7 @@ class RowList(ScrollView, can_focus=False):
 
     def on_mount(self) -> None:
         self._marks = any(item.row.is_checked for item in self.shown)
-        bare_scrollbar(self)  # most lists need it; made later it would lay out the screen once more
+        _ = self.vertical_scrollbar  # most lists need it; made later it would lay out the screen once more
         self._resize_to_rows()
         self.call_after_refresh(self._reveal)
 
@@ -154,7 +154,7 @@ class RowList(ScrollView, can_focus=False):
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
-        return bare_scrollbar(self)
+        return textual_inside.vertical_scrollbar(self, textual_inside.BareScrollBar)
 
     def render_line(self, y: int) -> Strip:
         at = y + self.scroll_offset.y
@@ -263,7 +263,7 @@ class RowList(ScrollView, can_focus=False):
     def action_edge(self, is_end: bool) -> None:
         self.move_to(len(self.shown) - 1 if is_end else 0)
 
-    async def _on_mouse_down(self, event: events.MouseDown) -> None:
+    def on_mouse_down(self, event: events.MouseDown) -> None:
         at = event.y + self.scroll_offset.y
         if 0 <= at < len(self.shown) and not self.shown[at].row.is_heading:
             is_same = at == self._at

@@ -12,7 +12,7 @@ from textual.message import Message
 
 from widgets.keytable import Key, KeyTable
 from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
-from widgets.screens.picker import SheetScreen
+from widgets.textual_inside import SheetScreen
 from widgets.transcript.blocks import Block, CardBlock, CardState, CustomBlock, ReplyBlock, ReplyState
 from widgets.transcript.drawing import Expansion
 from widgets.transcript.item import Item

@@ -139,7 +139,7 @@ class KeyScreen(DialogScreen[str | None]):
     def hints(self) -> Sequence[KeyHint]:
         return (KeyHint("delete", "the default again", 7), KeyHint("escape", "leave it", 8))
 
-    async def _on_key(self, event: events.Key) -> None:
+    def on_key(self, event: events.Key) -> None:
         event.stop()
         event.prevent_default()
         if event.key != "escape":

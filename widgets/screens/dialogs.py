@@ -20,8 +20,8 @@ from widgets.lists.filtering import Shown
 from widgets.lists.rows import ListRow
 from widgets.lists.view import RowList
 from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
-from widgets.screens.picker import SheetScreen
 from widgets.screens.preview import Preview, PreviewText, preview_of
+from widgets.textual_inside import SheetScreen
 
 GRACE = 0.35
 """Seconds without keys."""
@@ -122,7 +122,7 @@ class QuestionScreen(DialogScreen[ListRow | None]):
         answers = self.query_one("#rows", RowList)
         answers.show(answers.shown)
 
-    async def _on_key(self, event: events.Key) -> None:
+    def on_key(self, event: events.Key) -> None:
         if self._clock() < self._armed_at:
             self._armed_at = self._clock() + self._grace
             event.stop()

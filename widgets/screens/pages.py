@@ -7,8 +7,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 
 from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
-from widgets.screens.picker import SheetScreen
 from widgets.screens.preview import Preview, PreviewText
+from widgets.textual_inside import SheetScreen
 
 MOST_OF_A_PAGE = 2_000_000
 """Characters: what is laid out within the blink of an eye."""

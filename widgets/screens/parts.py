@@ -7,7 +7,7 @@ from textual.containers import Container, Vertical
 from textual.strip import Strip
 from textual.widget import Widget
 
-from widgets.bare import BareRows
+from widgets import textual_inside
 from widgets.line import Line, cells, plain
 from widgets.transcript.text import crop
 
@@ -61,7 +61,7 @@ class KeyHints(Widget):
 
     def __init__(self, hints: Sequence[KeyHint] = (), *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._styles_cache = BareRows()
+        textual_inside.paint_bare(self)
         self.hints = tuple(hints)
 
     def show(self, hints: Sequence[KeyHint]) -> None:
@@ -69,7 +69,7 @@ class KeyHints(Widget):
         self.refresh()
 
     def fitting(self, width: int) -> list[KeyHint]:
-        own = self.app._keymap if self.is_attached else {}
+        own = textual_inside.keymap_of(self.app) if self.is_attached else {}
         left = [shown for hint in self.hints if (shown := _with_own_keys(hint, own)) is not None]
         while left and sum(_hint_size(hint) for hint in left) - 3 > width - 2:
             left.remove(min(reversed(left), key=lambda hint: hint.importance))
@@ -125,7 +125,7 @@ class RuleTitle(Widget):
 
     def __init__(self, title: str = "", note: str = "", *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._styles_cache = BareRows()
+        textual_inside.paint_bare(self)
         self.title = title
         self.note = note
 

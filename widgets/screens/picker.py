@@ -5,16 +5,12 @@ What rows there are and what an action does is the application's business.
 """
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar
 
 import msgspec
-from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.geometry import Region
 from textual.message import Message
-from textual.screen import ModalScreen
-from textual.strip import Strip
 
 from widgets.editor.line_input import LineInput
 from widgets.line import cells
@@ -23,8 +19,8 @@ from widgets.lists.rows import ListRow
 from widgets.lists.view import RowList
 from widgets.screens.parts import Body, KeyHint, KeyHints, RuleTitle, Sheet
 from widgets.screens.preview import Preview, PreviewText
+from widgets.textual_inside import SheetScreen
 
-Result = TypeVar("Result")
 WIDE = 100
 """From this width on a preview has room beside the list."""
 LONGEST_TITLE = 40
@@ -66,61 +62,6 @@ class Picked(msgspec.Struct, frozen=True, kw_only=True):
     row: ListRow
     action: str = "choose"
     query: str = ""
-
-
-class SheetScreen(ModalScreen[Result], Generic[Result]):
-    """A screen above the page; Escape closes it and gives nothing back.
-
-    It is painted once when it opens, and once in a frame. Of itself a screen paints at its first layout, which tells
-    its widgets how large they are; what they make of that then asks for the next layout and paint, and so on; and what
-    a frame has laid out and painted may be painted again in it. It also styles its widgets again though they have just
-    been styled, and lays out every screen behind it when it is told its own size.
-    """
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,ctrl+c", "cancel", "Close", show=False, id="tui.select.cancel")
-    ]
-    _is_painting = False
-    """Not before the first frame, nor in the midst of one."""
-    _wants_paint = False
-
-    def _on_screen_resume(self, event: events.ScreenResume) -> None:
-        if not self.outer_size:
-            event.refresh_styles = False
-
-    async def _on_resize(self, event: events.Resize) -> None:
-        if event.size == self.outer_size:
-            event.prevent_default()
-            for screen in self.app._background_screens:
-                if screen.outer_size != event.size:  # the terminal has changed; only this one knew it already
-                    screen._screen_resized(event.size)
-
-    def _compositor_refresh(self) -> None:
-        if not self._is_painting:
-            self._wants_paint = True
-            return
-        is_whole = self._compositor.size.region in self._compositor._dirty_regions
-        super()._compositor_refresh()
-        if is_whole:  # who asked while it was laid out has been painted too
-            for widget in self._compositor.visible_widgets:
-                widget._exchange_repaint_regions()
-
-    def _on_timer_update(self) -> None:
-        """A frame. At the first, after the first layout, everybody knows what there is to paint."""
-        self._is_painting = False
-        super()._on_timer_update()
-        self._is_painting = True
-        if self._wants_paint:
-            self._wants_paint = False
-            self._compositor_refresh()
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        if self.has_class("full-height"):  # all of it is covered
-            return [Strip.blank(crop.width, self.visual_style.rich_style)] * crop.height
-        return super().render_lines(crop)
-
-    def action_cancel(self) -> None:
-        self.dismiss(None)
 
 
 class PickerScreen(SheetScreen[Picked | None]):

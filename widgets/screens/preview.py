@@ -8,9 +8,8 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
-from textual.widget import Widget
 
-from widgets.bare import BareRows, bare_scrollbar
+from widgets import textual_inside
 from widgets.line import Line, plain
 from widgets.lists.rows import Tone
 from widgets.transcript.text import clean, expand_tabs, wrap
@@ -43,7 +42,7 @@ class Preview(ScrollView, can_focus=False):
 
     def __init__(self, *, longest: int = LONGEST, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._styles_cache = BareRows()
+        textual_inside.paint_bare(self)
         self.shown = PreviewText()
         self._longest = longest
         """Characters of each part that are shown."""
@@ -61,7 +60,7 @@ class Preview(ScrollView, can_focus=False):
         return len(self._rows)
 
     def on_mount(self) -> None:
-        bare_scrollbar(self)  # made later it would lay out the screen once more
+        _ = self.vertical_scrollbar  # made later it would lay out the screen once more
 
     def on_resize(self) -> None:
         self._lay_out()
@@ -72,7 +71,7 @@ class Preview(ScrollView, can_focus=False):
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
-        return bare_scrollbar(self)
+        return textual_inside.vertical_scrollbar(self, textual_inside.BareScrollBar)
 
     def _lay_out(self) -> None:
         width = max(8, self.scrollable_content_region.width - 2)
@@ -86,13 +85,8 @@ class Preview(ScrollView, can_focus=False):
             if (left_out := len(part.text) - self._longest) > 0:
                 rows.append((f"… {left_out:,} more characters", "muted"))
         self._rows = rows
-        self._resize_to_rows(Size(width, len(rows)))
+        textual_inside.resize_content(self, Size(width, len(rows)))  # another text comes with each key
         self.refresh()
-
-    def _resize_to_rows(self, size: Size) -> None:
-        """All is laid out anew only when the scroll bar comes or goes; another text comes with each key."""
-        self.set_reactive(Widget.virtual_size, size)  # pyright: ignore[reportArgumentType]
-        self._scroll_update(size)
 
     def render_line(self, y: int) -> Strip:
         line = Line(self.scrollable_content_region.width, self._style("")).pad(1)

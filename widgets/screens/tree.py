@@ -17,8 +17,9 @@ from widgets.fuzzy import Query
 from widgets.lists.tree import FILTER_NAMES, FILTERS, Tree, TreeEntry, TreeFilter, TreeLine
 from widgets.lists.view import RowList
 from widgets.screens.parts import Body, KeyHint, KeyHints, RuleTitle, Sheet
-from widgets.screens.picker import WIDE, SheetScreen
+from widgets.screens.picker import WIDE
 from widgets.screens.preview import Preview, PreviewText
+from widgets.textual_inside import SheetScreen
 
 HINTS = (
     KeyHint("enter", "go there", 10, "tui.select.confirm"),
@@ -193,7 +194,7 @@ class TreeScreen(SheetScreen[None]):
         event.stop()
         self.action_ask("go")
 
-    async def _on_key(self, event: events.Key) -> None:
+    def on_key(self, event: events.Key) -> None:
         """A letter that is no key of the tree begins a search with it; those pressed right behind it go there too."""
         if not event.is_printable or event.character is None:
             return

@@ -7,11 +7,11 @@ A new look is made whenever the theme changes.
 
 from typing import TYPE_CHECKING
 
-from rich.color import ColorSystem
 from rich.style import Style as RichStyle
 from textual.strip import Strip
 from textual.style import Style
 
+from widgets.textual_inside import color_system, encoded, keep_encoded
 from widgets.transcript.sgr import compact
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Look:
         self._widget = widget
         self._styles: dict[str, RichStyle] = {}
         self._blanks: dict[int, Strip] = {}
-        self._system = _color_system(widget)
+        self._system = color_system(widget.app.console)
         self._filters = widget.get_line_filters()
         self._background = widget.background_colors[1]
 
@@ -118,8 +118,8 @@ class Look:
         """Apply what the terminal asks for (no colour, dimming) and encode the strip once for all."""
         for line_filter in self._filters:
             strip = strip.apply_filter(line_filter, self._background)
-        if strip._render_cache is None:
-            strip._render_cache = compact(strip, self._system)
+        if encoded(strip) is None:
+            keep_encoded(strip, compact(strip, self._system))
         return strip
 
     def blank(self, width: int) -> Strip:
@@ -207,7 +207,3 @@ class CurrentLook:
 
     def forget(self) -> None:
         self._look = None
-
-
-def _color_system(widget: "Widget") -> ColorSystem:
-    return widget.app.console._color_system or ColorSystem.TRUECOLOR

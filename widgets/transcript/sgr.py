@@ -9,18 +9,18 @@ from rich.color import ColorSystem
 from rich.style import Style
 from textual.strip import SGR_STYLES, Strip
 
+from widgets.textual_inside import style_parts
+
 _SHOWS_ON_BLANKS = frozenset(["4", "7", "9", "21", "53"])
 
 
 @lru_cache(8192)
 def _codes(style: Style, system: ColorSystem) -> tuple[str, str, str]:
     """Attributes, foreground and background as parameters of a style sequence."""
-    bits = style._attributes & style._set_attributes
+    bits, color, ground = style_parts(style)
     attributes = ";".join(SGR_STYLES[bit] for bit in range(bits.bit_length()) if bits & (1 << bit))
-    foreground = ";".join(style._color.downgrade(system).get_ansi_codes()) if style._color else ""
-    background = (
-        ";".join(style._bgcolor.downgrade(system).get_ansi_codes(foreground=False)) if style._bgcolor else ""
-    )
+    foreground = ";".join(color.downgrade(system).get_ansi_codes()) if color else ""
+    background = ";".join(ground.downgrade(system).get_ansi_codes(foreground=False)) if ground else ""
     return attributes, foreground, background
 
 

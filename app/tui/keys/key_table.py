@@ -14,12 +14,13 @@ from widgets.screens.dialogs import ConfirmScreen, QuestionScreen
 from widgets.screens.jobs import JobsScreen
 from widgets.screens.models import LevelScreen, ModelScreen, ScopeScreen
 from widgets.screens.pages import PageScreen
-from widgets.screens.picker import PickerScreen, SheetScreen
+from widgets.screens.picker import PickerScreen
 from widgets.screens.sessions import SessionsScreen
 from widgets.screens.settings import SettingsScreen
 from widgets.screens.tree import TreeScreen
 from widgets.status.queue import QueueView
 from widgets.terminal.view import TerminalScreen
+from widgets.textual_inside import SheetScreen
 from widgets.transcript.searchbar import SearchBar
 from widgets.transcript.view import Transcript
 

@@ -16,14 +16,14 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from tests.widgets.host import Host, screen_text
-from widgets.bare import BareScrollBar
 from widgets.lists.rows import ListRow
 from widgets.lists.tree import TreeEntry
 from widgets.lists.view import RowList
 from widgets.screens.parts import KeyHints, RuleTitle
-from widgets.screens.picker import PickerScreen, SheetScreen
+from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import Preview, preview_of
 from widgets.screens.tree import TreeScreen
+from widgets.textual_inside import BareScrollBar, SheetScreen
 
 SIZE = (120, 40)
 ROWS = [ListRow(id=str(number), title=f"row {number}") for number in range(200)]

@@ -1,0 +1,112 @@
+"""Only `widgets.textual_inside` reaches into Textual (and Rich): what is private there may move with any release."""
+
+import ast
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import rich
+import textual
+
+from tests.architecture.sources import SHIPPED, files, name, tree
+
+INSIDE = "widgets/textual_inside.py"
+LIBRARIES = ("textual", "rich")
+WITH_WIDGETS = ("widgets/", "app/tui/")
+"""Where there are classes with a base of Textual's."""
+PUBLIC_ALL_THE_SAME = {"_replace", "_asdict", "_fields", "_make", "_exit"}
+"""Of named tuples, and of `os`."""
+GENERATED = {"_reactives", "_computes", "_merged_bindings", "_decorated_handlers", "_abc_impl"}
+"""Given to each class by Textual itself."""
+
+
+@cache
+def private_names() -> frozenset[str]:
+    """Every name with one underscore that occurs in the libraries."""
+    return frozenset(
+        found
+        for library in (textual, rich)
+        for path in Path(library.__path__[0]).rglob("*.py")
+        for found in re.findall(r"\b_[a-z]\w*", path.read_text(encoding="utf-8"))
+    )
+
+
+def ours() -> list[Path]:
+    return [path for path in files(*SHIPPED) if name(path) != INSIDE]
+
+
+def imports_from_inside(path: Path) -> Iterator[str]:
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in LIBRARIES:
+            private = [alias.name for alias in node.names if alias.name.startswith("_")]
+            if private or "._" in (node.module or ""):
+                yield f"{name(path)}:{node.lineno} imports from {node.module}"
+
+
+def reaches(path: Path) -> Iterator[str]:
+    """`thing._name` where no class of the module has that name, and the libraries do."""
+    defined = {
+        node.name if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else node.attr
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        or (isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _is_self(node.value))
+    }
+    slots = {text for text in re.findall(r"\"(_\w+)\"", path.read_text(encoding="utf-8"))}
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Attribute) and re.match(r"_[a-z]", node.attr):
+            is_theirs = node.attr in private_names() and node.attr not in PUBLIC_ALL_THE_SAME
+            if is_theirs and node.attr not in defined | slots:
+                yield f"{name(path)}:{node.lineno} {ast.unparse(node)}"
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
+
+
+def overrides(path: Path) -> Iterator[str]:
+    """Private names that a class of ours has in common with its bases in the libraries."""
+    module = importlib.import_module(name(path)[:-3].replace("/", "."))
+    for each in vars(module).values():
+        if inspect.isclass(each) and each.__module__ == module.__name__:
+            theirs = {
+                found
+                for base in each.__mro__
+                if base.__module__.split(".")[0] in LIBRARIES
+                for found in (*vars(base), *_set_on_self(base))
+            }
+            own = {*vars(each), *_set_on_self(each)} - GENERATED
+            for found in sorted(own & theirs):
+                if re.match(r"_[a-z]", found) and not re.match(r"_(inherit|css_type)_", found):
+                    yield f"{name(path)} {each.__name__}.{found}"
+
+
+@cache
+def _set_on_self(each: type) -> frozenset[str]:
+    return frozenset(re.findall(r"\bself\.(_\w+)(?:: [^=\n]+)? = ", inspect.getsource(each)))
+
+
+def test_only_one_module_imports_what_is_private():
+    assert [found for path in ours() for found in imports_from_inside(path)] == []
+
+
+def test_only_one_module_reaches_for_what_is_private():
+    assert [found for path in ours() for found in reaches(path)] == []
+
+
+def test_only_one_module_overrides_what_is_private():
+    """Nor does a name of our own happen to be one of theirs, which would be worse."""
+    found = [
+        each for path in ours() if name(path).startswith(WITH_WIDGETS) for each in overrides(path)
+    ]
+    assert found == []
+
+
+def test_a_reach_would_be_seen():
+    """The check itself: what is reached in the one module is found when it is looked at."""
+    inside = next(path for path in files(*SHIPPED) if name(path) == INSIDE)
+    assert len(list(reaches(inside))) > 20
+    assert len(list(imports_from_inside(inside))) > 3
+    assert len(list(overrides(inside))) > 3

@@ -39,6 +39,8 @@ from widgets.screens.settings import SettingsScreen
 from widgets.screens.tree import TreeScreen
 from widgets.status.queue import QueueView
 from widgets.terminal.view import TerminalScreen
+from widgets.terminal_driver import TerminalDriver
+from widgets.textual_inside import driver_of
 from widgets.themes import variable_defaults
 from widgets.transcript.searchbar import SearchBar
 from widgets.transcript.view import Transcript
@@ -88,6 +90,11 @@ class BayouApp(Desk):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variable_defaults()
+
+    def on_ready(self) -> None:
+        driver = driver_of(self)
+        if isinstance(driver, TerminalDriver):
+            driver.page_is_there()
 
     def on_mount(self) -> None:
         self._opening.begin(self)

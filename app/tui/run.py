@@ -30,6 +30,7 @@ from widgets.appearance import AppearanceQuestion
 from widgets.terminal_driver import TerminalDriver
 from widgets.terminal_manners import restore_terminal
 from widgets.terminal_output import OutputDiff
+from widgets.textual_inside import take_faults
 from widgets.transcript.text import clean
 
 END_SECONDS = 3.0
@@ -57,13 +58,13 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
         prompts=tuple(prompts),
         images=given.images,
     )
-    app = GuardedApp(
+    app = BayouApp(
         assembled,
-        crash_dir=paths.crash_dir,
         opening=opening,
         home=paths.home,
         css_path=sorted(styles_dir().glob("*.tcss")),
     )
+    faults = Faults(app, paths.crash_dir)
     app.driver_class = cast(type[Driver], partial(TerminalDriver, question=appearance, ahead=app.typed_ahead))
     terminal = assembled.settings.terminal
     if terminal.true_color != "auto":
@@ -76,14 +77,14 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
         sys.stdout.flush()
     except OSError:
         pass  # the terminal has gone, and everybody who could read it
-    if app.refused is not None:
-        raise app.refused
-    if app.crash is not None:
-        return tell_of_crash(app.crash)
+    if faults.refused is not None:
+        raise faults.refused
+    if faults.crash is not None:
+        return tell_of_crash(faults.crash)
     return code
 
 
-async def _run(app: "GuardedApp", *, mouse: bool) -> int:
+async def _run(app: BayouApp, *, mouse: bool) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         loop.add_signal_handler(number, _end_on_signal, app, number)
@@ -94,7 +95,7 @@ async def _run(app: "GuardedApp", *, mouse: bool) -> int:
     return code or 0
 
 
-def _end_on_signal(app: "GuardedApp", number: int) -> None:
+def _end_on_signal(app: BayouApp, number: int) -> None:
     """The session first. When the terminal has gone, giving it back can block for ever, so that has a limit."""
     _later(END_SECONDS, restore_terminal)
     _later(END_SECONDS + 0.5, os._exit, 128 + number)
@@ -113,27 +114,24 @@ def _later(seconds: float, act: Callable[..., object], *arguments: object) -> No
     timer.start()
 
 
-class GuardedApp(BayouApp):
+class Faults:
     """A fault of ours ends the program with a report file, and never with a traceback over the terminal."""
 
-    def __init__(self, assembled: Assembled, *, crash_dir: Path, **rest: object) -> None:
-        super().__init__(assembled, **rest)  # pyright: ignore[reportArgumentType]  (BayouApp's own arguments)
+    def __init__(self, app: BayouApp, crash_dir: Path) -> None:
+        self._app = app
         self._crash_dir = crash_dir
         self.crash: Crash | None = None
         self.refused: UsageError | None = None
         """What the command line asks for is found to be impossible only now."""
+        take_faults(app, self.take)
 
-    def on_ready(self) -> None:
-        if isinstance(self._driver, TerminalDriver):
-            self._driver.page_is_there()
-
-    def _handle_exception(self, error: Exception) -> None:
+    def take(self, error: Exception) -> None:
         if isinstance(error, UsageError):
             self.refused = error
-            self.exit(1)
+            self._app.exit(1)
         elif self.crash is None:
             self.crash = report_crash(self._crash_dir, error)
-            self.exit(EXIT_CRASHED)
+            self._app.exit(EXIT_CRASHED)
 
 
 def say_goodbye(assembled: Assembled) -> None:

@@ -34,6 +34,7 @@ from widgets.editor.prompt import PromptEditor
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.queue import QueueView
+from widgets.textual_inside import driver_of, tell_fault
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.searchbar import SearchBar
 from widgets.transcript.view import Transcript
@@ -112,9 +113,9 @@ class Stage(App[int]):
         try:
             task.result()
         except Exception as problem:  # noqa: BLE001  (whatever it is, it is told)
-            if self.is_ready.is_set() and not self._running:
+            if self.is_ready.is_set() and not self.is_running:
                 return  # its screen has been taken down under it: that is no fault
-            self._handle_exception(problem)
+            tell_fault(self, problem)
 
     async def chosen(self, work: Awaitable[None]) -> None:
         """What a person chose: when it cannot be had, they are told why."""
@@ -129,7 +130,8 @@ class Stage(App[int]):
 
     async def _copy(self, text: str, what: str) -> None:
         """A native tool may take its time, so it runs beside the event loop."""
-        write = self._driver.write if self._driver is not None else None
+        driver = driver_of(self)
+        write = driver.write if driver is not None else None
         fallback = self.assembled.prompt.paths.cache_dir / "clipboard.txt"
         copied = await asyncio.to_thread(clipboard.copy, text, write, fallback=fallback, env=self.env)
         self.notify(f"{copied.text}: {what}", markup=False)

@@ -13,6 +13,7 @@ from textual.theme import Theme
 from app.assembly.build import Assembled
 from app.resources.files import Stamp
 from app.resources.themes import ThemeFile, Themes
+from widgets import textual_inside
 from widgets.themes import ThemeProblem, read_tcss_theme, read_theme, textual_theme
 
 DARK, LIGHT = "bayou-dark", "bayou-light"
@@ -25,7 +26,9 @@ _RULES = ("theme", "rules")
 
 def use_colors(app: App[int], *, is_true_color: bool) -> None:
     """Instead of what the environment says the terminal can."""
-    app.console._color_system = ColorSystem.TRUECOLOR if is_true_color else ColorSystem.EIGHT_BIT
+    textual_inside.set_color_system(
+        app.console, ColorSystem.TRUECOLOR if is_true_color else ColorSystem.EIGHT_BIT
+    )
 
 
 class ThemeInForce:
@@ -78,7 +81,7 @@ class ThemeInForce:
             return problem
         self._remember(file)
         if app.theme == theme.name:
-            app._watch_theme(theme.name)  # the same name, other colours: nothing else would tell
+            textual_inside.theme_changed(app)
         else:
             app.theme = theme.name
         return None
@@ -123,9 +126,7 @@ class ThemeInForce:
                 tried.parse()
         except (StylesheetError, StylesheetParseError) as problem:
             return f"{file.path if file else 'theme'}: {_words(problem)}"
-        sheet.source = tried.source
-        sheet._require_parse = True
-        sheet._rules_map = None
+        textual_inside.replace_sources(sheet, tried)
         return None
 
 

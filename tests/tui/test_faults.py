@@ -10,18 +10,20 @@ from app.assembly.build import assemble
 from app.assembly.crash import report_crash, tell_of_crash
 from app.assembly.options import Options
 from app.resources.paths import Paths
-from app.tui.run import GuardedApp
+from app.tui.app import BayouApp
+from app.tui.run import Faults
 
 
-def guarded(tmp_path: Path) -> GuardedApp:
+def guarded(tmp_path: Path) -> tuple[BayouApp, Faults]:
     project = tmp_path / "project"
     project.mkdir()
     assembled = assemble(Options(no_session=True), Paths.from_env({"HOME": str(tmp_path)}, project), {})
-    return GuardedApp(assembled, crash_dir=tmp_path / "crash", home=tmp_path)
+    app = BayouApp(assembled, home=tmp_path)
+    return app, Faults(app, tmp_path / "crash")
 
 
 async def test_an_internal_error_leaves_a_report_and_ends_the_program(tmp_path: Path) -> None:
-    app = guarded(tmp_path)
+    app, faults = guarded(tmp_path)
     async with app.run_test() as pilot:
 
         async def fall_over() -> None:
@@ -30,12 +32,12 @@ async def test_an_internal_error_leaves_a_report_and_ends_the_program(tmp_path: 
         app.spawn(fall_over())
         await pilot.pause()
     assert app.return_value == 70
-    assert app.crash is not None and app.crash.report is not None
-    assert "ZeroDivisionError: a fault of ours" in app.crash.report.read_text()
+    assert faults.crash is not None and faults.crash.report is not None
+    assert "ZeroDivisionError: a fault of ours" in faults.crash.report.read_text()
 
 
 async def test_work_whose_screen_is_gone_is_no_fault(tmp_path: Path) -> None:
-    app = guarded(tmp_path)
+    app, faults = guarded(tmp_path)
     has_ended = asyncio.Event()
     async with app.run_test():
         await app.is_ready.wait()
@@ -50,7 +52,7 @@ async def test_work_whose_screen_is_gone_is_no_fault(tmp_path: Path) -> None:
     with pytest.raises(ScreenStackError):
         await work
     await asyncio.sleep(0)  # whoever waits for its end is told
-    assert app.crash is None
+    assert faults.crash is None
 
 
 def test_a_report_goes_elsewhere_when_its_folder_cannot_be_written(tmp_path: Path) -> None:

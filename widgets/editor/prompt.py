@@ -179,7 +179,7 @@ class PromptEditor(EditorSurface):
     def check_consume_key(self, key: str, character: str | None) -> bool:
         return character is not None and character.isprintable()
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         character = event.character
         if character is None or not event.is_printable:
             if self._jump is not None:
@@ -201,7 +201,7 @@ class PromptEditor(EditorSurface):
             self.model.type(clean(character))
         self._changed()
 
-    async def _on_paste(self, event: events.Paste) -> None:
+    async def on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
         paths = dropped_images(event.text)
@@ -221,7 +221,7 @@ class PromptEditor(EditorSurface):
         for image in images:
             self.attach(image)
 
-    async def _on_mouse_down(self, event: events.MouseDown) -> None:
+    def on_mouse_down(self, event: events.MouseDown) -> None:
         offset = event.get_content_offset(self)
         if offset is None or not 0 < offset.y < self.size.height - 1:
             return

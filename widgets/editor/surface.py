@@ -147,10 +147,10 @@ class EditorSurface(Widget, can_focus=True):
             self._top = row - rows + 1
         self.refresh()
 
-    def _on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         self._scroll(-1, event)
 
-    def _on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         self._scroll(1, event)
 
     def _scroll(self, delta: int, event: events.MouseEvent) -> None:

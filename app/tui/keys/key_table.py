@@ -20,7 +20,7 @@ from widgets.screens.settings import SettingsScreen
 from widgets.screens.tree import TreeScreen
 from widgets.status.queue import QueueView
 from widgets.terminal.view import TerminalScreen
-from widgets.textual_inside import SheetScreen
+from widgets.textual_inside import SheetScreen, bindings_of
 from widgets.transcript.searchbar import SearchBar
 from widgets.transcript.view import Transcript
 
@@ -89,7 +89,8 @@ class KeyTable:
     def _extension_rows(self) -> list[ActionRow]:
         return [
             ActionRow(id=binding.action, title=binding.description, keys=(key,), group=_EXTENSIONS)
-            for key, binding in self._stage._bindings
+            for key, bindings in bindings_of(self._stage).items()
+            for binding in bindings
             if binding.action.startswith("extension_key(")
         ]
 

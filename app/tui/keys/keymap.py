@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 from textual.binding import Binding, BindingType
-from textual.keys import _character_to_key
 
 from app.resources.files import FileFault, read_text, write_text
 from app.values.json_comments import JsonFault, parse, with_value, without_key
+from widgets.textual_inside import key_of_character
 
 NO_KEY = "unbound"
 """A key that no keyboard has; Textual takes a key away only by giving another."""
@@ -105,8 +105,8 @@ def _one(key: str) -> str:
         head, last = head.rstrip("+"), "+"
     modifiers = [name for name in _MODIFIERS if name in head.lower().split("+")]
     if len(last) == 1 and (not modifiers or modifiers == ["shift"]):
-        return _character_to_key(last.upper() if modifiers else last)
-    last = _character_to_key(last.lower()) if len(last) == 1 else last.lower()
+        return key_of_character(last.upper() if modifiers else last)
+    last = key_of_character(last.lower()) if len(last) == 1 else last.lower()
     return "+".join([*modifiers, last])
 
 

@@ -15,6 +15,7 @@ from textual.message import Message
 from app.tui.stage import Stage
 from widgets.editor.line_input import LineInput
 from widgets.editor.prompt import PromptEditor
+from widgets.textual_inside import wait_until_mounted
 
 PATIENCE = 0.25
 """Seconds for what a key has begun to open its screen; what takes longer is no screen to type into."""
@@ -45,7 +46,7 @@ class TypedAhead:
         await self._begin(screens, tasks)
         top = self._stage.screen
         if top not in screens:
-            await top._mounted_event.wait()
+            await wait_until_mounted(top)
             await self._pass()
 
     async def _begin(self, screens: list[Any], before: AbstractSet["asyncio.Task[Any]"]) -> None:

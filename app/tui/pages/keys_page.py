@@ -22,6 +22,7 @@ from widgets.screens.catalogue import KeyScreen, hotkeys_screen, palette_screen
 from widgets.screens.parts import key_name
 from widgets.screens.picker import Picked
 from widgets.terminal.view import TerminalScreen
+from widgets.textual_inside import bindings_of
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 
@@ -154,7 +155,8 @@ class KeysPage:
             self._app.editor.focus()
             return
         for node in (self._app, self._app.editor, self._app.transcript):
-            found = next((one for _, one in node._bindings if one.id == action), None)
+            bound = (one for bindings in bindings_of(node).values() for one in bindings)
+            found = next((one for one in bound if one.id == action), None)
             if found is not None:
                 if isinstance(node, PromptEditor | Transcript):
                     node.focus()

@@ -20,7 +20,7 @@ from app.extensions.choosing import Asked, Chosen, choose
 from app.providers.catalogue import Catalogue
 from app.providers.classify import classify
 from app.providers.credentials import Credentials
-from app.providers.offline.guide import offline_model
+from app.providers.offline.model import offline_model
 from app.providers.registry import Registry
 from app.providers.select import ModelNotFound, Selection, select_model, select_scope
 from app.resources.in_force import InForce

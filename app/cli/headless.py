@@ -1,6 +1,7 @@
 """Print, JSON and RPC: what they share before and after the face itself: input, signals, a clean end."""
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -12,15 +13,15 @@ from app.assembly.extending import extend
 from app.assembly.inputs import Input, read_input
 from app.assembly.options import Options
 from app.assembly.summary import summary
+from app.engine.session import Session
 from app.extensions.ports import Mode
 from app.extensions.ui import EventUi, SilentUi
 from app.modes.endings import fail, tell
-from app.modes.json_lines import run_json
-from app.modes.printing import run_print
-from app.modes.rpc.serve import run_rpc
 from app.resources.paths import Paths
 from app.sessions.errors import SessionError
+from app.values.events import Event, ToolExecutionEnd
 
+_LONG_SECONDS = 5.0
 _MODES: dict[str, Mode] = {"print": "print", "json": "json", "rpc": "rpc"}
 
 
@@ -32,6 +33,9 @@ async def run_headless(options: Options, paths: Paths, face: str) -> int:
         return fail(str(problem))
     for problem in assembled.problems:
         tell(problem)
+    _warm_up(assembled.session)
+    if face != "rpc":
+        _collect_later(assembled.session)
     stopped = _stop_on_signals()
     work = asyncio.ensure_future(_work(options, paths, assembled, face, given))
     await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
@@ -45,6 +49,29 @@ async def run_headless(options: Options, paths: Paths, face: str) -> int:
     return work.result()
 
 
+def _warm_up(session: Session) -> None:
+    """What the first request needs is read while extensions begin; certificates beside Python, so at no cost."""
+    if session.choice.model is not None:
+        loop = asyncio.get_running_loop()
+        loop.run_in_executor(None, session.requests.registry.warm, session.choice.model)
+
+
+def _collect_later(session: Session) -> None:
+    """Short runs end before garbage is worth looking for. With the first tools' results a run may become a long one."""
+
+    def begin() -> None:
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
+
+    def tell(event: Event) -> None:
+        if isinstance(event, ToolExecutionEnd):
+            begin()
+
+    session.subscribe(tell)
+    asyncio.get_running_loop().call_later(_LONG_SECONDS, begin)
+
+
 async def _work(options: Options, paths: Paths, assembled: Assembled, face: str, given: Input) -> int:
     session = assembled.session
 
@@ -55,7 +82,10 @@ async def _work(options: Options, paths: Paths, assembled: Assembled, face: str,
         if options.verbose:
             sys.stderr.write(summary(assembled, extended.extensions) + "\n")
 
+    # Each face needs its own parts only.
     if face == "rpc":
+        from app.modes.rpc.serve import run_rpc  # noqa: PLC0415
+
         return await run_rpc(
             session, prepare, merge=not options.no_merge_deltas, says_ready=options.rpc_ready
         )
@@ -64,9 +94,13 @@ async def _work(options: Options, paths: Paths, assembled: Assembled, face: str,
             await prepare()  # a word that is no flag of anybody's is the better thing to tell
         return fail("There is no prompt. Give one as an argument or on standard input.")
     if face == "json":
+        from app.modes.json_lines import run_json  # noqa: PLC0415
+
         return await run_json(
             session, prepare, given.prompts, given.images, merge=not options.no_merge_deltas
         )
+    from app.modes.printing import run_print  # noqa: PLC0415
+
     return await run_print(session, prepare, given.prompts, given.images)
 
 

@@ -14,7 +14,12 @@ def main(arguments: list[str] | None = None) -> int:
     if words in (["--version"], ["-v"]):
         return _written_out(_say(f"bayou {VERSION}"))
     _keep_to_itself(words)
-    return _written_out(_run(words))
+    code = _written_out(_run(words))
+    if arguments is None:  # this is the program, and nothing follows
+        from app.cli.leaving import leave  # noqa: PLC0415  (the version needs none of it)
+
+        leave(code)
+    return code
 
 
 def _keep_to_itself(words: list[str]) -> None:

@@ -53,6 +53,8 @@ def start(options: Options) -> int:
             return run_tui(options, paths, question)
         finally:
             question.end()
+    if face != "rpc":
+        gc.disable()  # until the run proves to be a long one (`headless`)
     from app.cli.headless import run_headless  # noqa: PLC0415  (what the other faces share)
 
     return asyncio.run(run_headless(options, paths, face))

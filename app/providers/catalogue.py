@@ -117,7 +117,7 @@ class Catalogue:
 
     def _read(self, provider: str) -> dict[str, Model]:
         if provider == "offline":
-            from app.providers.offline.guide import offline_model  # noqa: PLC0415  (only when it is looked at)
+            from app.providers.offline.model import offline_model  # noqa: PLC0415  (only when it is looked at)
 
             guide = offline_model()
             return {guide.id: guide}

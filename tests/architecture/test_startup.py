@@ -40,7 +40,7 @@ ENTRIES: dict[str, tuple[str, ...]] = {
     "app.resources.settings": HEAVY,
     "app.engine.session": HEAVY,
     "app.modes.printing": HEAVY,
-    "app.cli.headless": HEAVY,
+    "app.cli.headless": (*HEAVY, "app.providers.offline.answers", "app.modes.rpc.serve"),
     "tools.results": (*HEAVY, "asyncio"),
     "tools.registry": HEAVY,
     "widgets.transcript.view": (*NETWORK, *PARSERS, "markdown_it", "pygments.lexers.python"),

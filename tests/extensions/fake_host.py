@@ -10,7 +10,7 @@ import msgspec
 from app.agent.abort import Abort
 from app.extensions.ports import Usage
 from app.extensions.ui import SilentUi
-from app.providers.offline.guide import offline_model
+from app.providers.offline.model import offline_model
 from app.values.entries import CustomEntry, Entry
 from app.values.events import Event, ExtensionError
 from app.values.messages import CustomMessage, Message, UserMessage, user_message

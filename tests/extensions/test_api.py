@@ -4,7 +4,7 @@ import pytest
 
 from app.extensions.public import ExtensionApi, ProviderSpec
 from app.extensions.ui import EventUi, SilentUi
-from app.providers.offline.guide import offline_model
+from app.providers.offline.model import offline_model
 from tests.extensions.fake_host import FakeHost, FakeUi
 
 

@@ -15,7 +15,7 @@ from app.extensions.payloads import (
 )
 from app.extensions.public import ExtensionApi
 from app.providers.contract import Context
-from app.providers.offline.guide import offline_model
+from app.providers.offline.model import offline_model
 from app.values.content import Text, ToolCall
 from app.values.events import AgentStart, TurnStart
 from app.values.messages import AssistantMessage, user_message

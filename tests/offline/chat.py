@@ -10,7 +10,7 @@ from app.agent.ports import Ports
 from app.agent.queues import Queues
 from app.engine.toolbox import Toolbox, ToolChoice
 from app.providers.contract import AssistantStream, Context, StreamOptions
-from app.providers.offline.guide import offline_model
+from app.providers.offline.model import offline_model
 from app.providers.registry import Registry
 from app.values.events import MessageEnd
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, user_message

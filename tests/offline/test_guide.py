@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from app.providers.contract import Context, StreamOptions
 from app.providers.offline.answers import answer_to
-from app.providers.offline.guide import TOKENS_PER_SECOND, offline_model, pace_of, prompt_usage
+from app.providers.offline.guide import TOKENS_PER_SECOND, pace_of, prompt_usage
+from app.providers.offline.model import offline_model
 from app.providers.registry import Registry
 from app.values.content import Image, Text
 from app.values.messages import (

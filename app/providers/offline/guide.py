@@ -23,21 +23,6 @@ PACE_VARIABLE: Final = "BAYOU_OFFLINE_PACE"
 """Environment: tokens per second, 0 for as fast as possible."""
 
 
-def offline_model(tokens_per_second: float | None = None) -> Model:
-    """The model; with a pace of its own, or with that of the environment."""
-    return Model(
-        id="guide",
-        name="Offline guide (no language model)",
-        api="offline",
-        provider="offline",
-        reasoning=True,
-        input=("text", "image"),
-        context_window=128_000,
-        max_tokens=8_192,
-        compat=None if tokens_per_second is None else {"tokensPerSecond": tokens_per_second},
-    )
-
-
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
     if options.hooks.on_response is not None:
         await options.hooks.on_response(200, {})

@@ -82,9 +82,8 @@ async def _work(options: Options, paths: Paths, assembled: Assembled, face: str,
         if options.verbose:
             sys.stderr.write(summary(assembled, extended.extensions) + "\n")
 
-    # Each face needs its own parts only.
     if face == "rpc":
-        from app.modes.rpc.serve import run_rpc  # noqa: PLC0415
+        from app.modes.rpc.serve import run_rpc  # noqa: PLC0415  (this face only)
 
         return await run_rpc(
             session, prepare, merge=not options.no_merge_deltas, says_ready=options.rpc_ready
@@ -94,12 +93,12 @@ async def _work(options: Options, paths: Paths, assembled: Assembled, face: str,
             await prepare()  # a word that is no flag of anybody's is the better thing to tell
         return fail("There is no prompt. Give one as an argument or on standard input.")
     if face == "json":
-        from app.modes.json_lines import run_json  # noqa: PLC0415
+        from app.modes.json_lines import run_json  # noqa: PLC0415  (this face only)
 
         return await run_json(
             session, prepare, given.prompts, given.images, merge=not options.no_merge_deltas
         )
-    from app.modes.printing import run_print  # noqa: PLC0415
+    from app.modes.printing import run_print  # noqa: PLC0415  (this face only)
 
     return await run_print(session, prepare, given.prompts, given.images)
 

@@ -45,6 +45,7 @@ class Loopback:
     def __init__(self) -> None:
         self.url = ""
         self.requests: list[Received] = []
+        self.connections = 0
         self.replies: list[Answer] = []
         """Taken from the front; the last one stays."""
         self.client_left = asyncio.Event()
@@ -59,6 +60,7 @@ class Loopback:
         self.reply(Reply(body=body, **more))
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         try:
             while (received := await _read_request(reader)) is not None:
                 self.requests.append(received)

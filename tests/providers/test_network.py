@@ -175,7 +175,7 @@ async def test_a_connection_is_used_again(api: str, server: Loopback):
     server.sse(ANSWERS[api]())
     for _ in range(3):
         assert (await ask(model_for(api, server.url))).stop_reason == "toolUse"
-    assert len(server.requests) == 3
+    assert len(server.requests) == 3 and server.connections == 1
 
 
 def test_importing_the_package_loads_no_client_and_no_sdk():

@@ -7,21 +7,21 @@ from app.providers.errors import ProviderError
 
 CONNECT_SECONDS = 30.0
 _TLS_ADVICE = "If a proxy with certificates of its own stands between, name its file in SSL_CERT_FILE."
-_OTHER_PROTOCOL = "it speaks HTTP/2 only, or no HTTP at all"
-_HTTP2 = ("\\x00\\x00", "PRI * HTTP/2", "NO_APPLICATION_PROTOCOL", "no application protocol")
-"""What a peer that insists on HTTP/2 answers with: its first frame, or a refusal while TLS is agreed upon."""
+HTTP2_ONLY = "it speaks HTTP/2 only"
+_REFUSED_PROTOCOLS = ("NO_APPLICATION_PROTOCOL", "no application protocol")
+"""How TLS says that nothing but HTTP/2 is spoken here."""
 
 
 def connection_error(problem: BaseException, url: str) -> ProviderError:
     """For exceptions of whichever library sends: they are known by their names, so that none has to be imported."""
+    if isinstance(problem, ProviderError):
+        return problem
     host = urlsplit(url).netloc.rpartition("@")[2]
     names = {kind.__name__ for kind in type(problem).__mro__}
     cause = _innermost(problem)
-    if isinstance(problem, ProviderError):
-        return problem
-    if any(mark in str(cause) for mark in _HTTP2):
+    if HTTP2_ONLY in str(cause) or any(mark in str(cause) for mark in _REFUSED_PROTOCOLS):
         return ProviderError(
-            f"Connection error: {host} did not answer in HTTP/1.1: {_OTHER_PROTOCOL}.", kind="connection"
+            f"{host} did not answer in HTTP/1.1: {HTTP2_ONLY}. Put a proxy before it that speaks both."
         )
     if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError):
         return ProviderError(f"TLS error with {host}: {cause.reason or cause}. {_TLS_ADVICE}", kind="tls")

@@ -2,6 +2,7 @@
 failures. How its connections come about is `pools`' business.
 """
 
+import asyncio
 import base64
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -23,6 +24,7 @@ _MOST_REDIRECTS = 10
 _FOR_ANYBODY = ("accept", "accept-encoding", "anthropic-version", "content-type", "user-agent")
 """Headers that a server of another origin is told too: none that could be a credential, whatever its name."""
 _UNFIT = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
+_REST_SECONDS = 0.05
 _MOST_OF_AN_ERROR = 1024 * 1024
 _TIMEOUTS = {"connect": CONNECT_SECONDS, "read": None, "write": None, "pool": None}
 
@@ -55,6 +57,7 @@ async def opened(request: Request, options: StreamOptions) -> AsyncIterator["Htt
         if options.hooks.on_response is not None:
             await options.hooks.on_response(answer.status, answer.headers)
         yield answer
+        await answer.read_rest()
     finally:
         await answer.close()
 
@@ -76,11 +79,12 @@ class HttpAnswer:
         self.headers: Mapping[str, str] = _texts(response.headers)
         self.url = url
         self._response = response
+        self._body = response.aiter_stream()
 
     async def chunks(self) -> AsyncIterator[bytes]:
         body = unpacking(self.headers.get("content-encoding", ""))
         try:
-            async for chunk in self._response.aiter_stream():
+            async for chunk in self._body:
                 for piece in body.unpack(chunk):
                     yield piece
         except Exception as problem:
@@ -95,6 +99,15 @@ class HttpAnswer:
             if len(body) >= most:
                 break
         return bytes(body[:most])
+
+    async def read_rest(self) -> None:
+        """Formats say when they are over before the body ends: with its end read, the connection can be kept."""
+        try:
+            async with asyncio.timeout(_REST_SECONDS):
+                async for _ in self._body:
+                    pass
+        except Exception:  # noqa: BLE001  (nobody misses it; then the connection is not kept)
+            pass
 
     async def close(self) -> None:
         await self._response.aclose()

@@ -3,6 +3,7 @@ thinks for minutes is known to be there.
 """
 
 import asyncio
+import re
 import socket
 import ssl
 from collections.abc import Iterable
@@ -11,8 +12,12 @@ from typing import Any
 import httpcore2
 from httpcore2 import AsyncNetworkBackend, AsyncNetworkStream
 
+from app.providers.senders.failures import HTTP2_ONLY
+
 _LARGE = 64 * 1024
 """More than systems take in without the other side reading."""
+_SETTINGS = re.compile(rb"\0\0.\x04\0\0\0\0\0", re.DOTALL)
+"""What a server that speaks HTTP/2 begins with, asked or not."""
 _ALIVE = [
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
     *(
@@ -56,11 +61,15 @@ class Line(AsyncNetworkStream):
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         early, self._early = self._early, None
         if early is None:
-            return await self._below.read(max_bytes, timeout)
-        try:
-            return await early
-        finally:
-            early.cancel()
+            data = await self._below.read(max_bytes, timeout)
+        else:
+            try:
+                data = await early
+            finally:
+                early.cancel()
+        if _SETTINGS.match(data):
+            raise httpcore2.RemoteProtocolError(HTTP2_ONLY)
+        return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Raises `WriteError` when the answer is there before everything is written: it is to be read instead."""

@@ -1,0 +1,456 @@
+"""What servers and what stands before them do to the wire, byte by byte, over real sockets."""
+
+import asyncio
+import gzip
+import socket
+import ssl
+import struct
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from app.providers.classify import classify
+from app.providers.contract import Credential, RequestHooks
+from app.providers.senders.choice import close_connections
+from app.values.messages import AssistantMessage, user_message
+from tests.providers.loopback import Loopback, Reply
+from tests.providers.wires import ANSWERS, TEXT, ask, context, model_for, options
+
+API = "openai-completions"
+BODY = ANSWERS[API]()
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+WHOLE = HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
+Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+class Wire:
+    """A server whose every byte a test decides."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.connections = 0
+        self.requests: list[bytes] = []
+
+    async def request(self, reader: asyncio.StreamReader) -> bytes:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next(
+            int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")
+        )
+        self.requests.append(head + await reader.readexactly(length))
+        return self.requests[-1]
+
+
+@asynccontextmanager
+async def wire(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterator[Wire]:
+    server = Wire()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        server.connections += 1
+        try:
+            await talk(reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError, ssl.SSLError):
+            pass
+        finally:
+            writer.close()
+
+    listener = await asyncio.start_server(handle, "127.0.0.1", 0, ssl=tls, limit=2**26)
+    port = listener.sockets[0].getsockname()[1]
+    server.url = f"{'https' if tls else 'http'}://127.0.0.1:{port}"
+    try:
+        yield server
+    finally:
+        await close_connections()
+        listener.close()
+
+
+async def answered(*pieces: bytes, pause: bool = True) -> AssistantMessage:
+    """The message that comes of an answer in these pieces; the connection ends behind them."""
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await server.request(reader)
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+            if pause:
+                await asyncio.sleep(0)  # a packet of its own
+
+    async with wire(talk) as server:
+        return await ask(model_for(API, server.url))
+
+
+def is_whole(message: AssistantMessage) -> bool:
+    return message.stop_reason == "toolUse" and message.text == TEXT
+
+
+def failed(message: AssistantMessage, *words: str) -> None:
+    """In words, and worth another try."""
+    told = message.error_message or ""
+    assert message.stop_reason == "error" and all(word in told for word in words), told
+    assert TEXT.startswith(message.text), "what had arrived is kept"
+
+
+def chunked(*pieces: bytes, extension: bytes = b"", trailer: bytes = b"") -> bytes:
+    body = b"".join(b"%x%s\r\n%s\r\n" % (len(piece), extension, piece) for piece in pieces)
+    return HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + body + b"0\r\n" + trailer + b"\r\n"
+
+
+# What is allowed, and rare
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 100 Continue\r\n\r\n" + WHOLE,
+        b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" + WHOLE,
+        chunked(BODY[:50], BODY[50:], extension=b';name="a;b"'),
+        chunked(BODY, trailer=b"X-Checksum: abc\r\nX-More: 1\r\n"),
+        chunked(*(BODY[at : at + 1] for at in range(len(BODY)))),
+        HEAD + b"\r\n" + BODY,
+        b"HTTP/1.0 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + BODY,
+        WHOLE.replace(b"200 OK", b"200"),
+        WHOLE.replace(b"Content-Type:", b"content-TYPE:"),
+        WHOLE.replace(b"Content-Type:", b"X-Long: " + b"y" * 60_000 + b"\r\nContent-Type:"),
+        WHOLE + b"something behind the end",
+    ],
+    ids=[
+        "100-continue", "two kinds of 1xx", "chunk extensions", "trailers", "chunks of one byte",
+        "neither length nor chunks", "HTTP/1.0", "no reason phrase", "odd case", "60 KB of header", "words behind it",
+    ],
+)  # fmt: skip
+async def test_unusual_answers_are_read(answer: bytes):
+    assert is_whole(await answered(answer))
+    assert is_whole(await answered(*(answer[at : at + 97] for at in range(0, len(answer), 97))))
+
+
+async def test_a_header_that_drips_is_waited_for():
+    assert is_whole(await answered(*(WHOLE[at : at + 1] for at in range(120)), WHOLE[120:]))
+
+
+# What is broken
+
+
+async def test_a_connection_that_breaks_after_any_byte():
+    """Of the head every byte, of the body every thirteenth: each is a connection of its own."""
+    cuts = [*range(len(WHOLE) - len(BODY) + 1), *range(len(WHOLE) - len(BODY), len(WHOLE), 13)]
+    for cut in cuts:
+        message = await answered(WHOLE[:cut], pause=False)
+        failed(message, "onnection")
+        assert classify(message).is_retryable, (cut, message.error_message)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (b"", "closed the connection"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "closed the connection"),
+        (b"HTTP/1.1 abc Huh\r\n\r\n", "closed the connection"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n", "closed the connection"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", "closed the connection"),
+        (b"HTTP/1.1 200 OK\r\nNo colon\r\n\r\n", "closed the connection"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n", "closed the connection"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n", "closed the connection"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % (len(BODY) * 2) + BODY[:90], "closed the connection"),
+        (HEAD + b"Content-Length: %d\r\n\r\n" % (len(BODY) + 100) + BODY[:90], "closed the connection"),
+        (HEAD + b"Content-Length: 90\r\n\r\n" + BODY, "onnection closed"),
+        (HEAD + b"".join(b"X-%d: %s\r\n" % (n, b"v" * 1000) for n in range(3_000)) + b"\r\n" + BODY, "onnection"),
+        (HEAD + b"X-Endless: " + b"v" * 3_000_000 + b"\r\n\r\n", "onnection"),
+        (b"\0\0\x12\x04\0\0\0\0\0\0\x03\0\0\0d\0\x04\0\xa0\0\0\0\x02\0\0\0\0", "HTTP/2"),
+    ],
+    ids=[
+        "nothing", "another protocol", "no status", "no number", "two lengths", "no header", "no chunk size",
+        "a negative one", "less than a chunk", "less than the length", "more than the length", "3 MB of headers",
+        "one of 3 MB", "HTTP/2 frames",
+    ],
+)  # fmt: skip
+async def test_broken_answers_are_errors_in_words(answer: bytes, words: str):
+    failed(await answered(answer, pause=False), words)
+
+
+async def test_half_a_letter_at_the_end_of_a_piece():
+    body = BODY.replace(b"w\\u00f6rld", "wörld".encode())
+    at = body.index("ö".encode()) + 1
+    assert is_whole(await answered(chunked(body[:at], body[at:])))
+    message = await answered(HEAD + b"\r\n" + body[:at])
+    failed(message, "onnection")
+
+
+# Connections that are kept
+
+
+async def test_a_kept_connection_that_the_server_has_closed_is_replaced():
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await server.request(reader)
+        writer.write(WHOLE)
+        await writer.drain()
+
+    async with wire(talk) as server:
+        for _ in range(4):
+            assert is_whole(await ask(model_for(API, server.url)))
+        assert server.connections == 4 and len(server.requests) == 4
+
+
+async def test_a_kept_connection_that_ends_with_the_next_request_is_replaced_once():
+    """The server's farewell and our request meet on the way: nobody has answered it, so it is sent again."""
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await server.request(reader)
+        if server.connections < 3:
+            writer.write(WHOLE)
+            await writer.drain()
+            await server.request(reader)
+            if server.connections == 2:  # a reset instead of an end
+                option = struct.pack("ii", 1, 0)
+                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, option)
+        elif len(server.requests) < 6:
+            writer.write(WHOLE)
+            await writer.drain()
+
+    async with wire(talk) as server:
+        for _ in range(3):
+            assert is_whole(await ask(model_for(API, server.url)))
+        assert (server.connections, len(server.requests)) == (3, 5)
+        failed(await ask(model_for(API, server.url)), "closed the connection")
+
+
+async def test_half_an_answer_is_not_asked_for_again():
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await server.request(reader)
+        writer.write(WHOLE)
+        await writer.drain()
+        await server.request(reader)
+        writer.write(WHOLE[:-200])
+
+    async with wire(talk) as server:
+        assert is_whole(await ask(model_for(API, server.url)))
+        failed(await ask(model_for(API, server.url)), "closed the connection")
+        assert server.connections == 1
+
+
+# Large requests
+
+
+@pytest.mark.parametrize("then", ["stays", "closes", "resets"])
+async def test_a_large_request_that_is_refused_before_it_is_read(then: str):
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        text = b'{"error":{"message":"That is more than I take."}}'
+        writer.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
+        await writer.drain()
+        if then == "stays":
+            await gone.wait()
+        if then == "resets":
+            option = struct.pack("ii", 1, 0)
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, option)
+
+    gone = asyncio.Event()
+    large = context(user_message("x" * 30_000_000))
+    async with wire(talk) as server, asyncio.timeout(30):
+        message = await ask(model_for(API, server.url), large)
+        gone.set()
+    told = message.error_message or ""
+    assert message.stop_reason == "error"
+    assert ("413" in told and "more than I take" in told) or (then == "resets" and "Connection error" in told)
+
+
+async def test_a_large_request_arrives_whole_while_nobody_answers():
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        got = await server.request(reader)
+        assert got.count(b"x") >= 30_000_000
+        writer.write(WHOLE)
+        await writer.drain()
+
+    async with wire(talk) as server:
+        assert is_whole(await ask(model_for(API, server.url), context(user_message("x" * 30_000_000))))
+
+
+# Encodings
+
+
+def gzipped(data: bytes) -> bytes:
+    return gzip.compress(data)
+
+
+def raw_deflate(data: bytes) -> bytes:
+    squeeze = zlib.compressobj(wbits=-15)
+    return squeeze.compress(data) + squeeze.flush()
+
+
+@pytest.mark.parametrize(
+    ("name", "squeeze"),
+    [("gzip", gzipped), ("x-gzip", gzipped), ("deflate", zlib.compress), ("deflate", raw_deflate)],
+)
+async def test_compressed_answers(name: str, squeeze: Callable[[bytes], bytes]):
+    body = squeeze(BODY)
+    head = HEAD + b"Content-Encoding: %s\r\nContent-Length: %d\r\n\r\n" % (name.encode(), len(body))
+    assert is_whole(await answered(head, *(body[at : at + 5] for at in range(0, len(body), 5))))
+    damaged = body[:20] + b"\xff\xff\xff" + body[23:]
+    failed(await answered(head + damaged), "encoding is damaged")
+    failed(
+        await answered(HEAD + b"Content-Encoding: %s\r\n\r\n" % name.encode() + body[:-20]),
+        "ends in the middle",
+    )
+
+
+async def test_an_encoding_that_was_not_asked_for():
+    message = await answered(HEAD + b"Content-Encoding: br\r\n\r\n" + BODY)
+    failed(message, "'br'", "not asked for")
+
+
+async def test_an_error_that_unpacks_to_a_gigabyte_is_read_no_further_than_it_is_of_use():
+    squeeze = zlib.compressobj(9, wbits=31)
+    body = b"".join([squeeze.compress(b" " * 2**24) for _ in range(64)]) + squeeze.flush()
+    head = b"HTTP/1.1 500 Oh\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body)
+    message = await answered(head + body)
+    assert (message.error_message or "").startswith("500")
+
+
+# TLS
+
+
+@asynccontextmanager
+async def tls_wire(talk: Talk, folder: Path, *protocols: str) -> AsyncIterator[Wire]:
+    process = await asyncio.create_subprocess_exec(
+        "openssl", *["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"],
+        "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem",
+        cwd=folder, stderr=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    assert await process.wait() == 0
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    if protocols:
+        tls.set_alpn_protocols(list(protocols))
+    async with wire(talk, tls) as server:
+        yield server
+
+
+async def test_tls_that_stops_in_the_middle(tmp_path: Path):
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await server.request(reader)
+        writer.write(HEAD + b"\r\n" + BODY[: cuts[0]])
+        await writer.drain()
+        # No farewell of TLS: the line is cut below it.
+        writer.get_extra_info("socket")
+        writer.transport.abort()
+
+    cuts = [0]
+    async with tls_wire(talk, tmp_path) as server:
+        for cut in (0, 40, 300, len(BODY) // 2):
+            cuts[0] = cut
+            given = options(ca_bundle=str(tmp_path / "cert.pem"))
+            message = await ask(model_for(API, server.url), how=given)
+            failed(message)
+            assert classify(message).is_retryable, message.error_message
+
+
+async def test_a_server_that_speaks_http2_only(tmp_path: Path):
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"\0\0\x12\x04\0\0\0\0\0\0\x03\0\0\0d\0\x04\0\xa0\0\0\0\x02\0\0\0\0")
+        await writer.drain()
+        await reader.read()
+
+    async with tls_wire(talk, tmp_path, "h2") as server:
+        message = await ask(model_for(API, server.url), how=options(ca_bundle=str(tmp_path / "cert.pem")))
+        failed(message, "HTTP/2 only")
+
+
+async def test_http_where_tls_is_expected_and_the_other_way_round(tmp_path: Path, server: Loopback):
+    message = await ask(model_for(API, server.url.replace("http:", "https:")))
+    failed(message, "127.0.0.1")
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    async with tls_wire(talk, tmp_path) as encrypted:
+        failed(await ask(model_for(API, encrypted.url.replace("https:", "http:"))), "127.0.0.1")
+
+
+# Redirects
+
+
+def moved(status: int, target: str) -> Reply:
+    return Reply(status=status, headers={"Location": target})
+
+
+@pytest.mark.parametrize("status", [307, 308])
+async def test_a_redirect_on_the_same_server_takes_everything_along(status: int, server: Loopback):
+    server.reply(moved(status, "/elsewhere?x=1"), Reply(body=BODY))
+    seen: list[int] = []
+
+    async def on_response(status: int, headers: object) -> None:
+        seen.append(status)
+
+    how = options(key="sk-mine", hooks=RequestHooks(on_response=on_response), headers={"X-Team": "secret"})
+    assert is_whole(await ask(model_for(API, server.url), how=how))
+    first, second = server.requests
+    assert (second.method, second.target, second.body) == ("POST", "/elsewhere?x=1", first.body)
+    assert second.headers["authorization"] == "Bearer sk-mine" and second.headers["x-team"] == "secret"
+    assert seen == [200]
+
+
+@pytest.mark.parametrize("api", ["openai-completions", "anthropic-messages", "google-generative-ai"])
+async def test_another_server_gets_no_key_and_no_header_that_may_be_one(api: str, server: Loopback):
+    there = server.url.replace("127.0.0.1", "localhost")
+    server.reply(moved(307, f"{there}/v9"), Reply(body=ANSWERS[api]()))
+    credential = Credential(key="sk-mine", headers={"X-Private": "sk-too"})
+    how = options(credential=credential, headers={"X-Team": "sk-three"})
+    message = await ask(model_for(api, server.url, headers={"Cookie": "sk-four"}), how=how)
+    assert is_whole(message), message.error_message
+    first, second = server.requests
+    assert str(first.headers).count("sk-") == 4 and "sk-" not in str(second.headers)
+    assert second.headers["user-agent"].startswith("bayou/") and second.headers["host"].startswith(
+        "localhost"
+    )
+    assert second.body == first.body
+
+
+@pytest.mark.parametrize("status", [301, 302, 303])
+async def test_a_redirect_that_would_lose_the_question_is_told_instead(status: int, server: Loopback):
+    server.reply(moved(status, "https://new.example/v1?key=sk-hidden"))
+    message = await ask(model_for(API, server.url))
+    failed(message, f"{status} ", "https://new.example/v1", "use that address")
+    assert len(server.requests) == 1 and "sk-hidden" not in (message.error_message or "")
+
+
+async def test_redirects_without_an_end(server: Loopback):
+    server.reply(moved(307, "/again"))
+    failed(await ask(model_for(API, server.url)), "redirects again and again")
+    assert len(server.requests) < 20
+
+
+async def test_a_redirect_to_no_server(server: Loopback):
+    server.reply(moved(307, "file:///etc/passwd"))
+    failed(await ask(model_for(API, server.url)), "not followed")
+
+
+# Addresses and headers
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("localhost:1234", "no address"), ("ftp://host/x", "no address"), ("http://", "no address"),
+        ("http://127.0.0.1:99999", "no address"), ("http://[::1", "no address"),
+        ("http://no such host/", "no such host"),
+    ],
+)  # fmt: skip
+async def test_what_is_no_address(url: str, words: str):
+    failed(await ask(model_for(API, url)), words)
+
+
+async def test_a_key_with_a_line_break_is_refused_unshown(server: Loopback):
+    message = await ask(model_for(API, server.url), how=options(key="sk-half\nsk-other"))
+    failed(message, "authorization", "cannot be sent")
+    assert "sk-" not in (message.error_message or "") and not server.requests
+
+
+async def test_an_address_with_a_password_and_odd_letters(server: Loopback):
+    server.sse(BODY)
+    place = server.url.replace("http://", "http://me:p%40ss@") + "/a b/ü"
+    assert is_whole(await ask(model_for(API, place), how=options(key="")))
+    request = server.requests[0]
+    assert request.target == "/a%20b/%C3%BC/chat/completions"
+    assert request.headers["authorization"] == "Basic bWU6cEBzcw=="
+    assert "@" not in request.headers["host"]

@@ -6,64 +6,17 @@ import socket
 import ssl
 import struct
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from app.providers.classify import classify
-from app.providers.contract import Credential, RequestHooks
-from app.providers.senders.choice import close_connections
 from app.values.messages import AssistantMessage, user_message
-from tests.providers.loopback import Loopback, Reply
-from tests.providers.wires import ANSWERS, TEXT, ask, context, model_for, options
-
-API = "openai-completions"
-BODY = ANSWERS[API]()
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
-WHOLE = HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
-Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-
-
-class Wire:
-    """A server whose every byte a test decides."""
-
-    def __init__(self) -> None:
-        self.url = ""
-        self.connections = 0
-        self.requests: list[bytes] = []
-
-    async def request(self, reader: asyncio.StreamReader) -> bytes:
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = next(
-            int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")
-        )
-        self.requests.append(head + await reader.readexactly(length))
-        return self.requests[-1]
-
-
-@asynccontextmanager
-async def wire(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterator[Wire]:
-    server = Wire()
-
-    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        server.connections += 1
-        try:
-            await talk(reader, writer)
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError, ssl.SSLError):
-            pass
-        finally:
-            writer.close()
-
-    listener = await asyncio.start_server(handle, "127.0.0.1", 0, ssl=tls, limit=2**26)
-    port = listener.sockets[0].getsockname()[1]
-    server.url = f"{'https' if tls else 'http'}://127.0.0.1:{port}"
-    try:
-        yield server
-    finally:
-        await close_connections()
-        listener.close()
+from tests.providers.loopback import Loopback
+from tests.providers.raw_wire import API, BODY, HEAD, WHOLE, Talk, Wire, failed, is_whole, wire
+from tests.providers.wires import ask, context, model_for, options
 
 
 async def answered(*pieces: bytes, pause: bool = True) -> AssistantMessage:
@@ -79,17 +32,6 @@ async def answered(*pieces: bytes, pause: bool = True) -> AssistantMessage:
 
     async with wire(talk) as server:
         return await ask(model_for(API, server.url))
-
-
-def is_whole(message: AssistantMessage) -> bool:
-    return message.stop_reason == "toolUse" and message.text == TEXT
-
-
-def failed(message: AssistantMessage, *words: str) -> None:
-    """In words, and worth another try."""
-    told = message.error_message or ""
-    assert message.stop_reason == "error" and all(word in told for word in words), told
-    assert TEXT.startswith(message.text), "what had arrived is kept"
 
 
 def chunked(*pieces: bytes, extension: bytes = b"", trailer: bytes = b"") -> bytes:
@@ -365,92 +307,3 @@ async def test_http_where_tls_is_expected_and_the_other_way_round(tmp_path: Path
 
     async with tls_wire(talk, tmp_path) as encrypted:
         failed(await ask(model_for(API, encrypted.url.replace("https:", "http:"))), "127.0.0.1")
-
-
-# Redirects
-
-
-def moved(status: int, target: str) -> Reply:
-    return Reply(status=status, headers={"Location": target})
-
-
-@pytest.mark.parametrize("status", [307, 308])
-async def test_a_redirect_on_the_same_server_takes_everything_along(status: int, server: Loopback):
-    server.reply(moved(status, "/elsewhere?x=1"), Reply(body=BODY))
-    seen: list[int] = []
-
-    async def on_response(status: int, headers: object) -> None:
-        seen.append(status)
-
-    how = options(key="sk-mine", hooks=RequestHooks(on_response=on_response), headers={"X-Team": "secret"})
-    assert is_whole(await ask(model_for(API, server.url), how=how))
-    first, second = server.requests
-    assert (second.method, second.target, second.body) == ("POST", "/elsewhere?x=1", first.body)
-    assert second.headers["authorization"] == "Bearer sk-mine" and second.headers["x-team"] == "secret"
-    assert seen == [200]
-
-
-@pytest.mark.parametrize("api", ["openai-completions", "anthropic-messages", "google-generative-ai"])
-async def test_another_server_gets_no_key_and_no_header_that_may_be_one(api: str, server: Loopback):
-    there = server.url.replace("127.0.0.1", "localhost")
-    server.reply(moved(307, f"{there}/v9"), Reply(body=ANSWERS[api]()))
-    credential = Credential(key="sk-mine", headers={"X-Private": "sk-too"})
-    how = options(credential=credential, headers={"X-Team": "sk-three"})
-    message = await ask(model_for(api, server.url, headers={"Cookie": "sk-four"}), how=how)
-    assert is_whole(message), message.error_message
-    first, second = server.requests
-    assert str(first.headers).count("sk-") == 4 and "sk-" not in str(second.headers)
-    assert second.headers["user-agent"].startswith("bayou/") and second.headers["host"].startswith(
-        "localhost"
-    )
-    assert second.body == first.body
-
-
-@pytest.mark.parametrize("status", [301, 302, 303])
-async def test_a_redirect_that_would_lose_the_question_is_told_instead(status: int, server: Loopback):
-    server.reply(moved(status, "https://new.example/v1?key=sk-hidden"))
-    message = await ask(model_for(API, server.url))
-    failed(message, f"{status} ", "https://new.example/v1", "use that address")
-    assert len(server.requests) == 1 and "sk-hidden" not in (message.error_message or "")
-
-
-async def test_redirects_without_an_end(server: Loopback):
-    server.reply(moved(307, "/again"))
-    failed(await ask(model_for(API, server.url)), "redirects again and again")
-    assert len(server.requests) < 20
-
-
-async def test_a_redirect_to_no_server(server: Loopback):
-    server.reply(moved(307, "file:///etc/passwd"))
-    failed(await ask(model_for(API, server.url)), "not followed")
-
-
-# Addresses and headers
-
-
-@pytest.mark.parametrize(
-    ("url", "words"),
-    [
-        ("localhost:1234", "no address"), ("ftp://host/x", "no address"), ("http://", "no address"),
-        ("http://127.0.0.1:99999", "no address"), ("http://[::1", "no address"),
-        ("http://no such host/", "no such host"),
-    ],
-)  # fmt: skip
-async def test_what_is_no_address(url: str, words: str):
-    failed(await ask(model_for(API, url)), words)
-
-
-async def test_a_key_with_a_line_break_is_refused_unshown(server: Loopback):
-    message = await ask(model_for(API, server.url), how=options(key="sk-half\nsk-other"))
-    failed(message, "authorization", "cannot be sent")
-    assert "sk-" not in (message.error_message or "") and not server.requests
-
-
-async def test_an_address_with_a_password_and_odd_letters(server: Loopback):
-    server.sse(BODY)
-    place = server.url.replace("http://", "http://me:p%40ss@") + "/a b/ü"
-    assert is_whole(await ask(model_for(API, place), how=options(key="")))
-    request = server.requests[0]
-    assert request.target == "/a%20b/%C3%BC/chat/completions"
-    assert request.headers["authorization"] == "Basic bWU6cEBzcw=="
-    assert "@" not in request.headers["host"]

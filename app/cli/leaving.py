@@ -4,6 +4,7 @@ longer than some answers.
 
 import atexit
 import os
+import sys
 import threading
 
 
@@ -13,4 +14,9 @@ def leave(code: int) -> None:
     if any(not thread.daemon for thread in others):
         return
     atexit._run_exitfuncs()  # what extensions and libraries have asked to be told
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            pass  # its reader has gone, which the code tells already
     os._exit(code)

@@ -4,6 +4,7 @@ Appending costs the same however long the session is; only a change of place (na
 of the context) projects anew.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -120,9 +121,9 @@ class Conversation:
         self._place(message)
         return message
 
-    def keep_partial(self, message: AssistantMessage) -> None:
+    def keep_partial(self, answer: Callable[[], AssistantMessage | None]) -> None:
         """The answer so far, beside the log, so that a kill loses a second of it at most."""
-        self._partial.update(message, self.log.leaf_id)
+        self._partial.follow(answer, self.log.leaf_id)
 
     def discard_partial(self) -> None:
         self._partial.discard()

@@ -174,8 +174,7 @@ class Runner:
             event = await self._steps.observe(event)
         match event:
             case MessageUpdate():
-                if (partial := self._steps.partial()) is not None:
-                    self.conversation.keep_partial(partial)
+                self.conversation.keep_partial(self._steps.partial)
             case MessageEnd(message=ToolResultMessage()):
                 pass  # recorded when its tool ended
             case MessageEnd():

@@ -5,7 +5,6 @@ it when a block ends or when somebody asks for the message so far.
 """
 
 from collections.abc import Hashable
-from io import StringIO
 from typing import Any
 
 import msgspec
@@ -29,26 +28,28 @@ from app.values.stream import (
 class OpenText:
     """A text or thinking block that still grows."""
 
-    __slots__ = ("_buffer", "_emit", "_kind", "index", "is_redacted", "is_thinking", "signature")
+    __slots__ = ("_emit", "_kind", "_pieces", "index", "is_redacted", "is_thinking", "signature")
 
     def __init__(self, stream: AssistantStream, index: int, *, is_thinking: bool) -> None:
         self.index = index
         self.is_thinking = is_thinking
         self.is_redacted = False
         self.signature: str | None = None
-        self._buffer = StringIO()
+        self._pieces: list[str] = []
         self._kind = ThinkingDelta if is_thinking else TextDelta
         self._emit = stream.emit_delta
 
     def append(self, text: str) -> None:
         if not text:
             return
-        self._buffer.write(text)
+        self._pieces.append(text)
         self._emit(self._kind, self.index, text)
 
     @property
     def text(self) -> str:
-        return self._buffer.getvalue()
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
 
     def block(self) -> AssistantContent:
         if self.is_thinking:

@@ -1,7 +1,10 @@
 """The message that a model is still writing, kept beside the session file so that a crash loses a second at most."""
 
+import asyncio
+import math
 import threading
 import time
+from collections.abc import Callable
 
 import msgspec
 
@@ -17,6 +20,10 @@ from app.values.wire import Wire
 
 INTERVAL = 0.5
 """Seconds between two writes while text streams."""
+SHARE = 20
+"""A long answer is written less often: this times as long as it took to write it."""
+LONGEST = 8_000_000
+"""Characters; beyond them the sidecar stays as it is, for writing such an answer takes as much memory again."""
 
 
 class Partial(Wire, frozen=True, kw_only=True):
@@ -51,62 +58,63 @@ class PartialFile:
         self._session_id = log.session_id
         self._interval = interval
         self._lock = threading.Lock()
-        self._newest: Partial | None = None
-        self._timer: threading.Timer | None = None
-        self._written = 0.0
+        self._look: asyncio.TimerHandle | None = None
+        self._due = 0.0
+        self._ended = 0
+        """Answers that have ended: what was still on its way to the disk of an earlier one is not written."""
 
-    def update(self, message: AssistantMessage, leaf_id: str | None) -> None:
-        """The message so far; call it as often as you like. Written at once, or when the interval is over.
-
-        A disk that takes nothing is no reason to stop an answer: the next write tries again.
+    def follow(self, answer: Callable[[], AssistantMessage | None], leaf_id: str | None) -> None:
+        """Keeps an answer that grows, looked at only when it is to be written, at once or when the interval is over,
+        and written beside the event loop; call it as often as you like.
         """
-        if self.path is None:
+        if self.path is None or self._look is not None or self._due == math.inf:
             return
-        with self._lock:
-            self._newest = Partial(
-                session_id=self._session_id, leaf_id=leaf_id, message=message, saved=now_ms()
-            )
-            wait = self._written + self._interval - time.monotonic()
-            if wait <= 0:
-                self._write()
-            elif self._timer is None:
-                self._timer = threading.Timer(wait, self.flush)
-                self._timer.daemon = True
-                self._timer.start()
+        loop = asyncio.get_running_loop()
+        number = self._ended
 
-    def flush(self) -> None:
-        """Writes what is known now."""
-        with self._lock:
-            self._write()
+        def look() -> None:
+            self._look = None
+            message = answer()
+            if message is not None and len(message.text) + len(message.thinking) > LONGEST:
+                self._due = math.inf
+            elif message is not None:
+                loop.run_in_executor(None, self._write, self._partial(message, leaf_id), number)
 
-    def _write(self) -> None:
-        self._stop_timer()
-        if self._newest is None or self.path is None:
-            return
-        try:
-            replace_file(self.path, encode(self._newest))
-        except SessionWriteError:
-            return
-        finally:
-            self._written = time.monotonic()
-        self._newest = None
+        self._look = loop.call_later(max(0.0, self._due - time.monotonic()), look)
+
+    def write(self, message: AssistantMessage, leaf_id: str | None) -> None:
+        """The message so far, now."""
+        self._write(self._partial(message, leaf_id), self._ended)
+
+    def _partial(self, message: AssistantMessage, leaf_id: str | None) -> Partial:
+        return Partial(session_id=self._session_id, leaf_id=leaf_id, message=message, saved=now_ms())
+
+    def _write(self, newest: Partial, number: int) -> None:
+        """A disk that takes nothing is no reason to stop an answer: the next write tries again."""
+        with self._lock:
+            if self.path is None or number != self._ended:
+                return
+            began = time.monotonic()
+            try:
+                replace_file(self.path, encode(newest))
+            except SessionWriteError:
+                pass
+            now = time.monotonic()
+            self._due = now + max(self._interval, SHARE * (now - began))
 
     def discard(self) -> None:
         """The message has ended and is in the session file, or nobody wants it."""
+        if self._look is not None:
+            self._look.cancel()
+            self._look = None
         with self._lock:
-            self._stop_timer()
-            self._newest = None
-            self._written = 0.0
+            self._ended += 1
+            self._due = 0.0
             try:
                 if self.path is not None:
                     self.path.unlink(missing_ok=True)
             except OSError:
                 pass  # a disk that became read-only; what is left behind is recognised as recorded
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
 
 def left_behind(log: SessionLog) -> Partial | None:

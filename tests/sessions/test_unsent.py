@@ -1,8 +1,8 @@
 """What would be lost by a crash and is not: drafts, queues, half an answer."""
 
+import asyncio
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import msgspec
@@ -80,7 +80,7 @@ def talk(folder: Path) -> SessionLog:
 
 def test_half_an_answer_is_offered_after_a_crash_as_an_aborted_one(tmp_path: Path) -> None:
     log = talk(tmp_path)
-    PartialFile(log).update(ANSWER, log.leaf_id)
+    PartialFile(log).write(ANSWER, log.leaf_id)
     found = left_behind(log)
     assert found is not None and found.leaf_id == log.leaf_id
     recovered = found.recovered()
@@ -89,29 +89,39 @@ def test_half_an_answer_is_offered_after_a_crash_as_an_aborted_one(tmp_path: Pat
     assert [b.thinking_signature for b in recovered.content if isinstance(b, Thinking)] == [None]
 
 
-def test_updates_in_between_are_written_when_the_interval_is_over_without_another(tmp_path: Path) -> None:
+async def test_an_answer_that_grows_is_looked_at_when_it_is_time_and_not_for_each_piece(
+    tmp_path: Path,
+) -> None:
     log = talk(tmp_path)
-    written = threading.Event()
+    partial = PartialFile(log, interval=0.05)
+    looks: list[str] = []
 
-    class Watched(PartialFile):
-        def flush(self) -> None:
-            super().flush()
-            written.set()
+    def answer() -> AssistantMessage:
+        looks.append("so far" + " and more" * len(looks))
+        return msgspec.structs.replace(ANSWER, content=(Text(text=looks[-1]),))
 
-    partial = Watched(log, interval=0.05)
-    partial.update(ANSWER, log.leaf_id)
-    longer = msgspec.structs.replace(ANSWER, content=(Text(text="so far and more"),))
-    partial.update(longer, log.leaf_id)
-    assert written.wait(10)
-    found = left_behind(log)
-    assert found is not None and found.message.text == "so far and more"
+    def written() -> str:
+        found = left_behind(log)
+        return found.message.text if found is not None else ""
+
+    async with asyncio.timeout(10):
+        for words in ("so far", "so far and more"):
+            for _ in range(1000):
+                partial.follow(answer, log.leaf_id)
+            while written() != words:  # noqa: ASYNC110  (a thread writes, and tells nobody)
+                await asyncio.sleep(0.005)
+    assert len(looks) == 2
+    partial.follow(answer, log.leaf_id)
+    partial.discard()
+    await asyncio.sleep(0.1)
+    assert len(looks) == 2 and left_behind(log) is None
 
 
 def test_an_answer_that_was_recorded_is_not_offered_again(tmp_path: Path) -> None:
     log = talk(tmp_path)
     partial = PartialFile(log)
     leaf = log.leaf_id
-    partial.update(ANSWER, leaf)
+    partial.write(ANSWER, leaf)
     log.append(MessageEntry(parent_id=None, message=msgspec.structs.replace(ANSWER, stop_reason="stop")))
     assert left_behind(log) is None
     partial.discard()
@@ -120,8 +130,8 @@ def test_an_answer_that_was_recorded_is_not_offered_again(tmp_path: Path) -> Non
 
 def test_what_belongs_to_another_session_or_place_is_not_offered(tmp_path: Path) -> None:
     log = talk(tmp_path)
-    PartialFile(log).update(ANSWER, "no-such-entry")
+    PartialFile(log).write(ANSWER, "no-such-entry")
     assert left_behind(log) is None
     sidecar(log.path or Path(), "partial").write_bytes(b"junk")
     assert left_behind(log) is None
-    PartialFile(SessionLog.in_memory(tmp_path)).update(ANSWER, None)
+    PartialFile(SessionLog.in_memory(tmp_path)).write(ANSWER, None)

@@ -68,7 +68,7 @@ def stream(log: SessionLog, partial: PartialFile) -> None:
     message = AssistantMessage(provider="p", model="m", stop_reason="pending")
     for length in range(100, 1000, 300):
         message = msgspec.structs.replace(message, content=(Text(text="z" * length),))
-        partial.update(message, log.leaf_id)
+        partial.write(message, log.leaf_id)
         tell(f"streamed {log.leaf_id} {length}")
 
 

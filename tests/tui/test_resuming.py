@@ -228,7 +228,7 @@ async def test_half_an_answer_is_there_again_after_resuming_from_within(home: Pa
     log = SessionLog.open(path)
     log.append(said("another"))
     partial = PartialFile(log, interval=0.0)
-    partial.update(
+    partial.write(
         AssistantMessage(content=(Text(text="as far as it came"),), stop_reason="pending"), log.leaf_id
     )
     log.close()

@@ -1,21 +1,28 @@
 """What it costs to decide whether to compact: with every event the account of the context is brought up to date and
-looked at. However long the session is, that must cost the same.
+looked at. And what a turn costs in a session that is summarised with every second one. However long the session is,
+that must cost the same.
 """
 
+import asyncio
 import gc
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
+from app.values.entries import CompactionEntry
 from app.values.events import MessageEnd
 from app.values.messages import user_message
-from bench.loop import Stage
+from bench.loop import MODEL, Stage
 from bench.table import Row
 
 SHORT, LONG = 100, 5_000
 EVENTS = 20_000
 REPEAT = 7
+EARLY, LATE, TURNS = 100, 1_500, 50
+PROMPT = "please " + "tell me more " * 200
 
 
 def rows() -> Iterator[Row]:
@@ -34,6 +41,38 @@ def rows() -> Iterator[Row]:
         reference=f"{SHORT} entries",
         limit="< 1,000 µs, <= 1.2x",
     )
+    early, late = (1000 * seconds for seconds in asyncio.run(_turns()))
+    name = "a turn of a session that is summarised every other turn"
+    yield Row(name=f"{name}, turn {EARLY}", figure=early, unit="ms CPU")
+    yield Row(
+        name=f"{name}, turn {LATE:,}",
+        figure=late,
+        unit="ms CPU",
+        ratio=late / early,
+        reference=f"turn {EARLY}",
+        limit="<= 1.3x",
+    )
+
+
+async def _turns() -> tuple[float, float]:
+    """CPU seconds of a turn early and late, each the median of some."""
+    taken: list[float] = []
+    with tempfile.TemporaryDirectory() as name:
+        stage = Stage(Path(name), 0)
+        session = stage.session
+        session.choice.set(msgspec.structs.replace(MODEL, context_window=5_000))
+        session.options.in_force.set("compaction.reserveTokens", 1_500)
+        session.options.in_force.set("compaction.keepRecentTokens", 600)
+        for _ in range(LATE + TURNS):
+            stage.script.deltas = 400
+            began = time.process_time()
+            await session.prompt(PROMPT)
+            await session.wait_until_idle()
+            taken.append(time.process_time() - began)
+        assert sum(isinstance(entry, CompactionEntry) for entry in session.log.entries) > LATE / 3
+        await session.close()
+    early, late = taken[EARLY : EARLY + TURNS], taken[LATE:]
+    return sum(sorted(early)[5:-5]) / (TURNS - 10), sum(sorted(late)[5:-5]) / (TURNS - 10)
 
 
 def _seconds(entries: int) -> float:

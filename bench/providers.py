@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from bench.processes import ROOT, Terminal, bayou, world
+from bench.processes import ROOT, Terminal, bayou, run, world
 from bench.table import Row
 
 DELTAS = 5_000
@@ -105,6 +105,7 @@ def rows() -> Iterator[Row]:
     yield from _typing_while_warming()
     yield from _partial_arguments()
     yield _long_answer()
+    yield _printed_answer()
 
 
 def _typing_while_warming() -> Iterator[Row]:
@@ -306,6 +307,28 @@ def _long_answer() -> Row:
         unit="MB",
         ratio=growth / 1024 / MEGABYTES,
         reference="the text itself",
+    )
+
+
+def _printed_answer() -> Row:
+    """The whole program: 100 MB in pieces of 100 KB, recorded in the session and printed."""
+    with (
+        world() as (cwd, env),
+        _server(*_wire("openai-completions", "lorem ips " * 10_000), MEGABYTES * 10) as url,
+    ):
+        folder = Path(env["HOME"]) / ".bayou" / "agent"
+        folder.mkdir(parents=True)
+        models = [{"id": "m", "contextWindow": 10**9}]
+        entry = {"baseUrl": url, "api": "openai-completions", "apiKey": "none", "models": models}
+        (folder / "models.json").write_text(json.dumps({"providers": {"mine": entry}}))
+        cost = run(bayou("--model", "mine/m", "-p", "Say it"), cwd, env)
+    return Row(
+        name=f"{MEGABYTES} MB in pieces of 100 KB, -p, CPU",
+        figure=cost.cpu,
+        unit="s",
+        ratio=cost.peak / 1_000_000 / MEGABYTES,
+        reference="the text itself, in memory",
+        limit="3 s, 4x",
     )
 
 

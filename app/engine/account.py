@@ -3,7 +3,7 @@
 from app.compaction.budget import ContextMeter
 from app.engine.conversation import Conversation
 from app.engine.stats import ContextUsage, Stats, stats_of
-from app.values.entries import MessageEntry
+from app.values.entries import CompactionEntry, MessageEntry
 from app.values.events import Event, MessageEnd, ToolExecutionEnd
 from app.values.messages import CustomMessage, Message, ToolResultMessage
 from app.values.models import Model
@@ -18,8 +18,13 @@ class Account:
         self.start_over(conversation)
 
     def start_over(self, conversation: Conversation) -> None:
-        """After the conversation became another one, or was compacted."""
+        """After the conversation became another one."""
         self.stats = stats_of(conversation.log.entries)
+        self.recount(conversation)
+
+    def compacted(self, conversation: Conversation, entry: CompactionEntry) -> None:
+        """After the conversation was compacted by `entry`."""
+        self.stats.add(entry)
         self.recount(conversation)
 
     def recount(self, conversation: Conversation) -> None:

@@ -3,7 +3,7 @@
 Their texts then stand in a section of the system prompt, as they were given; no summary has to carry them on.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePath
 
 import msgspec
@@ -12,7 +12,7 @@ from app.compaction.cut import as_edited
 from app.resources.skills import given_skill, skill_block
 from app.sessions.projection import context_entries
 from app.values.content import ToolCall, text_of
-from app.values.entries import Entry, MessageEntry
+from app.values.entries import ContextEditEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 
 SECTION = "active_skills"
@@ -28,17 +28,44 @@ class _Given(msgspec.Struct, frozen=True, kw_only=True):
     block: str
 
 
-def standing_sections(path: Sequence[Entry]) -> dict[str, str]:
-    """What a compaction on the branch `path` (root first) leaves to the system prompt; nothing without one."""
-    in_context = context_entries(path)
-    if in_context is path:
-        return {}
-    seen = {entry.id for entry in in_context}
-    last = {given.name: given for given in _given(as_edited(path))}
-    gone = [given for given in last.values() if given.entry_id not in seen]
-    order = {entry.id: place for place, entry in enumerate(path)}
-    gone.sort(key=lambda given: -order[given.entry_id])
-    return {SECTION: _text(gone)} if gone else {}
+class ActiveSkills:
+    """The skills of one conversation: each entry is looked at once, however often it is compacted."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, _Given] = {}
+        """By name, in the order in which they were given last."""
+        self._reads: dict[str, str] = {}
+        self._seen_to = ""
+
+    def standing_sections(
+        self, recent: Sequence[Entry], path: Callable[[], Sequence[Entry]]
+    ) -> dict[str, str]:
+        """What a compaction on the branch leaves to the system prompt; nothing without one. `recent` is the end of
+        the branch, as far back as the context reaches, `path` all of it.
+        """
+        in_context = context_entries(recent)
+        if in_context is recent:
+            return {}
+        self._catch_up(recent, path)
+        seen = {entry.id for entry in in_context}
+        gone = [given for given in reversed(self._last.values()) if given.entry_id not in seen]
+        return {SECTION: _text(gone)} if gone else {}
+
+    def _catch_up(self, recent: Sequence[Entry], path: Callable[[], Sequence[Entry]]) -> None:
+        at = next((index for index, entry in enumerate(recent) if entry.id == self._seen_to), None)
+        news = recent[at + 1 :] if at is not None and self._seen_to else recent
+        if news is recent or _edits_what_was_before(news):
+            self._last, self._reads = {}, {}
+            news = path()
+        for given in _given(as_edited(news), self._reads):
+            self._last.pop(given.name, None)
+            self._last[given.name] = given
+        self._seen_to = next((entry.id for entry in reversed(recent) if entry.id), "")
+
+
+def _edits_what_was_before(news: Sequence[Entry]) -> bool:
+    own = {entry.id for entry in news}
+    return any(isinstance(entry, ContextEditEntry) and entry.target_id not in own for entry in news)
 
 
 def _text(newest_first: Sequence[_Given]) -> str:
@@ -54,9 +81,8 @@ def _text(newest_first: Sequence[_Given]) -> str:
     return "\n\n".join(parts)
 
 
-def _given(path: Sequence[Entry]) -> Iterator[_Given]:
-    """By a person with `/skill:name`, or read by the model."""
-    reads: dict[str, str] = {}
+def _given(path: Sequence[Entry], reads: dict[str, str]) -> Iterator[_Given]:
+    """By a person with `/skill:name`, or read by the model. `reads` are calls that wait for their result."""
     for entry in path:
         match entry:
             case MessageEntry(message=UserMessage() as message):

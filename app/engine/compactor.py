@@ -3,7 +3,7 @@
 Where to cut is `app.compaction.cut`'s business, what a summary says `app.compaction.summary`'s.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal
 
@@ -15,7 +15,6 @@ from app.compaction.cut import CannotCompact, Preparation, prepare
 from app.compaction.files import own_details
 from app.compaction.summary import Written, write_summary
 from app.engine.account import Account
-from app.engine.active_skills import standing_sections
 from app.engine.choice import ModelChoice
 from app.engine.conversation import Conversation
 from app.engine.options import SessionOptions
@@ -23,7 +22,7 @@ from app.engine.summariser import Source, Summariser, SummaryCancelled, SummaryF
 from app.engine.underway import Underway
 from app.providers.classify import Failure
 from app.values.content import text_of
-from app.values.entries import CompactionEntry
+from app.values.entries import CompactionEntry, Entry
 from app.values.events import (
     CompactionEnd,
     CompactionResult,
@@ -224,7 +223,8 @@ class Compactor:
         if not draft.written.text.strip():
             raise SummaryFailed("The summary is empty, so nothing was compacted.")
         first_kept = draft.preparation.first_kept_entry_id
-        if all(entry.id != first_kept for entry in self._conversation().log.path_to()):
+        log = self._conversation().log
+        if not (_holds(log.recent_path(), first_kept) or _holds(log.path_to(), first_kept)):
             raise CannotCompact(
                 f"The summary was to stand before entry {first_kept}, which is not on this branch."
             )
@@ -232,8 +232,9 @@ class Compactor:
 
     def preparation(self, first_kept_entry_id: str | None = None) -> Preparation:
         """What a compaction would do now; it cuts before the entry that is named if one is."""
+        log = self._conversation().log
         return prepare(
-            self._conversation().log.path_to(),
+            log.recent_path() if first_kept_entry_id is None else log.path_to(),
             self.limits,
             self._account.context_tokens,
             first_kept_entry_id=first_kept_entry_id,
@@ -255,14 +256,14 @@ class Compactor:
             usage=written.usage,
             from_hook=draft.from_hook,
         )
-        standing = standing_sections([*conversation.log.path_to(), entry])
+        standing = conversation.standing_with([entry])
         system = SystemMessage(
             sections={**conversation.declared.sections, **standing},
             tools_added=tuple(conversation.declared.tools.values()),
         )
         conversation.record_state(msgspec.structs.replace(entry, system_message=system))
         conversation.reload()
-        self._account.start_over(conversation)
+        self._account.compacted(conversation, entry)
         self._context_changed()
         return CompactionResult(
             summary=written.text,
@@ -323,6 +324,10 @@ class Compactor:
 
     async def _fail(self, text: str) -> None:
         await self._publish(Notice(level="error", text=text))
+
+
+def _holds(path: Sequence[Entry], entry_id: str) -> bool:
+    return any(entry.id == entry_id for entry in path)
 
 
 _BY_HAND = {"off": "is switched off", "remind": "is done by hand"}

@@ -4,15 +4,15 @@ Appending costs the same however long the session is; only a change of place (na
 of the context) projects anew.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
-from app.engine.active_skills import standing_sections
+from app.engine.active_skills import ActiveSkills
 from app.sessions.log import SessionLog
 from app.sessions.partial import PartialFile, left_behind
-from app.sessions.projection import milliseconds
+from app.sessions.projection import milliseconds, project
 from app.values.entries import (
     CompactionEntry,
     ContextEditEntry,
@@ -75,6 +75,7 @@ class Conversation:
     def __init__(self, log: SessionLog) -> None:
         self.log = log
         self._partial = PartialFile(log)
+        self._skills = ActiveSkills()
         self.messages: list[Message] = []
         self.said: list[Message] = []
         """The messages without the system's, which are sent as prompt and tools."""
@@ -88,15 +89,21 @@ class Conversation:
 
     def reload(self) -> None:
         """Reads the context from the log, after the leaf moved or the context was edited."""
-        self.messages = list(self.log.project().messages)
+        self.messages = list(project(self.log.recent_path()).messages)
         self.declared = Declared()
         for message in self.messages:
             if isinstance(message, SystemMessage):
                 self.declared.apply(message)
-        self.standing = standing_sections(self.log.path_to())
+        self.standing = self.standing_with(())
         self.said = [message for message in self.messages if not isinstance(message, SystemMessage)]
         self.said_ids = [message.id for message in self.said]
         self.stretch = object()
+
+    def standing_with(self, more: Sequence[Entry]) -> dict[str, str]:
+        """`standing`, as it will be behind further entries."""
+        return self._skills.standing_sections(
+            [*self.log.recent_path(), *more], lambda: [*self.log.path_to(), *more]
+        )
 
     def record(self, message: Message) -> Message:
         """Writes a message to the log and adds it to the context. What the disk does not take is kept all the same
@@ -170,7 +177,7 @@ class Conversation:
     def ids_since_change(self) -> frozenset[str]:
         """Entries since the context was last cut or edited. Leaving out a failed answer does not count."""
         found: list[str] = []
-        for entry in reversed(self.log.path_to()):
+        for entry in reversed(self.log.recent_path()):
             match entry:
                 case CompactionEntry():
                     break

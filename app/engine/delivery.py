@@ -60,12 +60,12 @@ class Deliveries:
     def is_open(self, request_id: str) -> bool:
         return request_id in self._requests
 
-    def left_context(self, remaining: frozenset[str], known: frozenset[str]) -> None:
-        """The context changed: of the messages in `known`, only `remaining` can still be delivered.
+    def left_context(self, remaining: frozenset[str], is_known: Callable[[str], bool]) -> None:
+        """The context changed: of the messages that are known, only `remaining` can still be delivered.
 
         A message in a request that is still open keeps its chance.
         """
-        self._lost = {message_id for message_id in self._waiting if message_id in known} - remaining
+        self._lost = {message_id for message_id in self._waiting if is_known(message_id)} - remaining
         self._drop_lost()
 
     def _drop_lost(self) -> None:

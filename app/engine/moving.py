@@ -14,7 +14,7 @@ from app.engine.choice import restore
 from app.engine.conversation import Conversation
 from app.engine.intake import Refused
 from app.engine.jobs import JobTable
-from app.engine.workings import Workings, logged_ids
+from app.engine.workings import Workings
 from app.sessions.fork import clone, fork_before
 from app.sessions.log import SessionLog
 from app.values.entries import BranchSummaryEntry, CompactionEntry
@@ -108,7 +108,7 @@ class Moving:
         await workings.intake.leave(log, reason)
         await self._jobs.close(keep_pinned=True)
         workings.queues.forget_companions()
-        workings.deliveries.left_context(frozenset(), logged_ids(workings.log))
+        workings.deliveries.left_context(frozenset(), workings.log.__contains__)
         previous = workings.take_up(Conversation(log))
         previous.close()
         workings.conversation.recover_partial()

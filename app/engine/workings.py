@@ -50,10 +50,6 @@ from app.values.models import Model
 Classify = Callable[[AssistantMessage, Model | None], Failure]
 
 
-def logged_ids(log: SessionLog) -> frozenset[str]:
-    return frozenset(entry.id for entry in log.entries)
-
-
 class Parts(msgspec.Struct, kw_only=True):
     """What a session is made of."""
 
@@ -277,7 +273,7 @@ class Workings:
 
     def forget_undeliverable(self) -> None:
         """Messages that left the context will not reach the model any more; whoever waits is told."""
-        self.deliveries.left_context(self.conversation.context_ids, logged_ids(self.log))
+        self.deliveries.left_context(self.conversation.context_ids, self.log.__contains__)
 
     def _queues_changed(self) -> None:
         texts = self.queues.texts

@@ -187,6 +187,10 @@ class SessionLog:
         """From the root to an entry, by default to the leaf."""
         return self._tree.path(self._leaf if entry_id is None else self._position(entry_id))
 
+    def recent_path(self) -> list[Entry]:
+        """The end of `path_to`, as far back as the context reaches; what is before it was compacted."""
+        return self._tree.recent(self._leaf)
+
     def children(self, entry_id: str | None) -> list[Entry]:
         """What hangs directly below an entry, or the roots."""
         position = NOWHERE if entry_id is None else self._position(entry_id)

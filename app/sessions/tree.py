@@ -156,6 +156,20 @@ class Tree:
         found.reverse()
         return found
 
+    def recent(self, position: int) -> list[Entry]:
+        """The end of `path`: from the first entry that the last compaction kept, or all of it without one."""
+        found: list[Entry] = []
+        first_kept: str | None = None
+        for place in self._upwards(position):
+            entry = self.entries[place]
+            found.append(entry)
+            if first_kept is None and isinstance(entry, CompactionEntry):
+                first_kept = entry.first_kept_entry_id
+            elif first_kept is not None and entry.id == first_kept:
+                break
+        found.reverse()
+        return found
+
     def children(self, position: int) -> list[int]:
         """In file order; marks of where the leaf was are left out unless something hangs below them."""
         below = self._below()

@@ -1,0 +1,74 @@
+"""Answers of a hundred megabytes, and sessions that are summarised with nearly every turn: both cost in proportion."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.providers.scripted import say
+from app.sessions.tree import Tree
+from app.values.entries import CompactionEntry
+from tests.engine.stage import Play
+from tests.hostile.staging import BAYOU, MODEL, ending, model_at, piece, run
+from tests.providers.loopback import Reply, loopback, sse
+
+MEGABYTES = 100
+MEASURED = """
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:]).returncode
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss, file=sys.stderr)
+sys.exit(code)
+"""
+
+
+@pytest.mark.parametrize("mode", ["-p", "--mode=json"])
+async def test_a_hundred_megabytes_in_large_pieces_take_seconds_and_three_times_their_size(
+    tmp_path: Path, mode: str
+):
+    text = ("lorem ipsum dolor sit amet " * 4000)[:100_000]
+    async with loopback() as server:
+        model_at(server, models=[{"id": "m", "contextWindow": 10**9}])
+        small, large = (
+            Reply(body=sse(piece("small"), ending(), done=True)),
+            Reply(body=(*[sse(piece(text))] * (MEGABYTES * 10), sse(ending(), done=True))),
+        )
+        figures: list[tuple[float, float]] = []
+        for reply, size in ((small, 5), (large, MEGABYTES * 1_000_000)):
+            server.reply(reply)
+            with (tmp_path / "out").open("wb") as out:
+                code, _, err = await run(
+                    sys.executable, "-c", MEASURED, *BAYOU, *MODEL, mode, "Say it", cwd=tmp_path, stdout=out
+                )
+            assert code == 0 and (tmp_path / "out").stat().st_size > size
+            seconds, kilobytes = map(float, err.split()[-2:])
+            figures.append((seconds, kilobytes / 1000))
+    (none, base), (seconds, resident) = figures
+    assert seconds - none < 3
+    assert resident - base < 3.3 * MEGABYTES
+
+
+async def test_the_thousandth_summary_looks_at_no_more_entries_than_the_tenth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    steps = 0
+    upwards = Tree._upwards
+
+    def counted(self: Tree, position: int):
+        nonlocal steps
+        for place in upwards(self, position):
+            steps += 1
+            yield place
+
+    monkeypatch.setattr(Tree, "_upwards", counted)
+    play = Play(tmp_path, *[say("word " * 400)] * 1000, context_window=5000)
+    play.in_force.set("compaction.reserveTokens", 1500)
+    play.in_force.set("compaction.keepRecentTokens", 600)
+    costs: list[int] = []
+    for _ in range(120):
+        steps = 0
+        await play.prompt("please " + "tell me more " * 200)
+        costs.append(steps)
+    entries = play.session.log.entries
+    assert sum(isinstance(entry, CompactionEntry) for entry in entries) >= 50
+    assert max(costs[-20:]) <= max(costs[20:40])

@@ -22,7 +22,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     tools: agent.ToolSettings = agent.ToolSettings()
     bash: agent.BashSettings = agent.BashSettings()
     background: agent.BackgroundSettings = agent.BackgroundSettings()
-    edit: agent.EditSettings = agent.EditSettings()
     file_maps: agent.FileMapSettings = agent.FileMapSettings()
     sessions: agent.SessionSettings = agent.SessionSettings()
     compaction: agent.CompactionSettings = agent.CompactionSettings()

@@ -147,15 +147,6 @@ class BackgroundSettings(Group, frozen=True, kw_only=True):
     ] = "steer"
 
 
-class EditSettings(Group, frozen=True, kw_only=True):
-    """The edit tool."""
-
-    mode: Annotated[
-        Literal["replace", "hashline"],
-        Meta(description="How the model names what it edits: by old text, or by anchored lines."),
-    ] = "replace"
-
-
 class FileMapSettings(Group, frozen=True, kw_only=True):
     """Outlines of large files."""
 

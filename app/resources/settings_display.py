@@ -36,7 +36,8 @@ class DisplaySettings(Group, frozen=True, kw_only=True):
         ),
     ] = "system"
     quiet_startup: Annotated[
-        bool | Literal["header"], Meta(description="Hide the start-up lists; `header` hides the header too.")
+        bool | Literal["header"],
+        Meta(description="Hide the welcome; `header` hides the header too."),
     ] = False
     hide_thinking_block: Annotated[
         bool, Meta(description="Show thinking as one line that can be opened; off shows all of it.")
@@ -61,8 +62,8 @@ class DisplaySettings(Group, frozen=True, kw_only=True):
     ] = 3
     expand_tools: Annotated[
         Literal["never", "errors", "edits", "always"],
-        Meta(description="Which tool cards open by themselves."),
-    ] = "edits"
+        Meta(description="Which tool cards open by themselves: none, of failed calls, with changes, all."),
+    ] = "never"
 
 
 class MarkdownSettings(Group, frozen=True, kw_only=True):
@@ -126,7 +127,8 @@ class TerminalSettings(Group, frozen=True, kw_only=True):
     """What bayou may ask of the terminal."""
 
     hyperlinks: Annotated[
-        Literal["auto", "on", "off"], Meta(description="Write links that the terminal can open.")
+        Literal["auto", "on", "off"],
+        Meta(description="Write links that the terminal can open; `auto`: where it can."),
     ] = "auto"
     true_color: Annotated[Literal["auto", "on", "off"], Meta(description="Use 24-bit colours.")] = "auto"
     title: Annotated[bool, Meta(description="Put session and state into the window title.")] = True

@@ -10,6 +10,8 @@ from widgets.transcript.blocks import NoteKind
 _LESS_FIRST: tuple[AnimationLevel, ...] = ("none", "basic", "full")
 _ANIMATIONS: dict[str, AnimationLevel] = {"off": "none", "reduced": "basic", "on": "full"}
 """By the setting; the environment may wish for less."""
+_WITHOUT_LINKS = ("linux", "dumb")
+"""Terminals that would show how a link is written."""
 
 
 def begin(app: Stage) -> None:
@@ -35,6 +37,11 @@ def _show(app: Stage) -> None:
     app.transcript.mouse.wheel_rows = settings.display.fullscreen_wheel_scroll_lines
     app.transcript.styles.scrollbar_size_vertical = (
         0 if settings.display.fullscreen_scrollbar == "hidden" else 1
+    )
+    app.transcript.show_as(cards=settings.display.expand_tools, diagrams=settings.markdown.mermaid)
+    links = settings.terminal.hyperlinks
+    app.transcript.write_links(
+        app.env.get("TERM") not in _WITHOUT_LINKS if links == "auto" else links == "on"
     )
     wished = _ANIMATIONS[settings.display.animations]
     most = constants.TEXTUAL_ANIMATIONS

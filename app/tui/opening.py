@@ -55,7 +55,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         key_problems = app.keys_page.read()
         app.session.subscribe(app.presenter.show)
         app.presenter.show_all()
-        if bars.is_offline_session(app.session):
+        if not app.assembled.settings.display.quiet_startup and bars.is_offline_session(app.session):
             app.transcript.add(welcome(app.session.cwd))
         if app.size.width < LEAST.width or app.size.height < LEAST.height:
             app.presenter.note(SMALL.format(size=app.size), NoteKind.WARNING)

@@ -180,7 +180,7 @@ PAGE = (
     Step("app.model.select", opens("Model")),
     Step("app.context.show", opens("Context")),
     Step("app.thinking.toggle", lambda app: app.transcript.expansion.thinking),
-    Step("app.tools.expand", lambda app: app.transcript.expansion.tools),
+    Step("app.tools.expand", lambda app: bool(app.transcript.expansion.tools)),
     Step("app.tools.background", tells("No tool is running.")),
     Step("app.queue.focus", tells("No message is waiting.")),
     Step("app.transcript.focus", lambda app: app.transcript.has_focus),

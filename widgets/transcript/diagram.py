@@ -1,11 +1,15 @@
 """Mermaid fences as drawings made of text, when the library that draws them is installed; otherwise as code."""
 
+from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any, Literal
 
 from widgets.transcript.code import CodeLeaf
-from widgets.transcript.leaf import Piece
+from widgets.transcript.leaf import Leaf, Piece
 from widgets.transcript.text import cells, clean
 
+Diagrams = Literal["streaming", "final", "off"]
+"""When a fence becomes a drawing: with every line that arrives, when it is complete, never."""
 LANGUAGES = frozenset(("mermaid", "mmd"))
 LONGEST_SOURCE = 4_000
 MOST_LINES = 80
@@ -34,10 +38,25 @@ def drawing(source: str) -> tuple[str, ...]:
 class DiagramLeaf(CodeLeaf):
     """Its own text is the source; the picture is decoration, so that copying gives what was written."""
 
-    __slots__ = ("_picture",)
+    __slots__ = ("_diagrams", "_picture")
+
+    def __init__(self, plain: str, language: str, **more: Any) -> None:
+        super().__init__(plain, language, **more)
+        self._diagrams: Diagrams = "final"
+
+    def show(self, diagrams: Diagrams) -> None:
+        if self._diagrams != diagrams:
+            self._diagrams = diagrams
+            self.relayout()
+
+    def _source(self) -> str:
+        """What is drawn: all of it, of a fence that still grows the whole lines if it is drawn at all."""
+        if self._diagrams == "off" or (self.is_open and self._diagrams == "final"):
+            return ""
+        return self.plain[: self.plain.rfind("\n") + 1] if self.is_open else self.plain
 
     def _lay_out(self, width: int) -> list[tuple[int, int]]:
-        self._picture: tuple[str, ...] = () if self.is_open else drawing(self.plain)
+        self._picture: tuple[str, ...] = drawing(self._source())
         if not self._picture:
             return super()._lay_out(width)
         return [(0, 0)] * (len(self._picture) - 1) + [(0, len(self.plain))]
@@ -55,6 +74,12 @@ class DiagramLeaf(CodeLeaf):
     def close(self) -> None:
         super().close()
         self.relayout()
+
+
+def show_diagrams(leaves: Iterable[Leaf], diagrams: Diagrams) -> None:
+    for leaf in leaves:
+        if isinstance(leaf, DiagramLeaf):
+            leaf.show(diagrams)
 
 
 def code_leaf(

@@ -3,7 +3,7 @@
 Also the two cheap questions that a block must answer without being drawn: how high it may be, and what its text is.
 """
 
-from typing import NamedTuple, assert_never
+from typing import Literal, NamedTuple, assert_never
 
 import msgspec
 
@@ -39,6 +39,7 @@ from widgets.transcript.blocks import (
     Thinking,
     UserBlock,
 )
+from widgets.transcript.diagram import Diagrams
 from widgets.transcript.leaf import Leaf, OneLine
 from widgets.transcript.picture import MOST_ROWS, PictureLeaf
 from widgets.transcript.stream import parse_bounded
@@ -67,18 +68,37 @@ CUSTOM_GLYPHS = {
 NOTE_GLYPHS = {NoteKind.INFO: "·", NoteKind.SUCCESS: "✓", NoteKind.WARNING: "!", NoteKind.ERROR: "✗"}
 
 
+OpensCards = Literal["never", "errors", "edits", "always"]
+
+
 class Expansion(NamedTuple):
     """What is open: an answer for one block stands over the answer for all."""
 
-    tools: bool = False
+    tools: bool | None = None
+    """None: as `cards` says."""
     thinking: bool = False
+    cards: OpensCards = "never"
+    """Which of them open by themselves."""
+    diagrams: Diagrams = "final"
     is_whole: bool = False
     """The block has a screen of its own, where long results are not cut."""
 
     def of(self, block: Block, own: bool | None) -> bool:
         if own is not None:
             return own
-        return self.thinking if isinstance(block, ReplyBlock) else self.tools
+        if isinstance(block, ReplyBlock):
+            return self.thinking
+        if self.tools is not None or not isinstance(block, CardBlock):
+            return bool(self.tools)
+        match self.cards:
+            case "never" | "always":
+                return self.cards == "always"
+            case "errors":
+                return block.state is CardState.FAILED
+            case "edits":
+                return any(isinstance(part, DiffBlock) for part in block.card.blocks)
+            case _:
+                assert_never(self.cards)
 
 
 def can_expand(block: Block) -> bool:

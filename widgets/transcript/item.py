@@ -5,6 +5,7 @@ from itertools import accumulate
 
 from widgets.transcript import drawing
 from widgets.transcript.blocks import Block, CardBlock, CustomBlock, Failure, ReplyBlock, ReplyState
+from widgets.transcript.diagram import show_diagrams
 from widgets.transcript.drawing import Expansion
 from widgets.transcript.leaf import Leaf
 from widgets.transcript.live import LiveReply
@@ -114,6 +115,7 @@ class Item:
         is_open = self.is_open(expansion)
         if self.leaves is None or is_open is not self._was_open:
             self.leaves = drawing.draw(self.block, is_open=is_open, is_whole=expansion.is_whole)
+        show_diagrams(self.leaves, expansion.diagrams)
         self._tops = list(accumulate((leaf.height(width) for leaf in self.leaves), initial=self.gap))
         self._bases = []
         self.height = self._tops[-1] if self.leaves else 0
@@ -132,6 +134,7 @@ class Item:
         self._epoch = self.live.epoch
         tops = self._tops
         del tops[stable + 1 :]
+        show_diagrams(leaves[len(tops) - 1 :], expansion.diagrams)
         for leaf in leaves[len(tops) - 1 :]:
             tops.append(tops[-1] + leaf.height(width))
         self.leaves = leaves
@@ -171,6 +174,11 @@ class Item:
             self._bases = []
             self.is_exact = False
             self._measured = None
+
+    def lay_out_anew(self) -> None:
+        """Something is drawn in another way, a reply that streams included."""
+        self.drop()
+        self.width = -1
 
     def let_go(self) -> None:
         """Forget everything but the height, which stays right."""

@@ -98,8 +98,9 @@ COMPONENTS = frozenset(
 
 
 class Look:
-    def __init__(self, widget: "Widget") -> None:
+    def __init__(self, widget: "Widget", *, has_links: bool = True) -> None:
         self._widget = widget
+        self._has_links = has_links
         self._styles: dict[str, RichStyle] = {}
         self._blanks: dict[int, Strip] = {}
         self._system = color_system(widget.app.console)
@@ -139,7 +140,7 @@ class Look:
     def _make(self, key: str) -> RichStyle:
         if key.startswith("@"):
             href, _, inner = key[1:].partition("\0")
-            return self.style(inner) + RichStyle(link=href)
+            return self.style(inner) + RichStyle(link=href) if self._has_links else self.style(inner)
         if key.startswith("#"):
             return self.style("text") + RichStyle(color=key[:7], bgcolor=key[7:] or None)
         key, _, background = key.partition("|")
@@ -198,11 +199,13 @@ class CurrentLook:
     def __init__(self, widget: "Widget") -> None:
         self._widget = widget
         self._look: Look | None = None
+        self.has_links = True
+        """Links are written so that the terminal can open them."""
 
     @property
     def now(self) -> Look:
         if self._look is None:
-            self._look = Look(self._widget)
+            self._look = Look(self._widget, has_links=self.has_links)
         return self._look
 
     def forget(self) -> None:

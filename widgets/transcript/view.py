@@ -23,7 +23,8 @@ from widgets.transcript import highlight, messages
 from widgets.transcript.arriving import Arriving
 from widgets.transcript.blocks import Block, Failure, ReplyBlock, ReplyState
 from widgets.transcript.column import Column
-from widgets.transcript.drawing import Expansion
+from widgets.transcript.diagram import Diagrams
+from widgets.transcript.drawing import Expansion, OpensCards
 from widgets.transcript.finder import Finder
 from widgets.transcript.item import Item, reply_placeholder
 from widgets.transcript.keyboard import KEYS, Keyboard
@@ -154,6 +155,25 @@ class Transcript(ScrollView, can_focus=True):
         self.column.estimate()
         self.viewport.restore(anchor)
 
+    def show_as(self, *, cards: OpensCards, diagrams: Diagrams) -> None:
+        """Which cards open by themselves, and when a diagram is drawn."""
+        old = self.column.expansion
+        new = old._replace(cards=cards, diagrams=diagrams)
+        if new == old:
+            return
+        anchor = self.viewport.remember_place()
+        self.column.expansion = new
+        for item in self.column.items:
+            item.lay_out_anew()
+        self.column.estimate()
+        self.viewport.restore(anchor)
+
+    def write_links(self, is_wanted: bool) -> None:
+        """Whether links are written so that the terminal can open them."""
+        if is_wanted != self._current_look.has_links:
+            self._current_look.has_links = is_wanted
+            self._forget_look()
+
     def toggle(self, block_id: str) -> None:
         """Open or close one block; what is above it does not move."""
         item = self.column.find(block_id)
@@ -191,6 +211,9 @@ class Transcript(ScrollView, can_focus=True):
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
+        self._forget_look()
+
+    def _forget_look(self) -> None:
         self._current_look.forget()
         self._thumb.forget()
         for item in self.column.items:

@@ -136,7 +136,7 @@ class ScreenUi:
         self._app.transcript.open_all(tools=expanded)
 
     def tools_expanded(self) -> bool:
-        return self._app.transcript.expansion.tools
+        return bool(self._app.transcript.expansion.tools)
 
     def themes(self) -> Sequence[str]:
         return self._app.assembled.themes.names

@@ -42,6 +42,16 @@ class Deliveries:
         """`stretch`: requests of the same one begin with the same messages, so that the old ones need no look."""
         self._requests[request_id] = _Open(message_ids=message_ids, stretch=stretch)
 
+    def undelivered(self, message_ids: Sequence[str], stretch: object) -> tuple[str, ...]:
+        """Those that no request has delivered yet."""
+        settled_of, settled = self._settled_of
+        known = settled if stretch is not None and stretch is settled_of else 0
+        return tuple(
+            message_id
+            for message_id in message_ids[known:]
+            if (receipt := self._receipts.get(message_id)) is None or receipt.outcome != "delivered"
+        )
+
     def delivered(self, request_id: str) -> None:
         request = self._requests.pop(request_id, None)
         if request is None:

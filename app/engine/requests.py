@@ -11,9 +11,11 @@ from app.providers.contract import (
     AssistantStream,
     Context,
     OnEvent,
+    OnPayload,
     RequestHooks,
     StreamOptions,
 )
+from app.providers.kept import Kept
 from app.providers.registry import Registry
 from app.values.events import (
     Event,
@@ -40,7 +42,7 @@ async def _whole_as_it_is(context: Context) -> Context:
     return context
 
 
-def _nobody(model: Model) -> OnEvent | None:
+def _nobody(model: Model) -> None:
     return None
 
 
@@ -51,7 +53,8 @@ class ContextHooks(msgspec.Struct, kw_only=True):
     """Returns what it was given if it changes nothing."""
     transform_whole: Callable[[Context], Awaitable[Context]] = _whole_as_it_is
     """The same with prompt and tools."""
-    on_payload: Callable[[dict[str, Any], Model], Awaitable[dict[str, Any] | None]] | None = None
+    payload_listener: Callable[[Model], OnPayload | None] = _nobody
+    """Asked before each request; None, and the payload is sent as it is."""
     on_headers: Callable[[dict[str, str | None]], Awaitable[None]] | None = None
     on_response: Callable[[int, Mapping[str, str]], Awaitable[None]] | None = None
     event_listener: Callable[[Model], OnEvent | None] = _nobody
@@ -87,6 +90,7 @@ class Requests:
         self._deliveries = deliveries
         self._publish = publish
         self._request_of_message: dict[str, str] = {}
+        self._kept = Kept()
         self._current: str | None = None
         """The request whose answer is arriving and has not been seen as delivered."""
 
@@ -105,7 +109,9 @@ class Requests:
         try:
             await self._publish(
                 ProviderRequestPrepared(
-                    request_id=request_id, session_id=ask.session_id, message_ids=message_ids
+                    request_id=request_id,
+                    session_id=ask.session_id,
+                    message_ids=self._deliveries.undelivered(message_ids, stretch),
                 )
             )
         except BaseException:  # stopped while a listener was waited for: it is not sent
@@ -117,7 +123,9 @@ class Requests:
         return self.registry.stream(
             ask.model,
             context,
-            msgspec.structs.replace(ask.options, hooks=self._request_hooks(request_id, ask.model)),
+            msgspec.structs.replace(
+                ask.options, hooks=self._request_hooks(request_id, ask.model), kept=self._kept
+            ),
             message_id=reply_id,
         )
 
@@ -145,8 +153,10 @@ class Requests:
                     await self._delivered(request_id, 200, {})
 
     def _request_hooks(self, request_id: str, model: Model) -> RequestHooks:
+        ask = self.hooks.payload_listener(model)
+
         async def on_payload(payload: dict[str, Any]) -> dict[str, Any] | None:
-            return await self.hooks.on_payload(payload, model) if self.hooks.on_payload is not None else None
+            return await ask(payload, model) if ask is not None else None
 
         async def on_response(status: int, headers: Mapping[str, str]) -> None:
             if status < 400:
@@ -155,7 +165,7 @@ class Requests:
                 await self.hooks.on_response(status, headers)
 
         return RequestHooks(
-            on_payload=on_payload,
+            on_payload=on_payload if ask is not None else None,
             on_headers=self.hooks.on_headers,
             on_response=on_response,
             on_event=self.hooks.event_listener(model),

@@ -12,7 +12,7 @@ from app.agent.ports import TurnOutcome, Verdict
 from app.extensions import payloads as p
 from app.extensions.answers import AgentStartAnswers
 from app.extensions.runner import Extensions
-from app.providers.contract import Context, OnEvent
+from app.providers.contract import Context, OnEvent, OnPayload
 from app.values.content import Image, Text, ToolCall, text_of
 from app.values.messages import AssistantMessage, CustomMessage, Message, SystemMessage, ToolDeclaration
 from app.values.models import Model
@@ -150,9 +150,10 @@ class Bridge:
         await self._extensions.emit("context_with_system", payload)
         return _context_of(payload.messages)
 
+    def payload_listener(self, model: Model) -> OnPayload | None:
+        return self.on_payload if self._extensions.listens("before_provider_request") else None
+
     async def on_payload(self, payload: dict[str, Any], model: Model) -> dict[str, Any] | None:
-        if not self._extensions.listens("before_provider_request"):
-            return None
         told = p.BeforeProviderRequest(model=model, payload=payload)
         await self._extensions.emit("before_provider_request", told)
         return told.payload

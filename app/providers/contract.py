@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from app.providers.errors import ProviderError
+from app.providers.kept import Kept
 from app.providers.merge import INTERVAL, DeltaKind, EventQueue
 from app.providers.watchdog import Watchdog
 from app.values.content import AssistantContent
@@ -43,6 +44,10 @@ class Credential(msgspec.Struct, frozen=True, kw_only=True):
 
 OnEvent = Callable[[str, bytes], Awaitable[None]]
 """One event of the response as it came: its name, if the format has names, and its data."""
+
+
+OnPayload = Callable[[dict[str, Any], Model], Awaitable[dict[str, Any] | None]]
+"""Told a request's payload; may return another."""
 
 
 class RequestHooks(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +89,8 @@ class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
     is_read_along: bool = False
     """A person reads while it comes: a model without a network keeps to a pace that can be followed."""
     hooks: RequestHooks = RequestHooks()
+    kept: Kept | None = None
+    """What earlier requests of the same session have spelled out."""
 
 
 Produce = Callable[["AssistantStream"], Awaitable[None]]

@@ -48,6 +48,10 @@ def _oldest_to_drop(sizes: Sequence[int], most: int, most_bytes: int) -> int:
     return drop
 
 
+def has_image(message: Sent) -> bool:
+    return bool(_images(message))
+
+
 def _images(message: Sent) -> list[Image]:
     if isinstance(message, AssistantMessage) or isinstance(message.content, str):
         return []

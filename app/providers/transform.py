@@ -11,13 +11,23 @@ from typing import Any
 import msgspec
 
 from app.providers.contract import Context
-from app.providers.image_limits import within_limits
+from app.providers.image_limits import has_image, within_limits
+from app.providers.kept import Kept, Measure, Pieces, Settled, Spell
 from app.providers.projection import Sent, to_provider_messages
 from app.values.content import AssistantContent, Image, Text, Thinking, ToolCall, UserContent
-from app.values.messages import AssistantMessage, ToolDeclaration, ToolResultMessage, UserMessage
+from app.values.messages import AssistantMessage, Message, ToolDeclaration, ToolResultMessage, UserMessage
 from app.values.models import Model
 
-__all__ = ["IdRule", "Prepared", "clean", "fitting_id", "plain_id", "prepare", "to_provider_messages"]
+__all__ = [
+    "IdRule",
+    "Prepared",
+    "clean",
+    "fitting_id",
+    "plain_id",
+    "prepare",
+    "spelled",
+    "to_provider_messages",
+]
 
 IdRule = Callable[[str], str]
 """A tool-call id as the target's format wants it."""
@@ -32,22 +42,120 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 
     system: str
     messages: tuple[Sent, ...]
+    """All of them; with `settled`, those behind it."""
     tools: tuple[ToolDeclaration, ...]
+    measure: Measure
+    """Of all messages."""
+    settled: Settled | None = None
+    """What need not be spelled again."""
+    just_settled: tuple[Sent, ...] = ()
+    """What has come to be settled since the last request."""
+    kept: Kept | None = None
 
     @property
     def has_images(self) -> bool:
-        return any(isinstance(block, Image) for message in self.messages for block in message.content)
+        return self.measure.images > 0
+
+    @property
+    def has_results(self) -> bool:
+        return self.measure.has_results
 
     @property
     def ends_with_user(self) -> bool:
         return bool(self.messages) and isinstance(self.messages[-1], UserMessage)
 
 
-def prepare(context: Context, model: Model, ids: IdRule | None = None) -> Prepared:
-    """The context for `model`: see the issue's list in docs/providers.md."""
-    usable = [message for message in to_provider_messages(context.messages) if not _is_broken(message)]
-    usable = within_limits(usable, model)
-    names = _Ids(ids or (lambda call_id: call_id))
+def prepare(
+    context: Context, model: Model, ids: IdRule | None = None, *, kept: Kept | None = None
+) -> Prepared:
+    """The context for `model`: see docs/providers.md. With `kept`, only what came since the request before is read."""
+    rule = ids or _as_it_is
+    settled = kept.begin(context.messages, model) if kept is not None else Settled(model)
+    usable, places = _usable(context.messages, len(settled.sources))
+    if kept is None or (model.input_limits and (settled.measure.images or any(map(has_image, usable)))):
+        # Images beyond the limits are taken from the beginning: then nothing of it is settled.
+        usable, _ = _usable(context.messages, 0)
+        messages = _readable(within_limits(usable, model), model, _Ids(rule))
+        return _prepared(context, messages=tuple(messages), measure=Measure(messages))
+    names = settled.names or _Ids(rule)
+    end = _last_answer(usable)
+    just_settled = _readable(usable[:end], model, names)
+    settled.names = names
+    settled.sources += context.messages[len(settled.sources) : places[end] if end else len(settled.sources)]
+    settled.measure.add(just_settled)
+    messages = _readable(usable[end:], model, names.beginning_of_more())
+    measure = Measure(messages)
+    measure.include(settled.measure)
+    return _prepared(
+        context,
+        messages=tuple(messages),
+        measure=measure,
+        settled=settled,
+        just_settled=tuple(just_settled),
+        kept=kept,
+    )
+
+
+def spelled(prepared: Prepared, head: list[dict[str, Any]], spell: Spell) -> "list[dict[str, Any]] | Pieces":
+    """The messages in an adapter's JSON behind `head`; what is settled as it was."""
+    settled, kept = prepared.settled, prepared.kept
+    if settled is None or kept is None:
+        return [*head, *spell(prepared.messages, 0)]
+    settled.take(spell(prepared.just_settled, settled.count))
+    settled.count += len(prepared.just_settled)
+    kept.bring_back(settled)
+    return Pieces(head, settled.pieces, spell(prepared.messages, settled.count))
+
+
+def _prepared(context: Context, **fields: Any) -> Prepared:
+    return Prepared(
+        system=clean(context.system_prompt),
+        tools=tuple(_stable_tool(tool) for tool in sorted(context.tools, key=lambda tool: tool.name)),
+        **fields,
+    )
+
+
+def _usable(messages: Sequence[Message], start: int) -> tuple[list[Sent], list[int]]:
+    """Messages from `start` on in the words of providers, without broken answers; and where each of them came from."""
+    usable: list[Sent] = []
+    places: list[int] = []
+    for place in range(start, len(messages)):
+        for message in to_provider_messages((messages[place],)):
+            if not _is_broken(message):
+                usable.append(message)
+                places.append(place)
+    return usable, places
+
+
+def _last_answer(messages: Sequence[Sent]) -> int:
+    """Where the last answer stands that does not follow right behind another one: some formats join neighbours of
+    one side. What comes before it changes no more.
+    """
+    found = 0
+    for index in range(len(messages) - 1, -1, -1):
+        match messages[index]:
+            case AssistantMessage() as answer if _says_something(answer):
+                if found and answer.tool_calls:  # their results stand between
+                    return found
+                found = index
+            case UserMessage() as asked if found and _says_something(asked):
+                return found
+            case _:
+                pass
+    return 0
+
+
+def _says_something(message: Sent) -> bool:
+    """What is blank is not sent."""
+    if isinstance(message.content, str):
+        return bool(message.content.strip())
+    return any(
+        isinstance(block, ToolCall | Image) or (isinstance(block, Text) and block.text.strip())
+        for block in message.content
+    )
+
+
+def _readable(usable: Sequence[Sent], model: Model, names: "_Ids") -> list[Sent]:
     messages: list[Sent] = []
     for message in _with_results_in_place(usable):
         match message:
@@ -66,11 +174,11 @@ def prepare(context: Context, model: Model, ids: IdRule | None = None) -> Prepar
                         message, tool_call_id=names[message.tool_call_id], content=content
                     )
                 )
-    return Prepared(
-        system=clean(context.system_prompt),
-        messages=tuple(messages),
-        tools=tuple(_stable_tool(tool) for tool in sorted(context.tools, key=lambda tool: tool.name)),
-    )
+    return messages
+
+
+def _as_it_is(call_id: str) -> str:
+    return call_id
 
 
 def fitting_id(call_id: str, limit: int = 64) -> str:
@@ -105,16 +213,21 @@ _OTHER = re.compile(r"[^A-Za-z0-9_-]")
 class _Ids:
     """Ids of one conversation for one target; two that would become the same are kept apart."""
 
-    def __init__(self, rule: IdRule) -> None:
+    def __init__(self, rule: IdRule, before: "_Ids | None" = None) -> None:
         self._rule = rule
         self._given: dict[str, str] = {}
         self._taken: set[str] = set()
+        self._before = before
+
+    def beginning_of_more(self) -> "_Ids":
+        """For what stands behind, without changing these."""
+        return _Ids(self._rule, self)
 
     def assign(self, call_id: str) -> str:
         """For a new call; a later message may use an id again (servers without ids of their own count from zero)."""
         given = self._rule(call_id)
         attempt = 0
-        while given in self._taken or not given:
+        while not given or given in self._taken or (self._before and given in self._before._taken):
             attempt += 1
             given = self._rule(f"{fitting_id(call_id, 40)}_{attempt}")
         self._given[call_id] = given
@@ -123,7 +236,8 @@ class _Ids:
 
     def __getitem__(self, call_id: str) -> str:
         """For the answer to the latest call of that id."""
-        return self._given.get(call_id) or self.assign(call_id)
+        before = self._before._given.get(call_id) if self._before else None
+        return self._given.get(call_id) or before or self.assign(call_id)
 
 
 def _is_broken(message: Sent) -> bool:

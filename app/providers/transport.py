@@ -15,6 +15,7 @@ import msgspec
 
 from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.errors import ProviderError, plain_sentence, read_error_body
+from app.providers.kept import Pieces
 from app.providers.sse import SseDecoder
 from app.values.codec import encode_json
 from app.values.models import Model
@@ -87,6 +88,10 @@ def encode_payload(payload: Mapping[str, Any], last: str = "messages") -> bytes:
     requests share every byte up to their new messages.
     """
     names = sorted(name for name in payload if name != last)
+    growing = payload.get(last)
+    if isinstance(growing, Pieces):
+        before = encode_json({name: payload[name] for name in names})[:-1]
+        return b"%s%s%s:%s}" % (before, b"," if names else b"", encode_json(last), growing.encoded())
     if last in payload:
         names.append(last)
     return encode_json({name: payload[name] for name in names})
@@ -97,6 +102,9 @@ async def final_payload(payload: dict[str, Any], model: Model, options: StreamOp
     of_level = (model.sampling_params_by_thinking_level or {}).get(options.thinking) or {}
     payload = {**payload, **(model.sampling_params or {}), **of_level, **options.sampling}
     if options.hooks.on_payload is not None:
+        payload = {
+            name: value.items() if isinstance(value, Pieces) else value for name, value in payload.items()
+        }
         payload = await options.hooks.on_payload(payload) or payload
     return payload
 

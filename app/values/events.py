@@ -221,7 +221,7 @@ class BashExecutionUpdate(Wire, frozen=True, kw_only=True, tag_field="type", tag
 class ProviderRequestPrepared(
     Wire, frozen=True, kw_only=True, tag_field="type", tag="provider_request_prepared"
 ):
-    """A request is about to be sent. Then: `delivered` or `failed`, with the same id."""
+    """A request is about to be sent; of its messages, those that none has delivered. Then: `delivered` or `failed`."""
 
     request_id: str
     session_id: str

@@ -37,7 +37,7 @@ def note(text: str = "built") -> CustomMessage:
     return CustomMessage(custom_type="background-result", content=text)
 
 
-async def test_every_request_has_an_id_and_names_its_messages_before_and_after(tmp_path: Path) -> None:
+async def test_every_request_has_an_id_and_names_what_is_new_in_it_before_and_after(tmp_path: Path) -> None:
     play = Play(tmp_path, say("one"), say("two"))
     await play.prompt("a")
     await play.prompt("b")
@@ -47,12 +47,21 @@ async def test_every_request_has_an_id_and_names_its_messages_before_and_after(t
     assert {event.session_id for event in prepared} == {play.session.log.session_id}
     said = [message.id for message in play.session.conversation.said]
     assert prepared[0].message_ids == tuple(said[:1])
-    assert prepared[1].message_ids == tuple(said[:3])
+    assert prepared[1].message_ids == tuple(said[1:3])
     assert delivered[0].status == 200
     for event in delivered:
         assert play.events.index(event) > play.events.index(
             next(one for one in prepared if one.request_id == event.request_id)
         )
+
+
+async def test_what_a_failed_request_named_is_named_again(tmp_path: Path) -> None:
+    play = Play(tmp_path, say("one"), fail("refused", status=400), say("two"))
+    for text in ("a", "b", "c"):
+        await play.prompt(text)
+    named = [event.message_ids for event in play.all(ProviderRequestPrepared)]
+    a, one, b, failed, c = [message.id for message in play.session.conversation.said][:5]
+    assert named == [(a,), (one, b), (one, b, failed, c)]
 
 
 async def test_a_message_has_its_id_from_birth(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ class Wiring:
         requests = session.requests.hooks
         requests.transform = bridge.transform
         requests.transform_whole = bridge.transform_whole
-        requests.on_payload = bridge.on_payload
+        requests.payload_listener = bridge.payload_listener
         requests.on_headers = bridge.on_headers
         requests.on_response = bridge.on_response
         requests.event_listener = bridge.event_listener

@@ -19,7 +19,7 @@ DEFAULT_URL = "https://api.anthropic.com"
 
 @speaks("anthropic-messages")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
-    prepared = prepare(context, model, fitting_id)
+    prepared = prepare(context, model, fitting_id, kept=options.kept)
     body = await final_payload(payload(prepared, model, options), model, options)
     request = Request(
         base_url=address(model, options, DEFAULT_URL),

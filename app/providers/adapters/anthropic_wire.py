@@ -1,6 +1,7 @@
 """Anthropic's messages format: the conversation as its JSON, and its events as blocks. Pure; no network here."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -9,9 +10,11 @@ from app.providers.adapters.common import answer_limit, compat, count, cut_off
 from app.providers.blocks import Blocks, OpenCall, OpenText
 from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.errors import ProviderError, error_from_json
+from app.providers.kept import Pieces
 from app.providers.pricing import with_cost
+from app.providers.projection import Sent
 from app.providers.thinking import budget_for, clamp_level, provider_word, room_for_thinking
-from app.providers.transform import Prepared
+from app.providers.transform import Prepared, spelled
 from app.providers.transport import decode_event
 from app.values.content import Image, Text, Thinking, ToolCall, UserContent
 from app.values.messages import AssistantMessage, StopReason, ToolResultMessage, UserMessage
@@ -56,10 +59,18 @@ def payload(prepared: Prepared, model: Model, options: StreamOptions) -> dict[st
     return body
 
 
-def messages(prepared: Prepared, model: Model, cache: dict[str, Any] | None) -> list[dict[str, Any]]:
+def messages(prepared: Prepared, model: Model, cache: dict[str, Any] | None) -> list[dict[str, Any]] | Pieces:
+    out = spelled(prepared, [], lambda messages, _: _spelled(messages, model))
+    tail = out.tail if isinstance(out, Pieces) else out
+    if cache and tail and tail[-1]["role"] == "user":
+        tail[-1]["content"][-1] = _cached(tail[-1]["content"][-1], cache)
+    return out
+
+
+def _spelled(messages: Sequence[Sent], model: Model) -> list[dict[str, Any]]:
     """Neighbours of the user's side become one message, as the format has only two sides."""
     out: list[dict[str, Any]] = []
-    for message in prepared.messages:
+    for message in messages:
         match message:
             case AssistantMessage():
                 content = _assistant_blocks(message, model)
@@ -81,8 +92,6 @@ def messages(prepared: Prepared, model: Model, cache: dict[str, Any] | None) -> 
             out[-1]["content"].extend(blocks)
         else:
             out.append({"role": "user", "content": blocks})
-    if cache and out and out[-1]["role"] == "user":
-        out[-1]["content"][-1] = _cached(out[-1]["content"][-1], cache)
     return out
 
 

@@ -26,7 +26,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 @speaks("azure-openai-responses")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
     place = place_for(model, options.credential.env)
-    prepared = prepare(context, model, joined_id)
+    prepared = prepare(context, model, joined_id, kept=options.kept)
     body = await final_payload(
         {**payload(prepared, model, options), "model": place.deployment}, model, options
     )

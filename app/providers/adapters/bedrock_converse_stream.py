@@ -33,7 +33,7 @@ def warm(model: Model) -> None:
 @speaks("bedrock-converse-stream")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
     await asyncio.to_thread(_botocore)
-    prepared = prepare(context, model, fitting_id)
+    prepared = prepare(context, model, fitting_id, kept=options.kept)
     body = await final_payload(payload(prepared, model, options), model, options)
     env = options.credential.env
     session = await asyncio.to_thread(_session, env)

@@ -1,6 +1,7 @@
 """Amazon Bedrock's Converse format: the conversation as its JSON, and its events as blocks. Pure; no network here."""
 
 import base64
+from collections.abc import Sequence
 from typing import Any
 
 from app.providers.adapters.anthropic_wire import is_adaptive
@@ -8,9 +9,11 @@ from app.providers.adapters.common import answer_limit, compat, count, cut_off
 from app.providers.blocks import Blocks, OpenCall, OpenText
 from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.errors import ProviderError
+from app.providers.kept import Pieces
 from app.providers.pricing import with_cost
+from app.providers.projection import Sent
 from app.providers.thinking import budget_for, clamp_level, provider_word, room_for_thinking
-from app.providers.transform import Prepared
+from app.providers.transform import Prepared, spelled
 from app.providers.transport import decode_event
 from app.values.content import Image, Text, Thinking, ToolCall, UserContent
 from app.values.messages import AssistantMessage, StopReason, ToolResultMessage, UserMessage
@@ -50,7 +53,7 @@ def payload(prepared: Prepared, model: Model, options: StreamOptions) -> dict[st
     body: dict[str, Any] = {"messages": messages(prepared, is_cached), "inferenceConfig": settings}
     if prepared.system:
         body["system"] = [{"text": prepared.system}, *([_CACHE_POINT] if is_cached else [])]
-    has_history = any(isinstance(message, ToolResultMessage) for message in prepared.messages)
+    has_history = prepared.has_results
     if prepared.tools and not (options.tool_choice == "none" and not has_history):
         body["toolConfig"] = _tools(prepared, options, is_cached)
     if more:
@@ -58,10 +61,18 @@ def payload(prepared: Prepared, model: Model, options: StreamOptions) -> dict[st
     return body
 
 
-def messages(prepared: Prepared, is_cached: bool) -> list[dict[str, Any]]:
+def messages(prepared: Prepared, is_cached: bool) -> list[dict[str, Any]] | Pieces:
+    out = spelled(prepared, [], lambda messages, _: _spelled(messages))
+    tail = out.tail if isinstance(out, Pieces) else out
+    if is_cached and tail and tail[-1]["role"] == "user":
+        tail[-1]["content"].append(_CACHE_POINT)
+    return out
+
+
+def _spelled(messages: Sequence[Sent]) -> list[dict[str, Any]]:
     """The sides must alternate: neighbours of one side become one message."""
     out: list[dict[str, Any]] = []
-    for message in prepared.messages:
+    for message in messages:
         match message:
             case UserMessage():
                 role, content = "user", _user_blocks(message.content)
@@ -75,8 +86,6 @@ def messages(prepared: Prepared, is_cached: bool) -> list[dict[str, Any]]:
             out[-1]["content"].extend(content)
         else:
             out.append({"role": role, "content": content})
-    if is_cached and out and out[-1]["role"] == "user":
-        out[-1]["content"].append(_CACHE_POINT)
     return out
 
 

@@ -8,7 +8,6 @@ from app.providers.contract import StreamOptions
 from app.providers.errors import ProviderError
 from app.providers.transform import Prepared
 from app.values.codec import encode_json
-from app.values.content import IMAGE_CHARACTERS, Image, Text, Thinking, ToolCall
 from app.values.models import Model
 from app.version import VERSION
 
@@ -31,25 +30,10 @@ def answer_limit(model: Model, options: StreamOptions, prepared: Prepared) -> in
 
 
 def _estimated_tokens(prepared: Prepared) -> int:
-    chars = len(prepared.system)
+    characters = len(prepared.system) + prepared.measure.characters
     for tool in prepared.tools:
-        chars += len(tool.description) + len(encode_json(tool.parameters))
-    for message in prepared.messages:
-        for block in message.content:
-            match block:
-                case str():
-                    chars += len(block)
-                case Text():
-                    chars += len(block.text)
-                case Thinking():
-                    chars += len(block.thinking)
-                case Image():
-                    chars += IMAGE_CHARACTERS
-                case ToolCall():
-                    chars += len(block.name) + sum(len(str(value)) for value in block.arguments.values())
-                case _:
-                    pass
-    return chars // _CHARS_PER_TOKEN
+        characters += len(tool.description) + len(encode_json(tool.parameters))
+    return characters // _CHARS_PER_TOKEN
 
 
 def affinity_headers(model: Model, options: StreamOptions, *, is_default: bool = False) -> dict[str, str]:

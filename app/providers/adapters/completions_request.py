@@ -1,5 +1,6 @@
 """The chat-completions format, sending half: the conversation as its JSON. Pure; no network here."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -7,8 +8,10 @@ import msgspec
 from app.providers.adapters.common import answer_limit, clamped_cache_key
 from app.providers.adapters.completions_compat import Switches, family
 from app.providers.contract import StreamOptions
+from app.providers.kept import Pieces
+from app.providers.projection import Sent
 from app.providers.thinking import budget_for, clamp_level, provider_word
-from app.providers.transform import Prepared
+from app.providers.transform import Prepared, spelled
 from app.values.content import Image, Text, Thinking, ToolCall, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.models import Model, ThinkingLevel
@@ -47,13 +50,26 @@ def payload(prepared: Prepared, model: Model, options: StreamOptions, switches: 
 
 def messages(
     prepared: Prepared, model: Model, switches: Switches, options: StreamOptions
-) -> list[dict[str, Any]]:
+) -> list[dict[str, Any]] | Pieces:
+    head = prompt(prepared, model, switches)
+    out = spelled(prepared, head, lambda messages, _: spell(messages, model, switches))
+    if switches.cache_control_format == "anthropic" and options.use_cache:
+        tail = out.tail if isinstance(out, Pieces) else out
+        _mark_for_cache([*head, *tail[-1:]])
+    return out
+
+
+def prompt(prepared: Prepared, model: Model, switches: Switches) -> list[dict[str, Any]]:
+    if not prepared.system:
+        return []
+    role = "developer" if model.reasoning and switches.supports_developer_role else "system"
+    return [{"role": role, "content": prepared.system}]
+
+
+def spell(messages: Sequence[Sent], model: Model, switches: Switches) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
-    if prepared.system:
-        role = "developer" if model.reasoning and switches.supports_developer_role else "system"
-        out.append({"role": role, "content": prepared.system})
     images: list[dict[str, Any]] = []
-    for message in prepared.messages:
+    for message in messages:
         if images and not isinstance(message, ToolResultMessage):
             _say_user(out, _attached(images), switches)
             images = []
@@ -67,8 +83,6 @@ def messages(
                 images += [_image(block) for block in message.content if isinstance(block, Image)]
     if images:
         _say_user(out, _attached(images), switches)
-    if switches.cache_control_format == "anthropic" and options.use_cache:
-        _mark_for_cache(out)
     return out
 
 
@@ -171,9 +185,8 @@ def _tools(prepared: Prepared, options: StreamOptions, switches: Switches) -> di
         if switches.zai_tool_stream:
             out["tool_stream"] = True
         return out
-    has_history = any(isinstance(message, ToolResultMessage) for message in prepared.messages)
     # LiteLLM in front of Anthropic refuses a history with calls when no tools are declared.
-    return {"tools": []} if has_history and switches.requires_tools_with_tool_history else {}
+    return {"tools": []} if prepared.has_results and switches.requires_tools_with_tool_history else {}
 
 
 def _cache(model: Model, options: StreamOptions, switches: Switches) -> dict[str, Any]:
@@ -197,7 +210,7 @@ def _cache(model: Model, options: StreamOptions, switches: Switches) -> dict[str
 
 def _mark_for_cache(out: list[dict[str, Any]]) -> None:
     """Anthropic behind a router: a mark on the prompt and on the last text of the conversation."""
-    for message in (out[0], out[-1]):
+    for message in out:
         content = message.get("content")
         if isinstance(content, str) and content:
             message["content"] = [{"type": "text", "text": content, "cache_control": {"type": "ephemeral"}}]

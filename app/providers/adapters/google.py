@@ -19,7 +19,7 @@ __all__ = ["adapter", "warm"]
 
 @speaks("google-generative-ai", "google-vertex")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
-    prepared = prepare(context, model)
+    prepared = prepare(context, model, kept=options.kept)
     body = await final_payload(payload(prepared, model, options), model, options)
     base, path, own = await _place(model, options)
     request = Request(

@@ -1,6 +1,7 @@
 """Google's generateContent format: the conversation as its JSON, and its chunks as blocks. Pure; no network here."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -9,9 +10,11 @@ from app.providers.adapters.common import answer_limit, count, cut_off
 from app.providers.blocks import Blocks, OpenText
 from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.errors import ProviderError, error_from_json
+from app.providers.kept import Pieces
 from app.providers.pricing import with_cost
+from app.providers.projection import Sent
 from app.providers.thinking import budget_for, clamp_level, provider_word
-from app.providers.transform import Prepared
+from app.providers.transform import Prepared, spelled
 from app.providers.transport import decode_event
 from app.values.content import Image, Text, Thinking, ToolCall, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
@@ -45,10 +48,14 @@ def payload(prepared: Prepared, model: Model, options: StreamOptions) -> dict[st
     return body
 
 
-def contents(prepared: Prepared, model: Model) -> list[dict[str, Any]]:
+def contents(prepared: Prepared, model: Model) -> list[dict[str, Any]] | Pieces:
+    return spelled(prepared, [], lambda messages, _: _spelled(messages, model))
+
+
+def _spelled(messages: Sequence[Sent], model: Model) -> list[dict[str, Any]]:
     """Neighbours of one side become one content, as the format wants the sides to alternate."""
     out: list[dict[str, Any]] = []
-    for message in prepared.messages:
+    for message in messages:
         match message:
             case UserMessage():
                 role, parts = "user", _user_parts(message.content)

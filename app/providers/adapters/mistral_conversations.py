@@ -1,15 +1,18 @@
 """`mistral-conversations`: Mistral's chat format. It is close to chat completions; what differs is here."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from app.providers.adapters.common import address, answer_limit, authorization
 from app.providers.adapters.completions_compat import Switches
 from app.providers.adapters.completions_reader import Reader
-from app.providers.adapters.completions_request import messages
+from app.providers.adapters.completions_request import prompt, spell
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
+from app.providers.kept import Pieces
+from app.providers.projection import Sent
 from app.providers.senders.choice import sender_for, warm
 from app.providers.thinking import clamp_level, provider_word
-from app.providers.transform import Prepared, plain_id, prepare
+from app.providers.transform import Prepared, plain_id, prepare, spelled
 from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
 from app.values.content import Text, Thinking
 from app.values.messages import AssistantMessage
@@ -30,7 +33,7 @@ __all__ = ["adapter", "warm"]
 
 @speaks("mistral-conversations")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
-    prepared = prepare(context, model, lambda call_id: plain_id(call_id, _ID_LENGTH))
+    prepared = prepare(context, model, lambda call_id: plain_id(call_id, _ID_LENGTH), kept=options.kept)
     body = await final_payload(payload(prepared, model, options), model, options)
     request = Request(
         base_url=address(model, options, DEFAULT_URL),
@@ -44,7 +47,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
 def payload(prepared: Prepared, model: Model, options: StreamOptions) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": model.id,
-        "messages": _messages(prepared, model, options),
+        "messages": _messages(prepared, model),
         "stream": True,
         "max_tokens": answer_limit(model, options, prepared),
     }
@@ -79,9 +82,14 @@ def _thinking(model: Model, options: StreamOptions) -> dict[str, Any]:
     return {"reasoning_effort": word} if word else {}
 
 
-def _messages(prepared: Prepared, model: Model, options: StreamOptions) -> list[dict[str, Any]]:
-    out = messages(prepared, model, _SWITCHES, options)
-    assistants = [message for message in prepared.messages if isinstance(message, AssistantMessage)]
+def _messages(prepared: Prepared, model: Model) -> list[dict[str, Any]] | Pieces:
+    head = prompt(prepared, model, _SWITCHES)
+    return spelled(prepared, head, lambda messages, _: _spelled(messages, model))
+
+
+def _spelled(messages: Sequence[Sent], model: Model) -> list[dict[str, Any]]:
+    out = spell(messages, model, _SWITCHES)
+    assistants = [message for message in messages if isinstance(message, AssistantMessage)]
     spelled = (item for item in out if item["role"] == "assistant")
     for message, item in zip(assistants, _without_fillers(spelled, assistants), strict=False):
         if any(isinstance(block, Thinking) for block in message.content):

@@ -20,7 +20,7 @@ _CLAIM = "https://api.openai.com/auth"
 
 @speaks("openai-codex-responses")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
-    prepared = prepare(context, model, joined_id)
+    prepared = prepare(context, model, joined_id, kept=options.kept)
     body = payload(prepared, model, options, is_prompt_separate=True)
     body.pop("max_output_tokens", None)
     body = await final_payload(body, model, options)

@@ -17,7 +17,7 @@ _ID_LIMIT = 40
 @speaks("openai-completions")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
     switches = switches_for(model)
-    prepared = prepare(context, model, lambda call_id: fitting_id(call_id, _ID_LIMIT))
+    prepared = prepare(context, model, lambda call_id: fitting_id(call_id, _ID_LIMIT), kept=options.kept)
     body = await final_payload(payload(prepared, model, options, switches), model, options)
     request = Request(
         base_url=address(model, options, DEFAULT_URL),

@@ -14,7 +14,7 @@ DEFAULT_URL = "https://api.openai.com/v1"
 
 @speaks("openai-responses")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
-    prepared = prepare(context, model, joined_id)
+    prepared = prepare(context, model, joined_id, kept=options.kept)
     body = await final_payload(payload(prepared, model, options), model, options)
     request = Request(
         base_url=address(model, options, DEFAULT_URL),

@@ -1,13 +1,16 @@
 """OpenAI's responses format, sending half: the conversation as its JSON. Pure; no network here."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from app.providers.adapters.common import answer_limit, clamped_cache_key, compat
 from app.providers.contract import StreamOptions
+from app.providers.kept import Pieces
+from app.providers.projection import Sent
 from app.providers.thinking import clamp_level, provider_word
-from app.providers.transform import Prepared, fitting_id
+from app.providers.transform import Prepared, fitting_id, spelled
 from app.values.content import Image, Text, Thinking, ToolCall, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.models import Model
@@ -61,12 +64,17 @@ def _is_account(model: Model, options: StreamOptions) -> bool:
     return model.provider == "openai" and options.credential.is_bearer
 
 
-def items(prepared: Prepared, model: Model, *, with_prompt: bool) -> list[dict[str, Any]]:
-    out: list[dict[str, Any]] = []
+def items(prepared: Prepared, model: Model, *, with_prompt: bool) -> list[dict[str, Any]] | Pieces:
+    head: list[dict[str, Any]] = []
     if prepared.system and with_prompt:
         is_developer = model.reasoning and compat(model).get("supportsDeveloperRole", True)
-        out.append({"role": "developer" if is_developer else "system", "content": prepared.system})
-    for index, message in enumerate(prepared.messages):
+        head.append({"role": "developer" if is_developer else "system", "content": prepared.system})
+    return spelled(prepared, head, lambda messages, start: _spelled(messages, start, model))
+
+
+def _spelled(messages: Sequence[Sent], start: int, model: Model) -> list[dict[str, Any]]:
+    out: list[dict[str, Any]] = []
+    for index, message in enumerate(messages, start):
         match message:
             case UserMessage():
                 out.append({"role": "user", "content": _input(message.content)})

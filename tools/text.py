@@ -6,6 +6,7 @@ the screen. What encoding bytes have is the business of `tools.files.encoding`.
 """
 
 import re
+import unicodedata
 
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
@@ -72,3 +73,22 @@ def _overwritten(line: str) -> str:
         elif kept:
             kept.pop()
     return "".join(kept)
+
+
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Nothing is drawn for these, although they count as letters, marks or symbols."""
+_UNSEEN_CATEGORIES = frozenset(("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"))
+_BLANKS = re.compile(" {3,}")
+
+
+def spelled_out(text: str) -> str:
+    """A text that somebody has to judge, with nothing in it that hides: what is not seen, or turns the direction of
+    writing, by its number, runs of blanks by their length."""
+    if not text.isascii() or not text.isprintable():
+        text = "".join(_spelled(character) for character in text)
+    return _BLANKS.sub(lambda run: f"<{len(run[0])} blanks>", text)
+
+
+def _spelled(character: str) -> str:
+    is_unseen = character in _UNSEEN or unicodedata.category(character) in _UNSEEN_CATEGORIES
+    return f"<U+{ord(character):04X}>" if is_unseen and character != " " else character

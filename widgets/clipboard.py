@@ -62,7 +62,8 @@ def copy(
     """
     by = ""
     for command in _writers(env):
-        if find(command[0]) and _feed(command, text):
+        program = find(command[0])
+        if program and _feed((program, *command[1:]), text):
             by = command[0]
             break
     sequence = osc52(text, env) if write is not None else ""
@@ -83,14 +84,16 @@ def paste(
 ) -> Attachment | str | None:
     """What the system's clipboard holds: an image, or a text, or nothing that can be read. Call it in a thread."""
     for image_command, text_command in _readers(env):
-        if not find(text_command[0]):
+        program = find(text_command[0])
+        if not program:
             continue
-        if image_command and find(image_command[0]):
-            data = _output(image_command)
+        image_program = find(image_command[0]) if image_command else None
+        if image_program:
+            data = _output((image_program, *image_command[1:]))
             image = image_bytes(data, "clipboard") if data else None
             if image is not None:
                 return image
-        data = _output(text_command)
+        data = _output((program, *text_command[1:]))
         if data:
             return data.decode(errors="replace")
     return None

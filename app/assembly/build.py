@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from app.assembly.options import Options, UsageError
+from app.assembly.trusting import ProjectTrust
 from app.engine.choice import ModelChoice
 from app.engine.jobs_tool import jobs_tool
 from app.engine.options import SessionOptions, read_settings, shell_settings
@@ -48,7 +50,7 @@ class Assembled(msgspec.Struct, kw_only=True):
     in_force: InForce
     prompt: PromptSource
     places: Places
-    trust: Decision
+    project: ProjectTrust
     chosen: Chosen
     """Extensions and more places of resources, of settings, command line and packages."""
     themes: Themes
@@ -58,6 +60,10 @@ class Assembled(msgspec.Struct, kw_only=True):
     """Another process writes the session; it is open read-only here."""
     problems: tuple[str, ...] = ()
     """What a person should be told at the start."""
+
+    @property
+    def trust(self) -> Decision:
+        return self.project.decision
 
     @property
     def settings(self) -> Settings:
@@ -77,8 +83,8 @@ def assemble(
 
     `can_ask`: there is a person who can be asked whether the project is trusted.
     """
-    in_force, trust = _settings(options, paths, can_ask)
-    settings = in_force.settings
+    in_force, project = _settings(options, paths, can_ask)
+    settings, trust = in_force.settings, project.decision
     places = Places(own=paths.sessions_dir, cwd=paths.cwd, in_force=in_force)
     catalogue = Catalogue.load(paths.agent_dir, env=env)
     credentials = Credentials(paths.agent_dir, env)
@@ -86,7 +92,7 @@ def assemble(
     log, locked = (log, None) if log else _opened(options, places, paths.cwd, can_ask)
     chosen = choose(paths, settings, asked_of(options), is_trusted=trust.is_trusted)
     choice, told = _choice(options, in_force, catalogue, credentials)
-    workspace = _workspace(paths, in_force, log)
+    workspace = _workspace(paths, in_force, project, log)
     toolbox = Toolbox(() if options.no_builtin_tools else builtin_tools(), workspace, paths.cwd)
     workspace.active_tools = toolbox.active
     prompt = PromptSource(paths, toolbox, _prompt_choice(options, trust, chosen))
@@ -105,6 +111,7 @@ def assemble(
         )
     )
     session.subscribe(_following(session))
+    project.tell = partial(session.notify, level="warning")
     _, summary_problem = session.summariser.chosen()
     if not options.no_builtin_tools:
         session.add_tool(jobs_tool(session.jobs), owner="built-in")
@@ -129,7 +136,7 @@ def assemble(
         in_force=in_force,
         prompt=prompt,
         places=places,
-        trust=trust,
+        project=project,
         chosen=chosen,
         themes=themes,
         theme=settings.display.theme,
@@ -156,7 +163,7 @@ def themes_of(options: Options, paths: Paths, trust: Decision, more: tuple[Path,
     return find_themes(paths, is_trusted=False, more=named, has_own=False)
 
 
-def _settings(options: Options, paths: Paths, can_ask: bool) -> tuple[InForce, Decision]:
+def _settings(options: Options, paths: Paths, can_ask: bool) -> tuple[InForce, ProjectTrust]:
     """The project's own count only once it is trusted, which the person's own may say."""
     try:
         in_force = InForce(paths, flags=flags(options))
@@ -165,8 +172,10 @@ def _settings(options: Options, paths: Paths, can_ask: bool) -> tuple[InForce, D
     flag = True if options.approve else False if options.no_approve else None
     default = in_force.settings.interaction.default_project_trust
     trust = decide(paths, flag=flag, default=default, can_ask=can_ask)
+    project = ProjectTrust(paths, trust)
     in_force.trust(trust.is_trusted)
-    return in_force, trust
+    in_force.project_counts = project.counts
+    return in_force, project
 
 
 def flags(options: Options) -> dict[str, Any]:
@@ -297,12 +306,12 @@ def _default_model(choice: ModelChoice) -> Model:
     return offline_model()
 
 
-def _workspace(paths: Paths, in_force: InForce, log: SessionLog) -> Workspace:
+def _workspace(paths: Paths, in_force: InForce, project: ProjectTrust, log: SessionLog) -> Workspace:
     folder = log.path.with_suffix(".artifacts") if log.path else None
     return Workspace(
         paths.cwd,
         artifacts_folder=folder,
-        shell=lambda: shell_settings(in_force),
+        shell=lambda: shell_settings(in_force, project.counts_now),
         read=lambda: read_settings(in_force),
         cache_dir=paths.cache_dir,
     )

@@ -17,7 +17,7 @@ from app.extensions.ports import Mode, Ui
 from app.extensions.runner import Extensions
 from app.resources.files import FileFault
 from app.resources.paths import Paths
-from app.resources.trust import remember
+from app.resources.trust import Question, remember
 
 
 class Extended(msgspec.Struct, kw_only=True):
@@ -26,8 +26,8 @@ class Extended(msgspec.Struct, kw_only=True):
     extensions: Extensions
     wiring: Wiring
     reload: Callable[[], Any]
-    trust: Callable[[bool], Any]
-    """The person answered whether the project is trusted: what that changes is in force afterwards."""
+    trust: Callable[[Question, bool], Any]
+    """The person answered this question about the project: what that changes is in force afterwards."""
 
 
 async def extend(
@@ -49,14 +49,15 @@ async def extend(
     resources = Resources(assembled, options, paths)
 
     async def reload() -> None:
+        host.is_trusted = await assembled.project.counts_now()
         resources.choose()
         await extensions.reload(assembled.chosen.sources)
         session.choose_tools(tool_choice(options, assembled.settings))
         await resources.discover(extensions, "reload")
         reloaded(extended)
 
-    async def trust(is_trusted: bool) -> None:
-        apply_trust(assembled, paths, asked_of(options), is_trusted=is_trusted, reason="answer")
+    async def trust(question: Question, is_trusted: bool) -> None:
+        apply_trust(assembled, paths, asked_of(options), question, is_trusted=is_trusted, reason="answer")
         host.is_trusted = is_trusted
         await reload()
 
@@ -105,7 +106,7 @@ async def _load(assembled: Assembled, paths: Paths, options: Options, extensions
         "project_trust",
         ProjectTrust(
             cwd=paths.cwd,
-            items=tuple(f"{item.kind} {item.path} {item.detail}".rstrip() for item in question.items),
+            items=tuple(item.line for item in question.items),
         ),
     )
     if answer is not None and answer.trusted != "undecided":
@@ -115,7 +116,7 @@ async def _load(assembled: Assembled, paths: Paths, options: Options, extensions
                 remember(paths, question, is_trusted=trusted)
             except FileFault as problem:
                 assembled.session.notify(str(problem), "warning")
-        apply_trust(assembled, paths, asked, is_trusted=trusted, reason="extension")
+        apply_trust(assembled, paths, asked, question, is_trusted=trusted, reason="extension")
     loaded = {extension.name for extension in extensions.loaded}
     await extensions.load([source for source in assembled.chosen.sources if source.name not in loaded])
 
@@ -124,15 +125,13 @@ def apply_trust(
     assembled: Assembled,
     paths: Paths,
     asked: Asked,
+    question: Question,
     *,
     is_trusted: bool,
     reason: Literal["extension", "answer"],
 ) -> None:
     """The answer comes after the settings were read: the project's count from now on, or no longer."""
-    before = assembled.trust
-    assembled.trust = msgspec.structs.replace(
-        before, is_trusted=is_trusted, reason=reason, needs_answer=False
-    )
+    assembled.project.answer(question, reason, is_trusted=is_trusted)
     for problem in assembled.in_force.trust(is_trusted):
         assembled.session.notify(str(problem), "warning")
     assembled.chosen = choose(paths, assembled.settings, asked, is_trusted=is_trusted)

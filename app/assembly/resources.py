@@ -14,7 +14,7 @@ from app.extensions.choosing import choose
 from app.extensions.payloads import ResourcesDiscover
 from app.extensions.runner import Extensions
 from app.resources.files import FileFault
-from app.resources.paths import Paths
+from app.resources.paths import Paths, project_root
 from app.resources.prompts import Prompts, find_prompts
 
 
@@ -72,12 +72,20 @@ class Resources:
             return text
         here = self._assembled
         try:
-            enabled = here.settings.resources.enable_skill_commands
+            enabled = here.settings.resources.enable_skill_commands and self._is_readable(text)
             skill = here.prompt.skills.expand(text) if enabled else None
         except FileFault as problem:
             here.session.notify(str(problem), "error")
             return text
         return skill or self.prompts.expand(text) or text
+
+    def _is_readable(self, text: str) -> bool:
+        """A skill is read when it is called: one of the project's only if it is what the person said yes to."""
+        skill = self._assembled.prompt.skills.called_by(text)
+        is_theirs = skill is not None and skill.path.is_relative_to(
+            project_root(self._paths.cwd) or self._paths.cwd
+        )
+        return not is_theirs or self._assembled.project.counts()
 
     def commands(self) -> list[CommandInfo]:
         here = self._assembled

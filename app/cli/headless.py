@@ -13,6 +13,7 @@ from app.assembly.extending import extend
 from app.assembly.inputs import Input, read_input
 from app.assembly.options import Options
 from app.assembly.summary import summary
+from app.assembly.trusting import unasked
 from app.engine.session import Session
 from app.extensions.ports import Mode
 from app.extensions.ui import EventUi, SilentUi
@@ -79,6 +80,8 @@ async def _work(options: Options, paths: Paths, assembled: Assembled, face: str,
         """After the face listens, so that what extensions ask at their start is heard."""
         ui = EventUi(session.publish_now) if face == "rpc" else SilentUi(session.publish_now, face)
         extended = await extend(assembled, options, paths, mode=_MODES[face], ui=ui, shutdown=_stop_soon)
+        if (left_out := unasked(assembled.trust)) is not None:
+            tell(left_out)
         if options.verbose:
             sys.stderr.write(summary(assembled, extended.extensions) + "\n")
 

@@ -1,5 +1,7 @@
 """What a session goes by: the settings in force, in the terms of its parts. Each is asked for when it matters."""
 
+from collections.abc import Awaitable, Callable
+
 import msgspec
 
 from app.agent.ports import InterruptMode
@@ -9,6 +11,7 @@ from app.engine.retry import RetryPolicy
 from app.providers.contract import StreamOptions
 from app.providers.merge import INTERVAL
 from app.resources.in_force import InForce
+from app.resources.settings import Settings
 from app.values.models import Model
 from tools.running.shell import ShellSettings
 from tools.workspace import ReadSettings
@@ -69,8 +72,19 @@ class SessionOptions:
         )
 
 
-def shell_settings(in_force: InForce) -> ShellSettings:
-    bash, shell = in_force.settings.bash, in_force.settings.shell
+def shell_settings(
+    in_force: InForce, project_counts: Callable[[], Awaitable[bool]] | None = None
+) -> ShellSettings:
+    """Where the project says something of the shell, it is looked at again before each command."""
+    chosen = _shell(in_force.settings)
+    if not any(in_force.origin(name) == "project" for name in ("shellPath", "shellCommandPrefix")):
+        return chosen
+    own = _shell(in_force.without_project())
+    return msgspec.structs.replace(chosen, still_counts=project_counts, otherwise=own)
+
+
+def _shell(settings: Settings) -> ShellSettings:
+    bash, shell = settings.bash, settings.shell
     return ShellSettings(
         path=shell.shell_path,
         prefix=shell.shell_command_prefix or "",

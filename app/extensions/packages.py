@@ -21,8 +21,8 @@ import msgspec
 
 from app.extensions.package_contents import BadPackage, Contents, look_into, look_into_site, manifest_of
 from app.resources.files import FileFault, read_text, write_text
+from app.resources.fingerprint import fingerprint
 from app.resources.paths import Paths
-from app.resources.trust import fingerprint
 
 Kind = Literal["path", "git", "python"]
 _LEFT_OUT = shutil.ignore_patterns(".git", "__pycache__", "node_modules", ".venv", "*.pyc")
@@ -94,7 +94,7 @@ def stage(paths: Paths, source: str) -> Staged:
             source=source,
             kind=kind,
             revision=revision,
-            fingerprint=fingerprint(place),
+            fingerprint=fingerprint(place, is_limited=False),
             contents=contents,
             installed_at=time.strftime("%Y-%m-%d", time.gmtime()),
         )
@@ -110,7 +110,7 @@ def stage(paths: Paths, source: str) -> Staged:
 def commit(paths: Paths, staged: Staged) -> Installed:
     """The person has agreed: moves the package into place. An older version stays whole until the new one is there."""
     target = staged.package.folder(paths)
-    if fingerprint(staged.place) != staged.package.fingerprint:
+    if fingerprint(staged.place, is_limited=False) != staged.package.fingerprint:
         raise BadPackage(f"{staged.package.name} has changed since it was shown")
     with _locked(paths):
         old = staged.place.parent / "old"

@@ -4,7 +4,7 @@ They lie in layers: what was set for this session, the command line's flags, the
 own. The first that has a key says its value; lists that add up are joined, the person's first.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,6 +40,8 @@ class InForce:
         self.settings = Settings()
         self.problems: tuple[SettingsProblem, ...] = ()
         """What is wrong with the files as they were read last."""
+        self.project_counts: Callable[[], bool] = lambda: True
+        """Asked before the project's file is read anew: whether it is still what the person said yes to."""
         self._paths = paths
         self._is_trusted = is_trusted
         given = {name: converted(find_key(name), value) for name, value in (flags or {}).items()}
@@ -86,8 +88,8 @@ class InForce:
         self._settle()
 
     def trust(self, is_trusted: bool) -> tuple[SettingsProblem, ...]:
-        """Whether the project's file counts. Returns what is wrong with it."""
-        if is_trusted == self._is_trusted:
+        """Whether the project's file counts, as it is now. Returns what is wrong with it."""
+        if not (is_trusted or self._is_trusted):
             return ()
         self._is_trusted = is_trusted
         if not is_trusted:
@@ -99,7 +101,15 @@ class InForce:
 
     def follow(self) -> tuple[SettingsProblem, ...]:
         """Reads the files that have changed. Returns what is wrong with them; their sound values count."""
-        return self._read(tuple(one for one in self._files() if self._stamp(one) != self._stamps.get(one)))
+        changed: list[Origin] = [one for one in self._files() if self._stamp(one) != self._stamps.get(one)]
+        if "project" in changed and not self.project_counts():
+            changed.remove("project")  # what was read when it counted stays
+            self._stamps["project"] = self._stamp("project")
+        return self._read(tuple(changed))
+
+    def without_project(self) -> Settings:
+        """What would count if the project had said nothing."""
+        return self._settled(("session", "flags", "global"))
 
     # Reading
 
@@ -150,24 +160,22 @@ class InForce:
 
     def _settle(self) -> None:
         """Works out what counts, and tells it if it is something else."""
-        before, settings = self.settings, Settings()
-        for name in {name: None for origin in reversed(ORDER) for name in self._layers[origin].values}:
-            key = find_key(name)
-            settings = with_value(settings, key, self._value(key))
-        self.settings = settings
+        before = self.settings
+        settings = self.settings = self._settled(ORDER)
         if settings != before:
             self._spelled = None
             for follower in self._followers:
                 follower(before)
 
-    def _value(self, key: Key) -> Any:
-        said = [layer.values[key.name] for layer in self._in_order() if key.name in layer.values]
-        if not key.adds_up:
-            return said[0]
-        return tuple(one for value in reversed(said) for one in value)
-
-    def _in_order(self) -> tuple[Layer, ...]:
-        return tuple(self._layers[origin] for origin in ORDER)
+    def _settled(self, origins: Sequence[Origin]) -> Settings:
+        settings = Settings()
+        layers = [self._layers[origin] for origin in origins]
+        for name in {name: None for layer in reversed(layers) for name in layer.values}:
+            key = find_key(name)
+            said = [layer.values[name] for layer in layers if name in layer.values]
+            value = tuple(one for part in reversed(said) for one in part) if key.adds_up else said[0]
+            settings = with_value(settings, key, value)
+        return settings
 
     # Writing
 

@@ -62,7 +62,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     is_global_only: bool = False
     adds_up: bool = False
     runs: bool = False
-    """A project's value can make something run, so the trust question lists it."""
+    """A project's value can make something run or be written elsewhere, so the trust question puts it first."""
 
     @property
     def name(self) -> str:

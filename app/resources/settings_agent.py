@@ -72,7 +72,11 @@ class InteractionSettings(Group, frozen=True, kw_only=True):
         ),
     ] = "wait"
     external_editor: Annotated[
-        str | None, Meta(description="Command of the external editor; null takes VISUAL, then EDITOR.")
+        str | None,
+        Meta(
+            description="Command of the external editor; null takes VISUAL, then EDITOR.",
+            extra={"runs": True},
+        ),
     ] = None
     double_escape_action: Annotated[
         Literal["tree", "fork", "none"], Meta(description="What Escape twice opens on an empty editor.")
@@ -161,7 +165,8 @@ class SessionSettings(Group, frozen=True, kw_only=True):
     """Session files."""
 
     session_dir: Annotated[
-        str | None, Meta(description="Root folder of session files; null: in bayou's own folder.")
+        str | None,
+        Meta(description="Root folder of session files; null: in bayou's own folder.", extra={"runs": True}),
     ] = None
     session_sync: Annotated[
         Literal["off", "turn", "entry"],

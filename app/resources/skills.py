@@ -14,6 +14,7 @@ from tools.files.presence import is_dir, is_file
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
 _BLOCK = re.compile(r'<skill name="([^"\n]*)" location="([^"\n]*)">\n.*?\n</skill>(?=\n\n|\Z)', re.DOTALL)
+_CALL = re.compile(r"/skill:(\S+)\s*(.*)\Z", re.DOTALL)
 _DEPTH = 4
 _LIMIT = 2000
 
@@ -69,10 +70,14 @@ class Skills(msgspec.Struct, frozen=True, kw_only=True):
     def named(self, name: str) -> Skill | None:
         return next((skill for skill in self.skills if skill.name == name), None)
 
+    def called_by(self, text: str) -> Skill | None:
+        """The skill that `/skill:name arguments` means."""
+        match = _CALL.match(text.strip())
+        return self.named(match[1]) if match else None
+
     def expand(self, text: str) -> str | None:
-        """The prompt that `/skill:name arguments` stands for, None when it is not a skill's."""
-        match = re.match(r"/skill:(\S+)\s*(.*)\Z", text.strip(), re.DOTALL)
-        skill = self.named(match[1]) if match else None
+        """The prompt that such a call stands for, None when it is not a skill's."""
+        match, skill = _CALL.match(text.strip()), self.called_by(text)
         return skill.expand(match[2]) if match and skill else None
 
 

@@ -1,37 +1,29 @@
 """Whether a project's own settings, extensions and commands may be used, and remembering the answer.
 
-A decision is kept per folder with a fingerprint of everything in the project that would run; when that changes,
-the question comes back. Who asks the person, and how, is the faces' business: they show `Question.items`.
+A decision is kept per folder with a fingerprint of everything in the project that would run or count; when that
+changes, the question comes back, also within a session. What there is to trust is `brought`'s business; who asks the
+person, and how, is the faces': they show `Question.items`.
 """
 
 import hashlib
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
+from app.resources.brought import Item, brought_along
 from app.resources.files import FileFault, read_text, write_text
-from app.resources.paths import PROJECT_FOLDER, Paths
+from app.resources.paths import Paths
 from app.values.json_comments import JsonFault, parse
-from tools.files.presence import is_dir, is_file
+from tools.files.presence import exists
+from tools.git.repository import find_repository
 
 Answer = Literal["yes", "no", "undecided"]
-
-_FILES_LIMIT = 2000
-_BYTES_LIMIT = 64 * 1024 * 1024
-
-
-class Item(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that trusting the project lets run or count."""
-
-    kind: Literal["extension", "settings", "command", "server", "prompt", "models"]
-    path: str
-    """Relative to the project."""
-    detail: str = ""
-    fingerprint: str = ""
+Reason = Literal[
+    "flag", "extension", "saved", "setting", "answer", "nothing-to-trust", "not-asked", "changed"
+]
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,28 +40,38 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         """There is nothing to trust, so nobody has to be asked."""
         return not self.items
 
+    @property
+    def too_much(self) -> tuple[Item, ...]:
+        """What nobody can vouch for, because it cannot be read through."""
+        return tuple(item for item in self.items if item.too_much)
+
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
     is_trusted: bool
-    reason: Literal["flag", "extension", "saved", "setting", "answer", "nothing-to-trust", "not-asked"]
+    reason: Reason
     question: Question
-    """Still worth asking when `needs_answer`."""
+    """Still worth asking when `needs_answer`; what the yes was given to when `is_trusted`."""
     needs_answer: bool = False
+    is_for_all: bool = False
+    """The yes was given in advance to whatever the project will bring along."""
 
 
 class _Saved(msgspec.Struct, frozen=True, kw_only=True):
+    folder: Path
     trusted: bool
-    fingerprint: str = ""
+    fingerprint: str | None = None
+    """None: the person wrote the answer, for whatever is there."""
     at: str = ""
 
 
-def question_for(cwd: Path) -> Question:
-    """Lists what the project at `cwd` would bring into force. Reads files, runs nothing."""
-    items = tuple(_items(cwd))
+def question_for(paths: Paths) -> Question:
+    """Lists what the project at `paths.cwd` would bring into force. Reads files, runs nothing."""
+    items = brought_along(paths)
     whole = hashlib.sha256()
     for item in items:
-        whole.update(f"{item.kind}\0{item.path}\0{item.fingerprint}\n".encode("utf-8", "surrogatepass"))
-    return Question(folder=cwd, items=items, fingerprint=whole.hexdigest()[:32] if items else "")
+        told = f"{item.kind}\0{item.path}\0{item.fingerprint}{item.too_much}\n"
+        whole.update(told.encode("utf-8", "surrogatepass"))
+    return Question(folder=paths.cwd, items=items, fingerprint=whole.hexdigest()[:32] if items else "")
 
 
 def decide(
@@ -80,34 +82,83 @@ def decide(
     default: Literal["ask", "always", "never"] = "ask",
     can_ask: bool = False,
 ) -> Decision:
-    """Order: flag, an extension's answer, what was saved, the setting. Without anyone to ask, `ask` means no."""
-    question = question_for(paths.cwd)
+    """Order: flag, an extension's answer, what was saved, the setting. Without anyone to ask, `ask` means no.
 
-    def decided(is_trusted: bool, reason: Any, needs_answer: bool = False) -> Decision:
-        return Decision(is_trusted=is_trusted, reason=reason, question=question, needs_answer=needs_answer)
+    Where there is nothing to trust nothing is trusted either: what appears later is asked about.
+    """
+    question = question_for(paths)
+
+    def decided(
+        is_trusted: bool, reason: Reason, *, needs_answer: bool = False, is_for_all: bool = False
+    ) -> Decision:
+        return Decision(
+            is_trusted=is_trusted,
+            reason=reason,
+            question=question,
+            needs_answer=needs_answer,
+            is_for_all=is_for_all,
+        )
 
     if flag is not None:
         return decided(flag, "flag")
     if extension_answer != "undecided":
         return decided(extension_answer == "yes", "extension")
-    if question.is_empty:
-        return decided(True, "nothing-to-trust")
     saved = _nearest(paths)
     if saved is not None:
         if not saved.trusted:
             return decided(False, "saved")
-        if saved.fingerprint in ("", question.fingerprint):
+        if saved.fingerprint is None:
+            return decided(True, "saved", is_for_all=True)
+        if question.is_empty:
+            return decided(False, "nothing-to-trust")
+        if _is_covered(paths, question, saved):
             return decided(True, "saved")
-        question = msgspec.structs.replace(question, changed_since=saved.at)
-    elif default != "ask":
-        return decided(default == "always", "setting")
+        if saved.folder == paths.cwd:
+            question = msgspec.structs.replace(question, changed_since=saved.at)
+    elif default == "always":
+        return decided(True, "setting", is_for_all=True)
+    elif question.is_empty:
+        return decided(False, "nothing-to-trust")
+    elif default == "never":
+        return decided(False, "setting")
     return decided(False, "not-asked", needs_answer=can_ask)
+
+
+def look_again(paths: Paths, decision: Decision) -> Decision:
+    """The same decision as long as it was about what is there now; else one that is still to be made."""
+    is_final = not decision.is_trusted and decision.reason in (
+        "flag",
+        "extension",
+        "saved",
+        "setting",
+        "answer",
+    )
+    if decision.is_for_all or is_final:
+        return decision
+    now = question_for(paths)
+    if now.fingerprint == decision.question.fingerprint and not (decision.is_trusted and now.too_much):
+        return decision
+    if now.is_empty:
+        return Decision(is_trusted=False, reason="nothing-to-trust", question=now)
+    since = time.strftime("%Y-%m-%d", time.gmtime()) if decision.is_trusted else None
+    question = msgspec.structs.replace(now, changed_since=since)
+    return Decision(is_trusted=False, reason="changed", question=question, needs_answer=True)
+
+
+def new_in(question: Question, before: Question) -> tuple[Item, ...]:
+    """What of `question` was not there, or not so, in the earlier one."""
+    known = {(item.kind, item.path, item.detail, item.fingerprint) for item in before.items}
+    return tuple(
+        item for item in question.items if (item.kind, item.path, item.detail, item.fingerprint) not in known
+    )
 
 
 def remember(paths: Paths, question: Question, *, is_trusted: bool) -> None:
     """Keeps the answer for the folder. Raises `FileFault`."""
     import filelock  # noqa: PLC0415  (most starts only read)
 
+    if is_trusted and question.too_much:
+        raise FileFault(question.folder, "brings along more than anybody can vouch for; nothing was trusted")
     file = paths.trust_file
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -134,19 +185,52 @@ def forget(paths: Paths, folder: Path) -> bool:
 
 
 def _nearest(paths: Paths) -> _Saved | None:
-    """The folder's own answer, with its fingerprint; else that of the nearest folder above, which covers all below."""
+    """The folder's own answer; else that of the nearest folder above. A no covers all below, a yes nothing that lies in
+    a repository which begins below it."""
     table = _read(paths.trust_file)
-    own = _key(paths.cwd)
+    is_same_repository = True
     for folder in (paths.cwd, *paths.cwd.parents):
-        entry = table.get(_key(folder))
-        if isinstance(entry, bool):
-            entry = {"trusted": entry}
-        if not isinstance(entry, dict) or not isinstance(entry.get("trusted"), bool):
-            continue
-        is_own = _key(folder) == own
-        fingerprint = str(entry.get("fingerprint", "")) if is_own else ""
-        return _Saved(trusted=entry["trusted"], fingerprint=fingerprint, at=str(entry.get("at", "")))
+        saved = _entry(table, folder)
+        if saved is not None and (not saved.trusted or is_same_repository):
+            return saved
+        is_same_repository = is_same_repository and not _begins_repository(folder)
     return None
+
+
+def _is_covered(paths: Paths, question: Question, saved: _Saved) -> bool:
+    """What was said yes to is there unchanged, and holds all of this: of a folder above, what both have in common."""
+    if question.too_much:
+        return False
+    if saved.folder == paths.cwd:
+        return saved.fingerprint == question.fingerprint
+    above = question_for(msgspec.structs.replace(paths, cwd=saved.folder))
+    return above.fingerprint == saved.fingerprint and _placed(question) <= _placed(above)
+
+
+def _placed(question: Question) -> set[tuple[str, Path, str, str]]:
+    return {
+        (item.kind, question.folder / item.path, item.detail, item.fingerprint) for item in question.items
+    }
+
+
+def _begins_repository(folder: Path) -> bool:
+    found = find_repository(folder)
+    return exists(folder / ".git") or (found is not None and found.top == folder)
+
+
+def _entry(table: dict[str, Any], folder: Path) -> _Saved | None:
+    entry = table.get(_key(folder))
+    if isinstance(entry, bool):
+        entry = {"trusted": entry}
+    if not isinstance(entry, dict) or not isinstance(entry.get("trusted"), bool):
+        return None
+    mark = entry.get("fingerprint")
+    return _Saved(
+        folder=folder,
+        trusted=entry["trusted"],
+        fingerprint=None if mark is None else str(mark),
+        at=str(entry.get("at", "")),
+    )
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -160,118 +244,3 @@ def _read(file: Path) -> dict[str, Any]:
 
 def _key(folder: Path) -> str:
     return str(folder.resolve())
-
-
-def _items(cwd: Path) -> Iterator[Item]:
-    project = cwd / PROJECT_FOLDER
-    yield from _extensions(cwd, project / "extensions")
-    yield from _settings_items(cwd, project / "settings.json")
-    for name in ("SYSTEM.md", "APPEND_SYSTEM.md"):
-        if is_file(project / name):
-            yield _item(cwd, "prompt", project / name, "replaces or extends the system prompt")
-    for name, kind in (("models.json", "models"), ("mcp.json", "server")):
-        if is_file(project / name):
-            yield _item(cwd, kind, project / name, _commands_in(project / name))
-    for name in ("skills", "prompts", "rules", "themes"):
-        if is_dir(project / name):
-            yield _item(cwd, "prompt", project / name, f"the project's own {name}")
-
-
-def _extensions(cwd: Path, folder: Path) -> Iterator[Item]:
-    try:
-        entries = sorted(folder.iterdir())
-    except OSError:
-        return
-    for path in entries:
-        if path.name.startswith((".", "__")):
-            continue
-        if path.suffix == ".py" or (is_dir(path) and any(path.rglob("*.py"))):
-            yield _item(cwd, "extension", path, "Python code")
-
-
-def _settings_items(cwd: Path, file: Path) -> Iterator[Item]:
-    try:
-        text = read_text(file)
-    except FileFault:
-        return
-    if text is None:
-        return
-    yield _item(cwd, "settings", file, "the project's settings")
-    try:
-        data = parse(text)
-    except JsonFault:
-        return
-    from app.resources.settings import keys  # noqa: PLC0415  (only a project with settings pays for the table)
-
-    for key in keys():
-        value = _at(data, key.path)
-        if value is None or not key.runs:
-            continue
-        shown = json.dumps(value, ensure_ascii=False)
-        yield Item(
-            kind="command", path=_relative(cwd, file), detail=f"{key.name} = {shown[:400]}", fingerprint=shown
-        )
-
-
-def _at(data: Any, path: tuple[str, ...]) -> Any:
-    for part in path:
-        data = data.get(part) if isinstance(data, dict) else None
-    return data
-
-
-def _commands_in(file: Path) -> str:
-    """The `!command` values and server commands of a JSON file, as they would run."""
-    try:
-        data = parse(read_text(file) or "{}")
-    except (FileFault, JsonFault):
-        return "cannot be read"
-    found = sorted(set(_commands(data)))
-    return "; ".join(found)[:1000]
-
-
-def _commands(data: Any) -> Iterator[str]:
-    if isinstance(data, dict):
-        command = data.get("command")
-        if isinstance(command, str):
-            arguments = data.get("args")
-            words = [command, *map(str, arguments)] if isinstance(arguments, list) else [command]
-            yield " ".join(words)
-        for value in data.values():
-            yield from _commands(value)
-    elif isinstance(data, list):
-        for value in data:
-            yield from _commands(value)
-    elif isinstance(data, str) and data.startswith("!"):
-        yield data
-
-
-def _item(cwd: Path, kind: Any, path: Path, detail: str) -> Item:
-    return Item(kind=kind, path=_relative(cwd, path), detail=detail, fingerprint=fingerprint(path))
-
-
-def _relative(cwd: Path, path: Path) -> str:
-    return path.relative_to(cwd).as_posix()
-
-
-def fingerprint(path: Path) -> str:
-    """A hash of a file, or of every file below a folder with its name."""
-    whole = hashlib.sha256()
-    files = [path] if is_file(path) else sorted(_files_below(path))
-    left = _BYTES_LIMIT
-    for file in files[:_FILES_LIMIT]:
-        name = file.name if file == path else file.relative_to(path).as_posix()
-        whole.update(name.encode("utf-8", "surrogatepass") + b"\0")
-        try:
-            data = file.read_bytes()
-        except OSError as problem:
-            data = str(problem.errno).encode()
-        left -= len(data)
-        whole.update(hashlib.sha256(data).digest() if left > 0 else str(len(data)).encode())
-    whole.update(str(len(files)).encode())
-    return whole.hexdigest()[:32]
-
-
-def _files_below(folder: Path) -> Iterator[Path]:
-    for path in folder.rglob("*"):
-        if "__pycache__" not in path.parts and is_file(path):
-            yield path

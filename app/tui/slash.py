@@ -154,6 +154,8 @@ async def _reload(app: Desk, argument: str) -> None:
     else:
         app.assembled.prompt.reload()
     app.session.follow_settings()
+    if app.assembled.trust.needs_answer:
+        await ask_trust(app)
     for problem in app.keys_page.read():
         app.presenter.note(problem, NoteKind.WARNING)
     app.presenter.note(

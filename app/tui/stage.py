@@ -29,6 +29,7 @@ from app.tui.terminal.programs import TerminalHost
 from app.tui.theme_in_force import ThemeInForce
 from app.tui.transcript.presenter import Presenter
 from app.values.events import Event
+from tools.running.own_programs import find_own_program
 from widgets import clipboard
 from widgets.editor.prompt import PromptEditor
 from widgets.status.footer import StatusFooter
@@ -133,5 +134,11 @@ class Stage(App[int]):
         driver = driver_of(self)
         write = driver.write if driver is not None else None
         fallback = self.assembled.prompt.paths.cache_dir / "clipboard.txt"
-        copied = await asyncio.to_thread(clipboard.copy, text, write, fallback=fallback, env=self.env)
+        copied = await asyncio.to_thread(
+            clipboard.copy, text, write, fallback=fallback, env=self.env, find=self.own_program
+        )
         self.notify(f"{copied.text}: {what}", markup=False)
+
+    def own_program(self, name: str) -> str | None:
+        """A program of the machine, never one of the folder's."""
+        return find_own_program(name, outside=self.session.cwd, env=self.env)

@@ -68,6 +68,8 @@ class ThemeInForce:
         file, theme, rules, problem = _load(self._assembled.themes, choose(name))
         if theme is None or file is None:
             return problem
+        if not self._counts(file):
+            return f"The theme '{name}' has changed or is new here, and does not count before /trust."
         if self._app.no_color:
             return None if name == PLAIN else f"NO_COLOR is set: '{name}' cannot be seen while it is."
         if theme.name == self._app.theme and file.stamp() == self._stamp:
@@ -99,12 +101,18 @@ class ThemeInForce:
         stamp = self._file.stamp()
         if stamp is not None and stamp != self._stamp:
             self._stamp = stamp
+            if not self._counts(self._file):
+                return
             theme, rules, problem = _read(self._file)
             if theme is not None:
                 problem = self._put_in_force(self._file, theme, rules)
             if problem:
                 self._app.notify(problem, severity="warning", markup=False)
         self.watch()
+
+    def _counts(self, file: ThemeFile) -> bool:
+        """A project's theme could hide what a person is asked: it is what they said yes to, or it is not used."""
+        return file.source != "project" or self._assembled.project.counts()
 
     def _remember(self, file: ThemeFile | None) -> None:
         self._file = file

@@ -21,6 +21,7 @@ from widgets.screens.dialogs import InputScreen, QuestionScreen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.sessions import SessionsScreen
 from widgets.screens.tree import TreeScreen
+from widgets.screens.trust import PAUSE
 
 SHOT = Attachment(name="shot.png", mime_type="image/png", byte_count=48_000, width=800, height=600)
 
@@ -272,7 +273,7 @@ async def test_trust_and_extensions(screen: Screen, photographs: Photographs) ->
         await tour.until(lambda: isinstance(app.screen, QuestionScreen))
         await tour.photograph("trust")
         await tour.photograph_small("trust")
-        await tour.answer("1")
+        await tour.answer("ctrl+y", seconds=PAUSE)
         await tour.until("is trusted")
         await tour.say("/extensions")
         await tour.until(lambda: isinstance(app.screen, PickerScreen))

@@ -15,7 +15,7 @@ def risky(paths: Paths, put) -> Paths:
 
 def test_a_project_without_anything_that_runs_needs_no_answer(paths: Paths):
     decision = decide(paths, can_ask=True)
-    assert decision.is_trusted
+    assert not decision.needs_answer
     assert decision.reason == "nothing-to-trust"
 
 
@@ -27,7 +27,7 @@ def test_the_question_lists_exactly_what_would_run(risky: Paths, put):
     put(risky.project_dir / "models.json", '{"providers": {"p": {"apiKey": "!pass show key"}}} // mine')
     put(risky.project_dir / "mcp.json", '{"servers": {"s": {"command": "npx", "args": ["-y", "thing"]}}}')
     put(risky.project_dir / "APPEND_SYSTEM.md", "be kind")
-    found = question_for(risky.cwd).items
+    found = question_for(risky).items
     items = {(item.kind, item.path): item.detail for item in reversed(found)}
     assert 'extensions = ["~/x.py"]' in [item.detail for item in found]
     assert items["extension", ".bayou/extensions/gate.py"] == "Python code"
@@ -45,7 +45,7 @@ def test_without_anyone_to_ask_the_answer_is_no(risky: Paths):
 
 
 def test_flag_counts_before_extension_before_saved_before_setting(risky: Paths):
-    remember(risky, question_for(risky.cwd), is_trusted=True)
+    remember(risky, question_for(risky), is_trusted=True)
     assert decide(risky, flag=False, extension_answer="yes").reason == "flag"
     assert not decide(risky, extension_answer="no", default="always").is_trusted
     assert decide(risky, default="never").reason == "saved"
@@ -55,7 +55,7 @@ def test_flag_counts_before_extension_before_saved_before_setting(risky: Paths):
 
 
 def test_the_question_comes_back_when_what_runs_has_changed(risky: Paths):
-    remember(risky, question_for(risky.cwd), is_trusted=True)
+    remember(risky, question_for(risky), is_trusted=True)
     assert decide(risky).is_trusted
     (risky.project_dir / "extensions" / "gate.py").write_text("def extension(api): import os")
     decision = decide(risky, can_ask=True)
@@ -65,7 +65,7 @@ def test_the_question_comes_back_when_what_runs_has_changed(risky: Paths):
 
 
 def test_a_no_stays_a_no(risky: Paths):
-    remember(risky, question_for(risky.cwd), is_trusted=False)
+    remember(risky, question_for(risky), is_trusted=False)
     (risky.project_dir / "extensions" / "more.py").write_text("x = 1")
     decision = decide(risky, can_ask=True, default="always")
     assert not decision.is_trusted
@@ -84,5 +84,5 @@ def test_a_broken_file_of_answers_trusts_nobody(risky: Paths, put):
 
 
 def test_the_answers_are_for_their_owner_only(risky: Paths):
-    remember(risky, question_for(risky.cwd), is_trusted=True)
+    remember(risky, question_for(risky), is_trusted=True)
     assert risky.trust_file.stat().st_mode & 0o777 == 0o600

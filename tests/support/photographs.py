@@ -98,12 +98,12 @@ class Tour:
                 await self.pilot.pause()
         await settled(self.pilot)
 
-    async def answer(self, key: str) -> None:
+    async def answer(self, key: str, seconds: float = GRACE) -> None:
         """To a question that nobody asked for, which takes no key for a moment."""
         assert isinstance(self.app.clock, Clock)
-        self.app.clock.now += GRACE
+        self.app.clock.now += seconds
         await self.press(key)
-        self.app.clock.now -= GRACE
+        self.app.clock.now -= seconds
 
     async def idle(self) -> None:
         async with asyncio.timeout(20):

@@ -18,6 +18,7 @@ from app.values.events import AgentSettled, Event
 from tests.support.clock import Clock
 from tests.support.idle import text_of
 from tools.base import Tool
+from widgets.screens.trust import PAUSE, TrustScreen
 
 
 class StageApp(BayouApp):
@@ -112,3 +113,12 @@ async def settled(app: StageApp, pilot: Pilot[int], count: int = 1) -> None:
 async def submit(app: StageApp, pilot: Pilot[int], text: str) -> None:
     app.editor.set_text(text)
     await pilot.press("enter")
+
+
+async def say_yes(app: StageApp, pilot: Pilot[int]) -> None:
+    """To the question of trust, after the pause that it wants."""
+    async with app.settling(pilot):
+        while not isinstance(app.screen, TrustScreen):
+            await pilot.pause()
+    app.time.now += PAUSE
+    await pilot.press("ctrl+y")

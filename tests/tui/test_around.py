@@ -76,7 +76,7 @@ async def test_the_branch_with_a_star_when_something_is_not_committed(home: Path
     project = home / "project"
     project.mkdir(parents=True)
     repository(project)
-    assert await git_state(project) == "harbour"
+    assert await git_state(project, home=project, is_vouched=lambda: False) == "harbour"
     (project / "new.txt").write_text("x", encoding="utf-8")
     app = make_app(home, say("done"))
     async with app.run_test(size=(100, 30)) as pilot:
@@ -84,7 +84,7 @@ async def test_the_branch_with_a_star_when_something_is_not_committed(home: Path
 
 
 async def test_outside_of_a_repository_git_is_not_asked(tmp_path: Path) -> None:
-    assert await git_state(tmp_path) == ""
+    assert await git_state(tmp_path, home=tmp_path, is_vouched=lambda: False) == ""
 
 
 def test_a_commit_without_a_branch_is_told_by_its_number() -> None:

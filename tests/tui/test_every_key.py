@@ -329,6 +329,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "app.queue.remove": ("test_keys:test_waiting_messages_are_reached_with_a_key", '"delete"'),
     "app.queue.switch": ("test_keys:test_waiting_messages_are_reached_with_a_key", '"tab"'),
     "app.queue.leave": ("tests.widgets.status.test_status", '"escape"'),
+    "app.trust.yes": ("tests.hostile.test_question", '"ctrl+y"'),
     "app.terminal.kill": ("test_pty:test_escape_ends_the_program_and_all_that_it_started", '"escape"'),
     "app.terminal.escape": ("test_pty:test_an_editor_is_resized_and_saves", '"f12"'),
 }

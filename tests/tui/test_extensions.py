@@ -11,7 +11,7 @@ from app.assembly.options import Options
 from app.providers.scripted import call, say
 from app.tui.pages.asking import ask
 from tests.agent.stage import echo
-from tests.tui.stage import StageApp, make_app
+from tests.tui.stage import StageApp, make_app, say_yes
 from widgets.screens.dialogs import ConfirmScreen
 
 
@@ -356,7 +356,7 @@ async def test_trusting_the_project_brings_its_extensions_at_once(home: Path) ->
         await submit(app, pilot, "/trust")
         text = await until(app, pilot, "Trust this project?")
         assert "theirs.py" in text and "settings.json" in text
-        await pilot.press("enter")
+        await say_yes(app, pilot)
         await until(app, pilot, "This folder is trusted")
         assert app.session.options.interrupt_mode == "immediate"
         await submit(app, pilot, "/theirs")

@@ -1,6 +1,5 @@
 """The outline that universal-ctags makes, where it is installed: for languages that have no description here."""
 
-import shutil
 import subprocess
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +10,7 @@ from tools.filemap.drafts import nested_by_range
 from tools.filemap.language import Draft
 from tools.filemap.watch import Watch
 from tools.filemap.wording import MAX_SIGNATURE, one_line
+from tools.running.own_programs import find_own_program
 
 _LIMIT = 32 * 1024 * 1024
 _STEP_SECONDS = 0.05
@@ -38,11 +38,14 @@ class _Tag(msgspec.Struct):
 @lru_cache(maxsize=1)
 def _program() -> str | None:
     """The program, when it is the universal one and can write JSON."""
-    path = shutil.which("ctags") or shutil.which("universal-ctags")
+    here = Path.cwd()
+    path = find_own_program("ctags", outside=here) or find_own_program("universal-ctags", outside=here)
     if path is None:
         return None
+    # Options come first, and away from any folder: it would read files with options before anything else.
+    question = [path, "--options=NONE", "--list-features"]
     try:
-        told = subprocess.run([path, "--list-features"], capture_output=True, timeout=5, check=False)
+        told = subprocess.run(question, capture_output=True, timeout=5, check=False, cwd="/")
     except (OSError, subprocess.SubprocessError):
         return None
     return path if b"json" in told.stdout else None
@@ -70,7 +73,7 @@ def outline(path: Path, last_row: int, watch: Watch) -> tuple[str, list[Draft]] 
 def _output(command: list[str], watch: Watch) -> bytes:
     try:
         running = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/"
         )
     except OSError:
         return b""

@@ -14,7 +14,7 @@ from tools.base import ToolError
 from tools.operations import Command, RunningProcess
 from tools.running.process import pipe
 from tools.running.rolling import OutputSnapshot, RollingOutput
-from tools.running.shell import SpawnPlan, prefixed, shell_argv
+from tools.running.shell import ShellSettings, SpawnPlan, prefixed, shell_argv
 from tools.running.shellsession import ShellSession
 from tools.workspace import Workspace
 
@@ -177,6 +177,8 @@ async def start_command(
 async def as_set(workspace: Workspace, plan: SpawnPlan) -> Command:
     """What is run for a plan: spawn hook, shell and prefix applied."""
     settings = workspace.shell()
+    if settings.still_counts is not None and not await settings.still_counts():
+        settings = settings.otherwise or ShellSettings()
     if workspace.spawn_hook:
         plan = await workspace.spawn_hook(plan)
     argv = shell_argv(settings, workspace.processes.find_program)

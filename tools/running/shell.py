@@ -77,6 +77,9 @@ class ShellSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The shell; without one, the person's if it reads POSIX syntax, else bash, else sh."""
     prefix: str = ""
     """Put before every command."""
+    still_counts: Callable[[], Awaitable[bool]] | None = None
+    """Asked before every command whether path and prefix may be used; else `otherwise` is."""
+    otherwise: "ShellSettings | None" = None
     is_persistent: bool = False
     """One shell for all commands of the session, so that `cd`, exports and functions last."""
     is_intercepting: bool = False

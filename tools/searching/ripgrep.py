@@ -7,6 +7,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,7 @@ import msgspec
 from tools.base import ToolError
 from tools.files.presence import is_file
 from tools.operations import Command
+from tools.running.own_programs import find_own_program
 from tools.running.process import pipe
 from tools.running.shell import child_environment
 from tools.text import visible
@@ -61,8 +63,10 @@ async def find_ripgrep(workspace: Workspace) -> str:
 
 
 async def _choose(workspace: Workspace) -> str:
-    bundled = bundled_ripgrep() if workspace.has_local_processes else None
-    system = workspace.processes.find_program("rg")
+    is_here = workspace.has_local_processes
+    bundled = bundled_ripgrep() if is_here else None
+    find = partial(find_own_program, outside=workspace.cwd) if is_here else workspace.processes.find_program
+    system = find("rg")
     if bundled is None and system is None:
         raise ToolError("ripgrep (rg) was not found. Search with bash, or install ripgrep.")
     if bundled is None or system is None or bundled == system:

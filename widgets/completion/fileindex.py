@@ -110,6 +110,7 @@ class FileIndex:
     ) -> set[str]:
         process = await asyncio.create_subprocess_exec(
             self._rg,
+            "--no-config",
             *options,
             cwd=self.root,
             stdin=asyncio.subprocess.DEVNULL,

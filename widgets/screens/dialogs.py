@@ -71,6 +71,8 @@ class DialogScreen(SheetScreen[T]):
 class QuestionScreen(DialogScreen[ListRow | None]):
     """One of several answers, by arrows and Enter or by its number."""
 
+    HEARD_AT_ONCE: ClassVar[frozenset[str]] = frozenset()
+    """Keys that decide nothing, or carefully, whenever they come."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Choose", show=False, id="tui.select.confirm"),
         Binding("up,k,shift+tab", "move(-1)", "Up", show=False, id="tui.select.up"),
@@ -123,6 +125,8 @@ class QuestionScreen(DialogScreen[ListRow | None]):
         answers.show(answers.shown)
 
     def on_key(self, event: events.Key) -> None:
+        if event.key in self.HEARD_AT_ONCE:
+            return
         if self._clock() < self._armed_at:
             self._armed_at = self._clock() + self._grace
             event.stop()

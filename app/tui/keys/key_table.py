@@ -18,6 +18,7 @@ from widgets.screens.picker import PickerScreen
 from widgets.screens.sessions import SessionsScreen
 from widgets.screens.settings import SettingsScreen
 from widgets.screens.tree import TreeScreen
+from widgets.screens.trust import TrustScreen
 from widgets.status.queue import QueueView
 from widgets.terminal.view import TerminalScreen
 from widgets.textual_inside import SheetScreen, bindings_of
@@ -40,7 +41,7 @@ _PLACES: tuple[KeyPlace, ...] = (
     place("themes", ThemeScreen.BINDINGS),
     place("the context window", ContextScreen.BINDINGS),
     place("jobs", JobsScreen.BINDINGS),
-    place("questions", QuestionScreen.BINDINGS, ConfirmScreen.BINDINGS),
+    place("questions", QuestionScreen.BINDINGS, ConfirmScreen.BINDINGS, TrustScreen.BINDINGS),
     place("pages to read", PageScreen.BINDINGS),
     place("a program's own terminal", TerminalScreen.BINDINGS),
 )

@@ -1,49 +1,72 @@
 """Asking whether a project's own settings, extensions and commands may be used: exactly what would come into force."""
 
+from app.resources.brought import Item
 from app.resources.files import FileFault
-from app.resources.trust import question_for, remember
+from app.resources.trust import Question, new_in, question_for, remember
 from app.tui.pages.asking import ask
 from app.tui.stage import Stage
 from app.tui.status.bars import short_path
+from tools.text import spelled_out
 from widgets.lists.rows import ListRow
-from widgets.screens.dialogs import QuestionScreen
+from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.screens.trust import TrustScreen
 from widgets.transcript.blocks import NoteKind
 
-_LONGEST_NAME = 40
-"""Up to which what is told of a file begins in one column."""
-_ANSWERS = (
-    ListRow(id="yes", title="Trust this folder"),
-    ListRow(id="no", title="Do not trust it"),
-    ListRow(id="later", title="Decide later"),
+_YES = ListRow(id="yes", title="Trust this folder")
+_OTHERS = (
+    ListRow(id="later", title="Decide later", detail="nothing of it counts until then"),
+    ListRow(id="no", title="Do not trust it", detail="and do not ask again"),
+)
+_TOO_MUCH = (
+    "Some of it is too much to vouch for: nobody could say whether it has changed. Take what is not needed out of the "
+    "folder, or start with --approve for a single run."
 )
 
 
 async def ask_trust(app: Stage, *, grace: float = 0.0) -> None:
     """The answer is kept for the folder, and counts at once. `grace`: when the person did not ask for the question."""
     paths = app.assembled.prompt.paths
-    question = question_for(paths.cwd)
+    question = question_for(paths)
     if question.is_empty:
         app.presenter.note("This folder has nothing of its own that bayou would run or use.")
         return
-    kinds = max(len(item.kind) for item in question.items)
-    names = min(_LONGEST_NAME, max(len(str(item.path)) for item in question.items))
-    listed = "\n".join(
-        f"{item.kind:<{kinds}}  {item.path!s:<{names}}  {item.detail}".rstrip() for item in question.items
-    )
-    text = f"{short_path(paths.cwd, app.home)} brings along:\n\n{listed}"
-    chosen: ListRow | None = await ask(
-        app, QuestionScreen("Trust this project?", text, _ANSWERS, grace=grace, clock=app.clock)
-    )
+    earlier = app.assembled.trust
+    text = PreviewText(parts=tuple(_parts(question, earlier.question, short_path(paths.cwd, app.home))))
+    yes = None if question.too_much else _YES
+    screen = TrustScreen("Trust this project?", text, _OTHERS, yes=yes, grace=grace, clock=app.clock)
+    chosen: ListRow | None = await ask(app, screen)
     if chosen is None or chosen.id == "later":
         return
+    is_trusted = chosen.id == "yes"
+    if is_trusted and question_for(paths).fingerprint != question.fingerprint:
+        app.presenter.note("It has changed while you read it, so it is not trusted: /trust asks again.")
+        return
     try:
-        remember(paths, question, is_trusted=chosen.id == "yes")
+        remember(paths, question, is_trusted=is_trusted)
     except FileFault as problem:
         app.presenter.note(str(problem), NoteKind.ERROR)
         return
-    word = "is trusted" if chosen.id == "yes" else "is not trusted"
+    word = "is trusted" if is_trusted else "is not trusted"
     if app.extended is None:
         app.presenter.note(f"This folder {word}. That counts from the next start of bayou.")
         return
-    await app.extended.trust(chosen.id == "yes")
+    await app.extended.trust(question, is_trusted)
     app.presenter.note(f"This folder {word}. Its settings, prompts, skills and extensions follow that now.")
+
+
+def _parts(question: Question, before: Question, folder: str) -> list[PreviewPart]:
+    """What starts something first, each with all that is to be said of it."""
+    parts = [PreviewPart(text=f"{spelled_out(folder)} brings along:")]
+    if question.too_much:
+        parts.append(PreviewPart(text=_TOO_MUCH, tone="warning"))
+    fresh = set(new_in(question, before)) if before.items else set()
+    for item in question.items:
+        parts += _part(item, is_new=item in fresh)
+    return parts
+
+
+def _part(item: Item, *, is_new: bool) -> list[PreviewPart]:
+    mark = " (new or changed)" if is_new else ""
+    head = f"{item.kind}  {spelled_out(item.path)}{mark}"
+    tone = "warning" if item.starts_something else "accent"
+    return [PreviewPart(text=head, tone=tone), PreviewPart(text=f"  {item.told}")]

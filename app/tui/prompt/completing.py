@@ -17,7 +17,8 @@ _MODELS_SHOWN = 200
 def popup_for(app: Desk) -> CompletionPopup:
     """The completion list of the application's editor."""
     remembered = app.remembered
-    index = FileIndex(app.session.cwd, frecency=remembered.frecency, rg=bundled_ripgrep() or "rg")
+    rg = bundled_ripgrep() or app.own_program("rg") or "/usr/bin/rg"
+    index = FileIndex(app.session.cwd, frecency=remembered.frecency, rg=rg)
 
     def mention(chosen: Suggestion) -> None:
         if chosen.kind in ("file", "folder"):

@@ -13,7 +13,7 @@ from widgets.terminal_manners import edit_externally, editor_command
 
 async def paste(app: Stage) -> None:
     """What the system's clipboard holds: an image as a chip, or text."""
-    found = await asyncio.to_thread(clipboard.paste, env=app.env)
+    found = await asyncio.to_thread(clipboard.paste, env=app.env, find=app.own_program)
     if found is None:
         app.presenter.note("The clipboard is empty, or cannot be read here.")
     elif isinstance(found, str):
@@ -30,7 +30,10 @@ async def search_history(app: Stage, entries: tuple[Draft, ...]) -> None:
 
 def edit_elsewhere(app: Stage, text: str) -> None:
     """The prompt in the person's own editor. Everything waits: the terminal belongs to that program."""
-    command = editor_command(app.assembled.settings.interaction.external_editor or "", app.env)
+    in_force = app.assembled.in_force
+    is_theirs = in_force.origin("externalEditor") == "project" and not app.assembled.project.counts()
+    settings = in_force.without_project() if is_theirs else in_force.settings
+    command = editor_command(settings.interaction.external_editor or "", app.env)
     edited, problem = edit_externally(app, text, command)
     if edited is None:
         app.presenter.note(problem)

@@ -1,35 +1,57 @@
-"""The branch of the working folder and whether everything is committed, as git tells it."""
+"""The branch of the working folder, and whether everything is committed: the first by files, the second by git."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
-from app.resources.paths import project_root
+from tools.git.command import GitCommand, git_command
+from tools.git.repository import find_repository
 
 PATIENCE = 5.0
-_ASK = ("git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=normal")
+_ASK = ("status", "--porcelain=v2", "--branch", "--untracked-files=normal", "--ignore-submodules=all")
 
 
-async def git_state(cwd: Path) -> str:
-    """`main`, `main*` with changes, a short commit when no branch is checked out; nothing outside of a repository."""
-    if project_root(cwd) is None:
-        return ""
+async def git_state(cwd: Path, *, home: Path, is_vouched: Callable[[], bool]) -> str:
+    """`main`, `main*` with changes, a short commit when no branch is checked out; nothing outside of a repository.
+
+    Where something of the repository starts programs or leads elsewhere and the person has not said yes to that
+    (`is_vouched`), git is not started, and nothing is said of changes.
+    """
+    head, command = await asyncio.to_thread(_look, cwd, home, is_vouched)
+    told = await _ask(command) if command is not None else None
+    return head if told is None else read_status(told)
+
+
+def _look(cwd: Path, home: Path, is_vouched: Callable[[], bool]) -> tuple[str, GitCommand | None]:
+    repository = find_repository(cwd)
+    if repository is None:
+        return "", None
+    head = repository.head()
+    if repository.is_bare or (repository.oddities(home) and not is_vouched()):
+        return head, None
+    configuration = repository.configuration(home)
+    return head, git_command(repository.top, *_ASK, repository=configuration, home=home)
+
+
+async def _ask(command: GitCommand) -> str | None:
     try:
         process = await asyncio.create_subprocess_exec(
-            *_ASK,
-            cwd=cwd,
+            *command.argv,
+            cwd=command.cwd,
+            env=dict(command.environment),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
         )
     except OSError:
-        return ""
+        return None
     try:
         told, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
     except TimeoutError:  # a huge repository or a slow disk: the footer does without
         process.kill()
         await process.wait()
-        return ""
-    return read_status(told.decode("utf-8", "replace"))
+        return None
+    return told.decode("utf-8", "replace") if process.returncode == 0 else None
 
 
 def read_status(told: str) -> str:

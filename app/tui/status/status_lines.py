@@ -148,7 +148,9 @@ class Status:
 
     async def look_at_git(self) -> None:
         """At the start, after each run, and when the terminal comes to the front."""
-        git = await git_state(self._session.cwd)
+        git = await git_state(
+            self._session.cwd, home=self._home, is_vouched=self._assembled.project.seems_to_count
+        )
         if git != self._git:
             self._git = git
             self.refresh()

@@ -1,0 +1,67 @@
+"""Whether the project's own parts count, looked at again whenever something of them would be read anew."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from app.resources.brought import Item
+from app.resources.paths import Paths
+from app.resources.trust import Decision, Question, Reason, look_again, new_in
+from tools.text import spelled_out
+
+_MOST_NAMED = 3
+
+
+class ProjectTrust:
+    """The answer about one project, as long as what is there is what it was given to."""
+
+    def __init__(self, paths: Paths, decision: Decision) -> None:
+        self.decision = decision
+        self.tell: Callable[[str], None] = lambda text: None
+        """Told, once, when something has come or changed since the answer."""
+        self._paths = paths
+
+    def counts(self) -> bool:
+        """What was added or changed since the answer does not count before the person said yes to it."""
+        return self._take(look_again(self._paths, self.decision))
+
+    async def counts_now(self) -> bool:
+        """The same, without keeping anything waiting while files are read."""
+        return self._take(await asyncio.to_thread(look_again, self._paths, self.decision))
+
+    def seems_to_count(self) -> bool:
+        """The same without telling anybody; from any thread."""
+        return look_again(self._paths, self.decision).is_trusted
+
+    def answer(self, question: Question, reason: Reason, *, is_trusted: bool) -> None:
+        self.decision = Decision(is_trusted=is_trusted, reason=reason, question=question)
+
+    def _take(self, now: Decision) -> bool:
+        before, self.decision = self.decision, now
+        if now is not before and now.reason == "changed":
+            self.tell(_change(now, before))
+        return now.is_trusted
+
+
+def unasked(decision: Decision) -> str | None:
+    """What a person is told where nobody can be asked."""
+    if decision.is_trusted or decision.reason != "not-asked":
+        return None
+    return (
+        f"This folder is not trusted, so nothing of its own is used ({_named(decision.question.items)}). The full "
+        "screen asks about it; --approve trusts it for one run, --no-approve leaves this line out."
+    )
+
+
+def _change(now: Decision, before: Decision) -> str:
+    items = new_in(now.question, before.question)
+    what = _named(items) if items else "something was taken away"
+    return (
+        f"What this folder brings along has changed ({what}). Nothing of that counts before you have said yes: "
+        "/trust asks, --approve allows it for one run."
+    )
+
+
+def _named(items: Sequence[Item]) -> str:
+    names = list(dict.fromkeys(spelled_out(item.path) for item in items))
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(names[:_MOST_NAMED])}{more}"

@@ -1,0 +1,235 @@
+"""What a folder brings along that would run or count if its person trusted it: listed and hashed, never run."""
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from app.resources.files import FileFault, read_text
+from app.resources.fingerprint import TooMuch, fingerprint, text_fingerprint
+from app.resources.paths import Paths, project_root
+from app.values.json_comments import JsonFault, parse
+from tools.files.presence import exists, is_dir, is_file
+from tools.git.repository import find_repository
+from tools.text import spelled_out
+
+Kind = Literal["extension", "settings", "command", "server", "prompt", "rules", "models", "git"]
+_NAMING = ("extensions", "skills", "prompts", "themes", "shellPath", "externalEditor", "shellCommandPrefix")
+"""Settings whose words may be paths."""
+_LONGEST = 10_000
+"""Characters of one value."""
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that trusting the project lets run or count."""
+
+    kind: Kind
+    path: str
+    """Relative to the project, where it lies in it."""
+    detail: str = ""
+    fingerprint: str = ""
+    too_much: str = ""
+    """What there is too much of to be vouched for; nothing when it could be read through."""
+
+    @property
+    def starts_something(self) -> bool:
+        """It is code or names a program, where the rest is words for the model and looks."""
+        return self.kind in ("command", "extension", "git", "server", "models")
+
+    @property
+    def told(self) -> str:
+        """What it is, with nothing hidden."""
+        what = f"{self.detail} ({self.too_much}: too much to vouch for)" if self.too_much else self.detail
+        return spelled_out(what)
+
+    @property
+    def line(self) -> str:
+        return f"{self.kind} {spelled_out(self.path)} {self.told}".rstrip()
+
+
+def brought_along(paths: Paths) -> tuple[Item, ...]:
+    """What starts something comes first."""
+    return tuple(sorted(map(_readable, _Look(paths).items()), key=lambda item: not item.starts_something))
+
+
+def _readable(item: Item) -> Item:
+    """What nobody would read to its end is not shown in part."""
+    if len(item.detail) <= _LONGEST:
+        return item
+    begin = f"{item.detail[:200]} …"
+    return msgspec.structs.replace(item, detail=begin, too_much=f"{len(item.detail):,} characters")
+
+
+class _Look:
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+        self._project = paths.project_dir
+        self._top = project_root(paths.cwd) or paths.cwd
+
+    def items(self) -> Iterator[Item]:
+        yield from self._extensions()
+        yield from self._settings()
+        for name in ("SYSTEM.md", "APPEND_SYSTEM.md"):
+            if is_file(self._project / name):
+                yield self._item("prompt", self._project / name, "replaces or extends the system prompt")
+        configured: tuple[tuple[str, Kind], ...] = (("models.json", "models"), ("mcp.json", "server"))
+        for name, kind in configured:
+            if is_file(self._project / name):
+                yield self._item(kind, self._project / name, _programs_and_addresses(self._project / name))
+        for name in ("skills", "prompts", "rules", "themes"):
+            if _has_something(self._project / name):
+                own: Kind = "rules" if name == "rules" else "prompt"
+                yield self._item(own, self._project / name, f"the project's own {name}")
+        for folder in between(self._paths.cwd, self._top):
+            if _has_something(folder / ".agents" / "skills"):
+                yield self._item("prompt", folder / ".agents" / "skills", "the project's own skills")
+        yield from self._rules_of_others()
+        yield from self._repository()
+
+    def _extensions(self) -> Iterator[Item]:
+        folder = self._project / "extensions"
+        try:
+            entries = sorted(folder.iterdir())
+        except OSError:
+            return
+        for path in entries:
+            is_code = path.suffix == ".py" or is_dir(path)
+            yield self._item("extension", path, "Python code" if is_code else "lies beside the extensions")
+
+    def _settings(self) -> Iterator[Item]:
+        file = self._paths.project_settings_file
+        try:
+            text = read_text(file)
+        except FileFault as problem:
+            yield self._item("settings", file, f"cannot be used: {problem.what}")
+            return
+        if text is None:
+            return
+        try:
+            data = parse(text)
+        except JsonFault as problem:
+            yield self._item("settings", file, f"cannot be used: {problem}")
+            return
+        from app.resources.settings import keys  # noqa: PLC0415  (only a project with settings pays for the table)
+
+        yield self._item("settings", file, "the project's settings")
+        known = {key.path: key for key in keys()}
+        named: dict[str, str] = {}
+        for path, value in _leaves(data, (), set(known)):
+            key, name = known.get(path), ".".join(path)
+            shown = json.dumps(value, ensure_ascii=False)
+            yield Item(
+                kind="command" if key is not None and key.runs else "settings",
+                path=self._shown(file),
+                detail=f"{name} = {shown}",
+                fingerprint=text_fingerprint(shown),
+            )
+            if name in _NAMING:
+                named.update((word, name) for word in _words(value))
+        for word, name in named.items():
+            yield from self._named(word, name)
+
+    def _named(self, word: str, setting: str) -> Iterator[Item]:
+        """A file or folder that a setting names. A program of the machine's own is not the folder's to change."""
+        path = self._paths.home / word[2:] if word.startswith("~/") else self._paths.cwd / word
+        is_program = setting in ("shellPath", "externalEditor")
+        if exists(path) and not (is_program and not path.is_relative_to(self._top)):
+            yield self._item("command" if is_program else "extension", path, f"named by {setting}")
+
+    def _rules_of_others(self) -> Iterator[Item]:
+        cwd = self._paths.cwd
+        places = [cwd / ".cursor" / "rules", cwd / ".windsurf" / "rules"]
+        places += [folder / ".clinerules" for folder in between(cwd, self._top)]
+        for place in places:
+            if is_file(place) or _has_something(place):
+                yield self._item("rules", place, "rules that were written for another agent")
+
+    def _repository(self) -> Iterator[Item]:
+        repository = find_repository(self._paths.cwd)
+        for oddity in repository.oddities(self._paths.home) if repository is not None else ():
+            yield Item(
+                kind="git",
+                path=self._shown(oddity.file),
+                detail=oddity.text,
+                fingerprint=text_fingerprint(oddity.text),
+            )
+
+    def _item(self, kind: Kind, path: Path, detail: str) -> Item:
+        try:
+            return Item(kind=kind, path=self._shown(path), detail=detail, fingerprint=fingerprint(path))
+        except TooMuch as problem:
+            return Item(kind=kind, path=self._shown(path), detail=detail, too_much=str(problem))
+
+    def _shown(self, path: Path) -> str:
+        if path.is_relative_to(self._paths.cwd):
+            return path.relative_to(self._paths.cwd).as_posix()
+        return str(path)
+
+
+def between(cwd: Path, top: Path) -> Iterator[Path]:
+    """`cwd` and the folders above it, up to the project's top."""
+    for folder in (cwd, *cwd.parents):
+        yield folder
+        if folder == top:
+            return
+
+
+def _has_something(folder: Path) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is not None
+    except OSError:
+        return False
+
+
+def _leaves(
+    data: Any, path: tuple[str, ...], known: set[tuple[str, ...]]
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Each setting with its value; what nobody knows, as it stands."""
+    if isinstance(data, dict) and path not in known:
+        for name, value in data.items():
+            yield from _leaves(value, (*path, name), known)
+    elif path != ("$schema",):
+        yield path, data
+
+
+def _words(value: Any) -> Iterator[str]:
+    """What of a setting's value may be a path: each text of a list, each word of a command."""
+    if isinstance(value, list):
+        yield from (word.removeprefix("+") for word in value if isinstance(word, str) and word)
+    elif isinstance(value, str):
+        yield value
+        try:
+            yield from (word for word in shlex.split(re.sub(r"[;&|<>()`]", " ", value)) if word)
+        except ValueError:
+            yield from re.split(r"[\s;&|<>()`'\"]+", value)
+
+
+def _programs_and_addresses(file: Path) -> str:
+    """The `!command` values, server commands and addresses of a JSON file."""
+    try:
+        data = parse(read_text(file) or "{}")
+    except (FileFault, JsonFault):
+        return "cannot be read"
+    return "; ".join(sorted(set(_telling(data))))
+
+
+def _telling(data: Any) -> Iterator[str]:
+    if isinstance(data, dict):
+        command = data.get("command")
+        if isinstance(command, str):
+            arguments = data.get("args")
+            words = [command, *map(str, arguments)] if isinstance(arguments, list) else [command]
+            yield " ".join(words)
+        for value in data.values():
+            yield from _telling(value)
+    elif isinstance(data, list):
+        for value in data:
+            yield from _telling(value)
+    elif isinstance(data, str) and (data.startswith("!") or "://" in data):
+        yield data

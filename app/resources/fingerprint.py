@@ -1,0 +1,84 @@
+"""Hashes of files and folders, by which one tells whether something is still what a person said yes to.
+
+Everything counts: what lies behind links, what is hidden, what no program here would look at. What is too much to be
+read through has no fingerprint, so that nothing can be hidden behind a limit.
+"""
+
+import hashlib
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+MOST_FILES = 3000
+MOST_BYTES = 64 * 1024 * 1024
+_PIECE = 1 << 20
+
+
+class TooMuch(Exception):
+    """`str` says what there is too much of."""
+
+
+def fingerprint(path: Path, *, is_limited: bool = True) -> str:
+    """Of a file, or of all files below a folder with their names. Raises `TooMuch`, if `is_limited`."""
+    whole = hashlib.sha256()
+    left = MOST_BYTES if is_limited else sys.maxsize
+    for name, file in _files(path, MOST_FILES if is_limited else sys.maxsize):
+        whole.update(name.encode("utf-8", "surrogatepass") + b"\0")
+        try:
+            read, digest = _digest(file, left)
+        except OSError as problem:
+            read, digest = 0, f"errno {problem.errno}".encode()
+        left -= read
+        whole.update(digest)
+    return whole.hexdigest()[:32]
+
+
+def text_fingerprint(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _files(path: Path, most: int) -> Iterator[tuple[str, Path]]:
+    """In one order, whatever the disk's is. A folder that was met already (a link's loop) is not entered again."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        yield path.name, path
+        return
+    if not stat.S_ISDIR(mode):
+        yield path.name, path
+        return
+    waiting, seen, count = [("", path)], {os.path.realpath(path)}, 0
+    while waiting:
+        name, folder = waiting.pop()
+        try:
+            entries = sorted(os.listdir(folder))  # noqa: PTH208  (names are all that is needed)
+        except OSError as problem:
+            yield f"{name}/ errno {problem.errno}", folder / ""
+            continue
+        for entry in entries:
+            count += 1
+            if count > most:
+                raise TooMuch(f"more than {MOST_FILES:,} files")
+            below, told = folder / entry, f"{name}/{entry}"
+            if not below.is_dir():
+                yield told, below
+            elif (real := os.path.realpath(below)) not in seen:
+                seen.add(real)
+                waiting.append((told, below))
+
+
+def _digest(file: Path, most: int) -> tuple[int, bytes]:
+    """Without ever waiting for somebody to write. Raises `OSError` and `TooMuch`."""
+    handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb", buffering=0) as opened:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return 0, b"no regular file"
+        digest, size = hashlib.sha256(), 0
+        while piece := opened.read(_PIECE):
+            size += len(piece)
+            if size > most:
+                raise TooMuch(f"more than {MOST_BYTES // (1024 * 1024)} MB")
+            digest.update(piece)
+    return size, digest.digest()

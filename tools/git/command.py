@@ -1,0 +1,98 @@
+"""Every git that bayou starts by itself is made here: it only reads, and starts nothing for a repository."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from tools.git.config import Configuration, read_configuration
+from tools.git.steering import filters
+from tools.running.own_programs import find_own_program
+
+_SWITCHED_OFF = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.pager": "cat",
+    "core.editor": "false",
+    "core.askPass": "false",
+    "core.sshCommand": "false",
+    "core.gitProxy": "false",
+    "core.alternateRefsCommand": "false",
+    "core.attributesFile": os.devnull,
+    "credential.helper": "",
+    "diff.external": "",
+    "diff.ignoreSubmodules": "all",
+    "gpg.program": "false",
+    "gpg.ssh.program": "false",
+    "gpg.x509.program": "false",
+    "interactive.diffFilter": "cat",
+    "log.showSignature": "false",
+    "maintenance.auto": "false",
+    "gc.auto": "0",
+    "protocol.allow": "never",
+    "safe.bareRepository": "explicit",
+    "sequence.editor": "false",
+    "submodule.recurse": "false",
+    "uploadpack.packObjectsHook": "",
+}
+_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_ASKPASS": "false",
+    "GIT_EDITOR": "false",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_PROTOCOL_FROM_USER": "0",
+    "GIT_SSH_COMMAND": "false",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+_KEPT = frozenset(("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH"))
+_SYSTEM = ("/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig")
+
+
+class GitCommand(msgspec.Struct, frozen=True, kw_only=True):
+    argv: tuple[str, ...]
+    cwd: Path
+    environment: Mapping[str, str]
+
+
+def git_command(top: Path, *words: str, repository: Configuration, home: Path) -> GitCommand | None:
+    """`git WORDS` for the repository at `top`, whose configuration that is; None where there is no git.
+
+    `words` only read. Filters are switched off by name, whoever defined them: what the repository's attributes choose
+    runs neither its own programs nor the person's.
+    """
+    program = find_own_program("git", outside=top)
+    if program is None:
+        return None
+    off = dict(_SWITCHED_OFF)
+    for name in sorted({"lfs", *filters(repository), *filters(_own_configuration(home))}):
+        for key, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")):
+            off[f"filter.{name}.{key}"] = value
+    settings = [part for key, value in off.items() for part in ("-c", f"{key}={value}")]
+    return GitCommand(
+        argv=(program, "--no-optional-locks", "--no-pager", *settings, *words),
+        cwd=top,
+        environment=_environment(top),
+    )
+
+
+def _own_configuration(home: Path) -> Configuration:
+    """The person's and the machine's."""
+    elsewhere = os.environ.get("XDG_CONFIG_HOME")
+    shared = Path(elsewhere) if elsewhere else home / ".config"
+    named = [
+        Path(place) for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM") if (place := os.environ.get(name))
+    ]
+    return read_configuration(
+        *map(Path, _SYSTEM), shared / "git" / "config", home / ".gitconfig", *named, home=home
+    )
+
+
+def _environment(top: Path) -> dict[str, str]:
+    """The person's, without what would name another repository or a program; nothing is looked for above `top`."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
+    return {**kept, **_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": str(top.parent)}

@@ -1,0 +1,174 @@
+"""Configuration files of git, read without git: every entry with its file, those of included files too.
+
+Which entries are something to be careful about is `steering`'s business. Conditions of `includeIf` are not judged: what
+might count is listed.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+_LARGEST = 1 << 20
+_MOST_FILES = 32
+_HEADER = re.compile(r'\[\s*(?P<section>[A-Za-z0-9.-]+)(?:\s+"(?P<sub>(?:[^"\\\n]|\\.)*)")?\s*\]')
+_KEY = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9-]*)[ \t]*")
+_ESCAPES = {"n": "\n", "t": "\t", "b": "\b", '"': '"', "\\": "\\"}
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One line that sets something."""
+
+    file: Path
+    section: str
+    """In lower case."""
+    sub: str = ""
+    """What stands between the section and the key, as it was written."""
+    key: str
+    """In lower case."""
+    value: str | None = None
+    """None: the key stands alone, which means true."""
+
+    @property
+    def name(self) -> str:
+        return ".".join(part for part in (self.section, self.sub, self.key) if part)
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True):
+    entries: tuple[Entry, ...] = ()
+    unreadable: tuple[tuple[Path, str], ...] = ()
+    """Files that could not be read or understood whole, and why."""
+
+
+class Malformed(ValueError):
+    """`str` says what is wrong in the text, and on which line."""
+
+
+def read_configuration(*files: Path, home: Path) -> Configuration:
+    """The entries of these files and of those they include. Files that are not there count for nothing."""
+    entries: list[Entry] = []
+    unreadable: list[tuple[Path, str]] = []
+    waiting = list(files)
+    seen: set[str] = set()
+    while waiting:
+        file = waiting.pop(0)
+        real = os.path.realpath(file)
+        if real in seen:
+            continue
+        seen.add(real)
+        if len(seen) > _MOST_FILES:
+            unreadable.append((file, f"more than {_MOST_FILES} files include each other"))
+            break
+        try:
+            text = small_text(file, _LARGEST)
+            found = list(parse(text, file)) if text is not None else []
+        except (OSError, ValueError) as problem:
+            unreadable.append((file, getattr(problem, "strerror", None) or str(problem)))
+            continue
+        entries += found
+        waiting += [place for entry in found if (place := _included(entry, home)) is not None]
+    return Configuration(entries=tuple(entries), unreadable=tuple(unreadable))
+
+
+def _included(entry: Entry, home: Path) -> Path | None:
+    if entry.section not in ("include", "includeif") or entry.key != "path" or not entry.value:
+        return None
+    if entry.value.startswith("~/"):
+        return home / entry.value[2:]
+    return entry.file.parent / entry.value
+
+
+def small_text(file: Path, most: int) -> str | None:
+    """The text of a regular file, None where there is none. Raises `OSError` and `ValueError`; never waits."""
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    with os.fdopen(handle, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ValueError("is not a regular file")
+        data = opened.read(most + 1)
+    if len(data) > most:
+        raise ValueError(f"is larger than {most // 1024} KB")
+    return data.decode("utf-8", "surrogateescape")
+
+
+def parse(text: str, file: Path) -> Iterator[Entry]:
+    """Raises `Malformed` where git would give up too."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    section, sub, at = "", "", 0
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+        elif text[at] in "#;":
+            end = text.find("\n", at)
+            at = len(text) if end < 0 else end
+        elif text[at] == "[":
+            header = _HEADER.match(text, at)
+            if header is None:
+                raise Malformed(f"line {_line(text, at)}: this is no section")
+            section, sub = _names(header)
+            at = header.end()
+        else:
+            key = _KEY.match(text, at)
+            if key is None or not section:
+                raise Malformed(f"line {_line(text, at)}: this is neither a section nor a key")
+            value, at = _value(text, key.end())
+            yield Entry(file=file, section=section, sub=sub, key=key["key"].lower(), value=value)
+
+
+def _names(header: "re.Match[str]") -> tuple[str, str]:
+    """`[a "b"]`, and the older `[a.b]`."""
+    if header["sub"] is not None:
+        return header["section"].lower(), re.sub(r"\\(.)", r"\1", header["sub"])
+    section, _, sub = header["section"].partition(".")
+    return section.lower(), sub.lower()
+
+
+def _value(text: str, at: int) -> tuple[str | None, int]:
+    """What stands behind a key, and where the next line begins."""
+    if at >= len(text) or text[at] in "\n#;":
+        end = text.find("\n", at)
+        return None, len(text) if end < 0 else end
+    if text[at] != "=":
+        raise Malformed(f"line {_line(text, at)}: a key is followed by =")
+    at += 1
+    out: list[str] = []
+    kept = 0
+    """How much of `out` stays when blanks at the end are dropped."""
+    is_quoted = False
+    while at < len(text):
+        character = text[at]
+        if character == "\\":
+            following = text[at + 1 : at + 2]
+            if following == "\n":
+                at += 2
+                continue
+            if following not in _ESCAPES:
+                raise Malformed(f"line {_line(text, at)}: \\{following} means nothing")
+            out.append(_ESCAPES[following])
+            kept = len(out)
+            at += 2
+            continue
+        if character == "\n" or (character in "#;" and not is_quoted):
+            break
+        if character == '"':
+            is_quoted = not is_quoted
+            kept = len(out)
+        elif is_quoted or not character.isspace():
+            out.append(character)
+            kept = len(out)
+        elif out:
+            out.append(character)
+        at += 1
+    if is_quoted:
+        raise Malformed(f"line {_line(text, at)}: a quote is not closed")
+    end = text.find("\n", at)
+    return "".join(out[:kept]), len(text) if end < 0 else end
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1

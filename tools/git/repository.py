@@ -1,0 +1,139 @@
+"""The repository that git would find from a folder, and what is checked out there: told by its files alone."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from tools.files.presence import exists, is_dir
+from tools.git.config import Configuration, read_configuration, small_text
+from tools.git.steering import steering
+
+_SMALL = 64 * 1024
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
+_BRANCH = "refs/heads/"
+
+
+class Oddity(msgspec.Struct, frozen=True, kw_only=True):
+    """Something of a repository that starts programs or leads elsewhere."""
+
+    file: Path
+    text: str
+    """What it says, as it would be written in one line."""
+
+
+class Repository(msgspec.Struct, frozen=True, kw_only=True):
+    top: Path
+    """The folder that git's folder belongs to; git's folder itself when it is bare."""
+    folder: Path
+    """Git's own: `.git`, or where a file of that name leads."""
+    common: Path
+    """Where the configuration is: another folder for linked work trees."""
+    is_bare: bool = False
+
+    def configuration(self, home: Path) -> Configuration:
+        places = dict.fromkeys(
+            (self.common / "config", self.common / "config.worktree", self.folder / "config.worktree")
+        )
+        return read_configuration(*places, home=home)
+
+    def oddities(self, home: Path) -> tuple[Oddity, ...]:
+        """What makes git start programs or look elsewhere; empty for a repository as git makes it."""
+        return tuple(self._oddities(self.configuration(home)))
+
+    def _oddities(self, configuration: Configuration) -> Iterator[Oddity]:
+        if self.is_bare:
+            yield Oddity(file=self.top / "HEAD", text="a bare repository lies open in this folder")
+        if not self._is_at_home():
+            yield Oddity(file=self.top / ".git", text=f"leads to {self.folder}")
+        for entry in steering(configuration):
+            yield Oddity(file=entry.file, text=f"{entry.name} = {entry.value}")
+        for entry in configuration.entries:
+            is_place = (entry.section, entry.key) == ("core", "worktree") and entry.value
+            if is_place and not _is_same(self.folder / (entry.value or ""), self.top):
+                yield Oddity(file=entry.file, text=f"core.worktree = {entry.value}")
+        for file, problem in configuration.unreadable:
+            yield Oddity(file=file, text=f"cannot be understood: {problem}")
+        alternates = self.common / "objects" / "info" / "alternates"
+        try:
+            lines = (small_text(alternates, _SMALL) or "").splitlines()
+        except (OSError, ValueError) as problem:
+            lines = [str(problem)]
+        for line in lines:
+            yield Oddity(file=alternates, text=f"takes objects from {line}")
+
+    def _is_at_home(self) -> bool:
+        """Git's folder is `.git` here, or one elsewhere that names this one: a linked work tree's, a submodule's."""
+        if self.is_bare or (
+            _is_same(self.folder, self.top / ".git") and not (self.top / ".git").is_symlink()
+        ):
+            return True
+        try:
+            back = small_text(self.folder / "gitdir", _SMALL)
+            if back is not None:
+                return _is_same(self.folder / back.rstrip("\n"), self.top / ".git")
+            configuration = read_configuration(self.folder / "config", home=self.folder)
+        except (OSError, ValueError):
+            return False
+        places = [entry.value for entry in configuration.entries if entry.name == "core.worktree"]
+        return bool(places) and _is_same(self.folder / (places[-1] or ""), self.top)
+
+    def head(self) -> str:
+        """The branch, a short commit when none is checked out, `git` where only git can tell."""
+        file = self.folder / "HEAD"
+        try:
+            told = str(file.readlink()) if file.is_symlink() else (small_text(file, _SMALL) or "").strip()
+        except (OSError, ValueError):
+            return "git"
+        if _COMMIT.match(told):
+            return told[:7]
+        branch = told.removeprefix("ref:").strip()
+        if not branch.startswith(_BRANCH) or branch == f"{_BRANCH}.invalid":
+            return "git"
+        name = branch.removeprefix(_BRANCH)
+        return name if name and name.isprintable() and " " not in name and len(name) < 256 else "git"
+
+
+def find_repository(folder: Path) -> Repository | None:
+    """Looks upwards, as git does: `.git` first, then whether the folder itself is one of git's."""
+    for place in (folder, *folder.parents):
+        link = place / ".git"
+        if exists(link) or link.is_symlink():
+            target = _target(link)
+            if target is not None and _is_gits(target):
+                return Repository(top=place, folder=target, common=_common(target))
+        elif _is_gits(place):
+            return Repository(top=place, folder=place, common=_common(place), is_bare=True)
+    return None
+
+
+def _target(link: Path) -> Path | None:
+    if is_dir(link):
+        return link
+    try:
+        told = small_text(link, _SMALL) or ""
+    except (OSError, ValueError):
+        return None
+    if not told.startswith("gitdir:"):
+        return None
+    return Path(os.path.normpath(link.parent / told.removeprefix("gitdir:").strip()))
+
+
+def _common(folder: Path) -> Path:
+    try:
+        told = small_text(folder / "commondir", _SMALL)
+    except (OSError, ValueError):
+        return folder
+    return Path(os.path.normpath(folder / told.strip())) if told and told.strip() else folder
+
+
+def _is_gits(folder: Path) -> bool:
+    head = folder / "HEAD"
+    common = _common(folder)
+    return (exists(head) or head.is_symlink()) and is_dir(common / "objects") and is_dir(common / "refs")
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)

@@ -1,0 +1,67 @@
+"""What of a repository's configuration makes git start programs or look elsewhere."""
+
+import re
+from collections.abc import Iterator
+
+from tools.git.config import Configuration, Entry
+
+_TRUE_OR_FALSE = frozenset(("true", "false", "yes", "no", "on", "off", "0", "1", ""))
+_PROGRAMS = frozenset(
+    {
+        *("core.hookspath", "core.sshcommand", "core.editor", "core.pager", "core.askpass", "core.gitproxy"),
+        *("core.alternaterefscommand", "sequence.editor", "diff.external", "interactive.difffilter"),
+        *("sendemail.smtpserver", "sendemail.tocmd", "sendemail.cccmd", "sendemail.headercmd", "imap.tunnel"),
+        *("web.browser", "help.browser", "instaweb.browser", "instaweb.httpd", "init.templatedir"),
+        *("remote.uploadpack", "remote.receivepack", "remote.vcs", "uploadpack.packobjectshook"),
+        *("trailer.command", "trailer.cmd", "tar.command", "browser.path", "man.path", "difftool.path"),
+        *("mergetool.path", "lfs.standalonetransferagent", "lfs.path", "lfs.args"),
+    }
+)
+"""Section and key, whatever stands between them."""
+_PROGRAM_KEYS = re.compile(
+    r"(?:cmd|command|hook|program|helper|driver|clean|smudge|process|textconv|editor|pager|askpass)\Z"
+)
+"""Git and its companions name such keys like this, those of versions to come too."""
+_ELSEWHERE = frozenset(
+    {
+        *("include.path", "includeif.path", "core.attributesfile", "core.excludesfile", "commit.template"),
+        *("url.insteadof", "url.pushinsteadof", "http.proxy", "remote.proxy", "http.cookiefile"),
+        *("http.sslcainfo", "http.sslcapath", "lfs.url", "lfs.pushurl", "remote.lfsurl"),
+    }
+)
+_URLS = frozenset(("remote.url", "remote.pushurl", "submodule.url"))
+
+
+def steering(configuration: Configuration) -> Iterator[Entry]:
+    """Entries that make git start something, or read, write or fetch elsewhere than it seems."""
+    for entry in configuration.entries:
+        if _starts(entry) or _leads_elsewhere(entry):
+            yield entry
+
+
+def filters(configuration: Configuration) -> set[str]:
+    """The names of all filters that are defined."""
+    return {entry.sub for entry in configuration.entries if entry.section == "filter" and entry.sub}
+
+
+def _starts(entry: Entry) -> bool:
+    name, value = f"{entry.section}.{entry.key}", entry.value or ""
+    if value.lstrip().startswith("!"):
+        return True
+    is_switch = value.lower() in _TRUE_OR_FALSE
+    if name == "core.fsmonitor" or entry.section == "pager":
+        return not is_switch
+    if entry.section in ("alias", "color", "advice", "trace2"):
+        return False
+    if name in _URLS:
+        return value.startswith("-") or "::" in value
+    return bool(value) and (
+        name in _PROGRAMS or (_PROGRAM_KEYS.search(entry.key) is not None and not is_switch)
+    )
+
+
+def _leads_elsewhere(entry: Entry) -> bool:
+    name, value = f"{entry.section}.{entry.key}", entry.value or ""
+    if name == "http.sslverify":
+        return value.lower() in ("false", "no", "off", "0")
+    return bool(value) and name in _ELSEWHERE

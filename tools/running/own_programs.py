@@ -1,0 +1,25 @@
+"""Where a program is that bayou starts by itself: never one that the folder it works in has put in the way."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from tools.files.presence import is_file
+
+
+def find_own_program(name: str, *, outside: Path, env: Mapping[str, str] = os.environ) -> str | None:
+    """The first of that name in `PATH`, passed over what is relative and what lies in `outside`."""
+    forbidden = os.path.realpath(outside)
+    for entry in env.get("PATH", os.defpath).split(os.pathsep):
+        place = os.path.realpath(entry)
+        if not os.path.isabs(entry) or _is_below(place, forbidden):  # noqa: PTH117  (an empty entry is no Path)
+            continue
+        program = Path(entry) / name
+        is_program = is_file(program) and os.access(program, os.X_OK)
+        if is_program and not _is_below(os.path.realpath(program), forbidden):
+            return str(program)
+    return None
+
+
+def _is_below(place: str, folder: str) -> bool:
+    return folder != os.sep and (place == folder or place.startswith(folder.rstrip(os.sep) + os.sep))

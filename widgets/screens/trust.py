@@ -1,0 +1,96 @@
+"""The question whether a folder is trusted: read first, answered by a key that nobody presses by accident."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.events import Key
+
+from widgets.lists.rows import ListRow
+from widgets.screens.dialogs import QuestionScreen
+from widgets.screens.parts import KeyHint, RuleTitle
+from widgets.screens.preview import Preview, PreviewText
+
+PAUSE = 1.0
+"""Seconds without a key before the yes is heard."""
+_AROUND = 7
+"""Rows of the screen that are not the text's: title, answers, keys."""
+
+
+class TrustScreen(QuestionScreen):
+    """The first answer is chosen unless the person says otherwise. The yes has a key of its own, which counts once all
+    of the text has been in sight and no key came for a while."""
+
+    HEARD_AT_ONCE = frozenset(("escape", "pageup", "pagedown"))
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+y", "trust", "Trust the folder", show=False, id="app.trust.yes", priority=True),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        text: PreviewText,
+        answers: Sequence[ListRow],
+        *,
+        yes: ListRow | None,
+        grace: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`yes`: None when nobody could vouch for what there is."""
+        super().__init__(title, text, answers, grace=grace, clock=clock)
+        self._yes = yes
+        self.has_seen_end = False
+        self._trust_from = 0.0
+
+    def hints(self) -> Sequence[KeyHint]:
+        own = [KeyHint("ctrl+y", "trust it", 8)] if self._yes is not None else []
+        return (
+            *own,
+            *(hint for hint in super().hints() if hint.label != "cancel"),
+            KeyHint("escape", "later", 8),
+        )
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._wait()
+        self.watch(self.query_one("#text", Preview), "scroll_y", self._look, init=False)
+
+    def _fit(self) -> None:
+        text = self.query_one("#text", Preview)
+        text.styles.height = max(1, min(text.row_count, self.app.size.height - _AROUND - len(self.answers)))
+        self.call_after_refresh(self._look)
+
+    def _look(self) -> None:
+        """Whether the end of the text is in sight."""
+        if not self.is_attached:
+            return  # it was answered meanwhile
+        text = self.query_one("#text", Preview)
+        self.has_seen_end = self.has_seen_end or text.scroll_offset.y + text.size.height >= text.row_count
+        self.query_one(RuleTitle).show(note="" if self.has_seen_end else "there is more: PgDn")
+
+    def _wait(self) -> None:
+        self._trust_from = self._clock() + max(self._grace, PAUSE)
+
+    def on_key(self, event: Key) -> None:
+        self._wait()
+
+    @property
+    def listens(self) -> bool:
+        """Whether the yes would be heard now."""
+        self._look()
+        return self._yes is not None and self.has_seen_end and self._clock() >= self._trust_from
+
+    def action_trust(self) -> None:
+        is_heard = self.listens
+        self._wait()
+        if self._yes is None:
+            self.query_one(RuleTitle).show(note="too much to vouch for")
+        elif not self.has_seen_end:
+            self.query_one(RuleTitle).show(note="read it to its end first: PgDn")
+        elif not is_heard:
+            self.query_one(RuleTitle).show(
+                note=f"again, when you have read it: after {PAUSE:.0f} s without a key"
+            )
+        else:
+            self.dismiss(self._yes)

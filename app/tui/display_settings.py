@@ -46,8 +46,8 @@ def _show(app: Stage) -> None:
     wished = _ANIMATIONS[settings.display.animations]
     most = constants.TEXTUAL_ANIMATIONS
     app.animation_level = wished if _LESS_FIRST.index(wished) < _LESS_FIRST.index(most) else most
-    app.editor.set_blinking(settings.display.cursor_blink and wished != "none")
+    app.editor.surface.set_blinking(settings.display.cursor_blink and wished != "none")
     app.editor.history.size = settings.editor.history_size
     app.editor.paste_chip_lines = settings.editor.paste_chip_lines
-    app.editor.set_padding(settings.editor.editor_padding_x)
+    app.editor.surface.set_padding(settings.editor.editor_padding_x)
     app.status.refresh_all()

@@ -57,7 +57,7 @@ def put(app: StageApp, text: str) -> None:
     before, _, after = text.partition("|")
     app.editor.set_text(before + after)
     app.editor.model.move_to((before.count("\n"), len(before.rpartition("\n")[2])))
-    app.editor._changed()
+    app.editor.changed()
 
 
 def written(app: StageApp) -> str:
@@ -92,7 +92,7 @@ async def test_the_editors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("app.tui.prompt.from_elsewhere.paste", paste)
     monkeypatch.setattr("app.tui.prompt.from_elsewhere.edit_elsewhere", edit)
     async with page(tmp_path) as (app, pilot):
-        app.editor.set_history([Draft(text="older")])
+        app.editor.history.replace([Draft(text="older")])
         for action, (before, after) in EDITOR.items():
             for key in keys("the editor", action):
                 put(app, before)
@@ -133,7 +133,7 @@ async def test_the_editors_that_take_more_than_one_key(tmp_path: Path) -> None:
             before = editor.text
             await pilot.press(key)
             await app.settling_until(pilot, lambda before=before: editor.text != before)
-        editor.set_history([Draft(text="older"), Draft(text="newer")])
+        editor.history.replace([Draft(text="older"), Draft(text="newer")])
         for key in keys("the editor", "tui.editor.historyNext"):
             put(app, "draft|")
             await pilot.press("alt+p", "alt+p", key)

@@ -116,7 +116,7 @@ def on_screen(make: Callable[[], Screen[Any]]) -> Callable[[str], Host]:
 
 
 def editing(editor: PromptEditor) -> None:
-    editor.set_border_state("high", False, "⠸ Working 12 s · esc stops")
+    editor.surface.set_border_state("high", False, "⠸ Working 12 s · esc stops")
     editor.insert("Look at ")
     editor.attach(
         Attachment(name="shot.png", mime_type="image/png", byte_count=48_000, width=800, height=600)
@@ -128,7 +128,7 @@ def editing(editor: PromptEditor) -> None:
 def scrolled(editor: PromptEditor) -> None:
     editor.set_text("\n".join(f"line {number} of a longer thought" for number in range(40)))
     for _ in range(4):
-        editor.action_cursor_up()
+        editor.keyboard.up()
 
 
 def models() -> list[ListRow]:

@@ -19,6 +19,14 @@ class History:
         for entry in entries:
             self.add(entry)
 
+    def replace(self, entries: Iterable[Draft]) -> None:
+        """Other prompts, newest last; one begins anew at the newest."""
+        self.entries = []
+        self._unsent = Draft()
+        self._at = None
+        for entry in entries:
+            self.add(entry)
+
     @property
     def is_browsing(self) -> bool:
         return self._at is not None

@@ -1,66 +1,177 @@
-"""The editor's actions with their ids and default keys. An id is what a person's `keybindings.json` names."""
+"""The editor's keys as a table: ids, default keys, words, and what is done.
 
-from textual.binding import Binding, BindingType
+An id is what a person's `keybindings.json` names. A line that is typed into has those of them that are about its text.
+"""
+
+from collections.abc import Callable
+
+from widgets.editor import commands
+from widgets.editor.keyboard import PromptKeyboard
+from widgets.editor.model import EditorModel
+from widgets.keytable import Key, KeyTable
+
+Command = Callable[[EditorModel], object]
 
 
-def _key(id_: str, keys: str, action: str, description: str) -> Binding:
-    return Binding(keys, action, description, show=False, id=id_)
+class TextKey(Key[PromptKeyboard]):
+    """A key that is about the text alone."""
+
+    def __init__(
+        self,
+        id: str,
+        keys: str,
+        words: str,
+        command: Command,
+        *,
+        moves: bool = False,
+        needs_text: bool = False,
+        needs_text_in_line: bool = False,
+    ) -> None:
+        """`needs_text`: without any the key means something to whoever stands around."""
+        self.command = command
+        self.needs_text_in_line = needs_text or needs_text_in_line
+        do = _moving(command) if moves else _editing(command, needs_text=needs_text)
+        super().__init__(id, keys, words, do)
 
 
-BINDINGS: list[BindingType] = [
-    _key("tui.input.submit", "enter", "submit", "Send"),
-    _key(
+def _moving(command: Command) -> Callable[[PromptKeyboard], object]:
+    return lambda keyboard: keyboard.do(command)
+
+
+def _editing(command: Command, *, needs_text: bool) -> Callable[[PromptKeyboard], object]:
+    return lambda keyboard: keyboard.edit(command, needs_text=needs_text)
+
+
+KEYS: KeyTable[PromptKeyboard] = KeyTable(
+    Key("tui.input.submit", "enter", "Send", PromptKeyboard.submit),
+    Key(
         "app.message.followUp",
         "alt+enter",
-        "follow_up",
         "Send after the agent is done; a new line while idle",
+        PromptKeyboard.follow_up,
     ),
-    _key("tui.input.newLine", "shift+enter,ctrl+j,ctrl+enter,alt+shift+enter", "new_line", "New line"),
-    _key("tui.input.tab", "tab", "tab", "Complete"),
-    _key("tui.editor.closeCompletion", "escape", "close_popup", "Close the completions"),
-    _key("tui.editor.cursorUp", "up", "cursor_up", "Row up, then older prompts"),
-    _key("tui.editor.cursorDown", "down", "cursor_down", "Row down, then newer prompts"),
-    _key("tui.editor.historyPrevious", "alt+p", "history_previous", "Older prompt"),
-    _key("tui.editor.historyNext", "alt+n", "history_next", "Newer prompt"),
-    _key("tui.editor.historySearch", "ctrl+r", "history_search", "Search older prompts"),
-    _key("tui.editor.cursorLeft", "left", "cursor_left", "Character left"),
-    _key("tui.editor.cursorRight", "right", "cursor_right", "Character right"),
-    _key("tui.editor.cursorWordLeft", "alt+left,ctrl+left,alt+b", "word_left", "Word left"),
-    _key("tui.editor.cursorWordRight", "alt+right,ctrl+right,alt+f", "word_right", "Word right"),
-    _key("tui.editor.cursorLineStart", "home,ctrl+a", "line_start", "Start of the line"),
-    _key("tui.editor.cursorLineEnd", "end,ctrl+e", "line_end", "End of the line"),
-    _key(
+    Key(
+        "tui.input.newLine",
+        "shift+enter,ctrl+j,ctrl+enter,alt+shift+enter",
+        "New line",
+        PromptKeyboard.new_line,
+    ),
+    Key("tui.input.tab", "tab", "Complete", PromptKeyboard.complete),
+    Key("tui.editor.closeCompletion", "escape", "Close the completions", PromptKeyboard.close_popup),
+    Key("tui.editor.cursorUp", "up", "Row up, then older prompts", PromptKeyboard.up),
+    Key("tui.editor.cursorDown", "down", "Row down, then newer prompts", PromptKeyboard.down),
+    Key("tui.editor.historyPrevious", "alt+p", "Older prompt", PromptKeyboard.show_older),
+    Key("tui.editor.historyNext", "alt+n", "Newer prompt", PromptKeyboard.show_newer),
+    Key("tui.editor.historySearch", "ctrl+r", "Search older prompts", PromptKeyboard.search_history),
+    TextKey(
+        "tui.editor.cursorLeft",
+        "left",
+        "Character left",
+        commands.move_left,
+        moves=True,
+        needs_text_in_line=True,
+    ),
+    TextKey(
+        "tui.editor.cursorRight",
+        "right",
+        "Character right",
+        commands.move_right,
+        moves=True,
+        needs_text_in_line=True,
+    ),
+    TextKey(
+        "tui.editor.cursorWordLeft",
+        "alt+left,ctrl+left,alt+b",
+        "Word left",
+        commands.move_word_left,
+        moves=True,
+    ),
+    TextKey(
+        "tui.editor.cursorWordRight",
+        "alt+right,ctrl+right,alt+f",
+        "Word right",
+        commands.move_word_right,
+        moves=True,
+    ),
+    TextKey(
+        "tui.editor.cursorLineStart",
+        "home,ctrl+a",
+        "Start of the line",
+        commands.move_line_start,
+        moves=True,
+        needs_text_in_line=True,
+    ),
+    TextKey(
+        "tui.editor.cursorLineEnd",
+        "end,ctrl+e",
+        "End of the line",
+        commands.move_line_end,
+        moves=True,
+        needs_text_in_line=True,
+    ),
+    Key(
         "tui.editor.jumpForward",
         "ctrl+right_square_bracket",
-        "jump(True)",
         "To the next … (then a character)",
+        lambda keyboard: keyboard.jump(True),
     ),
-    _key(
+    Key(
         "tui.editor.jumpBackward",
         "alt+ctrl+right_square_bracket,alt+right_square_bracket",
-        "jump(False)",
         "Back to the last … (then a character)",
+        lambda keyboard: keyboard.jump(False),
     ),
-    _key("tui.editor.pageUp", "ctrl+pageup", "page(-1)", "Page up in the text"),
-    _key("tui.editor.pageDown", "ctrl+pagedown", "page(1)", "Page down in the text"),
-    _key("tui.editor.deleteCharBackward", "backspace,ctrl+h", "delete_backward", "Delete to the left"),
-    _key("tui.editor.deleteCharForward", "delete,ctrl+d", "delete_forward", "Delete to the right"),
-    _key(
+    Key("tui.editor.pageUp", "ctrl+pageup", "Page up in the text", lambda keyboard: keyboard.page(-1)),
+    Key("tui.editor.pageDown", "ctrl+pagedown", "Page down in the text", lambda keyboard: keyboard.page(1)),
+    TextKey(
+        "tui.editor.deleteCharBackward", "backspace,ctrl+h", "Delete to the left", commands.delete_backward
+    ),
+    TextKey(
+        "tui.editor.deleteCharForward",
+        "delete,ctrl+d",
+        "Delete to the right",
+        commands.delete_forward,
+        needs_text=True,
+    ),
+    TextKey(
         "tui.editor.deleteWordBackward",
         "ctrl+w,alt+backspace,ctrl+backspace",
-        "kill_word_backward",
         "Kill word left",
+        commands.kill_word_backward,
     ),
-    _key(
-        "tui.editor.deleteWordForward", "alt+d,alt+delete,ctrl+delete", "kill_word_forward", "Kill word right"
+    TextKey(
+        "tui.editor.deleteWordForward",
+        "alt+d,alt+delete,ctrl+delete",
+        "Kill word right",
+        commands.kill_word_forward,
     ),
-    _key("tui.editor.deleteToLineStart", "ctrl+u", "kill_to_line_start", "Kill to the line's start"),
-    _key("tui.editor.deleteToLineEnd", "ctrl+k", "kill_to_line_end", "Kill to the line's end"),
-    _key("tui.editor.yank", "ctrl+y", "yank", "Yank what was killed"),
-    _key("tui.editor.yankPop", "alt+y", "yank_pop", "Yank an older kill instead"),
-    _key("tui.editor.undo", "ctrl+underscore,ctrl+minus", "undo", "Undo; brings a cleared draft back"),
-    _key("tui.editor.redo", "alt+underscore,alt+minus,ctrl+shift+z", "redo", "Redo"),
-    _key("tui.editor.expandPaste", "alt+e", "expand_chip", "Open the paste at the cursor"),
-    _key("app.editor.external", "ctrl+g", "external_editor", "Edit in your own editor"),
-    _key("app.clipboard.paste", "ctrl+v", "paste_clipboard", "Paste text or an image"),
-]
+    TextKey(
+        "tui.editor.deleteToLineStart",
+        "ctrl+u",
+        "Kill to the line's start",
+        commands.kill_to_line_start,
+        needs_text_in_line=True,
+    ),
+    TextKey(
+        "tui.editor.deleteToLineEnd",
+        "ctrl+k",
+        "Kill to the line's end",
+        commands.kill_to_line_end,
+        needs_text=True,
+    ),
+    TextKey("tui.editor.yank", "ctrl+y", "Yank what was killed", EditorModel.yank),
+    TextKey("tui.editor.yankPop", "alt+y", "Yank an older kill instead", EditorModel.yank_pop),
+    TextKey(
+        "tui.editor.undo", "ctrl+underscore,ctrl+minus", "Undo; brings a cleared draft back", EditorModel.undo
+    ),
+    TextKey("tui.editor.redo", "alt+underscore,alt+minus,ctrl+shift+z", "Redo", EditorModel.redo),
+    Key(
+        "tui.editor.expandPaste",
+        "alt+e",
+        "Open the paste at the cursor",
+        lambda keyboard: keyboard.edit(commands.expand_chip),
+    ),
+    Key("app.editor.external", "ctrl+g", "Edit in your own editor", PromptKeyboard.edit_elsewhere),
+    Key("app.clipboard.paste", "ctrl+v", "Paste text or an image", PromptKeyboard.paste_clipboard),
+)
+TEXT_KEYS = tuple(key for key in KEYS if isinstance(key, TextKey))

@@ -1,45 +1,30 @@
 """One line to type into: the filter of a list, the answer to a question. The editor's model and keys, without rows."""
 
-from collections.abc import Callable
 from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.actions import SkipAction
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets import caret
-from widgets.editor.keys import BINDINGS
+from widgets.editor.keys import TEXT_KEYS
 from widgets.editor.layout import Layout
 from widgets.editor.model import EditorModel
 from widgets.editor.own_keys import do_own_key
 from widgets.editor.paste import clean
 from widgets.line import Line, cells
 
-_LEFT_OUT = (
-    "tui.input.",
-    "app.",
-    "tui.editor.closeCompletion",
-    "tui.editor.cursorUp",
-    "tui.editor.cursorDown",
-    "tui.editor.page",
-    "tui.editor.history",
-    "tui.editor.jump",
-    "tui.editor.expandPaste",
-)
-
-
-def _is_ours(binding: BindingType) -> bool:
-    return isinstance(binding, Binding) and not (binding.id or "").startswith(_LEFT_OUT)
+_KEYS = {key.id: key for key in TEXT_KEYS}
 
 
 class LineInput(Widget, can_focus=True):
-    BINDINGS: ClassVar[list[BindingType]] = [binding for binding in BINDINGS if _is_ours(binding)]
+    BINDINGS: ClassVar[list[BindingType]] = [key.binding for key in TEXT_KEYS]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "line-input--mark",
         "line-input--placeholder",
@@ -162,7 +147,8 @@ class LineInput(Widget, can_focus=True):
         at = self._left
         while at < len(text) and cells(text[self._left : at + 1]) <= target:
             at += 1
-        self._do(lambda: self.model.move_to((0, at)))
+        self.model.move_to((0, at))
+        self._changed()
 
     def _changed(self) -> None:
         self.refresh()
@@ -170,60 +156,10 @@ class LineInput(Widget, can_focus=True):
             self._seen = self.model.version
             self.post_message(self.Changed(self, self.model.text))
 
-    def _do(self, command: Callable[[], object]) -> None:
-        command()
+    def action_do(self, id: str) -> None:
+        """A key of the editor's that is about its text."""
+        key = _KEYS[id]
+        if key.needs_text_in_line and not self.model.text:
+            raise SkipAction  # the key means what the screen around makes of it
+        key.command(self.model)
         self._changed()
-
-    def action_cursor_left(self) -> None:
-        self._in_text(self.model.move_left)
-
-    def action_cursor_right(self) -> None:
-        self._in_text(self.model.move_right)
-
-    def action_word_left(self) -> None:
-        self._do(self.model.move_word_left)
-
-    def action_word_right(self) -> None:
-        self._do(self.model.move_word_right)
-
-    def action_line_start(self) -> None:
-        self._in_text(self.model.move_line_start)
-
-    def action_line_end(self) -> None:
-        self._in_text(self.model.move_line_end)
-
-    def action_delete_backward(self) -> None:
-        self._do(self.model.delete_backward)
-
-    def action_delete_forward(self) -> None:
-        self._in_text(self.model.delete_forward)
-
-    def action_kill_word_backward(self) -> None:
-        self._in_text(self.model.kill_word_backward)
-
-    def action_kill_word_forward(self) -> None:
-        self._in_text(self.model.kill_word_forward)
-
-    def action_kill_to_line_start(self) -> None:
-        self._in_text(self.model.kill_to_line_start)
-
-    def action_kill_to_line_end(self) -> None:
-        self._in_text(self.model.kill_to_line_end)
-
-    def action_yank(self) -> None:
-        self._do(self.model.yank)
-
-    def action_yank_pop(self) -> None:
-        self._do(self.model.yank_pop)
-
-    def action_undo(self) -> None:
-        self._do(self.model.undo)
-
-    def action_redo(self) -> None:
-        self._do(self.model.redo)
-
-    def _in_text(self, command: Callable[[], object]) -> None:
-        """Without a text the key means what the screen around makes of it."""
-        if not self.model.text:
-            raise SkipAction
-        self._do(command)

@@ -1,15 +1,17 @@
 """The text being written: lines, a cursor between characters, kill ring, undo and redo.
 
-Pure: knows no widget, no width and no key. Positions are (line, index in the line); the cursor always stands on a
-boundary between characters as people see them. Every change goes through `_replace`, which is what undo reverses.
+Pure: knows no widget, no width and no key; what keys do to it is in `commands`.
+
+Positions are (line, index in the line); the cursor always stands on a boundary between characters as people see
+them. Every change goes through `_replace`, which is what undo reverses.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from widgets.editor.chips import Chip, Chips, Draft, PasteChip
-from widgets.editor.graphemes import boundary_after, boundary_before, snap
+from widgets.editor.chips import Chips, Draft
+from widgets.editor.graphemes import snap
 from widgets.editor.killring import KillRing
-from widgets.editor.words import word_end, word_start
 
 Position = tuple[int, int]
 UNDO_LIMIT = 1000
@@ -36,6 +38,13 @@ def end_of(start: Position, text: str) -> Position:
     if not breaks:
         return start[0], start[1] + len(text)
     return start[0] + breaks, len(text) - text.rfind("\n") - 1
+
+
+def between(lines: Sequence[str], start: Position, end: Position) -> str:
+    if start[0] == end[0]:
+        return lines[start[0]][start[1] : end[1]]
+    middle = lines[start[0] + 1 : end[0]]
+    return "\n".join([lines[start[0]][start[1] :], *middle, lines[end[0]][: end[1]]])
 
 
 class EditorModel:
@@ -79,12 +88,6 @@ class EditorModel:
         text = self.text
         return Draft(text=text, chips=self.chips.used(text), row=self.cursor[0], column=self.cursor[1])
 
-    def between(self, start: Position, end: Position) -> str:
-        if start[0] == end[0]:
-            return self.lines[start[0]][start[1] : end[1]]
-        middle = self.lines[start[0] + 1 : end[0]]
-        return "\n".join([self.lines[start[0]][start[1] :], *middle, self.lines[end[0]][: end[1]]])
-
     # -- changing ------------------------------------------------------------------------------------------
 
     def type(self, text: str) -> None:
@@ -105,28 +108,9 @@ class EditorModel:
         self.settle()
         self._replace(start, end, text)
 
-    def insert_chip(self, chip: Chip) -> None:
-        self.insert(self.chips.add(chip))
-
-    def expand_chip(self) -> bool:
-        """Put the text of the paste at or before the cursor in its place."""
-        row, column = self.cursor
-        for at in (column, column - 1):
-            char = self.line[at : at + 1]
-            chip = self.chips.known.get(char) if char else None
-            if isinstance(chip, PasteChip):
-                self.replace((row, at), (row, at + 1), chip.text)
-                return True
-        return False
-
     def set_text(self, text: str) -> None:
         """Another text, as one unit of undo; the cursor goes to its end."""
         self.replace((0, 0), self.end, text)
-
-    def clear(self) -> None:
-        """Empty the text; undo brings it back."""
-        if self.lines != [""]:
-            self.set_text("")
 
     def reset(self, draft: Draft | None = None) -> None:
         """Begin anew, without a past: after sending, or with a draft that was saved."""
@@ -144,27 +128,19 @@ class EditorModel:
         """Show another draft (history, queue), as one unit of undo."""
         self.set_text(self.chips.adopt(draft.text, draft.chips))
 
-    def delete_backward(self) -> None:
-        self._rub(self._left(), self.cursor)
+    def rub(self, start: Position, end: Position) -> None:
+        """Delete a range. A run of these is one unit of undo."""
+        if start != end:
+            self._replace(start, end, "", joins=self._last == "rub")
+            self._last = "rub"
 
-    def delete_forward(self) -> None:
-        self._rub(self.cursor, self._right())
-
-    def kill_word_backward(self) -> None:
-        self._kill(self.word_left(), self.cursor, is_forward=False)
-
-    def kill_word_forward(self) -> None:
-        self._kill(self.cursor, self.word_right(), is_forward=True)
-
-    def kill_to_line_start(self) -> None:
-        """To the line's beginning; at its beginning, the line break before it."""
-        row, column = self.cursor
-        self._kill((row, 0) if column else self._left(), self.cursor, is_forward=False)
-
-    def kill_to_line_end(self) -> None:
-        row, column = self.cursor
-        end = (row, len(self.line)) if column < len(self.line) else self._right()
-        self._kill(self.cursor, end, is_forward=True)
+    def kill(self, start: Position, end: Position, *, is_forward: bool) -> None:
+        """Delete a range that can be had back by a yank. A run of these is one kill."""
+        if start == end:
+            return
+        self.kills.kill(between(self.lines, start, end), is_forward=is_forward, joins=self._last == "kill")
+        self._replace(start, end, "")
+        self._last = "kill"
 
     def yank(self) -> None:
         if self.kills.newest:
@@ -183,10 +159,6 @@ class EditorModel:
         self._last = "yank"
 
     # -- undo ----------------------------------------------------------------------------------------------
-
-    @property
-    def can_undo(self) -> bool:
-        return bool(self._undo)
 
     def undo(self) -> None:
         if not self._undo:
@@ -215,47 +187,6 @@ class EditorModel:
         self.cursor = (row, snap(self.lines[row], position[1]))
         self.settle()
 
-    def move_left(self) -> None:
-        self.move_to(self._left())
-
-    def move_right(self) -> None:
-        self.move_to(self._right())
-
-    def move_word_left(self) -> None:
-        self.move_to(self.word_left())
-
-    def move_word_right(self) -> None:
-        self.move_to(self.word_right())
-
-    def move_line_start(self) -> None:
-        self.move_to((self.cursor[0], 0))
-
-    def move_line_end(self) -> None:
-        self.move_to((self.cursor[0], len(self.line)))
-
-    def jump(self, char: str, *, is_forward: bool) -> bool:
-        """To the next place of a character, over lines."""
-        row, column = self.cursor
-        rows = range(row, len(self.lines)) if is_forward else range(row, -1, -1)
-        for at in rows:
-            line = self.lines[at]
-            if is_forward:
-                found = line.find(char, column + 1 if at == row else 0)
-            else:
-                found = line.rfind(char, 0, column) if at == row else line.rfind(char)
-            if found >= 0:
-                self.move_to((at, found))
-                return True
-        return False
-
-    def word_left(self) -> Position:
-        row, column = self.cursor
-        return (row, word_start(self.line, column)) if column else self._left()
-
-    def word_right(self) -> Position:
-        row, column = self.cursor
-        return (row, word_end(self.line, column)) if column < len(self.line) else self._right()
-
     def settle(self) -> None:
         """End the run of typing, killing or yanking: what comes next stands by itself."""
         self._last = ""
@@ -263,32 +194,8 @@ class EditorModel:
 
     # -- inside --------------------------------------------------------------------------------------------
 
-    def _left(self) -> Position:
-        row, column = self.cursor
-        if column:
-            return row, boundary_before(self.lines[row], column)
-        return (row - 1, len(self.lines[row - 1])) if row else (0, 0)
-
-    def _right(self) -> Position:
-        row, column = self.cursor
-        if column < len(self.lines[row]):
-            return row, boundary_after(self.lines[row], column)
-        return (row + 1, 0) if row + 1 < len(self.lines) else (row, column)
-
-    def _rub(self, start: Position, end: Position) -> None:
-        if start != end:
-            self._replace(start, end, "", joins=self._last == "rub")
-            self._last = "rub"
-
-    def _kill(self, start: Position, end: Position, *, is_forward: bool) -> None:
-        if start == end:
-            return
-        self.kills.kill(self.between(start, end), is_forward=is_forward, joins=self._last == "kill")
-        self._replace(start, end, "")
-        self._last = "kill"
-
     def _replace(self, start: Position, end: Position, text: str, *, joins: bool = False) -> None:
-        removed = self.between(start, end)
+        removed = between(self.lines, start, end)
         if removed == text:  # nothing that undo could take back
             self._stand_behind(start, text)
             return

@@ -1,40 +1,37 @@
-"""The part of the editor that draws: rows of the model between two rules, the caret, the part in sight.
-
-Commands and keys are in `prompt`.
-"""
-
-from typing import ClassVar
+"""How the editor is drawn: rows of the model between two rules, the caret, the part in sight."""
 
 from textual import events
-from textual.geometry import Region, Size
+from textual.geometry import Offset
 from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets import caret
-from widgets.editor.drawing import COMPONENTS, EditorLook, draw_row, draw_rule
+from widgets.editor.drawing import EditorLook, draw_row, draw_rule
 from widgets.editor.layout import Layout
-from widgets.editor.model import EditorModel
+from widgets.editor.model import EditorModel, Position
 
 
-class EditorSurface(Widget, can_focus=True):
-    COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
-
-    def __init__(self, *, placeholder: str, padding_x: int, id: str | None, classes: str | None) -> None:
-        super().__init__(id=id, classes=classes)
-        self.model = EditorModel()
+class Surface:
+    def __init__(self, widget: Widget, model: EditorModel, *, placeholder: str, padding_x: int) -> None:
+        self._widget = widget
+        self._model = model
         self.placeholder = placeholder
         self.screen_share = 1 / 3
         """How much of the screen's height the text may take before it scrolls."""
+        self.hint = ""
+        """What the editor waits for, in the lower rule."""
         self._padding_x = padding_x
         self._blinks = False
         self._layout = Layout()
         self._top = 0
-        self._jump: bool | None = None
-        """Waiting for the character to jump to: forward or not."""
+        self._goal: int | None = None
+        """The cell that moving from row to row goes for."""
         self._thinking = "off"
         self._is_shell = False
         self._status = ""
         self._look: EditorLook | None = None
+
+    # -- what is told of it --------------------------------------------------------------------------------
 
     def set_border_state(
         self,
@@ -49,113 +46,134 @@ class EditorSurface(Widget, can_focus=True):
             self._is_shell = is_shell_mode
         if status is not None:
             self._status = status
-        self.refresh()
+        self._widget.refresh()
 
     def set_padding(self, columns: int) -> None:
         """Columns that are left free on both sides."""
         if columns != self._padding_x:
             self._padding_x = columns
-            if self.is_attached:
-                self._relayout()
+            if self._widget.is_attached:
+                self.lay_out()
 
     def set_blinking(self, blinks: bool) -> None:
         """Whether the terminal's cursor blinks at the caret."""
         if blinks != self._blinks:
             self._blinks = blinks
-            if self.has_focus:
-                caret.show(self, blinks=blinks)
+            if self._widget.has_focus:
+                caret.show(self._widget, blinks=blinks)
+
+    def take(self, event: events.Event) -> None:
+        match event:
+            case events.Mount():
+                caret.follow_suspension(self._widget, blinks=lambda: self._blinks)
+            case events.Resize():
+                self.lay_out()
+            case events.Focus():
+                caret.show(self._widget, blinks=self._blinks)
+            case events.Blur():
+                caret.hide(self._widget)
+            case events.MouseScrollUp():
+                self._scroll(-1, event)
+            case events.MouseScrollDown():
+                self._scroll(1, event)
+
+    def forget_look(self) -> None:
+        self._look = None
+
+    # -- places --------------------------------------------------------------------------------------------
+
+    @property
+    def visible_rows(self) -> int:
+        most = max(1, max(3, int(self._widget.app.size.height * self.screen_share)) - 2)
+        return min(self._layout.row_count, most)
+
+    @property
+    def is_first_row(self) -> bool:
+        return self._layout.place(self._model.cursor)[0] == 0
+
+    @property
+    def is_last_row(self) -> bool:
+        return self._layout.place(self._model.cursor)[0] + 1 >= self._layout.row_count
+
+    def position_at(self, offset: Offset) -> Position:
+        """The place in the text under a cell of the widget."""
+        return self._layout.position(self._top + offset.y - 1, max(0, offset.x - self._padding_x))
+
+    def move_rows(self, delta: int) -> None:
+        """The cursor goes up or down, and keeps its column where the rows are long enough."""
+        row, cell = self._layout.place(self._model.cursor)
+        goal = cell if self._goal is None else self._goal
+        self._model.move_to(self._layout.position(row + delta, goal))
+        self._goal = goal
+
+    def forget_goal(self) -> None:
+        self._goal = None
+
+    # -- what is in sight ----------------------------------------------------------------------------------
+
+    def lay_out(self) -> None:
+        """The text is another, or its place."""
+        widget, chips = self._widget, self._model.chips
+        labels = chips.labels(self._model.text) if chips.known else {}
+        width = (widget.size.width or widget.app.size.width) - 2 * self._padding_x
+        self._layout.update(self._model.lines, width, labels)
+        height = self.visible_rows + 2
+        if widget.styles.height is None or widget.styles.height.value != height:
+            widget.styles.height = height
+        self.show_cursor()
+
+    def show_cursor(self) -> None:
+        row = self._layout.place(self._model.cursor)[0]
+        rows = self.visible_rows
+        self._top = max(0, min(self._top, row, self._layout.row_count - rows))
+        if row >= self._top + rows:
+            self._top = row - rows + 1
+        self._widget.refresh()
+
+    def go_to_top(self) -> None:
+        self._top = 0
+
+    def _scroll(self, delta: int, event: events.MouseEvent) -> None:
+        top = min(max(0, self._top + delta), self._layout.row_count - self.visible_rows)
+        if top != self._top:
+            self._top = top
+            self._widget.refresh()
+            event.stop()
 
     # -- drawing -------------------------------------------------------------------------------------------
 
-    def notify_style_update(self) -> None:
-        super().notify_style_update()
-        self._look = None
+    def place_caret(self) -> None:
+        """Where the terminal's own cursor has to stand."""
+        row, cell = self._layout.place(self._model.cursor)
+        if self._widget.has_focus:
+            caret.place(self._widget, self._padding_x + cell, 1 + row - self._top)
 
-    def on_mount(self) -> None:
-        caret.follow_suspension(self, blinks=lambda: self._blinks)
-
-    def on_resize(self) -> None:
-        self._relayout()
-
-    def on_focus(self) -> None:
-        caret.show(self, blinks=self._blinks)
-
-    def on_blur(self) -> None:
-        self._jump = None
-        caret.hide(self)
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return self._visible_rows + 2
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        row, cell = self._layout.place(self.model.cursor)
-        if self.has_focus:
-            caret.place(self, self._padding_x + cell, 1 + row - self._top)
-        return super().render_lines(crop)
-
-    def render_line(self, y: int) -> Strip:
-        look = self._look
+    def line(self, y: int) -> Strip:
+        widget, look = self._widget, self._look
         if look is None:
-            look = self._look = EditorLook(self)
-        width = self.size.width
-        last = self.size.height - 1
+            look = self._look = EditorLook(widget)
+        width = widget.size.width
+        last = widget.size.height - 1
         key = self._rule_key
         if y == 0:
             return draw_rule(look, key, width, left=self._status, hidden=self._top, arrow="↑")
         if y == last:
-            below = self._layout.row_count - self._top - self._visible_rows
-            hint = "jump to character: " if self._jump is not None else ""
-            return draw_rule(look, key, width, left=hint, hidden=max(0, below), arrow="↓")
-        place = self._layout.place(self.model.cursor) if self.has_focus and caret.is_drawn(self) else None
+            below = self._layout.row_count - self._top - self.visible_rows
+            return draw_rule(look, key, width, left=self.hint, hidden=max(0, below), arrow="↓")
+        is_drawn = widget.has_focus and caret.is_drawn(widget)
         return draw_row(
             look,
-            self.model,
+            self._model,
             self._layout,
             self._top + y - 1,
             width=width,
             padding=self._padding_x,
-            place=place,
+            place=self._layout.place(self._model.cursor) if is_drawn else None,
             placeholder=self.placeholder,
         )
 
     @property
     def _rule_key(self) -> str:
-        if self._is_shell or self.model.lines[0].startswith("!"):
+        if self._is_shell or self._model.lines[0].startswith("!"):
             return "shell"
         return f"thinking-{self._thinking}"
-
-    @property
-    def _visible_rows(self) -> int:
-        most = max(1, max(3, int(self.app.size.height * self.screen_share)) - 2)
-        return min(self._layout.row_count, most)
-
-    def _relayout(self) -> None:
-        chips = self.model.chips
-        labels = chips.labels(self.model.text) if chips.known else {}
-        width = (self.size.width or self.app.size.width) - 2 * self._padding_x
-        self._layout.update(self.model.lines, width, labels)
-        height = self._visible_rows + 2
-        if self.styles.height is None or self.styles.height.value != height:
-            self.styles.height = height
-        self._show_cursor()
-
-    def _show_cursor(self) -> None:
-        row = self._layout.place(self.model.cursor)[0]
-        rows = self._visible_rows
-        self._top = max(0, min(self._top, row, self._layout.row_count - rows))
-        if row >= self._top + rows:
-            self._top = row - rows + 1
-        self.refresh()
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        self._scroll(-1, event)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        self._scroll(1, event)
-
-    def _scroll(self, delta: int, event: events.MouseEvent) -> None:
-        top = min(max(0, self._top + delta), self._layout.row_count - self._visible_rows)
-        if top != self._top:
-            self._top = top
-            self.refresh()
-            event.stop()

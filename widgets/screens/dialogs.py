@@ -258,7 +258,7 @@ class TextScreen(DialogScreen[str | None]):
         self._prefill = prefill
         self._is_for_reading = is_for_reading
         if is_for_reading:
-            self._editor.screen_share = 2 / 3
+            self._editor.surface.screen_share = 2 / 3
 
     def compose_question(self) -> ComposeResult:
         yield self._editor

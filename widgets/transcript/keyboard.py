@@ -57,19 +57,11 @@ class Keyboard:
         else:
             found = min((index for index in prompts if tops[index] > y), default=None)
         if found is not None:
-            self._show_at_top(found)
+            self.viewport.show_at_top(found)
+            if self.cursor:
+                self._set_cursor(items[found].block.id)
         elif direction > 0:
             self.go_end()
-
-    def _show_at_top(self, index: int) -> None:
-        column, height = self.column, self.viewport.height
-        column.measure(index)
-        y = column.heights.top(index) + column.items[index].gap
-        y = column.settle(y, height)
-        self.viewport.set_following(y >= column.total - height)
-        self.viewport.commit(y)
-        if self.cursor:
-            self._set_cursor(column.items[index].block.id)
 
     # -- focus mode ----------------------------------------------------------------------------------------
 
@@ -170,13 +162,10 @@ class Keyboard:
         if item := self.item:
             self.viewport.toggle(item)
 
-    def branch(self) -> None:
+    def ask_for(self, kind: type[messages.BranchRequested | messages.RetryRequested]) -> None:
+        """Something that the application does with the block."""
         if item := self.item:
-            self.widget.post_message(messages.BranchRequested(item.block.id))
-
-    def retry(self) -> None:
-        if item := self.item:
-            self.widget.post_message(messages.RetryRequested(item.block.id))
+            self.widget.post_message(kind(item.block.id))
 
     def enter(self) -> None:
         """Open a card that is closed; of a file map, its symbols to choose from; else the whole of the block."""
@@ -218,9 +207,14 @@ KEYS: KeyTable[Keyboard] = KeyTable(
     Key("transcript.copy-code", "c", "Copy code", Keyboard.copy_code),
     Key("transcript.copy-raw", "r", "Copy Markdown", Keyboard.copy_raw),
     Key("transcript.toggle-block", "o,space", "Open/close", Keyboard.toggle),
-    Key("transcript.branch", "e", "Edit from here", Keyboard.branch),
+    Key(
+        "transcript.branch",
+        "e",
+        "Edit from here",
+        lambda keyboard: keyboard.ask_for(messages.BranchRequested),
+    ),
     Key("transcript.full-screen", "enter", "Full screen", Keyboard.enter),
-    Key("transcript.retry", "R", "Try again", Keyboard.retry),
+    Key("transcript.retry", "R", "Try again", lambda keyboard: keyboard.ask_for(messages.RetryRequested)),
     Key("transcript.next-hit", "n", "Next hit", lambda keyboard: keyboard.finder.step(1)),
     Key("transcript.previous-hit", "N", "Previous hit", lambda keyboard: keyboard.finder.step(-1)),
     Key("transcript.scroll-left", "h,left", "Scroll left", lambda keyboard: keyboard.sideways(-1)),

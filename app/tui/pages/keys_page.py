@@ -84,7 +84,7 @@ class KeysPage:
         """What is told with its key names the key that is in force."""
         key, presenter = self._actions.key_of, self._app.presenter
         palette = key("app.palette")
-        self._app.editor.placeholder = (
+        self._app.editor.surface.placeholder = (
             f"{PLACEHOLDER} · {palette.lower()} everything" if palette else PLACEHOLDER
         )
         presenter.drawing.retry_key = key("app.retry")

@@ -7,6 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from widgets.editor import commands
 from widgets.editor.chips import Attachment, Chip, ImageChip, PasteChip
 from widgets.editor.graphemes import graphemes
 from widgets.editor.killring import SIZE
@@ -156,7 +157,7 @@ class EditorMachine(RuleBasedStateMachine):
 
     def attach(self, chip: Chip) -> None:
         before = set(self.model.chips.known)
-        self.model.insert_chip(chip)
+        commands.insert_chip(self.model, chip)
         char = next(iter(set(self.model.chips.known) - before))
         self.chips[char] = chip
         self.put(self.at, self.at, char)
@@ -176,7 +177,7 @@ class EditorMachine(RuleBasedStateMachine):
         places = (self.at, self.at - 1) if self.at > self.line_start() else (self.at,)
         chips = ((place, self.chips.get(self.text[place : place + 1])) for place in places)
         found = next(((place, chip) for place, chip in chips if isinstance(chip, PasteChip)), None)
-        assert self.model.expand_chip() == (found is not None)
+        assert commands.expand_chip(self.model) == (found is not None)
         if found is not None:
             self.put(found[0], found[0] + 1, found[1].text)
 
@@ -184,36 +185,36 @@ class EditorMachine(RuleBasedStateMachine):
 
     @rule()
     def delete_backward(self) -> None:
-        self.model.delete_backward()
+        commands.delete_backward(self.model)
         if self.left() != self.at:
             self.put(self.left(), self.at, "", joins=self.last == "rub", last="rub")
 
     @rule()
     def delete_forward(self) -> None:
-        self.model.delete_forward()
+        commands.delete_forward(self.model)
         if self.right() != self.at:
             self.put(self.at, self.right(), "", joins=self.last == "rub", last="rub")
 
     @rule()
     def kill_to_line_end(self) -> None:
-        self.model.kill_to_line_end()
+        commands.kill_to_line_end(self.model)
         end = self.line_end()
         self.kill(self.at, end if end > self.at else self.right(), is_forward=True)
 
     @rule()
     def kill_to_line_start(self) -> None:
-        self.model.kill_to_line_start()
+        commands.kill_to_line_start(self.model)
         start = self.line_start()
         self.kill(start if start < self.at else self.left(), self.at, is_forward=False)
 
     @rule()
     def kill_word_forward(self) -> None:
-        self.model.kill_word_forward()
+        commands.kill_word_forward(self.model)
         self.kill(self.at, self.word_right(), is_forward=True)
 
     @rule()
     def kill_word_backward(self) -> None:
-        self.model.kill_word_backward()
+        commands.kill_word_backward(self.model)
         self.kill(self.word_left(), self.at, is_forward=False)
 
     @rule()
@@ -236,45 +237,45 @@ class EditorMachine(RuleBasedStateMachine):
 
     @rule()
     def move_left(self) -> None:
-        self.model.move_left()
+        commands.move_left(self.model)
         self.go(self.left())
 
     @rule()
     def move_right(self) -> None:
-        self.model.move_right()
+        commands.move_right(self.model)
         self.go(self.right())
 
     @rule()
     def move_word_left(self) -> None:
-        self.model.move_word_left()
+        commands.move_word_left(self.model)
         self.go(self.word_left())
 
     @rule()
     def move_word_right(self) -> None:
-        self.model.move_word_right()
+        commands.move_word_right(self.model)
         self.go(self.word_right())
 
     @rule()
     def move_to_line_start(self) -> None:
-        self.model.move_line_start()
+        commands.move_line_start(self.model)
         self.go(self.line_start())
 
     @rule()
     def move_to_line_end(self) -> None:
-        self.model.move_line_end()
+        commands.move_line_end(self.model)
         self.go(self.line_end())
 
     @rule(char=st.sampled_from("ab漢 "))
     def jump_forward(self, char: str) -> None:
         found = self.text.find(char, self.at + 1)
-        assert self.model.jump(char, is_forward=True) == (found >= 0)
+        assert commands.jump(self.model, char, is_forward=True) == (found >= 0)
         if found >= 0:
             self.go(next(place for place in boundaries(self.text) if place >= found))
 
     @rule(char=st.sampled_from("ab漢 "))
     def jump_backward(self, char: str) -> None:
         found = self.text.rfind(char, 0, self.at)
-        assert self.model.jump(char, is_forward=False) == (found >= 0)
+        assert commands.jump(self.model, char, is_forward=False) == (found >= 0)
         if found >= 0:
             self.go(next(place for place in boundaries(self.text) if place >= found))
 
@@ -318,7 +319,7 @@ class EditorMachine(RuleBasedStateMachine):
         assert offset(self.model) == self.at
         assert self.at in boundaries(self.text)
         assert self.model.kills.entries == self.kills
-        assert self.model.can_undo == bool(self.past)
+        assert bool(self.model._undo) == bool(self.past)
 
     @invariant()
     def says_what_its_chips_stand_for(self) -> None:

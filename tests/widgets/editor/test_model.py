@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from widgets.editor import commands
 from widgets.editor.chips import Draft, PasteChip
 from widgets.editor.model import EditorModel
 
@@ -46,15 +47,15 @@ def test_a_run_of_backspaces_is_one_unit() -> None:
     model = EditorModel()
     typed(model, "abcdef")
     for _ in range(3):
-        model.delete_backward()
+        commands.delete_backward(model)
     model.undo()
     assert model.text == "abcdef"
 
 
 def test_kills_in_a_row_are_yanked_together_in_order() -> None:
     model = EditorModel("one two three")
-    model.kill_word_backward()
-    model.kill_word_backward()
+    commands.kill_word_backward(model)
+    commands.kill_word_backward(model)
     assert model.text == "one "
     model.yank()
     assert model.text == "one two three"
@@ -62,9 +63,9 @@ def test_kills_in_a_row_are_yanked_together_in_order() -> None:
 
 def test_yank_pop_goes_round_the_ring() -> None:
     model = EditorModel("a b")
-    model.kill_word_backward()
-    model.move_line_start()
-    model.kill_word_forward()
+    commands.kill_word_backward(model)
+    commands.move_line_start(model)
+    commands.kill_word_forward(model)
     model.yank()
     assert model.text == "a "
     model.yank_pop()
@@ -76,7 +77,7 @@ def test_yank_pop_goes_round_the_ring() -> None:
 def test_a_cleared_text_is_one_undo_away() -> None:
     model = EditorModel()
     typed(model, "two hours of work")
-    model.clear()
+    model.set_text("")
     assert model.text == ""
     model.undo()
     assert model.text == "two hours of work"
@@ -84,39 +85,39 @@ def test_a_cleared_text_is_one_undo_away() -> None:
 
 def test_a_chip_is_one_character_and_opens_in_place() -> None:
     model = EditorModel("see ")
-    model.insert_chip(PasteChip(text="line\n" * 20))
+    commands.insert_chip(model, PasteChip(text="line\n" * 20))
     typed(model, " there")
     assert model.chips.expand(model.text) == "see " + "line\n" * 20 + " there"
     model.move_to((0, 5))
-    model.expand_chip()
+    commands.expand_chip(model)
     assert model.text.count("line") == 20
     model.undo()
-    model.delete_backward()
+    commands.delete_backward(model)
     assert model.text == "see  there"
 
 
 def test_deleting_a_chip_renumbers_those_behind_it() -> None:
     model = EditorModel()
-    model.insert_chip(PasteChip(text="a\n" * 20))
-    model.insert_chip(PasteChip(text="b\n" * 30))
+    commands.insert_chip(model, PasteChip(text="a\n" * 20))
+    commands.insert_chip(model, PasteChip(text="b\n" * 30))
     model.move_to((0, 1))
-    model.delete_backward()
+    commands.delete_backward(model)
     assert list(model.chips.labels(model.text).values()) == ["[paste #1 +31 lines]"]
 
 
 def test_jumping_goes_over_lines_both_ways() -> None:
     model = EditorModel("alpha\nbeta\ngamma")
     model.move_to((0, 0))
-    assert model.jump("g", is_forward=True)
+    assert commands.jump(model, "g", is_forward=True)
     assert model.cursor == (2, 0)
-    assert model.jump("b", is_forward=False)
+    assert commands.jump(model, "b", is_forward=False)
     assert model.cursor == (1, 0)
-    assert not model.jump("z", is_forward=True)
+    assert not commands.jump(model, "z", is_forward=True)
 
 
 def test_a_draft_comes_back_with_its_chips() -> None:
     model = EditorModel("x ")
-    model.insert_chip(PasteChip(text="long\n" * 12))
+    commands.insert_chip(model, PasteChip(text="long\n" * 12))
     draft = model.draft()
     other = EditorModel()
     other.reset(draft)
@@ -127,15 +128,15 @@ def test_a_draft_comes_back_with_its_chips() -> None:
 def test_a_word_is_one_word_in_every_script(word: str) -> None:
     model = EditorModel(f"see {word} now")
     model.move_to((0, 4))
-    model.move_word_right()
+    commands.move_word_right(model)
     assert model.before_cursor == f"see {word}"
-    model.kill_word_backward()
+    commands.kill_word_backward(model)
     assert model.text == "see  now"
 
 
 def test_yanking_the_only_kill_again_leaves_nothing_for_undo() -> None:
     model = EditorModel("a b")
-    model.kill_word_backward()
+    commands.kill_word_backward(model)
     model.yank()
     model.yank_pop()
     model.undo()
@@ -145,10 +146,10 @@ def test_yanking_the_only_kill_again_leaves_nothing_for_undo() -> None:
 def test_an_older_kill_takes_no_accent_behind_it_along() -> None:
     """The accent joins what was yanked to one character, but it was not yanked."""
     model = EditorModel("older newer")
-    model.kill_word_backward()
+    commands.kill_word_backward(model)
     model.settle()
-    model.delete_backward()
-    model.kill_word_backward()
+    commands.delete_backward(model)
+    commands.kill_word_backward(model)
     model.set_text("\u0301")
     model.move_to((0, 0))
     model.yank()
@@ -162,12 +163,12 @@ def test_word_moves_never_leave_the_text_and_always_progress(text: str) -> None:
     model.move_to((0, 0))
     places = [offset(model)]
     while model.cursor != model.end:
-        model.move_word_right()
+        commands.move_word_right(model)
         assert offset(model) > places[-1]
         places.append(offset(model))
     while model.cursor != (0, 0):
         before = offset(model)
-        model.move_word_left()
+        commands.move_word_left(model)
         assert offset(model) < before
 
 
@@ -175,15 +176,15 @@ def test_a_reset_has_no_past() -> None:
     model = EditorModel()
     typed(model, "sent")
     model.reset(Draft(text="next"))
-    assert not model.can_undo
+    assert not bool(model._undo)
     assert model.text == "next"
 
 
 def test_a_draft_of_another_day_does_not_change_the_chips_that_are_there() -> None:
     other = EditorModel()
-    other.insert_chip(PasteChip(text="old\n" * 20))
+    commands.insert_chip(other, PasteChip(text="old\n" * 20))
     model = EditorModel()
-    model.insert_chip(PasteChip(text="new\n" * 20))
+    commands.insert_chip(model, PasteChip(text="new\n" * 20))
     model.restore(other.draft())
     assert model.chips.expand(model.text) == "old\n" * 20
     model.undo()
@@ -192,8 +193,8 @@ def test_a_draft_of_another_day_does_not_change_the_chips_that_are_there() -> No
 
 def test_a_killed_chip_is_yanked_into_the_next_prompt() -> None:
     model = EditorModel()
-    model.insert_chip(PasteChip(text="log\n" * 20))
-    model.kill_to_line_start()
+    commands.insert_chip(model, PasteChip(text="log\n" * 20))
+    commands.kill_to_line_start(model)
     model.reset()
     model.yank()
     assert model.chips.expand(model.text) == "log\n" * 20

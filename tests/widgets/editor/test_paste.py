@@ -6,6 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from widgets.editor import commands
 from widgets.editor.chips import PasteChip
 from widgets.editor.images import image_bytes, image_file
 from widgets.editor.model import EditorModel
@@ -30,7 +31,7 @@ def test_whole_escape_sequences_go_not_just_their_first_byte() -> None:
 
 def test_pasted_text_cannot_pretend_to_be_a_chip() -> None:
     model = EditorModel()
-    model.insert_chip(PasteChip(text="secret"))
+    commands.insert_chip(model, PasteChip(text="secret"))
     assert clean(model.text + "x") == "x"
 
 

@@ -1,0 +1,125 @@
+"""What keys do to a text: moving, deleting, killing, chips. Each is a function over the model."""
+
+from widgets.editor.chips import Chip, PasteChip
+from widgets.editor.graphemes import boundary_after, boundary_before
+from widgets.editor.model import EditorModel, Position
+from widgets.editor.words import word_end, word_start
+
+# -- moving ------------------------------------------------------------------------------------------------
+
+
+def move_left(model: EditorModel) -> None:
+    model.move_to(_left(model))
+
+
+def move_right(model: EditorModel) -> None:
+    model.move_to(_right(model))
+
+
+def move_word_left(model: EditorModel) -> None:
+    model.move_to(_word_left(model))
+
+
+def move_word_right(model: EditorModel) -> None:
+    model.move_to(_word_right(model))
+
+
+def move_line_start(model: EditorModel) -> None:
+    model.move_to((model.cursor[0], 0))
+
+
+def move_line_end(model: EditorModel) -> None:
+    model.move_to((model.cursor[0], len(model.line)))
+
+
+def jump(model: EditorModel, char: str, *, is_forward: bool) -> bool:
+    """To the next place of a character, over lines."""
+    row, column = model.cursor
+    rows = range(row, len(model.lines)) if is_forward else range(row, -1, -1)
+    for at in rows:
+        line = model.lines[at]
+        if is_forward:
+            found = line.find(char, column + 1 if at == row else 0)
+        else:
+            found = line.rfind(char, 0, column) if at == row else line.rfind(char)
+        if found >= 0:
+            model.move_to((at, found))
+            return True
+    return False
+
+
+# -- deleting ----------------------------------------------------------------------------------------------
+
+
+def delete_backward(model: EditorModel) -> None:
+    model.rub(_left(model), model.cursor)
+
+
+def delete_forward(model: EditorModel) -> None:
+    model.rub(model.cursor, _right(model))
+
+
+def kill_word_backward(model: EditorModel) -> None:
+    model.kill(_word_left(model), model.cursor, is_forward=False)
+
+
+def kill_word_forward(model: EditorModel) -> None:
+    model.kill(model.cursor, _word_right(model), is_forward=True)
+
+
+def kill_to_line_start(model: EditorModel) -> None:
+    """To the line's beginning; at its beginning, the line break before it."""
+    row, column = model.cursor
+    model.kill((row, 0) if column else _left(model), model.cursor, is_forward=False)
+
+
+def kill_to_line_end(model: EditorModel) -> None:
+    row, column = model.cursor
+    end = (row, len(model.line)) if column < len(model.line) else _right(model)
+    model.kill(model.cursor, end, is_forward=True)
+
+
+# -- chips -------------------------------------------------------------------------------------------------
+
+
+def insert_chip(model: EditorModel, chip: Chip) -> None:
+    model.insert(model.chips.add(chip))
+
+
+def expand_chip(model: EditorModel) -> bool:
+    """Put the text of the paste at or before the cursor in its place."""
+    row, column = model.cursor
+    for at in (column, column - 1):
+        char = model.line[at : at + 1]
+        chip = model.chips.known.get(char) if char else None
+        if isinstance(chip, PasteChip):
+            model.replace((row, at), (row, at + 1), chip.text)
+            return True
+    return False
+
+
+# -- places ------------------------------------------------------------------------------------------------
+
+
+def _left(model: EditorModel) -> Position:
+    row, column = model.cursor
+    if column:
+        return row, boundary_before(model.lines[row], column)
+    return (row - 1, len(model.lines[row - 1])) if row else (0, 0)
+
+
+def _right(model: EditorModel) -> Position:
+    row, column = model.cursor
+    if column < len(model.lines[row]):
+        return row, boundary_after(model.lines[row], column)
+    return (row + 1, 0) if row + 1 < len(model.lines) else (row, column)
+
+
+def _word_left(model: EditorModel) -> Position:
+    row, column = model.cursor
+    return (row, word_start(model.line, column)) if column else _left(model)
+
+
+def _word_right(model: EditorModel) -> Position:
+    row, column = model.cursor
+    return (row, word_end(model.line, column)) if column < len(model.line) else _right(model)

@@ -1,0 +1,192 @@
+"""What keys do in the editor of prompts beyond the text itself: sending, history, completions, walking through rows."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from textual.actions import SkipAction
+
+from widgets.editor import commands, messages
+from widgets.editor.chips import Draft
+from widgets.editor.model import EditorModel
+
+if TYPE_CHECKING:
+    from widgets.editor.prompt import PromptEditor
+
+JUMPING = "jump to character: "
+
+
+class Popup(Protocol):
+    """The list of completions, as far as the editor's keys are concerned."""
+
+    @property
+    def is_open(self) -> bool: ...
+    def move(self, delta: int) -> None: ...
+    def page(self, direction: int) -> None: ...
+    def accept(self) -> bool:
+        """Put the chosen completion in; whether Enter shall send afterwards."""
+        ...
+
+    def close(self) -> None: ...
+    def force(self) -> None:
+        """Complete the word at the cursor now (Tab)."""
+        ...
+
+    def update(self) -> None:
+        """The text or the cursor changed."""
+        ...
+
+
+class PromptKeyboard:
+    def __init__(self, editor: "PromptEditor") -> None:
+        self._editor = editor
+        self._model = editor.model
+        self._surface = editor.surface
+        self._jump: bool | None = None
+        """Waiting for the character to jump to: forward or not."""
+
+    # -- text ----------------------------------------------------------------------------------------------
+
+    def write(self, character: str) -> None:
+        """A key that writes something."""
+        if self._jump is None:
+            self._editor.history.leave()
+            self._model.type(character)
+        else:
+            is_forward = self._jump
+            self.wait_no_longer()
+            commands.jump(self._model, character, is_forward=is_forward)
+        self._editor.changed()
+
+    def do(self, command: Callable[[EditorModel], object]) -> None:
+        command(self._model)
+        self._editor.changed()
+
+    def edit(self, command: Callable[[EditorModel], object], *, needs_text: bool = False) -> None:
+        """`needs_text`: without any the key means what the page around makes of it."""
+        if needs_text and self._model.lines == [""]:
+            raise SkipAction
+        self._editor.history.leave()
+        self.do(command)
+
+    def jump(self, is_forward: bool) -> None:
+        """The next character is where to go."""
+        self._jump = is_forward
+        self._surface.hint = JUMPING
+        self._editor.refresh()
+
+    @property
+    def is_jumping(self) -> bool:
+        return self._jump is not None
+
+    def wait_no_longer(self) -> None:
+        self._jump = None
+        self._surface.hint = ""
+
+    # -- sending -------------------------------------------------------------------------------------------
+
+    def submit(self) -> None:
+        popup, model = self._open_popup, self._model
+        if popup is not None and not popup.accept():
+            return
+        if model.before_cursor.endswith("\\") and model.cursor[1] == len(model.line):
+            row, column = model.cursor
+            model.replace((row, column - 1), (row, column), "\n")
+            self._editor.changed()
+            return
+        self._send(messages.Submitted)
+
+    def follow_up(self) -> None:
+        if self._editor.follows_up:
+            self._send(messages.FollowUp)
+        else:
+            self.new_line()
+
+    def new_line(self) -> None:
+        self.edit(lambda model: model.insert("\n"))
+
+    def _send(self, kind: type[messages.Sent]) -> None:
+        editor, model = self._editor, self._model
+        if model.is_blank:
+            return
+        draft = model.draft()
+        message = kind(editor.text.strip(), editor.attachments, draft)
+        editor.history.add(draft)
+        model.reset()
+        self._surface.go_to_top()
+        editor.changed()
+        editor.post_message(message)
+
+    def edit_elsewhere(self) -> None:
+        self._editor.post_message(messages.ExternalEditorRequested(self._editor.text))
+
+    def paste_clipboard(self) -> None:
+        self._editor.post_message(messages.ClipboardRequested())
+
+    # -- rows and history ----------------------------------------------------------------------------------
+
+    def up(self) -> None:
+        if (popup := self._open_popup) is not None:
+            popup.move(-1)
+        elif not self._surface.is_first_row:
+            self._move_rows(-1)
+        elif self._model.cursor[1] == 0 or self._editor.history.is_browsing:
+            self.show_older()
+        else:
+            self.do(commands.move_line_start)
+
+    def down(self) -> None:
+        if (popup := self._open_popup) is not None:
+            popup.move(1)
+        elif not self._surface.is_last_row:
+            self._move_rows(1)
+        elif self._editor.history.is_browsing:
+            self.show_newer()
+        else:
+            self.do(commands.move_line_end)
+
+    def page(self, direction: int) -> None:
+        if (popup := self._open_popup) is not None:
+            popup.page(direction)
+        else:
+            self._move_rows(direction * max(1, self._surface.visible_rows - 1))
+
+    def _move_rows(self, delta: int) -> None:
+        self._surface.move_rows(delta)
+        self._editor.changed(keeps_goal=True)
+
+    def show_older(self) -> None:
+        self._show(self._editor.history.previous(self._model.draft()), at_start=True)
+
+    def show_newer(self) -> None:
+        self._show(self._editor.history.next(), at_start=False)
+
+    def _show(self, draft: Draft | None, *, at_start: bool) -> None:
+        if draft is None:
+            return
+        self._model.restore(draft)
+        if at_start:
+            self._model.move_to((0, len(self._model.lines[0])))
+        self._editor.changed()
+
+    def search_history(self) -> None:
+        entries = tuple(reversed(self._editor.history.entries))
+        if entries:
+            self._editor.post_message(messages.HistoryRequested(entries))
+
+    # -- completions ---------------------------------------------------------------------------------------
+
+    @property
+    def _open_popup(self) -> Popup | None:
+        popup = self._editor.popup
+        return popup if popup is not None and popup.is_open else None
+
+    def complete(self) -> None:
+        if (popup := self._open_popup) is not None:
+            popup.accept()
+        elif self._editor.popup is not None:
+            self._editor.popup.force()
+
+    def close_popup(self) -> None:
+        if (popup := self._open_popup) is None:
+            raise SkipAction
+        popup.close()

@@ -15,7 +15,7 @@ from tests.modes.processes import staged, write_settings
 
 @pytest.fixture
 async def bayou(tmp_path: Path) -> AsyncIterator[RpcClient]:
-    write_settings({"compaction": {"keepRecentTokens": 1}})
+    write_settings({"compaction": {"keepRecentTokens": 1}, "retry": {"baseDelayMs": 1}})
     async with staged(tmp_path) as client:
         yield client
         assert (await client.get_state())["isStreaming"] is False

@@ -136,12 +136,16 @@ async def test_connections_that_really_break(api: str, is_open_ended: bool, serv
         check_ending(list(await listen(registry.stream(model_for(api, server.url), context(), options()))))
 
 
-@given(st.lists(st.binary(max_size=60), max_size=8))
-def test_the_decoder_takes_any_bytes(pieces: list[bytes]):
+@given(
+    st.lists(st.binary(max_size=60) | st.sampled_from([b"data: x", b"event: y", b"\n", b"\r\n"]), max_size=8)
+)
+def test_behind_any_bytes_the_next_event_is_read(pieces: list[bytes]):
     decoder = SseDecoder()
     for piece in pieces:
         decoder.feed(piece)
-    decoder.finish()
+    *_, last = decoder.feed(b"\n\nevent: end\ndata: of it\n\n")
+    assert last == ("end", b"of it")
+    assert decoder.finish() == []
 
 
 @given(st.binary(max_size=300), st.lists(st.integers(0, 300), max_size=6))

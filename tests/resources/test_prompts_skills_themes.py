@@ -135,9 +135,11 @@ def test_broken_frontmatter_is_read_line_by_line_and_told():
 
 
 @given(st.text(max_size=80))
-def test_any_text_has_a_body(text: str):
-    split_frontmatter(text)
-    split_frontmatter("---\n" + text)
+def test_nothing_of_a_text_is_lost_between_fields_and_body(text: str):
+    assert split_frontmatter(f"\n{text}").body == text.replace("\r\n", "\n").strip()
+    document = split_frontmatter(f"---\n{text}\n---\n{text}")
+    assert document.body.endswith(text.replace("\r\n", "\n").strip())
+    assert document.fields or document.problem or not text.split("---")[0].strip()
 
 
 def test_ones_own_theme_replaces_a_shipped_one_of_its_name(paths: Paths, put):

@@ -20,12 +20,11 @@ from app.sessions.log import SessionLog
 from app.sessions.partial import left_behind
 from app.values.entries import CustomMessageEntry, MessageEntry
 from app.values.wire import to_wire
-from tests.conftest import OUTSIDE
 from tests.sessions.say import say
 
 ROOT = Path(__file__).parents[2]
 PROMPTS = ["read notes.txt and run ls", "run `seq 1 400`", "hello", "read notes.txt", "run `echo one`"]
-RUNS = 200 if OUTSIDE.get("BAYOU_LONG") else 20
+RUNS = 200
 
 
 class Bayou:
@@ -111,7 +110,9 @@ def places(tmp_path: Path) -> tuple[Path, Path]:
     return home, project
 
 
-@pytest.mark.parametrize("seed", range(RUNS))
+@pytest.mark.parametrize(
+    "seed", [*range(5), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(5, RUNS))]
+)
 def test_what_bayou_had_announced_is_there_after_a_kill(places: tuple[Path, Path], seed: int) -> None:
     home, project = places
     lines = work_until_killed(Bayou(home, project), random.Random(seed))

@@ -314,7 +314,7 @@ async def test_the_interceptor_leaves_the_rest_alone(
 ) -> None:
     workspace.shell = lambda: ShellSettings(is_intercepting=True)
     workspace.active_tools = lambda: ("read", "grep", "find", "edit", "write")
-    await hands("bash", command=command)
+    assert "Blocked" not in await hands.text("bash", command=command)
 
 
 async def test_empty_and_impossible_commands_are_refused(hands: Hands) -> None:

@@ -15,6 +15,7 @@ from textual.containers import Horizontal
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from tests.support.idle import idle, is_laid_out
 from tests.widgets.transcript.terminal.planted import PLANTED
 from tools.results import Card, CommandBlock, TextBlock
 from widgets.terminal_output import OutputDiff
@@ -108,19 +109,15 @@ class Driven(App[None]):
 
     async def until_size(self, width: int, height: int) -> None:
         for _ in range(500):
-            if tuple(self.screen._compositor.size) == (width, height):
+            if is_laid_out(self, width, height):
                 return
             await asyncio.sleep(0.01)  # the terminal tells of it by a signal
         raise AssertionError(f"the app has {self.size}")
 
     async def until_painted(self) -> None:
         """Wait until no widget wants to be painted."""
-        for _ in range(3):
-            self.transcript.arriving.flush()
-            done = asyncio.Event()
-            self.screen.call_after_refresh(done.set)
-            await asyncio.wait_for(done.wait(), 5)
-            await asyncio.sleep(0.02)
+        self.transcript.arriving.flush()
+        await idle(self)
 
     def step(self, random_: random.Random) -> None:
         steps: list[Callable[[random.Random], None]] = [

@@ -157,7 +157,7 @@ async def test_the_screen_is_what_a_repaint_would_make_it_for_long(tmp_path: Pat
 
 @pytest.mark.parametrize("planted", PLANTED)
 async def test_planted_bugs_are_found(tmp_path: Path, planted: str) -> None:
-    for seed in range(3, 8):
+    for seed in (7, 6, 5, 8, 3):
         (folder := tmp_path / str(seed)).mkdir()
         if await differences(folder, 60, seed, planted=planted):
             return

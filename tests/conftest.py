@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from tests.support.photographs import Photographs
     from tests.support.screens import Screen
+    from tests.support.terminals import KeptTerminal, Terminal
 
 snapshots.store_at_top_level()
 idle.install()
@@ -64,7 +65,17 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def own_home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty home of its own for each test, and nothing of the person's: no settings, keys, colours, time zone."""
-    home = _homes / str(next(_numbers))
+    home = _move_into(_homes, monkeypatch)
+    monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.setattr("sys.path", list(sys.path))  # an installed extension's folder goes with its test
+    time.tzset()
+    yield home
+    monkeypatch.undo()
+    time.tzset()
+
+
+def _move_into(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = homes / str(next(_numbers))
     home.mkdir()
     for name in list(os.environ):
         if _is_foreign(name):
@@ -73,12 +84,7 @@ def own_home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("BAYOU_AGENT_DIR", str(home / ".bayou" / "agent"))
-    monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "none")
-    monkeypatch.setattr("sys.path", list(sys.path))  # an installed extension's folder goes with its test
-    time.tzset()
-    yield home
-    monkeypatch.undo()
-    time.tzset()
+    return home
 
 
 def _is_foreign(name: str) -> bool:
@@ -91,6 +97,24 @@ def _is_foreign(name: str) -> bool:
 def outside() -> dict[str, str]:
     """The environment that the run was started in."""
     return dict(OUTSIDE)
+
+
+@pytest.fixture(scope="session")
+def _kept_terminal(_homes: Path) -> "Iterator[KeptTerminal]":
+    from tests.support.terminals import KeptTerminal
+
+    with pytest.MonkeyPatch.context() as patch:
+        home = _move_into(_homes, patch)
+        kept = KeptTerminal(home, dict(os.environ))
+    yield kept
+    kept.close()
+
+
+@pytest.fixture
+def shared_terminal(_kept_terminal: "KeptTerminal") -> "Terminal":
+    """bayou on its page in a terminal of 80x24, with nothing written. It was started once for many tests: for those
+    that are not about starting, ending, settings, or what was said."""
+    return _kept_terminal.opened()
 
 
 @pytest.fixture

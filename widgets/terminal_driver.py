@@ -84,6 +84,10 @@ class TerminalDriver(LinuxDriver):
 
     def start_application_mode(self) -> None:
         super().start_application_mode()
+        # Between any two steps of Python a second signal would overtake the first, and an old size come last.
+        tell_size = signal.getsignal(signal.SIGWINCH)
+        if callable(tell_size):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGWINCH, tell_size, signal.SIGWINCH, None)
         if self._question is not None and self._question.attributes is not None:
             self.attrs_before = self._question.attributes
         self.write(_KEEP_TITLE)

@@ -147,6 +147,12 @@ class BayouApp(Desk):
         """The terminal was the shell's meanwhile."""
         self.refresh(layout=True)
 
+    @on(events.Resize)
+    def _grown_back(self, event: events.Resize) -> None:
+        """A terminal that was smaller for a moment has lost rows, although its size is what it was."""
+        if self.is_mounted and event.size == self.screen.outer_size:
+            self.refresh(layout=True)
+
     def note_event(self, event: Event) -> None:
         self.title_line.note(event)
         self.notifications.note(event)

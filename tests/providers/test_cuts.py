@@ -145,6 +145,7 @@ def test_behind_any_bytes_the_next_event_is_read(pieces: list[bytes]):
         decoder.feed(piece)
     *_, last = decoder.feed(b"\n\nevent: end\ndata: of it\n\n")
     assert last == ("end", b"of it")
+    assert decoder.feed(b"data: more\n\n") == [("", b"more")]
     assert decoder.finish() == []
 
 

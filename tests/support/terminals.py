@@ -17,6 +17,8 @@ from pathlib import Path
 from widgets.terminal.emulator import Emulator
 
 LIMIT = 20.0
+WRITTEN_NOTHING = "Ask anything"
+"""Is on the page when it waits for a prompt, and nothing is written."""
 _MODE = re.compile(rb"\x1b\[\?([\d;]+)([hl])")
 _KEYBOARD = re.compile(rb"\x1b\[([<>])\d*u")
 _TITLE = re.compile(rb"\x1b\[2([23]);0t")
@@ -56,7 +58,7 @@ class Terminal:
         self.process = subprocess.Popen(
             [sys.executable, "-P", *start, *words],
             cwd=cwd, stdin=theirs, stdout=theirs, stderr=theirs if errors is None else errors,
-            env={**_environment(), **(env or {})}, start_new_session=True, preexec_fn=before,
+            env=_environment(env or {}), start_new_session=True, preexec_fn=before,
         )  # fmt: skip
         os.close(theirs)
 
@@ -148,9 +150,37 @@ def terminal(cwd: Path, *words: str, **how: object) -> Iterator[Terminal]:
         opened.kill()
 
 
-def _environment() -> dict[str, str]:
-    """Without a size that holds for another terminal."""
-    return {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+class KeptTerminal:
+    """A terminal in which bayou stays open from one test to the next."""
+
+    def __init__(self, home: Path, env: Mapping[str, str]) -> None:
+        self._home = home
+        self._env = env
+        self._terminal: Terminal | None = None
+
+    def opened(self) -> Terminal:
+        """On its page, with an empty editor."""
+        shown = self._terminal
+        if shown is None or shown.process.poll() is not None:
+            shown = self._terminal = Terminal(self._home, env=self._env)
+        shown.resize(80, 24)
+        while shown.read():
+            pass
+        if WRITTEN_NOTHING not in shown.screen and shown.sent:
+            shown.press("\x15" * 12)  # line by line: a second Ctrl+C soon after one would leave
+        shown.until(WRITTEN_NOTHING)
+        shown.sent = b""
+        return shown
+
+    def close(self) -> None:
+        if self._terminal is not None:
+            self._terminal.kill()
+
+
+def _environment(more: Mapping[str, str]) -> dict[str, str]:
+    """Without a size that holds for another terminal, unless it is asked for."""
+    mine = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    return {**mine, **more}
 
 
 def _unwrapped(text: str) -> str:

@@ -167,11 +167,10 @@ def copied(shown: Terminal) -> list[str]:
     return [base64.b64decode(text).decode() for text in re.findall(rb"\x1b\]52;c;([\w+/=]+)", shown.sent)]
 
 
-def test_what_the_mouse_selects_is_copied(tmp_path: Path) -> None:
-    with terminal(tmp_path) as shown:
-        shown.until("Three things to try")
-        drag(shown, "Three things")
-        shown.until(lambda: copied(shown) == ["Three things"])
+def test_what_the_mouse_selects_is_copied(shared_terminal: Terminal) -> None:
+    shared_terminal.until("Three things to try")
+    drag(shared_terminal, "Three things")
+    shared_terminal.until(lambda: copied(shared_terminal) == ["Three things"])
 
 
 def test_where_that_is_not_wished_ctrl_c_copies_it(tmp_path: Path) -> None:

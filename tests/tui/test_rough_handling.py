@@ -19,7 +19,7 @@ def is_well(shown: Terminal) -> None:
     """It takes keys, and the prompt can be emptied."""
     shown.press(" still here")
     shown.until("still here")
-    shown.press("\x03")
+    shown.press("\x15")
     shown.until(PAGE)
     assert shown.process.poll() is None
 
@@ -31,39 +31,36 @@ def is_well(shown: Terminal) -> None:
         pytest.param(b"a line of a log\n", 10_000, id="10,000 lines"),
     ],
 )
-def test_a_large_paste_is_one_unit(line: bytes, times: int, tmp_path: Path) -> None:
-    with terminal(tmp_path) as shown:
-        shown.until(PAGE)
-        paste(shown, line * times)
-        shown.until("[paste")
-        shown.press("\x7f")
-        shown.until(PAGE)
-        is_well(shown)
+def test_a_large_paste_is_one_unit(line: bytes, times: int, shared_terminal: Terminal) -> None:
+    shown = shared_terminal
+    paste(shown, line * times)
+    shown.until("[paste")
+    shown.press("\x7f")
+    shown.until(PAGE)
+    is_well(shown)
 
 
-def test_a_paste_of_bytes_that_are_no_text(tmp_path: Path) -> None:
+def test_a_paste_of_bytes_that_are_no_text(shared_terminal: Terminal) -> None:
     chance = random.Random(7)
     data = bytes(chance.randrange(256) for _ in range(20_000)).replace(b"\x1b[201~", b"")
-    with terminal(tmp_path) as shown:
-        shown.until(PAGE)
-        paste(shown, data)
-        shown.until(lambda: PAGE not in shown.screen)
-        is_well(shown)
+    shown = shared_terminal
+    paste(shown, data)
+    shown.until(lambda: PAGE not in shown.screen)
+    is_well(shown)
 
 
-def test_a_storm_of_sizes(tmp_path: Path) -> None:
+def test_a_storm_of_sizes(shared_terminal: Terminal) -> None:
     chance = random.Random(3)
-    with terminal(tmp_path) as shown:
-        shown.until(PAGE)
-        for _ in range(200):
-            shown.resize(chance.randint(2, 220), chance.randint(1, 70))
-            shown.read()
-        shown.resize(100, 30)
-        shown.until(PAGE)
-        shown.press("after the storm")
-        shown.until(lambda: any("after the storm" in line for line in shown.screen.splitlines()[-4:]))
-        shown.until(lambda: "offline guide" in shown.screen.partition("\n")[0])
-        is_well(shown)
+    shown = shared_terminal
+    for _ in range(200):
+        shown.resize(chance.randint(2, 220), chance.randint(1, 70))
+        shown.read()
+    shown.resize(100, 30)
+    shown.until(PAGE)
+    shown.press("after the storm")
+    shown.until(lambda: any("after the storm" in line for line in shown.screen.splitlines()[-4:]))
+    shown.until(lambda: "offline guide" in shown.screen.partition("\n")[0])
+    is_well(shown)
 
 
 @pytest.mark.parametrize("kind", ["dumb", "unheard-of-9", ""])

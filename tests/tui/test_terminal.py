@@ -46,24 +46,21 @@ def test_keys_before_the_page_are_keys(tmp_path: Path) -> None:
         shown.until("\nsaid")
 
 
-def test_a_paste_never_presses_enter(tmp_path: Path) -> None:
+def test_a_paste_never_presses_enter(shared_terminal: Terminal) -> None:
     """Not even with escape sequences in it that a terminal ought to have taken out."""
     hostile = "one\r\x1b[A\x1b]0;" + "x" * 60 + "\x07\rtwo"
-    with terminal(tmp_path) as shown:
-        shown.until(PAGE)
-        shown.press(f"\x1b[200~{hostile}\x1b[201~")
-        shown.until("two")
-        assert "› one" not in shown.screen
+    shared_terminal.press(f"\x1b[200~{hostile}\x1b[201~")
+    shared_terminal.until("two")
+    assert "› one" not in shared_terminal.screen
 
 
-def test_a_new_size_is_drawn(tmp_path: Path) -> None:
-    with terminal(tmp_path, size=(80, 24)) as shown:
-        shown.until(PAGE)
-        for columns, lines in ((200, 60), (40, 10), (20, 5), (2, 2), (80, 24)):
-            shown.resize(columns, lines)
-        shown.until(lambda: PAGE in shown.screen and "─" * 80 in shown.screen)
-        shown.press("still here")
-        shown.until("still here")
+def test_a_new_size_is_drawn(shared_terminal: Terminal) -> None:
+    shown = shared_terminal
+    for columns, lines in ((200, 60), (40, 10), (20, 5), (2, 2), (80, 24)):
+        shown.resize(columns, lines)
+    shown.until(lambda: PAGE in shown.screen and "─" * 80 in shown.screen)
+    shown.press("still here")
+    shown.until("still here")
 
 
 def test_it_steps_into_the_background_and_comes_back(tmp_path: Path) -> None:

@@ -311,10 +311,10 @@ def _long_answer() -> Row:
 
 
 def _printed_answer() -> Row:
-    """The whole program: 100 MB in pieces of 100 KB, recorded in the session and printed."""
+    """The whole program: 100 MB in pieces of 50 KB, recorded in the session and printed."""
     with (
         world() as (cwd, env),
-        _server(*_wire("openai-completions", "lorem ips " * 10_000), MEGABYTES * 10) as url,
+        _server(*_wire("openai-completions", "lorem ips " * 5_000), MEGABYTES * 20) as url,
     ):
         folder = Path(env["HOME"]) / ".bayou" / "agent"
         folder.mkdir(parents=True)
@@ -323,7 +323,7 @@ def _printed_answer() -> Row:
         (folder / "models.json").write_text(json.dumps({"providers": {"mine": entry}}))
         cost = run(bayou("--model", "mine/m", "-p", "Say it"), cwd, env)
     return Row(
-        name=f"{MEGABYTES} MB in pieces of 100 KB, -p, CPU",
+        name=f"{MEGABYTES} MB in pieces of 50 KB, -p, CPU",
         figure=cost.cpu,
         unit="s",
         ratio=cost.peak / 1_000_000 / MEGABYTES,

@@ -159,8 +159,9 @@ import asyncio, re, sys, time
 from pathlib import Path
 from tools.base import ToolContext
 from tools.builtin.bash import BashArguments, bash_tool
+from tools.files.artifacts import Artifacts
 from tools.workspace import Workspace
-workspace = Workspace(Path(sys.argv[1]), artifacts_folder=Path(sys.argv[1]) / "artifacts")
+workspace = Workspace(Path(sys.argv[1]), artifacts=Artifacts(Path(sys.argv[1]) / "artifacts"))
 async def run(command):
     context = ToolContext(call_id="bench", cwd=workspace.cwd, workspace=workspace)
     return await bash_tool().run(BashArguments(command=command), context)

@@ -31,7 +31,7 @@ class Workspace:
         self,
         cwd: Path,
         *,
-        artifacts_folder: Path | None = None,
+        artifacts: Artifacts | None = None,
         files: FileOperations | None = None,
         processes: ProcessOperations | None = None,
         shell: Callable[[], ShellSettings] = ShellSettings,
@@ -57,7 +57,7 @@ class Workspace:
         """Names of the tools that the model has, for hints to better ones."""
         self.spawn_hook: SpawnHook | None = None
         """Asked about every command before it is started."""
-        self.artifacts = Artifacts(artifacts_folder)
+        self.artifacts = artifacts or Artifacts()
         self.read_cache = ReadCache()
         self.line_indexes = LineIndexes()
         self.mutations = MutationQueue(self.files)

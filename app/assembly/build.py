@@ -33,8 +33,10 @@ from app.resources.trust import Decision, decide
 from app.sessions.errors import SessionLocked, SessionTooNew
 from app.sessions.index import header_of, session_files
 from app.sessions.log import SessionLog
+from app.sessions.old_outputs import drop_old_outputs
 from app.values.events import AgentStart, Event
 from app.values.models import Model, ThinkingLevel, thinking_level
+from tools.files.artifacts import Artifacts
 from tools.files.presence import is_file
 from tools.registry import builtin_tools
 from tools.workspace import Workspace
@@ -308,9 +310,10 @@ def _default_model(choice: ModelChoice) -> Model:
 
 def _workspace(paths: Paths, in_force: InForce, project: ProjectTrust, log: SessionLog) -> Workspace:
     folder = log.path.with_suffix(".artifacts") if log.path else None
+    roots = {paths.sessions_dir, *([folder.parent] if folder else [])}
     return Workspace(
         paths.cwd,
-        artifacts_folder=folder,
+        artifacts=Artifacts(folder, before_first=lambda: drop_old_outputs(roots)),
         shell=lambda: shell_settings(in_force, project.counts_now),
         read=lambda: read_settings(in_force),
         cache_dir=paths.cache_dir,

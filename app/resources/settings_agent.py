@@ -132,8 +132,14 @@ class BashSettings(Group, frozen=True, kw_only=True):
     auto_background: AutoBackground = AutoBackground()
     interceptor: Interceptor = Interceptor()
     default_timeout_seconds: Annotated[
-        int, Meta(ge=0, le=3600, description="Time limit of a command that names none; 0 means none.")
-    ] = 0
+        int,
+        Meta(
+            ge=0,
+            le=3600,
+            description="Time limit of a command that names none and runs neither in the background nor in a "
+            "terminal; 0 means none.",
+        ),
+    ] = 600
     persistent_shell: Annotated[
         bool,
         Meta(description="One shell per session, so that `cd`, exports and functions last between calls."),

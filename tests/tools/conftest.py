@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from tools.base import Tool, ToolContext, ToolError
+from tools.files.artifacts import Artifacts
 from tools.registry import builtin_tools
 from tools.results import ToolResult
 from tools.schema import validate_arguments
@@ -102,7 +103,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def workspace(project: Path, tmp_path: Path) -> Iterator[Workspace]:
-    workspace = Workspace(project, artifacts_folder=tmp_path / "session")
+    workspace = Workspace(project, artifacts=Artifacts(tmp_path / "session"))
     yield workspace
     workspace.close()
 

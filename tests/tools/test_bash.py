@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.conftest import Hands, until
+from tools.files.artifacts import Artifacts
 from tools.results import ToolResult
 from tools.running.shell import ShellSettings, SpawnPlan, split_leading_cd
 from tools.workspace import Workspace
@@ -236,7 +237,7 @@ async def test_artifact_numbers_go_on_in_a_resumed_session(
     hands: Hands, tmp_path: Path, project: Path
 ) -> None:
     await hands("bash", command="seq 3000")
-    again = Hands(Workspace(project, artifacts_folder=tmp_path / "session"))
+    again = Hands(Workspace(project, artifacts=Artifacts(tmp_path / "session")))
     result = await again("bash", command="seq 3000")
     assert result.details is not None and result.details["artifact"] == "artifact://1"
     assert "1\n2" in await again.text("read", path="artifact://0:1-2")

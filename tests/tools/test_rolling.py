@@ -72,12 +72,12 @@ def test_memory_stays_bounded(tmp_path: Path) -> None:
 
 
 def test_the_file_stops_growing_at_its_limit_and_says_so(tmp_path: Path) -> None:
-    output = RollingOutput(Artifacts(tmp_path), "bash", max_artifact_bytes=1_000_000)
+    output = RollingOutput(Artifacts(tmp_path, command_bytes=1_000_000), "bash")
     for _ in range(50):
         output.feed(b"x" * 99 + b"\n" + b"y" * 99_900)
     end = output.finish()
     assert end.artifact is not None and end.artifact.path.stat().st_size <= 1_000_000
-    assert end.artifact_problem == "the file stops at 1,000,000 bytes"
+    assert end.artifact_problem == "the file stops at 976.6KB"
     assert end.truncation.total_bytes == 50 * 100_000
 
 

@@ -34,7 +34,9 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
     command: Annotated[str, msgspec.Meta(description="Command to run")]
     timeout: Annotated[
         float | None,
-        msgspec.Meta(description="Seconds until it is ended, 1 to 3600; none by default, or with 0"),
+        msgspec.Meta(
+            description="Seconds until it is ended, 1 to 3600; by default 600, with 0 or in background none"
+        ),
     ] = None
     env: Annotated[dict[str, str] | None, msgspec.Meta(description="Extra environment variables")] = None
     pty: Annotated[
@@ -57,6 +59,8 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     command: str
     timeout: float | None
     notices: tuple[str, ...]
+    is_usual: bool
+    """The time limit is the setting's."""
     hidden: frozenset[str]
     """Variables that the command does not get."""
 
@@ -134,9 +138,12 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
 
 def _asked(arguments: BashArguments, workspace: Workspace) -> _Asked:
     settings = workspace.shell()
-    timeout, notices = _clamped(settings.default_timeout if arguments.timeout is None else arguments.timeout)
+    is_usual = arguments.timeout is None and not (arguments.background or arguments.pty)
+    timeout, notices = _clamped(settings.default_timeout if is_usual else arguments.timeout)
     hidden = withheld(os.environ, settings.passed_names) - {*settings.environment, *(arguments.env or {})}
-    return _Asked(command=arguments.command, timeout=timeout, notices=notices, hidden=hidden)
+    return _Asked(
+        command=arguments.command, timeout=timeout, notices=notices, is_usual=is_usual, hidden=hidden
+    )
 
 
 async def _wait(
@@ -174,6 +181,8 @@ def _hand_over(
     """Gives the running command to the job table; the call itself is over."""
     assert context.jobs is not None
     running.let_go()
+    if asked.is_usual:
+        running.lift_limit()
     title = asked.command.strip().split("\n", 1)[0][:120]
 
     async def work() -> ToolResult:
@@ -226,6 +235,11 @@ def _result(outcome: CommandOutcome, asked: _Asked) -> ToolResult:
         lines.insert(0, cut)
     if outcome.has_survivors:
         lines.append("Processes started by this command still run; they end with the session.")
+    if outcome.is_timed_out and asked.is_usual:
+        lines.append(
+            "That is the usual limit. A command that needs longer gets a timeout (up to 3600, 0 for none), "
+            "or background: true."
+        )
     found = missed(asked.command, text, has_failed=bool(outcome.exit_code), names=asked.hidden)
     if found:
         lines.append(told(found))

@@ -1,15 +1,22 @@
-"""Full outputs that were too long for a result, on disk beside the session, named `artifact://ID`."""
+"""Full outputs that were too long for a result, on disk beside the session, named `artifact://ID`. What one command
+and one session may put there has limits: a command gone wild must not fill the disk.
+"""
 
 import os
 import re
 import shutil
 import tempfile
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 SCHEME = "artifact://"
 _NAME = re.compile(r"(\d+)\.[\w-]+\.log")
+COMMAND_BYTES: Final = 100_000_000
+SESSION_BYTES: Final = 500_000_000
 _TOOL = re.compile(r"[^\w-]+")
 
 
@@ -28,23 +35,62 @@ class Artifacts:
     A folder is made when the first artifact is; numbers go on where an earlier run of the session stopped.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        command_bytes: int = COMMAND_BYTES,
+        session_bytes: int = SESSION_BYTES,
+        before_first: Callable[[], object] = lambda: None,
+    ) -> None:
+        """`before_first` is called once, before anything is written: it may make room among other sessions' files."""
+        self._command_bytes = command_bytes
+        self._session_bytes = session_bytes
+        self._before_first = before_first
         self._folder = folder
         self._is_temporary = folder is None
         self._next: int | None = None
+        self._growing: set[Path] = set()
+        self._lock = threading.Lock()
 
     def create(self, tool: str) -> tuple[Artifact, int]:
-        """A new artifact and a descriptor to write it with; readable for its owner only."""
-        folder = self._make_folder()
-        while True:
-            number = self._next if self._next is not None else self._first_free(folder)
-            self._next = number + 1
-            path = folder / f"{number}.{_TOOL.sub('-', tool) or 'tool'}.log"
-            try:
-                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            except FileExistsError:
-                continue
-            return Artifact(number=number, path=path), descriptor
+        """A new artifact and a descriptor to write it with; readable for its owner only. When it has all that it will
+        get, `has_ended` is to be told.
+        """
+        with self._lock:
+            if self._next is None:
+                self._before_first()
+            folder = self._make_folder()
+            self._make_room(folder)
+            while True:
+                number = self._next if self._next is not None else self._first_free(folder)
+                self._next = number + 1
+                path = folder / f"{number}.{_TOOL.sub('-', tool) or 'tool'}.log"
+                try:
+                    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+                except FileExistsError:
+                    continue
+                self._growing.add(path)
+                return Artifact(number=number, path=path), descriptor
+
+    @property
+    def largest(self) -> int:
+        """Where the file of one output stops growing; sooner if many grow at once."""
+        return min(self._command_bytes, self._session_bytes // max(1, len(self._growing)))
+
+    def has_ended(self, artifact: Artifact) -> None:
+        with self._lock:
+            self._growing.discard(artifact.path)
+
+    def _make_room(self, folder: Path) -> None:
+        """The oldest outputs of this session go when another one could be too many."""
+        sizes = {path: path.stat().st_size for path in folder.iterdir() if _NAME.fullmatch(path.name)}
+        used = sum(sizes.values()) + len(self._growing) * self._command_bytes
+        for path in sorted(sizes.keys() - self._growing, key=lambda path: int(path.name.partition(".")[0])):
+            if used + self._command_bytes <= self._session_bytes:
+                return
+            path.unlink(missing_ok=True)
+            used -= sizes[path]
 
     def find(self, number: int) -> Path | None:
         if self._folder is None:

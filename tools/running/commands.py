@@ -45,6 +45,7 @@ class RunningCommand:
         self._loop = asyncio.get_running_loop()
         self._drained: asyncio.Future[None] = self._loop.create_future()
         self._aborted: asyncio.Future[None] = self._loop.create_future()
+        self._unlimited: asyncio.Future[None] = self._loop.create_future()
         self._started = time.monotonic()
         workspace.running.add(process)
 
@@ -88,12 +89,22 @@ class RunningCommand:
         if not self._aborted.done():
             self._aborted.set_result(None)
 
+    def lift_limit(self) -> None:
+        """It may take as long as it likes from now on."""
+        if not self._unlimited.done():
+            self._unlimited.set_result(None)
+
     async def finish(self, timeout: float | None) -> CommandOutcome:
         """Waits for the end, which a time limit, `abort` or a cancellation bring about early."""
         exiting = asyncio.ensure_future(self._process.wait())
         is_timed_out = is_aborted = False
         try:
-            await asyncio.wait({exiting, self._aborted}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            ends = {exiting, self._aborted}
+            done, _ = await asyncio.wait(
+                {*ends, self._unlimited}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED
+            )
+            if done == {self._unlimited}:
+                await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             is_aborted = self._aborted.done() and not exiting.done()
             is_timed_out = not is_aborted and not exiting.done()
         except asyncio.CancelledError:

@@ -10,14 +10,12 @@ from typing import Final
 import msgspec
 
 from tools.files.artifacts import Artifact, Artifacts
-from tools.limits import MAX_BYTES, MAX_LINES, Truncation, count_lines, truncate_tail
+from tools.limits import MAX_BYTES, MAX_LINES, Truncation, count_lines, format_size, truncate_tail
 from tools.text import plain
 
 _KEPT: Final = 256 * 1024
 _CHUNK: Final = 1 << 20
 _LONGEST_ESCAPE: Final = 256
-MAX_ARTIFACT_BYTES: Final = 8 << 30
-"""Past that the file stops growing, so that a command gone wild does not fill the disk by itself."""
 
 
 class OutputSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,12 +34,9 @@ class OutputSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 class RollingOutput:
     """Fed from one thread, looked at from another."""
 
-    def __init__(
-        self, artifacts: Artifacts, tool: str, *, max_artifact_bytes: int = MAX_ARTIFACT_BYTES
-    ) -> None:
+    def __init__(self, artifacts: Artifacts, tool: str) -> None:
         self._artifacts = artifacts
         self._tool = tool
-        self._max_artifact_bytes = max_artifact_bytes
         self._lock = threading.Lock()
         self._tail = bytearray()
         self._line_feeds = 0
@@ -184,8 +179,9 @@ class RollingOutput:
         self._write(bytes(self._tail))
 
     def _write(self, chunk: bytes) -> None:
-        if self.total_bytes > self._max_artifact_bytes:
-            self._problem = f"the file stops at {self._max_artifact_bytes:,} bytes"
+        limit = self._artifacts.largest
+        if self.total_bytes > limit:
+            self._problem = f"the file stops at {format_size(limit)}"
             self._close()
             return
         view = memoryview(chunk)
@@ -200,6 +196,8 @@ class RollingOutput:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+            if self._artifact is not None:
+                self._artifacts.has_ended(self._artifact)
 
 
 class OutputDelta:

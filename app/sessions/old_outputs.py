@@ -1,0 +1,68 @@
+"""The full outputs of commands that lie beside the sessions: together they have a limit, and the oldest go first.
+
+A session keeps what its messages hold; only `artifact://` leads nowhere then, and is told so.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from app.sessions.lock import try_lock
+
+ALL_BYTES: Final = 2_000_000_000
+
+
+class _Outputs(msgspec.Struct, frozen=True, kw_only=True):
+    """The outputs of one session."""
+
+    folder: Path
+    size: int
+    newest: float
+
+
+def drop_old_outputs(roots: Iterable[Path], limit: int = ALL_BYTES) -> int:
+    """Removes outputs of sessions that nobody has open until all together are below the limit; how many bytes went."""
+    found = sorted(
+        (
+            outputs
+            for root in roots
+            for pattern in ("*.artifacts", "*/*.artifacts")
+            for folder in root.glob(pattern)
+            if (outputs := _looked_at(folder)) is not None
+        ),
+        key=lambda outputs: outputs.newest,
+    )
+    used = sum(outputs.size for outputs in {outputs.folder: outputs for outputs in found}.values())
+    dropped = 0
+    for outputs in found:
+        if used - dropped <= limit:
+            break
+        if outputs.folder.is_dir() and not _is_open(outputs.folder.with_suffix(".jsonl")):
+            shutil.rmtree(outputs.folder, ignore_errors=True)
+            dropped += outputs.size
+    return dropped
+
+
+def _looked_at(folder: Path) -> _Outputs | None:
+    try:
+        files = [entry.stat(follow_symlinks=False) for entry in os.scandir(folder)]
+        newest = max((file.st_mtime for file in files), default=folder.stat().st_mtime)
+    except OSError:
+        return None  # removed meanwhile, or not ours to read
+    return _Outputs(folder=folder, size=sum(file.st_size for file in files), newest=newest)
+
+
+def _is_open(session: Path) -> bool:
+    """Whether a bayou has it open."""
+    try:
+        descriptor = os.open(session, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return not try_lock(descriptor)
+    finally:
+        os.close(descriptor)

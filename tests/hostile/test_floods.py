@@ -1,0 +1,108 @@
+"""Commands that print without end: neither the disk nor anybody's patience is used up."""
+
+import os
+from pathlib import Path
+
+from app.sessions.log import SessionLog
+from app.sessions.old_outputs import drop_old_outputs
+from tests.hostile.staging import BAYOU, MODEL, called, model_at, run, settings, spoken
+from tests.providers.loopback import Received, Reply, loopback
+from tests.sessions.say import say
+from tests.tools.conftest import Hands
+from tools.files.artifacts import Artifacts
+from tools.running.shell import ShellSettings
+from tools.workspace import Workspace
+
+
+async def test_a_command_that_names_no_limit_has_one_which_says_so(tmp_path: Path):
+    settings(bash={"defaultTimeoutSeconds": 1})
+    told: list[str] = []
+
+    def end(received: Received) -> Reply:
+        told.append(received.json["messages"][-1]["content"])
+        return Reply(body=spoken("I see."))
+
+    async with loopback() as server:
+        model_at(server)
+        server.reply(Reply(body=called("bash", command="yes")), end)
+        code, out, _ = await run(*BAYOU, *MODEL, "-p", "Flood it", cwd=tmp_path)
+    assert (code, out) == (0, "I see.\n")
+    assert "Command timed out after 1 second" in told[0]
+    assert "That is the usual limit." in told[0] and "background: true" in told[0]
+    assert "the file stops at" in told[0]
+    assert sum(file.stat().st_size for file in tmp_path.parent.glob("**/*.log")) <= 100_000_000
+
+
+def test_the_usual_limit_is_ten_minutes():
+    from app.resources.settings import Settings
+
+    assert Settings().bash.default_timeout_seconds == 600
+
+
+async def test_the_limit_is_lifted_from_what_a_person_sends_to_the_background(tmp_path: Path):
+    workspace = Workspace(tmp_path, shell=lambda: ShellSettings(default_timeout=1))
+    hands = Hands(workspace)
+
+    class Jobs:
+        def adopt(self, **given):
+            self.work = given["work"]
+            return "job1"
+
+    jobs = Jobs()
+    await hands(
+        "bash",
+        command="sleep 1.5; echo through",
+        within=hands.context(jobs=jobs, background_requested=lambda: True),
+    )
+    assert (await jobs.work).text == "through"
+    workspace.close()
+
+
+async def test_one_session_keeps_its_newest_outputs_within_its_limit(tmp_path: Path):
+    artifacts = Artifacts(tmp_path / "s.artifacts", command_bytes=1_000_000, session_bytes=3_000_000)
+    workspace = Workspace(tmp_path, artifacts=artifacts)
+    hands = Hands(workspace)
+    for number in range(8):
+        assert "Full output: " in await hands.text(
+            "bash", command=f"head -c 900000 /dev/zero | tr '\\0' {number}"
+        )
+    kept = sorted(path.name for path in (tmp_path / "s.artifacts").iterdir())
+    assert kept == ["5.bash.log", "6.bash.log", "7.bash.log"]
+    assert "artifact://0" in await hands.error("read", path="artifact://0")
+    await hands("bash", command="for n in 1 2 3 4; do yes | head -c 2000000; done")
+    assert sum(path.stat().st_size for path in (tmp_path / "s.artifacts").iterdir()) <= 3_000_000
+    workspace.close()
+
+
+def test_outputs_of_old_sessions_go_first_and_those_of_open_ones_never(tmp_path: Path):
+    logs: list[SessionLog] = []
+    for number in range(5):
+        log = SessionLog.create(tmp_path / "project", tmp_path)
+        log.append(say("hello"))
+        assert log.path is not None
+        folder = log.path.with_suffix(".artifacts")
+        folder.mkdir()
+        (folder / "0.bash.log").write_bytes(b"x" * 1000)
+        os.utime(folder / "0.bash.log", (number, number))
+        if number:
+            log.close()
+        logs.append(log)
+    assert drop_old_outputs([tmp_path, tmp_path / "project"], limit=3000) == 2000
+    there = [log.path.with_suffix(".artifacts").exists() for log in logs if log.path]
+    assert there == [True, False, False, True, True]
+    assert all(log.path and log.path.exists() for log in logs)
+    logs[0].close()
+
+
+async def test_room_is_made_before_the_first_output_of_a_session(tmp_path: Path):
+    asked: list[bool] = []
+    workspace = Workspace(
+        tmp_path, artifacts=Artifacts(tmp_path / "s", before_first=lambda: asked.append(True))
+    )
+    hands = Hands(workspace)
+    await hands("bash", command="echo short")
+    assert asked == []
+    for _ in range(2):
+        await hands("bash", command="seq 100000")
+    assert asked == [True]
+    workspace.close()

@@ -40,7 +40,7 @@ def _show(app: Stage) -> None:
     )
     app.transcript.show_as(cards=settings.display.expand_tools, diagrams=settings.markdown.mermaid)
     links = settings.terminal.hyperlinks
-    app.transcript.write_links(
+    app.transcript.painter.write_links(
         app.env.get("TERM") not in _WITHOUT_LINKS if links == "auto" else links == "on"
     )
     wished = _ANIMATIONS[settings.display.animations]

@@ -35,6 +35,19 @@ class Painter:
         self.cost = 0.0
         """CPU seconds painted since someone set it to zero."""
 
+    def forget_look(self) -> None:
+        """The theme is another: what was painted does not hold."""
+        self._look.forget()
+        for item in self._column.items:
+            item.forget_colours()
+        self._viewport.forget_shown()
+
+    def write_links(self, is_wanted: bool) -> None:
+        """Whether links are written so that the terminal can open them."""
+        if is_wanted != self._look.has_links:
+            self._look.has_links = is_wanted
+            self.forget_look()
+
     def lines(self, crop: Region) -> list[Strip]:
         # The compositor asks for the whole visible region on every partial update: mostly kept strips.
         began = time.thread_time()

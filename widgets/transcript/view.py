@@ -64,11 +64,11 @@ class Transcript(ScrollView, can_focus=True):
         super().__init__(id=id, classes=classes)
         self.column = Column()
         self.overlay = Overlay()
-        self._current_look = CurrentLook(self)
-        self._thumb = Thumb(self, self.column, self.overlay.search, self._current_look)
-        self.viewport = Viewport(self, self.column, self.overlay, self._thumb)
-        self.painter = Painter(self, self.column, self.viewport, self.overlay, self._current_look)
-        self.finder = Finder(self.column, self.viewport, self.overlay.search, self._thumb, self.post_message)
+        look = CurrentLook(self)
+        thumb = Thumb(self, self.column, self.overlay.search, look)
+        self.viewport = Viewport(self, self.column, self.overlay, thumb)
+        self.painter = Painter(self, self.column, self.viewport, self.overlay, look)
+        self.finder = Finder(self.column, self.viewport, self.overlay.search, thumb, self.post_message)
         self.keyboard = keyboard(self, self.column, self.viewport, self.overlay, self.finder)
         self.mouse = Mouse(self, self.column, self.viewport, self.overlay, self.keyboard)
         self.arriving = Arriving(self, self.column, self.viewport, self.painter, clock)
@@ -168,12 +168,6 @@ class Transcript(ScrollView, can_focus=True):
         self.column.estimate()
         self.viewport.restore(anchor)
 
-    def write_links(self, is_wanted: bool) -> None:
-        """Whether links are written so that the terminal can open them."""
-        if is_wanted != self._current_look.has_links:
-            self._current_look.has_links = is_wanted
-            self._forget_look()
-
     def toggle(self, block_id: str) -> None:
         """Open or close one block; what is above it does not move."""
         item = self.column.find(block_id)
@@ -203,22 +197,12 @@ class Transcript(ScrollView, can_focus=True):
 
     # -- what Textual tells --------------------------------------------------------------------------------
 
-    def on_mount(self) -> None:
-        self.call_after_refresh(_warm_up)
-
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         self.viewport.scrolled(old_value, new_value)
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        self._forget_look()
-
-    def _forget_look(self) -> None:
-        self._current_look.forget()
-        self._thumb.forget()
-        for item in self.column.items:
-            item.forget_colours()
-        self.viewport.rows_changed()
+        self.painter.forget_look()
 
     def selection_updated(self, selection: Selection | None) -> None:
         del selection
@@ -228,13 +212,17 @@ class Transcript(ScrollView, can_focus=True):
         """A key of the table."""
         return KEYS.do(id, self.keyboard)
 
+    @on(events.Mount)
     @on(events.Focus)
     @on(events.Blur)
-    def _focus_changed(self, event: events.Event) -> None:
-        if isinstance(event, events.Focus):
-            self.keyboard.begin()
-        else:
-            self.keyboard.end()
+    def _came_or_went(self, event: events.Event) -> None:
+        match event:
+            case events.Mount():
+                self.call_after_refresh(_warm_up)
+            case events.Focus():
+                self.keyboard.begin()
+            case _:
+                self.keyboard.end()
 
     @on(events.MouseScrollUp)
     @on(events.MouseScrollDown)

@@ -196,6 +196,11 @@ class Viewport:
         """What is in sight has to be looked up again."""
         self._version += 1
 
+    def forget_shown(self) -> None:
+        """Nothing of what was shown holds, the scroll bar's marks neither."""
+        self._thumb.forget()
+        self.rows_changed()
+
     def repaint(self) -> None:
         """Also for something that lies over the rows."""
         self.rows_changed()

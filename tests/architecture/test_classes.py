@@ -1,0 +1,169 @@
+"""Classes hold their parts. A class is not cut into base classes to make its file shorter.
+
+Counted are methods and properties of a class together with those it inherits from classes of ours.
+"""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from tests.architecture.sources import SHIPPED, classes, files, name, tree
+
+MOST_METHODS = 25
+
+BEING_TAKEN_APART = {
+    "app.engine.workings.Workings",
+    "app.engine.session.Session",
+    "app.engine.extending.host.SessionHost",
+    "app.engine.commands.talking.Say",
+    "app.extensions.api.ExtensionApi",
+    "app.extensions.contexts.CommandContext",
+    "app.extensions.hooked.Hooked",
+    "app.extensions.ports.Host",
+    "app.modes.client.RpcClient",
+    "app.modes.connection.Connection",
+    "app.sessions.log.SessionLog",
+    "app.tui.app.BayouApp",
+    "app.tui.desk.Desk",
+    "app.tui.stage.Stage",
+    "tools.base.JobHost",
+}
+"""Whoever takes one apart takes it away here; nothing is added."""
+
+REASONS = {
+    "widgets.screens.picker.PickerScreen": (
+        31,
+        "Six are the frame's (`SheetScreen`), five are its keys, and the rest is what every selector does in the same "
+        "way: rows, filter, count, preview. Eleven selectors stand on it; each of them counts without these.",
+    ),
+    "widgets.screens.tree.TreeScreen": (
+        39,
+        "A screen of its own beside the picker: two of its keys' ways (the tree's and the search's) are methods, "
+        "because Textual calls them by name.",
+    ),
+    "widgets.completion.popup.CompletionPopup": (
+        40,
+        "It is a list (25) that asks for its rows; holding the list instead would make two widgets of one overlay.",
+    ),
+}
+"""Classes that may have more, how many, and why."""
+
+
+class Class(NamedTuple):
+    node: ast.ClassDef
+    module: str
+    names: dict[str, str]
+    """What the module calls by a name: the full name of it."""
+
+
+def _module(path: str) -> str:
+    return path.removesuffix(".py").replace("/", ".")
+
+
+@cache
+def _names(module: str, tree_: ast.Module) -> dict[str, str]:
+    found = {node.name: f"{module}.{node.name}" for node in tree_.body if isinstance(node, ast.ClassDef)}
+    for node in ast.walk(tree_):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.asname or alias.name: alias.name for alias in node.names}
+    return found
+
+
+@cache
+def every_class() -> dict[str, Class]:
+    return {
+        f"{_module(name(path))}.{node.name}": Class(
+            node, _module(name(path)), _names(_module(name(path)), tree(path))
+        )
+        for path in files(*SHIPPED)
+        for node in classes(path)
+    }
+
+
+def _full(expression: ast.expr, names: dict[str, str]) -> str:
+    match expression:
+        case ast.Subscript():
+            return _full(expression.value, names)
+        case ast.Name():
+            return names.get(expression.id, expression.id)
+        case ast.Attribute():
+            return f"{_full(expression.value, names)}.{expression.attr}"
+        case _:
+            return ""
+
+
+def bases(key: str) -> list[str]:
+    """Those of a class that are ours."""
+    each = every_class()[key]
+    found = (_full(base, each.names) for base in each.node.bases)
+    return [base for base in found if base in every_class()]
+
+
+@cache
+def methods(key: str) -> frozenset[str]:
+    """Without what a base has that was given a reason."""
+    own = {
+        node.name
+        for node in every_class()[key].node.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    return frozenset(own.union(*(methods(base) for base in bases(key) if base not in REASONS)))
+
+
+@cache
+def made() -> frozenset[str]:
+    """Classes of which there are instances: called, or handed to somebody who does."""
+    found: set[str] = set()
+    for path in files(*SHIPPED):
+        names = _names(_module(name(path)), tree(path))
+        for node in ast.walk(tree(path)):
+            found |= {_full(value, names) for value in _values(node)}
+    return frozenset(found)
+
+
+def _values(node: ast.AST) -> Iterator[ast.expr]:
+    if isinstance(node, ast.Call):
+        yield node.func
+        yield from node.args
+        yield from (keyword.value for keyword in node.keywords)
+    elif isinstance(node, ast.arguments):
+        yield from node.defaults
+        yield from (default for default in node.kw_defaults if default is not None)
+
+
+def test_no_class_is_only_the_base_of_one_other():
+    children: dict[str, list[str]] = {}
+    for key in every_class():
+        for base in bases(key):
+            children.setdefault(base, []).append(key)
+    only = {
+        base: below[0]
+        for base, below in children.items()
+        if len(below) == 1 and base not in made() | BEING_TAKEN_APART
+    }
+    assert only == {}, "Nobody makes it and one class inherits it: let that class hold what it needs."
+
+
+def test_no_class_has_too_many_methods():
+    many = {
+        key: count
+        for key in every_class()
+        if (count := len(methods(key))) > REASONS.get(key, (MOST_METHODS,))[0]
+        and key not in BEING_TAKEN_APART
+    }
+    assert many == {}, f"More than {MOST_METHODS} methods: give it parts that it holds, or the reason here."
+
+
+def test_what_is_excused_is_there_and_needs_it():
+    assert {key for key in (*REASONS, *BEING_TAKEN_APART) if key not in every_class()} == set()
+    assert {key for key in REASONS if len(methods(key)) <= MOST_METHODS} == set()
+
+
+def test_classes_are_found_with_what_they_inherit():
+    """The check itself."""
+    assert "widgets.textual_inside.SheetScreen" in bases("widgets.screens.picker.PickerScreen")
+    assert "action_cancel" in methods("widgets.screens.picker.PickerScreen")
+    assert "widgets.transcript.keyboard.Keyboard" in made()

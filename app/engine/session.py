@@ -295,6 +295,11 @@ class Session(Workings):
         """The models that cycling goes through; none: all that are available."""
         self.choice.scope = tuple(models)
 
+    def warm_up(self) -> None:
+        """Loads what requests to the chosen model need; may take a while, so call it in a thread."""
+        if self.choice.model is not None:
+            self.requests.registry.warm(self.choice.model)
+
     async def set_model(self, model: Model, source: ModelSource = "set") -> None:
         """Switches from the next request on."""
         self.conversation.change_model(model.provider, model.id)

@@ -1,87 +1,227 @@
 """The full-screen face: mounts the page, turns keys and messages into session verbs, events into views.
 
-It stands on `stage` and `desk`. What the transcript shows is `transcript.presenter`'s business, what keys do
-`keys.page_keys`', what commands do `slash`'s.
+What the transcript shows is `transcript.presenter`'s business, what keys do `keys.page_keys`', what commands do
+`slash`'s; pages are made in `pages.all`.
 """
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+import asyncio
+import inspect
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
 
 from textual import events, on
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.driver import Driver
 from textual.events import AppBlur, AppFocus
 from textual.filter import LineFilter
-from textual.screen import Screen
+from textual.message import Message
 
 from app.assembly.build import Assembled
-from app.tui import links, theme_in_force
-from app.tui.desk import Desk
+from app.assembly.extending import Extended
+from app.resources.settings import Settings
+from app.tui import theme_in_force
+from app.tui.display_settings import DisplaySettings
+from app.tui.garbage import Garbage
 from app.tui.keys import page_keys
-from app.tui.keys.typed_ahead import Passed
+from app.tui.keys.key_table import KeyTable
+from app.tui.keys.key_texts import PLACEHOLDER, KeyTexts
+from app.tui.keys.own_keys import OwnKeys
+from app.tui.keys.typed_ahead import Passed, TypedAhead
+from app.tui.links import open_link
+from app.tui.main_screen import MainScreen
 from app.tui.opening import Opening, warm_up
-from app.tui.pages import block_page, jobs_page
-from app.tui.pages.settings_page import change_setting
+from app.tui.pages.all import Pages
 from app.tui.prompt import from_elsewhere
 from app.tui.prompt.attaching import joined
-from app.tui.prompt.completing import popup_for
-from app.tui.prompt.sending import Sending, While
-from app.tui.slash import COMMANDS
+from app.tui.prompt.completing import arguments_of, popup_for
+from app.tui.prompt.remembered import Remembered
+from app.tui.prompt.sending import Sending
+from app.tui.prompt.unsent import Unsent
+from app.tui.screens import Screens
+from app.tui.session_texts import SessionTexts
+from app.tui.slash import command_names
+from app.tui.status.cache_misses import CacheMisses
+from app.tui.status.status_lines import StatusLines
+from app.tui.tasks import Tasks
+from app.tui.terminal.clipboard import Clipboard
+from app.tui.terminal.notifications import Notifications
+from app.tui.terminal.programs import TerminalHost
+from app.tui.terminal.title import TerminalTitle
+from app.tui.theme_in_force import ThemeInForce
+from app.tui.transcript.presenter import Presenter
 from app.values.events import AgentSettled, Event, ModelChanged, QueueUpdate, SessionReplaced
+from tools.running.own_programs import find_own_program
 from widgets.editor.prompt import PromptEditor
-from widgets.screens.context import ContextScreen
-from widgets.screens.jobs import JobsScreen
-from widgets.screens.models import ModelScreen
-from widgets.screens.picker import PickerScreen
-from widgets.screens.sessions import SessionsScreen
-from widgets.screens.settings import SettingsScreen
-from widgets.screens.tree import TreeScreen
+from widgets.screens.requests import ScreenRequest
+from widgets.status.footer import StatusFooter
+from widgets.status.header import StatusHeader
 from widgets.status.queue import QueueView
-from widgets.terminal.view import TerminalScreen
 from widgets.terminal_driver import TerminalDriver
-from widgets.textual_inside import driver_of
+from widgets.terminal_manners import write_to
+from widgets.textual_inside import driver_of, tell_fault
 from widgets.themes import variable_defaults
+from widgets.transcript.blocks import NoteKind
 from widgets.transcript.searchbar import SearchBar
 from widgets.transcript.view import Transcript
 
 
-class MainScreen(Screen[None]):
-    """Everything but the screens that open over it."""
-
-    AUTO_FOCUS: ClassVar[str | None] = ""
-    """The editor has the focus from the start; giving it to another first would style both once more."""
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (7, "-tall")]  # noqa: RUF012  (declared so by Screen)
-
-
-class BayouApp(Desk):
+class BayouApp(App[int]):
     """One session on one screen."""
 
     ENABLE_COMMAND_PALETTE = False
     TITLE = "bayou"
     BINDINGS: ClassVar[list[BindingType]] = page_keys.BINDINGS
 
-    def __init__(self, assembled: Assembled, *, opening: Opening = Opening(), **stage: Any) -> None:  # noqa: B008  (frozen)
-        super().__init__(
-            assembled,
-            page_keys=page_keys.BINDINGS,
-            commands=[(command.name, command.help) for command in COMMANDS],
-            **stage,
+    def __init__(
+        self,
+        assembled: Assembled,
+        *,
+        opening: Opening = Opening(),  # noqa: B008  (frozen)
+        home: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        css_path: list[Path] | None = None,
+    ) -> None:
+        super().__init__(css_path=[str(path) for path in css_path or ()])
+        self.assembled = assembled
+        self.session, self.models = assembled.session, assembled.choice
+        self.opening = opening
+        self.home = home or Path.home()
+        self.env = os.environ if env is None else env
+        self.clock = clock
+        self.extended: Extended | None = None
+        """What the session's extensions add, once they are loaded."""
+        self.is_ready = asyncio.Event()
+        """Set when everything that waits for the first paint has been done."""
+        self.look = ThemeInForce(self, assembled)
+        self.theme_problem = self.look.begin()
+        self.programs = TerminalHost(self)
+        self.session.use_terminal(self.programs)
+        self._make_page()
+        self._make_habits()
+        self.pages = Pages(self)
+
+    def _make_page(self) -> None:
+        """The widgets, and what fills them."""
+        self.transcript = Transcript(id="transcript", clock=self.clock)
+        self.editor = PromptEditor(placeholder=PLACEHOLDER, id="editor")
+        self.header = StatusHeader(id="header")
+        self.footer = StatusFooter(id="footer")
+        self.queue_view = QueueView(id="queue")
+        self.search_bar = SearchBar(self.transcript, id="search")
+        self.presenter = Presenter(self.session, self.transcript, self.note_event, self.clock)
+        self.status = StatusLines(
+            self.assembled,
+            header=self.header,
+            footer=self.footer,
+            editor=self.editor,
+            home=self.home,
+            tick=self.presenter.tick,
         )
-        self.sending = Sending(self)
-        self._opening = opening
+        self.display_settings = DisplaySettings(
+            header=self.header,
+            transcript=self.transcript,
+            editor=self.editor,
+            status=self.status,
+            look=self.look,
+            say=self.presenter.note,
+            env=self.env,
+        )
+
+    def _make_habits(self) -> None:
+        """What is done beside the page, and with keys."""
+        paths, say = self.assembled.prompt.paths, self.presenter.note
+
+        def settings() -> Settings:
+            return self.assembled.settings
+
+        def beside(sequence: str) -> None:
+            write_to(self, sequence)
+
+        self.tasks = Tasks(
+            fault=self._task_failed,
+            refused=lambda text: say(text, NoteKind.ERROR),
+            done=self.status.refresh_all,
+        )
+        self.screens = Screens(self, self.tasks)
+        self.system_clipboard = Clipboard(
+            lambda: driver.write if (driver := driver_of(self)) is not None else None,
+            lambda text: self.notify(text, markup=False),
+            self.tasks.spawn,
+            fallback=paths.cache_dir / "clipboard.txt",
+            env=self.env,
+            own_program=self.own_program,
+        )
+        self.unsent = Unsent(self.session, lambda: (self.editor.text, self.editor.attachments))
+        self.remembered = Remembered(paths, most_prompts=lambda: settings().editor.history_size)
+        self.key_table = KeyTable(page_keys.BINDINGS, lambda: command_names(self.session))
+        self.key_texts = KeyTexts(
+            self.key_table.key_of, editor=self.editor, queue_view=self.queue_view, presenter=self.presenter
+        )
+        self.own_keys = OwnKeys(
+            paths.keybindings_file,
+            self.key_table,
+            self,
+            say,
+            tell=lambda text: self.status.tell(text) if text else self.status.say_again(),
+            changed=self.key_texts.tell,
+        )
+        self.typed_ahead = TypedAhead(self, self.tasks)
+        self.title_line = TerminalTitle(self.session, beside, settings)
+        self.notifications = Notifications(beside, settings, clock=self.clock, env=self.env)
+        self.cache_misses = CacheMisses(say, is_told=lambda: settings().model.show_cache_miss_notices)
+        self.garbage = Garbage()
+        self.session_texts = SessionTexts(lambda: self.assembled.places.root)
+        self.sending = Sending(
+            self.session,
+            self.editor,
+            self.presenter,
+            self.status,
+            settings=settings,
+            may_begin=self.is_ready.wait,
+            run_slash=lambda text: self.pages.run_slash(text),
+            command_names=self.key_table.command_names,
+        )
+
+    def own_program(self, name: str) -> str | None:
+        """A program of the machine, never one of the folder's."""
+        return find_own_program(name, outside=self.session.cwd, env=self.env)
+
+    def get_default_screen(self) -> MainScreen:
+        return MainScreen(
+            editor=self.editor,
+            transcript=self.transcript,
+            search_bar=self.search_bar,
+            sending=self.sending,
+            remembered=self.remembered,
+            unsent=self.unsent,
+            queued=self.pages.queued,
+            status=self.status,
+            key_texts=self.key_texts,
+            spawn=self.tasks.spawn,
+        )
 
     def compose(self) -> ComposeResult:
         yield self.header
         yield self.transcript
         yield self.search_bar
         yield self.queue_view
-        yield popup_for(self)
+        yield popup_for(
+            self.editor,
+            self.session.cwd,
+            self.remembered,
+            command_names=self.key_table.command_names,
+            arguments=arguments_of(self.session, self.models, self.look.names),
+            extended=lambda: self.extended,
+            own_program=self.own_program,
+            most_rows=self.assembled.settings.editor.autocomplete_max_visible,
+        )
         yield self.editor
         yield self.footer
-
-    def get_default_screen(self) -> MainScreen:
-        return MainScreen(id="_default")
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         return theme_in_force.line_filters(
@@ -91,34 +231,42 @@ class BayouApp(Desk):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variable_defaults()
 
+    # The beginning, and faults
+
+    def on_mount(self) -> None:
+        self.opening.begin(self)
+        self.call_after_refresh(lambda: self.tasks.spawn(self.opening.complete(self)))
+
     def on_ready(self) -> None:
         driver = driver_of(self)
         if isinstance(driver, TerminalDriver):
             driver.page_is_there()
 
-    def on_mount(self) -> None:
-        self._opening.begin(self)
-        self.call_after_refresh(lambda: self.spawn(self._opening.complete(self, self.sending)))
-
-    # What the person sends
-
-    @on(PromptEditor.Submitted)
-    def _submitted(self, message: PromptEditor.Submitted) -> None:
-        self._send(message, "steer")
-
-    @on(PromptEditor.FollowUp)
-    def _followed_up(self, message: PromptEditor.FollowUp) -> None:
-        self._send(message, "follow_up")
-
-    def _send(self, message: PromptEditor.Submitted | PromptEditor.FollowUp, how: While) -> None:
-        self.remembered.add_prompt(message.draft)
-        self.spawn(self.sending.send(message.draft, message.text, message.attachments, how))
-
-    @on(PromptEditor.Changed)
-    def _draft_changed(self, message: PromptEditor.Changed) -> None:
-        self.drafts.editor_changed(message.draft)
+    def _task_failed(self, problem: Exception) -> None:
+        if self.is_running or not self.is_ready.is_set():  # else its screen was taken down under it: no fault
+            tell_fault(self, problem)
 
     # What happens
+
+    def note_event(self, event: Event) -> None:
+        """Told of each event behind the transcript."""
+        self.title_line.note(event)
+        self.notifications.note(event)
+        self.cache_misses.note(event)
+        match event:
+            case QueueUpdate():
+                self.pages.queued.show()
+                self.unsent.save()
+            case ModelChanged():
+                warm_up(self)
+            case AgentSettled():
+                self.tasks.spawn(self.status.look_at_git())
+            case SessionReplaced():
+                if (left := self.unsent.session_replaced()) is not None:
+                    self.editor.restore(left if self.editor.is_blank else joined([self.editor.draft, left]))
+            case _:
+                pass
+        self.status.note(event)
 
     @on(Passed)
     def _passed(self, message: Passed) -> None:
@@ -129,7 +277,7 @@ class BayouApp(Desk):
         if self.assembled.settings.display.fullscreen_copy_on_select and (
             text := self.screen.get_selected_text()
         ):
-            self.copy(text, "selection")
+            self.system_clipboard.copy(text, "selection")
 
     @on(AppFocus)
     @on(AppBlur)
@@ -138,7 +286,7 @@ class BayouApp(Desk):
         event.prevent_default()
         self.notifications.focus(isinstance(event, AppFocus))
         if isinstance(event, AppFocus) and self.is_ready.is_set():
-            self.spawn(self.status.look_at_git())
+            self.tasks.spawn(self.status.look_at_git())
         if isinstance(event, AppFocus):
             self.session.follow_settings()
 
@@ -153,24 +301,55 @@ class BayouApp(Desk):
         if self.is_mounted and event.size == self.screen.outer_size:
             self.refresh(layout=True)
 
-    def note_event(self, event: Event) -> None:
-        self.title_line.note(event)
-        self.notifications.note(event)
-        self.cache_misses.note(event)
-        match event:
-            case QueueUpdate():
-                self.waiting.show()
-                self.drafts.save()
-            case ModelChanged():
-                warm_up(self)
-            case AgentSettled():
-                self.spawn(self.status.look_at_git())
-            case SessionReplaced():
-                if (left := self.drafts.session_replaced()) is not None:
-                    self.editor.restore(left if self.editor.is_blank else joined([self.editor.draft, left]))
+    # What is asked for on any screen
+
+    @on(ScreenRequest)
+    def _asked_in_a_screen(self, request: ScreenRequest) -> None:
+        self.screens.requested(request)
+
+    @on(Transcript.BranchRequested)
+    @on(Transcript.CopyRequested)
+    @on(Transcript.FullScreenRequested)
+    @on(Transcript.LinkChosen)
+    @on(Transcript.RetryRequested)
+    @on(Transcript.SymbolChosen)
+    @on(Transcript.SymbolsRequested)
+    def _asked_at_a_block(self, message: Message) -> None:
+        pages = self.pages
+        match message:
+            case Transcript.BranchRequested() if message.block_id in self.session.log:
+                self.tasks.choose(pages.tree.go_to(message.block_id))
+            case Transcript.CopyRequested():
+                self.system_clipboard.copy(message.text, message.what)
+            case Transcript.FullScreenRequested():
+                self.tasks.spawn(pages.blocks.open(message.block_id))
+            case Transcript.LinkChosen():
+                open_link(message.href, self.open_url, self.system_clipboard.copy, self.env)
+            case Transcript.RetryRequested():
+                self.tasks.spawn(pages.run.retry())
+            case Transcript.SymbolChosen():
+                pages.blocks.ask_for_lines(message.path, message.first_line, message.last_line)
+            case Transcript.SymbolsRequested():
+                self.tasks.spawn(pages.blocks.choose_symbol(message.block))
             case _:
                 pass
-        self.status.note(event)
+
+    @on(PromptEditor.ClipboardRequested)
+    @on(PromptEditor.ExternalEditorRequested)
+    @on(PromptEditor.HistoryRequested)
+    def _asked_in_an_editor(self, message: Message) -> None:
+        say, editor = self.presenter.note, self.editor
+        match message:
+            case PromptEditor.ClipboardRequested():
+                self.tasks.spawn(from_elsewhere.paste(editor, say, self.env, self.own_program))
+            case PromptEditor.ExternalEditorRequested():
+                wanted = from_elsewhere.editor_wanted(self.assembled)
+                from_elsewhere.edit_elsewhere(editor, message.text, self, say, wanted=wanted, env=self.env)
+            case PromptEditor.HistoryRequested():
+                ask = self.screens.ask
+                self.tasks.spawn(from_elsewhere.search_history(editor, ask, message.entries))
+            case _:
+                pass
 
     # Keys
 
@@ -179,7 +358,7 @@ class BayouApp(Desk):
 
         Textual asks the application first for the keys that come before the focus, whatever screen stands over it.
         """
-        if isinstance(self.screen, TerminalScreen):
+        if self.programs.has_keyboard:
             return False
         if action == "act" and not isinstance(self.screen, MainScreen):
             return parameters == (page_keys.CLEAR,) and bool(self.screen.get_selected_text())
@@ -188,121 +367,15 @@ class BayouApp(Desk):
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key) and not event.is_forwarded:
             self.garbage.note_key()
-            if await self.keys_page.take(event):
+            if not self.programs.has_keyboard and await self.own_keys.take(event):
                 return
         await super().on_event(event)
 
-    def action_act(self, act_id: str) -> None:
-        page_keys.BY_ID[act_id].do(self)
-
-    @on(TreeScreen.ActionRequested)
-    def _act_in_tree(self, message: TreeScreen.ActionRequested) -> None:
-        self.spawn(self.chosen(self.session_tree.act(message)))
-
-    @on(Transcript.CopyRequested)
-    def _copy_requested(self, message: Transcript.CopyRequested) -> None:
-        self.copy(message.text, message.what)
-
-    @on(SettingsScreen.Changed)
-    def _setting_changed(self, message: SettingsScreen.Changed) -> None:
-        change_setting(self, message)
-        self.status.refresh()
-
-    @on(PickerScreen.ActionRequested)
-    def _picker_action(self, message: PickerScreen.ActionRequested) -> None:
-        match message.screen:
-            case JobsScreen() as screen if message.row is not None:
-                jobs_page.act_on_job(self, message.action, message.row.id, screen)
-            case SessionsScreen() as screen:
-                self.spawn(self.sessions_page.act(screen, message.action, message.row))
-            case ContextScreen() as screen if message.row is not None:
-                self.spawn(self.chosen(self.context_page.drop(screen, message.row)))
-            case ModelScreen() as screen if message.row is not None:
-                self.spawn(self.model_page.refresh(screen, message.row))
-            case _:
-                pass
-
-    @on(SessionsScreen.Searched)
-    def _search_sessions(self, message: SessionsScreen.Searched) -> None:
-        self.sessions_page.search(message.screen, message.query)
-
-    @on(PromptEditor.HistoryRequested)
-    def _history_requested(self, message: PromptEditor.HistoryRequested) -> None:
-        self.spawn(from_elsewhere.search_history(self, message.entries))
-
-    @on(PromptEditor.ClipboardRequested)
-    def _clipboard_requested(self) -> None:
-        self.spawn(from_elsewhere.paste(self))
-
-    @on(PromptEditor.ExternalEditorRequested)
-    def _edit_elsewhere(self, message: PromptEditor.ExternalEditorRequested) -> None:
-        from_elsewhere.edit_elsewhere(self, message.text)
-
-    @on(Transcript.FullScreenRequested)
-    def _full_screen(self, message: Transcript.FullScreenRequested) -> None:
-        self.spawn(block_page.show_block(self, message.block_id))
-
-    @on(Transcript.BranchRequested)
-    def _branch_requested(self, message: Transcript.BranchRequested) -> None:
-        if message.block_id in self.session.log:
-            self.spawn(self.chosen(self.session_tree.go_to(message.block_id)))
-
-    @on(Transcript.SymbolChosen)
-    def _symbol_chosen(self, message: Transcript.SymbolChosen) -> None:
-        block_page.ask_for_lines(self, message.path, message.first_line, message.last_line)
-
-    @on(Transcript.SymbolsRequested)
-    def _symbols_requested(self, message: Transcript.SymbolsRequested) -> None:
-        self.spawn(block_page.choose_symbol(self, message.block))
-
-    @on(Transcript.RetryRequested)
-    def _retry_requested(self) -> None:
-        self.action_retry()
-
-    @on(events.DescendantFocus)
-    def _focus_moved(self, event: events.DescendantFocus) -> None:
-        """While the keyboard is at the blocks, the border says what its keys do there."""
-        if event.widget is self.transcript:
-            self.status.tell(self.keys_page.at_blocks)
-        elif event.widget is self.editor:
-            self.status.say_again()
-
-    @on(Transcript.FocusModeChanged)
-    def _focus_mode(self, message: Transcript.FocusModeChanged) -> None:
-        if not message.is_on:
-            self.editor.focus()
-
-    @on(QueueView.EditRequested)
-    def _edit_queued(self, message: QueueView.EditRequested) -> None:
-        match message:
-            case QueueView.RemoveRequested():
-                self.waiting.remove(message.row_id)
-            case QueueView.SwitchRequested():
-                self.waiting.switch(message.row_id)
-            case _:
-                self.waiting.edit(message.row_id)
-
-    @on(QueueView.MoveRequested)
-    def _move_queued(self, message: QueueView.MoveRequested) -> None:
-        self.waiting.move(message.row_id, message.delta)
-
-    @on(QueueView.Left)
-    def _leave_queue(self) -> None:
-        self.editor.focus()
-
-    @on(Transcript.LinkChosen)
-    def _link_chosen(self, message: Transcript.LinkChosen) -> None:
-        links.open_link(self, message.href)
-
-    @on(Transcript.SearchChanged)
-    def _search_changed(self, message: Transcript.SearchChanged) -> None:
-        self.search_bar.show(message)
-
-    @on(SearchBar.Left)
-    def _search_left(self, message: SearchBar.Left) -> None:
-        """With a hit, `n` and `N` go on from there; else back to what was being written."""
-        (self.transcript if message.is_accepted else self.editor).focus()
+    def action_act(self, key_id: str) -> None:
+        done = page_keys.BY_ID[key_id].do(self.pages)
+        if inspect.isawaitable(done):
+            self.tasks.choose(done)
 
     def action_extension_key(self, key: str) -> None:
         if self.extended is not None:
-            self.spawn(self.extended.wiring.catalogue.run_shortcut(key))
+            self.tasks.spawn(self.extended.wiring.catalogue.run_shortcut(key))

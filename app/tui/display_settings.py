@@ -1,11 +1,19 @@
 """The settings of what people see, put into the parts of the page that cannot ask for them."""
 
+from collections.abc import Mapping
+
 from textual import constants
 from textual.types import AnimationLevel
 
+from app.resources.in_force import InForce
 from app.resources.settings import Settings
-from app.tui.stage import Stage
+from app.tui.handed import Say
+from app.tui.status.status_lines import StatusLines
+from app.tui.theme_in_force import ThemeInForce
+from widgets.editor.prompt import PromptEditor
+from widgets.status.header import StatusHeader
 from widgets.transcript.blocks import NoteKind
+from widgets.transcript.view import Transcript
 
 _LESS_FIRST: tuple[AnimationLevel, ...] = ("none", "basic", "full")
 _ANIMATIONS: dict[str, AnimationLevel] = {"off": "none", "reduced": "basic", "on": "full"}
@@ -14,40 +22,59 @@ _WITHOUT_LINKS = ("linux", "dumb")
 """Terminals that would show how a link is written."""
 
 
-def begin(app: Stage) -> None:
-    """Before the first paint; from then on whenever other settings are in force."""
-    _show(app)
-    app.transcript.open_all(thinking=not app.assembled.settings.display.hide_thinking_block)
-    app.assembled.in_force.subscribe(lambda before: _follow(app, before))
+class DisplaySettings:
+    """What one page shows by the settings."""
 
+    def __init__(
+        self,
+        *,
+        header: StatusHeader,
+        transcript: Transcript,
+        editor: PromptEditor,
+        status: StatusLines,
+        look: ThemeInForce,
+        say: Say,
+        env: Mapping[str, str],
+    ) -> None:
+        self._header = header
+        self._transcript = transcript
+        self._editor = editor
+        self._status = status
+        self._look = look
+        self._say = say
+        self._env = env
 
-def _follow(app: Stage, before: Settings) -> None:
-    now = app.assembled.settings
-    is_other = now.display.theme != before.display.theme
-    if is_other and (problem := app.looks.use(now.display.theme)) is not None:
-        app.presenter.note(problem, NoteKind.WARNING)
-    if now.display.hide_thinking_block != before.display.hide_thinking_block:
-        app.transcript.open_all(thinking=not now.display.hide_thinking_block)
-    _show(app)
+    def begin(self, in_force: InForce) -> None:
+        """Before the first paint; from then on whenever other settings are in force."""
+        self._show(in_force.settings)
+        self._transcript.open_all(thinking=not in_force.settings.display.hide_thinking_block)
+        in_force.subscribe(lambda before: self._follow(before, in_force.settings))
 
+    def _follow(self, before: Settings, now: Settings) -> None:
+        is_other = now.display.theme != before.display.theme
+        if is_other and (problem := self._look.use(now.display.theme)) is not None:
+            self._say(problem, NoteKind.WARNING)
+        if now.display.hide_thinking_block != before.display.hide_thinking_block:
+            self._transcript.open_all(thinking=not now.display.hide_thinking_block)
+        self._show(now)
 
-def _show(app: Stage) -> None:
-    settings = app.assembled.settings
-    app.header.set_class(not settings.footer.header or settings.display.quiet_startup == "header", "-off")
-    app.transcript.mouse.wheel_rows = settings.display.fullscreen_wheel_scroll_lines
-    app.transcript.styles.scrollbar_size_vertical = (
-        0 if settings.display.fullscreen_scrollbar == "hidden" else 1
-    )
-    app.transcript.show_as(cards=settings.display.expand_tools, diagrams=settings.markdown.mermaid)
-    links = settings.terminal.hyperlinks
-    app.transcript.painter.write_links(
-        app.env.get("TERM") not in _WITHOUT_LINKS if links == "auto" else links == "on"
-    )
-    wished = _ANIMATIONS[settings.display.animations]
-    most = constants.TEXTUAL_ANIMATIONS
-    app.animation_level = wished if _LESS_FIRST.index(wished) < _LESS_FIRST.index(most) else most
-    app.editor.surface.set_blinking(settings.display.cursor_blink and wished != "none")
-    app.editor.history.size = settings.editor.history_size
-    app.editor.paste_chip_lines = settings.editor.paste_chip_lines
-    app.editor.surface.set_padding(settings.editor.editor_padding_x)
-    app.status.refresh_all()
+    def _show(self, settings: Settings) -> None:
+        display = settings.display
+        self._header.set_class(not settings.footer.header or display.quiet_startup == "header", "-off")
+        self._transcript.mouse.wheel_rows = display.fullscreen_wheel_scroll_lines
+        self._transcript.styles.scrollbar_size_vertical = 0 if display.fullscreen_scrollbar == "hidden" else 1
+        self._transcript.show_as(cards=display.expand_tools, diagrams=settings.markdown.mermaid)
+        links = settings.terminal.hyperlinks
+        self._transcript.painter.write_links(
+            self._env.get("TERM") not in _WITHOUT_LINKS if links == "auto" else links == "on"
+        )
+        wished = _ANIMATIONS[display.animations]
+        most = constants.TEXTUAL_ANIMATIONS
+        self._header.app.animation_level = (
+            wished if _LESS_FIRST.index(wished) < _LESS_FIRST.index(most) else most
+        )
+        self._editor.surface.set_blinking(display.cursor_blink and wished != "none")
+        self._editor.history.size = settings.editor.history_size
+        self._editor.paste_chip_lines = settings.editor.paste_chip_lines
+        self._editor.surface.set_padding(settings.editor.editor_padding_x)
+        self._status.refresh_all()

@@ -1,12 +1,14 @@
 """Links that were chosen in the transcript."""
 
-from app.tui.stage import Stage
+from collections.abc import Callable, Mapping
+
+from app.tui.handed import Copy
 
 
-def open_link(app: Stage, address: str) -> None:
+def open_link(address: str, open_url: Callable[[str], None], copy: Copy, env: Mapping[str, str]) -> None:
     """In the person's browser; where that would be on another machine, or not a page, the address is copied."""
-    is_remote = app.env.get("SSH_CONNECTION") or app.env.get("SSH_TTY")
+    is_remote = env.get("SSH_CONNECTION") or env.get("SSH_TTY")
     if is_remote or not address.startswith(("http://", "https://")):
-        app.copy(address, "address")
+        copy(address, "address")
     else:
-        app.open_url(address)
+        open_url(address)

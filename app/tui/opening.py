@@ -11,24 +11,18 @@ from textual.geometry import Size
 from app.assembly.build import Assembled
 from app.assembly.extending import Extended, extend
 from app.assembly.options import Options
+from app.engine.session import Session
 from app.resources.paths import Paths
-from app.tui import display_settings
-from app.tui.desk import Desk
-from app.tui.extensions.adopting import adopt
-from app.tui.extensions.screen_ui import ScreenUi
-from app.tui.pages.trusting import ask_trust
-from app.tui.prompt.sending import Sending
+from app.tui.extensions.shortcuts import bind_shortcuts
 from app.tui.status import bars
 from app.tui.transcript.welcome import welcome
 from app.values.content import Image
-from app.values.models import Model
-from widgets.screens.dialogs import GRACE
 from widgets.transcript.blocks import NoteKind
 
 if TYPE_CHECKING:
-    from app.providers.registry import Registry
+    from app.tui.app import BayouApp
 
-Extend = Callable[[Desk], Awaitable[Extended]]
+Extend = Callable[["BayouApp"], Awaitable[Extended]]
 """Loads the session's extensions for this face."""
 
 LEAST = Size(40, 10)
@@ -47,12 +41,12 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     images: tuple[Image, ...] = ()
     """Go with the first prompt."""
 
-    def begin(self, app: Desk) -> None:
+    def begin(self, app: "BayouApp") -> None:
         """Before the first paint."""
-        display_settings.begin(app)
+        app.display_settings.begin(app.assembled.in_force)
         if app.theme_problem:
             app.presenter.note(app.theme_problem, NoteKind.WARNING)
-        key_problems = app.keys_page.read()
+        key_problems = app.own_keys.read()
         app.session.subscribe(app.presenter.show)
         app.presenter.show_all()
         if not app.assembled.settings.display.quiet_startup and bars.is_offline_session(app.session):
@@ -62,44 +56,50 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         for text in (*app.assembled.problems, *key_problems):
             app.presenter.note(text, NoteKind.WARNING)
         app.editor.focus()
-        if (draft := app.drafts.restore()) is not None:
+        if (draft := app.unsent.restore()) is not None:
             app.editor.reset(draft)
         app.status.refresh()
 
-    async def complete(self, app: Desk, sending: Sending) -> None:
+    async def complete(self, app: "BayouApp") -> None:
         """After it: extensions, the model's own parts, then what the command line asks."""
         app.garbage.begin()
-        if not await app.resuming.begin():
+        if _needs_an_answer(app) and not await app.pages.resuming.begin(app.assembled.locked):
             app.exit(0)
             return
         await self._remember(app)
         if self.extend is not None:
             adopt(app, await self.extend(app))
         warm_up(app)
-        app.looks.watch()
+        app.look.watch()
         app.title_line.show()
-        app.spawn(app.status.look_at_git())
+        app.tasks.spawn(app.status.look_at_git())
         app.is_ready.set()
         if self.indexes:
-            app.sessions_page.read_texts()
+            app.session_texts.read()
         if app.assembled.trust.needs_answer:
-            await ask_trust(app, grace=GRACE)
+            await app.pages.ask_trust(is_asked_for=False)
         if self.opens_sessions:
-            await app.chosen(app.sessions_page.open())
+            await app.tasks.chosen(app.pages.sessions.open())
         for index, prompt in enumerate(self.prompts):
-            await sending.prompt(prompt, self.images if index == 0 else ())
+            await app.sending.prompt(prompt, self.images if index == 0 else ())
             await app.session.wait_until_idle()
 
-    async def _remember(self, app: Desk) -> None:
+    async def _remember(self, app: "BayouApp") -> None:
         """Older prompts, behind them what was written but not sent when bayou ended the last time."""
         prompts = await asyncio.to_thread(app.remembered.read_prompts)
-        abandoned = app.drafts.abandoned(app.session.places.folder)
+        abandoned = app.unsent.abandoned(app.assembled.places.folder)
         for draft in abandoned:
             app.remembered.add_prompt(draft)
         app.editor.history.replace([*prompts, *abandoned, *app.editor.history.entries])
         await asyncio.to_thread(app.remembered.read_files)
         if abandoned:
             app.presenter.note(_found_again(len(abandoned), is_behind=not app.editor.is_blank))
+
+
+def _needs_an_answer(app: "BayouApp") -> bool:
+    """The session that bayou was started with cannot simply be gone on with."""
+    log = app.session.log
+    return app.assembled.locked is not None or (log.is_on_disk and log.is_cwd_gone)
 
 
 def _found_again(count: int, *, is_behind: bool) -> str:
@@ -115,13 +115,27 @@ def _found_again(count: int, *, is_behind: bool) -> str:
 def extensions_for(assembled: Assembled, options: Options, paths: Paths) -> Extend:
     """What loads them, once there is a page for them."""
 
-    async def load(app: Desk) -> Extended:
+    async def load(app: "BayouApp") -> Extended:
+        from app.tui.extensions.screen_ui import ScreenUi  # noqa: PLC0415  (behind the first paint)
+
+        ui = ScreenUi(
+            app,
+            app.screens.ask,
+            app.presenter.note,
+            asked=app.notifications.asked,
+            header=app.header,
+            transcript=app.transcript,
+            editor=app.editor,
+            footer=app.footer,
+            status=app.status,
+            look=app.look,
+        )
         return await extend(
             assembled,
             options,
             paths,
             mode="tui",
-            ui=ScreenUi(app),
+            ui=ui,
             shutdown=lambda: app.exit(0),
             reloaded=lambda extended: adopt(app, extended),
         )
@@ -129,18 +143,24 @@ def extensions_for(assembled: Assembled, options: Options, paths: Paths) -> Exte
     return load
 
 
-def warm_up(app: Desk) -> None:
+def adopt(app: "BayouApp", extended: Extended) -> None:
+    """After extensions were loaded, the first time and after every reload."""
+    app.extended = extended
+    catalogue = extended.wiring.catalogue
+    app.presenter.show_renderers(catalogue)
+    bind_shortcuts(app, (app.editor, app.transcript), catalogue, app.key_table)
+
+
+def warm_up(app: "BayouApp") -> None:
     """Imports what the chosen model needs, beside the event loop, so that the first request waits for nothing."""
-    model, registry = app.session.choice.model, app.session.requests.registry
-    if model is not None:
-        app.spawn(asyncio.to_thread(_load, registry, model))
+    app.tasks.spawn(asyncio.to_thread(_load, app.session))
 
 
-def _load(registry: "Registry", model: Model) -> None:
+def _load(session: Session) -> None:
     """What is imported stays for good: collecting among it would stop every thread for as long as a person notices."""
     gc.disable()
     try:
-        registry.warm(model)
+        session.warm_up()
     finally:
         gc.freeze()
         gc.enable()

@@ -104,7 +104,7 @@ def _end_on_signal(app: BayouApp, number: int) -> None:
         await close_quietly(app.session)
         app.exit(128 + number)
 
-    app.spawn(end())
+    app.tasks.spawn(end())
 
 
 def _later(seconds: float, act: Callable[..., object], *arguments: object) -> None:
@@ -138,7 +138,7 @@ def say_goodbye(assembled: Assembled) -> None:
     """What is left in the terminal's own scroll-back: the last answer or everything, and how to come back."""
     wanted = assembled.settings.display.fullscreen_exit_output
     log = assembled.session.log
-    message = assembled.session.conversation.last_assistant
+    message = assembled.session.last_answer
     if wanted == "transcript":
         from app.sessions.export.markdown import export_markdown  # noqa: PLC0415  (only for this way out)
 

@@ -41,6 +41,10 @@ class ThemeInForce:
         self._stamp: Stamp = None
         self._is_watching = False
 
+    @property
+    def name(self) -> str:
+        return self._app.theme
+
     def begin(self) -> str | None:
         """Before the style sheet is read: setting the theme afterwards would read it again, a tenth of the start."""
         app, assembled = self._app, self._assembled

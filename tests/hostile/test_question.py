@@ -8,7 +8,6 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from app.resources.trust import question_for
-from app.tui.pages.trusting import ask_trust
 from tests.hostile.conftest import Put
 from tests.support.terminals import terminal
 from tests.tui.stage import make_app, say_yes
@@ -174,7 +173,7 @@ async def test_what_changes_while_it_is_read_is_not_trusted(tmp_path: Path, put:
     settings = put(home / "project" / ".bayou" / "settings.json", '{"interruptMode": "immediate"}')
     app = make_app(home, extension="def extension(api):\n    pass\n")
     async with app.run_test(size=(120, 30)) as pilot:
-        app.spawn(ask_trust(app))
+        app.tasks.spawn(app.pages.ask_trust())
         async with app.settling(pilot):
             while not isinstance(app.screen, TrustScreen):
                 await pilot.pause()

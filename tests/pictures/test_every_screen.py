@@ -209,7 +209,7 @@ async def test_sessions(screen: Screen, photographs: Photographs) -> None:
     async with photographs.of(app) as tour:
         await tour.say("/resume")
         await tour.until(lambda: isinstance(app.screen, SessionsScreen))
-        app.sessions_page._reading.join()
+        app.session_texts._reading.join()
         await resize(tour.pilot, 120, 40)  # with room for a look into the session
         await tour.until("It is so")
         await tour.photograph("sessions")

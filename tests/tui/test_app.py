@@ -203,7 +203,7 @@ async def test_a_failure_says_what_and_can_be_tried_again(home: Path) -> None:
         await submit(app, pilot, "go")
         await settled(app, pilot)
         assert "the server fell over" in app.screen_text
-        app.action_retry()
+        app.action_act("app.retry")
         await settled(app, pilot, 2)
         assert "better now" in app.screen_text
 
@@ -309,11 +309,11 @@ async def test_waiting_messages_are_edited_where_they_stand(home: Path) -> None:
             await submit(app, pilot, text)
         await pilot.pause()
         first, second = app.session.queues.waiting("steering")
-        app.waiting.move(second.id, -1)
+        app.pages.queued.move(second.id, -1)
         assert app.session.queues.texts("steering") == ("two", "one")
-        app.waiting.switch(first.id)
+        app.pages.queued.switch(first.id)
         assert app.session.queues.texts("follow_up") == ("one",)
-        app.waiting.edit(second.id)
+        app.pages.queued.edit(second.id)
         assert app.editor.text == "two"
         assert app.session.queues.texts("steering") == ()
         await pilot.press("ctrl+u", "escape")

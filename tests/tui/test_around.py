@@ -10,8 +10,8 @@ import pytest
 from app.assembly.options import Options
 from app.providers.scripted import call, fail, say, think
 from app.resources.settings_file import set_value
-from app.tui.pages.settings_page import keep_setting
 from app.tui.run import say_goodbye
+from app.tui.status.cache_misses import CacheMisses
 from app.tui.status.git_state import git_state, read_status
 from app.values.events import MessageEnd, ProviderWaiting
 from app.values.messages import AssistantMessage
@@ -58,7 +58,7 @@ async def test_another_choice_counts_at_once(home: Path) -> None:
     app = make_app(home, say("done"))
     async with app.run_test(size=(100, 30)) as pilot:
         assert "~/project" in footer_line(app)
-        keep_setting(app, "footer.segments", ["model"])
+        app.pages.settings.keep("footer.segments", ["model"])
         await pilot.pause()
         assert footer_line(app) == "script"
 
@@ -180,22 +180,24 @@ async def test_thinking_is_one_line_or_all_of_it(home: Path) -> None:
         await submit(app, pilot, "go")
         await settled(app, pilot)
         assert "the tide is low" in app.screen_text
-        keep_setting(app, "hideThinkingBlock", True)
+        app.pages.settings.keep("hideThinkingBlock", True)
         await pilot.pause()
         assert "the tide is low" not in app.screen_text
 
 
-async def test_what_the_mouse_selects_is_copied_if_one_wishes(home: Path) -> None:
+async def test_what_the_mouse_selects_is_copied_if_one_wishes(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     app = make_app(home, say("harbour"))
     async with app.run_test(size=(100, 30)) as pilot:
         copied: list[str] = []
-        app.copy = lambda text, what: copied.append(text)
+        monkeypatch.setattr(app.system_clipboard, "copy", lambda text, what: copied.append(text))
         await submit(app, pilot, "go")
         await settled(app, pilot)
         row = next(y for y, line in enumerate(app.screen_text.splitlines()) if "harbour" in line)
         await pilot.click(offset=(5, row), times=2)
         await app.settling_until(pilot, lambda: copied == ["harbour"])
-        keep_setting(app, "fullscreenCopyOnSelect", False)
+        app.pages.settings.keep("fullscreenCopyOnSelect", False)
         await pilot.click(offset=(5, row), times=2)
         await pilot.pause()
         assert copied == ["harbour"]
@@ -207,7 +209,7 @@ async def test_a_scroll_bar_can_be_done_without(home: Path) -> None:
         await submit(app, pilot, "go")
         await settled(app, pilot)
         width = app.transcript.viewport.width
-        keep_setting(app, "fullscreenScrollbar", "hidden")
+        app.pages.settings.keep("fullscreenScrollbar", "hidden")
         await app.settling_until(pilot, lambda: app.transcript.viewport.width == width + 1)
 
 
@@ -218,20 +220,18 @@ def test_a_model_brings_its_own_thinking_level(home: Path) -> None:
     assert by_hand.session.choice.thinking == "low"
 
 
-def test_a_missed_prompt_cache_is_told_if_one_wishes(home: Path) -> None:
-    wish(home, "showCacheMissNotices", True)
-    app = make_app(home, say("x"))
-    told: list[str] = []
+def test_a_missed_prompt_cache_is_told_if_one_wishes() -> None:
+    for is_told in (True, False):
+        told: list[str] = []
 
-    def note(text: str, kind: NoteKind = NoteKind.INFO, *, next_step: str = "") -> str:
-        told.append(text)
-        return ""
+        def say(text: str, kind: NoteKind = NoteKind.INFO, told: list[str] = told) -> None:
+            told.append(text)
 
-    app.presenter.note = note
-    answer = AssistantMessage(timestamp=1_000, usage=Usage(input=20, cache_write=4_000))
-    for usage in (Usage(input=10, cache_read=4_000), Usage(input=4_100)):
-        app.cache_misses.note(MessageEnd(message=answer))
-        answer = msgspec.structs.replace(answer, timestamp=answer.timestamp + 1_000, usage=usage)
-    assert told == []
-    app.cache_misses.note(MessageEnd(message=answer))
-    assert told == ["The prompt cache was missed: 4.1k tokens were read anew."]
+        misses = CacheMisses(say, is_told=lambda is_told=is_told: is_told)
+        answer = AssistantMessage(timestamp=1_000, usage=Usage(input=20, cache_write=4_000))
+        for usage in (Usage(input=10, cache_read=4_000), Usage(input=4_100)):
+            misses.note(MessageEnd(message=answer))
+            answer = msgspec.structs.replace(answer, timestamp=answer.timestamp + 1_000, usage=usage)
+        assert told == []
+        misses.note(MessageEnd(message=answer))
+        assert told == (["The prompt cache was missed: 4.1k tokens were read anew."] if is_told else [])

@@ -22,6 +22,7 @@ from tests.tui import test_every_key_of_screens
 from tests.tui.keys_pressed import KEYS, keys
 from tests.tui.stage import StageApp, make_app, settled, submit
 from widgets.editor.chips import Draft
+from widgets.editor.prompt import PromptEditor
 
 # -- the editor: text with the cursor as a bar, before and after ---------------------------------------------
 
@@ -83,11 +84,11 @@ async def page(home: Path) -> AsyncIterator[tuple[StageApp, Pilot[int]]]:
 
 
 async def test_the_editors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def paste(app: StageApp) -> None:
-        app.editor.insert("pasted")
+    async def paste(editor: PromptEditor, *rest: object) -> None:
+        editor.insert("pasted")
 
-    def edit(app: StageApp, text: str) -> None:
-        app.editor.set_text(text + " and more")
+    def edit(editor: PromptEditor, text: str, *rest: object, **more: object) -> None:
+        editor.set_text(text + " and more")
 
     monkeypatch.setattr("app.tui.prompt.from_elsewhere.paste", paste)
     monkeypatch.setattr("app.tui.prompt.from_elsewhere.edit_elsewhere", edit)
@@ -242,11 +243,11 @@ async def test_models_and_thinking_go_round(tmp_path: Path, monkeypatch: pytest.
         asked.append(value)
 
     async with page(tmp_path) as (app, pilot):
-        monkeypatch.setattr(app.model_page, "cycle", note)
-        monkeypatch.setattr(app.model_page, "cycle_level", note)
-        monkeypatch.setattr(app.context_page, "preview", note)
-        monkeypatch.setattr(app, "copy", lambda text, what: asked.append((text, what)))
-        monkeypatch.setattr(app.waiting, "take_back", lambda: asked.append("taken back"))
+        monkeypatch.setattr(app.pages.models, "cycle", note)
+        monkeypatch.setattr(app.pages.models, "cycle_level", note)
+        monkeypatch.setattr(app.pages.context, "preview", note)
+        monkeypatch.setattr(app.pages.run, "_copy", lambda text, what: asked.append((text, what)))
+        monkeypatch.setattr(app.pages.queued, "take_back", lambda: asked.append("taken back"))
         told = {
             "app.model.cycleForward": 1,
             "app.model.cycleBackward": -1,
@@ -277,7 +278,7 @@ BLOCKS = (
 async def test_the_transcripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copied: list[str] = []
     async with page(tmp_path) as (app, pilot):
-        monkeypatch.setattr(app, "copy", lambda text, what: copied.append(text))
+        monkeypatch.setattr(app.system_clipboard, "copy", lambda text, what: copied.append(text))
         transcript = app.transcript
 
         async def begin(*before: str) -> None:

@@ -9,7 +9,6 @@ from textual.pilot import Pilot
 
 from app.assembly.options import Options
 from app.providers.scripted import call, say
-from app.tui.pages.asking import ask
 from tests.agent.stage import echo
 from tests.tui.stage import StageApp, make_app, say_yes
 from widgets.screens.dialogs import ConfirmScreen
@@ -271,7 +270,7 @@ async def test_a_question_given_up_before_it_stands_there_does_not_stay(home: Pa
     app = make_app(home, say("x"), extension=ASKING)
     async with app.run_test(size=(120, 30)) as pilot:
         await ready(app, pilot)
-        asked = asyncio.ensure_future(ask(app, ConfirmScreen("Still there?", "")))
+        asked = asyncio.ensure_future(app.screens.ask(ConfirmScreen("Still there?", "")))
         await asyncio.sleep(0)  # pushed, and not yet mounted
         assert len(app.screen_stack) == 2
         asked.cancel()

@@ -29,7 +29,7 @@ async def test_an_internal_error_leaves_a_report_and_ends_the_program(tmp_path: 
         async def fall_over() -> None:
             raise ZeroDivisionError("a fault of ours")
 
-        app.spawn(fall_over())
+        app.tasks.spawn(fall_over())
         await pilot.pause()
     assert app.return_value == 70
     assert faults.crash is not None and faults.crash.report is not None
@@ -47,7 +47,7 @@ async def test_work_whose_screen_is_gone_is_no_fault(tmp_path: Path) -> None:
             app.screen.refresh()
 
         work = asyncio.ensure_future(look_at_the_screen())
-        app.spawn(work)
+        app.tasks.spawn(work)
     has_ended.set()
     with pytest.raises(ScreenStackError):
         await work

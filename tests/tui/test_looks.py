@@ -9,7 +9,6 @@ from app.assembly.build import assemble
 from app.assembly.options import Options, UsageError
 from app.providers.scripted import say
 from app.resources.paths import Paths
-from app.tui.pages.settings_page import keep_setting
 from tests.tui.stage import make_app, submit
 
 OWN = {"accent": "#ff0000", "success": "#00ff00", "error": "#ff8888", "warning": "#ffff00"}
@@ -110,5 +109,5 @@ async def test_animations_end_and_begin_with_their_setting(
     async with app.run_test(size=(100, 30)):
         assert app.animation_level == "full"
         for wanted, level in (("off", "none"), ("reduced", "basic"), ("on", "full")):
-            keep_setting(app, "animations", wanted)
+            app.pages.settings.keep("animations", wanted)
             assert app.animation_level == level

@@ -145,7 +145,7 @@ async def test_from_within_cancelling_stays_where_one_was(home: Path, locked: Pa
     async with app.run_test(size=(100, 30)) as pilot:
         where = app.session.log
         for path in (locked, orphan):
-            app.spawn(app.chosen(app.resuming.open(path)))
+            app.tasks.choose(app.pages.resuming.open(path))
             await asked(app, pilot)
             await pilot.press("escape")
             await pilot.pause()
@@ -156,7 +156,7 @@ async def test_from_within_cancelling_stays_where_one_was(home: Path, locked: Pa
 async def test_from_within_it_is_read_or_forked_as_well(home: Path, locked: Path) -> None:
     app = make_app(home, say("hello"), options=Options(offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
-        app.spawn(app.chosen(app.resuming.open(locked)))
+        app.tasks.choose(app.pages.resuming.open(locked))
         await asked(app, pilot)
         await pilot.press("1")
         await until(pilot, lambda: app.session.log.path == locked)
@@ -174,7 +174,7 @@ async def test_a_session_of_a_newer_bayou_can_be_looked_at(home: Path) -> None:
         assert "from the future, answered" in app.screen_text and app.session.log.is_read_only
     other = make_app(home, say("hello"), options=Options(offline=True))
     async with other.run_test(size=(100, 30)) as pilot:
-        await other.chosen(other.resuming.open(path))
+        await other.tasks.chosen(other.pages.resuming.open(path))
         await until(pilot, lambda: "written by a newer bayou" in other.screen_text)
     with pytest.raises(SessionTooNew, match="Update bayou"):
         assemble(Options(session=str(path), offline=True), paths_of(home), {})
@@ -187,7 +187,7 @@ async def test_a_file_that_is_no_session_is_told_and_one_stays(home: Path) -> No
     app = make_app(home, say("hello"), options=Options(offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
         where = app.session.log
-        await app.chosen(app.resuming.open(broken))
+        await app.tasks.chosen(app.pages.resuming.open(broken))
         await pilot.pause()
         assert app.session.log is where and "✗" in app.screen_text and "broken.jsonl" in app.screen_text
 
@@ -234,7 +234,7 @@ async def test_half_an_answer_is_there_again_after_resuming_from_within(home: Pa
     log.close()
     app = make_app(home, say("hello"), options=Options(offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
-        await app.chosen(app.resuming.open(path))
+        await app.tasks.chosen(app.pages.resuming.open(path))
         await pilot.pause()
         assert "as far as it came" in app.screen_text
         assert "what had arrived of it is kept" in app.screen_text
@@ -245,11 +245,11 @@ async def test_what_was_not_sent_waits_in_its_session_and_what_is_written_goes_a
     app = make_app(home, say("hello"), options=Options(session=str(first), offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
         app.editor.set_text("left in first")
-        app.drafts.save()
+        app.unsent.save()
         app.session.log.close()
     other = make_app(home, say("hello"), options=Options(session=str(second), offline=True))
     async with other.run_test(size=(100, 30)) as pilot:
         other.editor.set_text("written in second")
-        await other.chosen(other.resuming.open(first))
+        await other.tasks.chosen(other.pages.resuming.open(first))
         await pilot.pause()
         assert other.editor.text == "written in second\n\nleft in first"

@@ -65,7 +65,7 @@ async def test_any_word_that_was_said_finds_its_session(home: Path) -> None:
     app = page(home)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(app, pilot)
-        app.sessions_page._reading.join()
+        app.session_texts._reading.join()
         await pilot.press(*"answered")
         await until(pilot, lambda: "zebra in the config, answered" in app.screen_text)
         await pilot.press("ctrl+u", *"monday ans")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.providers.scripted import fail, say
-from app.tui import links
+from app.tui.links import open_link
 from app.tui.transcript import replay
 from app.values.events import JobChanged, MessageEnd
 from app.values.messages import CustomMessage
@@ -107,17 +107,16 @@ async def test_only_the_last_answer_is_offered_to_be_tried_again(home: Path) -> 
         assert app.screen_text.count("tries again") == 1
 
 
-async def test_a_link_is_opened_here_and_copied_over_ssh(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = make_app(home)
+def test_a_link_is_opened_here_and_copied_over_ssh() -> None:
     opened: list[str] = []
     copied: list[str] = []
-    monkeypatch.setattr(app, "open_url", opened.append)
-    monkeypatch.setattr(app, "copy", lambda text, what: copied.append(text))
-    app.env = {}
-    links.open_link(app, "https://a.b")
-    links.open_link(app, "file:///etc/passwd")
-    app.env = {"SSH_CONNECTION": "1.2.3.4"}
-    links.open_link(app, "https://c.d")
+
+    def copy(text: str, what: str) -> None:
+        copied.append(text)
+
+    open_link("https://a.b", opened.append, copy, {})
+    open_link("file:///etc/passwd", opened.append, copy, {})
+    open_link("https://c.d", opened.append, copy, {"SSH_CONNECTION": "1.2.3.4"})
     assert opened == ["https://a.b"]
     assert copied == ["file:///etc/passwd", "https://c.d"]
 
@@ -141,7 +140,7 @@ async def test_a_job_that_ended_is_pending_until_the_model_was_told(home: Path) 
 def test_a_stored_job_was_told_of_if_an_answer_came_after_it(home: Path) -> None:
     app = make_app(home)
     message = CustomMessage(custom_type="background-result", content="x", details={"jobId": "job1"})
-    block = replay.custom_block("b", message, app.presenter.drawing)
+    block = replay.custom_block("b", message, app.presenter.renderers)
     assert block.label == replay.PENDING
     told = replay.told(block)
     assert isinstance(told, CustomBlock)

@@ -183,7 +183,7 @@ async def test_leaving_a_branch_asks_what_goes_along(home: Path, keys, wants: bo
             await settled(app, pilot, number + 1)
         old = app.session.log.leaf_id
         [second] = [one.id for one in app.session.log.entries if entry_title(one) == "you: second"]
-        app.spawn(app.session_tree.go_to(second))
+        app.tasks.spawn(app.pages.tree.go_to(second))
         await app.settling_until(pilot, lambda: "Leave this branch" in app.screen_text)
         await pilot.press(*keys, "enter")
         if focus:

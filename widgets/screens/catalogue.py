@@ -3,31 +3,17 @@
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-import msgspec
 from textual import events
 from textual.binding import BindingType
 
 from widgets.editor.chips import Draft, labelled
 from widgets.lists.rows import Badge, ListRow
 from widgets.lists.view import RowList
+from widgets.screens.actions import ActionRow
 from widgets.screens.dialogs import DialogScreen
 from widgets.screens.parts import KeyHint, key_name
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import PreviewPart, PreviewText
-
-
-class ActionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that can be done: by a key, as a command, from the palette."""
-
-    id: str
-    title: str
-    keys: tuple[str, ...] = ()
-    group: str = ""
-    detail: str = ""
-    is_own: bool = False
-    """The keys are the person's, not the default ones."""
-    problem: str = ""
-    """A conflict of its keys."""
 
 
 def palette_screen(actions: Sequence[ActionRow], *, query: str = "") -> PickerScreen:

@@ -19,6 +19,7 @@ from widgets.lists.rows import ListRow
 from widgets.lists.view import RowList
 from widgets.screens.parts import Body, KeyHint, KeyHints, RuleTitle, Sheet
 from widgets.screens.preview import Preview, PreviewText
+from widgets.screens.requests import ScreenRequest
 from widgets.textual_inside import SheetScreen
 
 WIDE = 100
@@ -87,11 +88,11 @@ class PickerScreen(SheetScreen[Picked | None]):
             self.screen = screen
             self.row = row
 
-    class ActionRequested(Message):
+    class ActionRequested(ScreenRequest):
         """An action that does not close the picker; answer with `show_rows`."""
 
         def __init__(self, screen: "PickerScreen", action: str, row: ListRow | None) -> None:
-            super().__init__()
+            super().__init__(screen)
             self.screen = screen
             self.action = action
             self.row = row

@@ -5,12 +5,12 @@ from typing import ClassVar, Literal
 
 import msgspec
 from textual.binding import BindingType
-from textual.message import Message
 
 from widgets.editor.line_input import LineInput
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import PreviewText
+from widgets.screens.requests import ScreenRequest
 
 Scope = Literal["here", "all"]
 
@@ -59,11 +59,11 @@ class SessionsScreen(PickerScreen):
     )  # fmt: skip
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
 
-    class Searched(Message):
+    class Searched(ScreenRequest):
         """Other words: answer with `show_found`, which sessions say them."""
 
         def __init__(self, screen: "SessionsScreen", query: str) -> None:
-            super().__init__()
+            super().__init__(screen)
             self.screen = screen
             self.query = query
 

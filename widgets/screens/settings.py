@@ -5,13 +5,13 @@ from typing import ClassVar
 
 import msgspec
 from textual.binding import Binding, BindingType
-from textual.message import Message
 
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.dialogs import InputScreen
 from widgets.screens.parts import KeyHint
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.screens.requests import ScreenRequest
 
 _NOTHING = "—"
 _VALUE_CELLS = 13
@@ -41,11 +41,11 @@ class SettingsScreen(PickerScreen):
         Binding("delete,ctrl+backspace", "reset", "Default", show=False, id="app.settings.reset"),
     ]
 
-    class Changed(Message):
+    class Changed(ScreenRequest):
         """Another value was chosen; save it and answer with `show_settings`. None means the default again."""
 
         def __init__(self, screen: "SettingsScreen", key: str, value: str | None) -> None:
-            super().__init__()
+            super().__init__(screen)
             self.screen = screen
             self.key = key
             self.value = value

@@ -10,7 +10,6 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.message import Message
 
 from widgets.editor.line_input import LineInput
 from widgets.fuzzy import Query
@@ -19,6 +18,7 @@ from widgets.lists.view import RowList
 from widgets.screens.parts import Body, KeyHint, KeyHints, RuleTitle, Sheet
 from widgets.screens.picker import WIDE
 from widgets.screens.preview import Preview, PreviewText
+from widgets.screens.requests import ScreenRequest
 from widgets.textual_inside import SheetScreen
 
 HINTS = (
@@ -83,11 +83,11 @@ class TreeScreen(SheetScreen[None]):
         _key("app.tree.filter.all", "ctrl+a", "filter('all')", "Everything"),
     ]
 
-    class ActionRequested(Message):
+    class ActionRequested(ScreenRequest):
         """Go, fork, clone, merge, label, copy or compare. The tree stays until whoever is asked takes it away."""
 
         def __init__(self, screen: "TreeScreen", action: str, entry_id: str, other_id: str = "") -> None:
-            super().__init__()
+            super().__init__(screen)
             self.screen = screen
             self.action = action
             self.entry_id = entry_id

@@ -7,8 +7,9 @@ from textual.binding import Binding
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 
-from app.tui.pages.asking import ask
-from app.tui.stage import Stage
+from app.sessions.log import SessionLog
+from app.tui.handed import Ask
+from app.tui.transcript.renderers import Renderers
 
 
 class OverlayScreen(ModalScreen[Any]):
@@ -28,12 +29,11 @@ class OverlayScreen(ModalScreen[Any]):
             self._widget.focus()
 
 
-async def show_widget_of(app: Stage, block_id: str) -> bool:
+async def show_widget_of(block_id: str, log: SessionLog, renderers: Renderers, ask: Ask) -> bool:
     """The extension's widget for a block, full screen; False when the block has none."""
-    log = app.session.log
-    made = app.presenter.drawing.widget(log.entry(block_id)) if block_id in log else None
+    made = renderers.widget(log.entry(block_id)) if block_id in log else None
     if isinstance(made, Screen):
-        await ask(app, made)
+        await ask(made)
     elif isinstance(made, Widget):
-        await ask(app, OverlayScreen(made))
+        await ask(OverlayScreen(made))
     return isinstance(made, Widget)

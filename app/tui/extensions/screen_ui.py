@@ -4,18 +4,25 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from textual.app import App
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
 from app.extensions.ports import Level, Placement
 from app.extensions.views import View, view_text
-from app.tui.desk import Desk
 from app.tui.extensions.overlay import OverlayScreen
-from app.tui.pages.asking import ask, ask_text, select
+from app.tui.handed import Ask, Say
+from app.tui.pages.asking import ask_text, select
+from app.tui.status.status_lines import StatusLines
+from app.tui.theme_in_force import ThemeInForce
+from widgets.editor.prompt import PromptEditor
 from widgets.screens.dialogs import ConfirmScreen, TextScreen
+from widgets.status.footer import StatusFooter
+from widgets.status.header import StatusHeader
 from widgets.status.segments import Segment
 from widgets.transcript.blocks import NoteKind
+from widgets.transcript.view import Transcript
 
 _KINDS = {"info": NoteKind.INFO, "warning": NoteKind.WARNING, "error": NoteKind.ERROR}
 
@@ -25,26 +32,49 @@ class ScreenUi:
 
     has_ui = True
 
-    def __init__(self, app: Desk) -> None:
+    def __init__(
+        self,
+        app: App[Any],
+        ask: Ask,
+        say: Say,
+        *,
+        asked: Callable[[str], None],
+        header: StatusHeader,
+        transcript: Transcript,
+        editor: PromptEditor,
+        footer: StatusFooter,
+        status: StatusLines,
+        look: ThemeInForce,
+    ) -> None:
+        """`asked`: the person may look elsewhere while a question waits. Widgets of extensions are mounted in `app`."""
         self._app = app
+        self._ask = ask
+        self._say = say
+        self._asked = asked
+        self._header = header
+        self._transcript = transcript
+        self._editor = editor
+        self._footer = footer
+        self._status = status
+        self._look = look
         self._widgets: dict[str, Widget] = {}
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
-        self._app.notifications.asked(title)
-        return await _within(timeout, select(self._app, title, options), None)
+        self._asked(title)
+        return await _within(timeout, select(self._ask, title, options), None)
 
     async def confirm(self, title: str, message: str = "", *, timeout: float | None = None) -> bool:
-        self._app.notifications.asked(title)
+        self._asked(title)
         screen = ConfirmScreen(title, message)
-        return await _within(timeout, ask(self._app, screen), None) is True
+        return await _within(timeout, self._ask(screen), None) is True
 
     async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
-        self._app.notifications.asked(title)
-        return await _within(timeout, ask_text(self._app, title, placeholder=placeholder), None)
+        self._asked(title)
+        return await _within(timeout, ask_text(self._ask, title, placeholder=placeholder), None)
 
     async def editor(self, title: str, prefill: str = "") -> str | None:
-        self._app.notifications.asked(title)
-        return await ask(self._app, TextScreen(title, prefill=prefill))
+        self._asked(title)
+        return await self._ask(TextScreen(title, prefill=prefill))
 
     async def custom(self, make: Callable[..., Any], *, overlay: bool = False) -> Any:
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -62,7 +92,7 @@ class ScreenUi:
 
     async def _on_screen(self, screen: Screen[Any], answer: "asyncio.Future[Any]") -> Any:
         """Ends with `done(value)`, or when the screen dismisses itself."""
-        asked = asyncio.ensure_future(ask(self._app, screen))
+        asked = asyncio.ensure_future(self._ask(screen))
         try:
             await asyncio.wait((asked, answer), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -72,19 +102,19 @@ class ScreenUi:
 
     async def _in_page(self, widget: Widget, answer: "asyncio.Future[Any]") -> Any:
         """Above the editor until it calls `done`; the keyboard goes to it and comes back."""
-        await self._app.mount(widget, before=self._app.editor)
+        await self._app.mount(widget, before=self._editor)
         widget.focus()
         try:
             return await answer
         finally:
             await widget.remove()
-            self._app.editor.focus()
+            self._editor.focus()
 
     def notify(self, text: str, level: Level = "info") -> None:
-        self._app.presenter.note(text, _KINDS[level])
+        self._say(text, _KINDS[level])
 
     def set_status(self, key: str, text: str | None) -> None:
-        self._app.status.show_extension(Segment(id=f"extension-{key}", text=text or "", importance=3))
+        self._status.show_extension(Segment(id=f"extension-{key}", text=text or "", importance=3))
 
     def set_widget(self, key: str, content: Any, *, placement: Placement = "above_editor") -> None:
         old = self._widgets.pop(key, None)
@@ -96,18 +126,18 @@ class ScreenUi:
         widget: Widget = made
         self._widgets[key] = widget
         if placement == "above_editor":
-            self._app.mount(widget, before=self._app.editor)
+            self._app.mount(widget, before=self._editor)
         else:
-            self._app.mount(widget, after=self._app.editor)
+            self._app.mount(widget, after=self._editor)
 
     def set_title(self, title: str) -> None:
         self._app.title = title
 
     def set_header(self, make: Callable[..., Any] | None) -> None:
-        self._replace("extension-header", make, before=self._app.header)
+        self._replace("extension-header", make, before=self._header)
 
     def set_footer(self, make: Callable[..., Any] | None) -> None:
-        self._replace("extension-footer", make, before=self._app.footer)
+        self._replace("extension-footer", make, before=self._footer)
 
     def _replace(self, key: str, make: Callable[..., Any] | None, *, before: Any) -> None:
         """The extension's widget stands in for bayou's own until it is taken back."""
@@ -121,31 +151,31 @@ class ScreenUi:
 
     def set_working(self, message: str | None, *, frames: Sequence[str] | None = None) -> None:
         """One frame stands for all: what moves by itself is not bayou's way."""
-        self._app.status.say(" ".join(filter(None, (*(frames or ())[:1], message))))
+        self._status.say(" ".join(filter(None, (*(frames or ())[:1], message))))
 
     def editor_text(self) -> str:
-        return self._app.editor.text
+        return self._editor.text
 
     def set_editor_text(self, text: str) -> None:
-        self._app.editor.set_text(text)
+        self._editor.set_text(text)
 
     def paste(self, text: str) -> None:
-        self._app.editor.paste(text)
+        self._editor.paste(text)
 
     def set_tools_expanded(self, expanded: bool) -> None:
-        self._app.transcript.open_all(tools=expanded)
+        self._transcript.open_all(tools=expanded)
 
     def tools_expanded(self) -> bool:
-        return bool(self._app.transcript.expansion.tools)
+        return bool(self._transcript.expansion.tools)
 
     def themes(self) -> Sequence[str]:
-        return self._app.assembled.themes.names
+        return self._look.names()
 
     def theme(self) -> str:
-        return self._app.theme
+        return self._look.name
 
     def set_theme(self, name: str) -> bool:
-        return self._app.looks.use(name) is None
+        return self._look.use(name) is None
 
 
 async def _within(timeout: float | None, question: Any, otherwise: Any) -> Any:

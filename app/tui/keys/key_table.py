@@ -1,49 +1,25 @@
-"""Everything that can be done, by name: key actions and slash commands, for the palette and the table of keys."""
+"""Everything that can be done, by name: key actions and slash commands, for the palette and the table of keys.
 
-from collections.abc import Sequence
+The screens, whose keys are a part of it, are loaded when somebody looks at the whole table.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 
 from textual.binding import BindingType
 
-from app.tui.keys.keymap import NO_KEY, KeyPlace, keys_of, place
-from app.tui.stage import Stage
+from app.tui.keys.keymap import NO_KEY, KeyMap, KeyPlace, keys_of, place
 from widgets.editor.prompt import PromptEditor
-from widgets.lists.view import RowList
-from widgets.screens.catalogue import ActionRow, ThemeScreen
-from widgets.screens.context import ContextScreen
-from widgets.screens.dialogs import ConfirmScreen, QuestionScreen
-from widgets.screens.jobs import JobsScreen
-from widgets.screens.models import LevelScreen, ModelScreen, ScopeScreen
-from widgets.screens.pages import PageScreen
-from widgets.screens.picker import PickerScreen
-from widgets.screens.sessions import SessionsScreen
-from widgets.screens.settings import SettingsScreen
-from widgets.screens.tree import TreeScreen
-from widgets.screens.trust import TrustScreen
+from widgets.screens.actions import ActionRow
 from widgets.status.queue import QueueView
-from widgets.terminal.view import TerminalScreen
-from widgets.textual_inside import SheetScreen, bindings_of
 from widgets.transcript.searchbar import SearchBar
 from widgets.transcript.view import Transcript
 
-_LISTS = (RowList.BINDINGS, SheetScreen.BINDINGS, PickerScreen.BINDINGS)
-_PLACES: tuple[KeyPlace, ...] = (
+_ON_THE_PAGE: tuple[KeyPlace, ...] = (
     place("the editor", PromptEditor.BINDINGS),
     place("the transcript's blocks", Transcript.BINDINGS),
     place("the search in the transcript", SearchBar.BINDINGS),
     place("waiting messages", QueueView.BINDINGS),
-    place("lists", *_LISTS),
-    place("the session tree", TreeScreen.BINDINGS),
-    place("sessions", SessionsScreen.BINDINGS),
-    place("models", ModelScreen.BINDINGS),
-    place("thinking levels", LevelScreen.BINDINGS),
-    place("models to cycle through", ScopeScreen.BINDINGS),
-    place("settings", SettingsScreen.BINDINGS),
-    place("themes", ThemeScreen.BINDINGS),
-    place("the context window", ContextScreen.BINDINGS),
-    place("jobs", JobsScreen.BINDINGS),
-    place("questions", QuestionScreen.BINDINGS, ConfirmScreen.BINDINGS, TrustScreen.BINDINGS),
-    place("pages to read", PageScreen.BINDINGS),
-    place("a program's own terminal", TerminalScreen.BINDINGS),
 )
 _EXTENSIONS = "Extensions"
 _NOT_OFFERED = {"app.interrupt", "app.clear", "app.palette", "tui.editor.closeCompletion", "transcript.leave"}
@@ -51,23 +27,32 @@ _NOT_OFFERED = {"app.interrupt", "app.clear", "app.palette", "tui.editor.closeCo
 
 def places(page: Sequence[BindingType]) -> tuple[KeyPlace, ...]:
     """Every place where keys are heard, in the order in which the table of keys has them."""
-    return (place("the page", page), *_PLACES)
+    from app.tui.keys.screen_keys import SCREENS  # noqa: PLC0415  (all screens, which are loaded when they open)
+
+    return (place("the page", page), *_ON_THE_PAGE, *SCREENS)
 
 
 class KeyTable:
     """What one application can be asked to do."""
 
     def __init__(
-        self, stage: Stage, page: Sequence[BindingType], commands: Sequence[tuple[str, str]]
+        self, page: Sequence[BindingType], commands: Callable[[], Sequence[tuple[str, str]]]
     ) -> None:
-        """`page`: the keys of the page itself; `commands`: bayou's own slash commands with their meaning."""
-        self.places = places(page)
-        self._stage = stage
-        self._commands = commands
+        """`page`: the keys of the page itself; `commands`: all slash commands that there are, with their meaning."""
+        self._page = page
+        self.command_names = commands
+        self.own = KeyMap()
+        """The person's own keys, as far as they are others than the defaults."""
+        self.shortcuts: dict[str, tuple[str, str]] = {}
+        """By key: action and meaning of what extensions have bound."""
+
+    @cached_property
+    def places(self) -> tuple[KeyPlace, ...]:
+        return places(self._page)
 
     def key_rows(self) -> list[ActionRow]:
         """The live map of keys. An action that several places share is told once, where it comes first."""
-        own, conflicts = self._stage.keymap.keys, self._stage.keymap.conflicts
+        own, conflicts = self.own.keys, self.own.conflicts
         rows: list[ActionRow] = []
         told: set[str] = set()
         for one in self.places:
@@ -89,10 +74,8 @@ class KeyTable:
 
     def _extension_rows(self) -> list[ActionRow]:
         return [
-            ActionRow(id=binding.action, title=binding.description, keys=(key,), group=_EXTENSIONS)
-            for key, bindings in bindings_of(self._stage).items()
-            for binding in bindings
-            if binding.action.startswith("extension_key(")
+            ActionRow(id=action, title=meaning, keys=(key,), group=_EXTENSIONS)
+            for key, (action, meaning) in self.shortcuts.items()
         ]
 
     def palette_rows(self) -> list[ActionRow]:
@@ -100,29 +83,35 @@ class KeyTable:
         page, *around = self.places[:3]
         own = {binding.id for binding in page.bindings}
         offered = {binding.id for one in around for binding in one.bindings}
-        acts: list[ActionRow] = []
+        actions: list[ActionRow] = []
         others: list[ActionRow] = []
         for row in self.key_rows():
             if row.id in _NOT_OFFERED:
                 continue
             if row.id in own:
-                acts.append(ActionRow(id=row.id, title=row.title, keys=row.keys))
+                actions.append(ActionRow(id=row.id, title=row.title, keys=row.keys))
             elif row.id in offered or row.group == _EXTENSIONS:
                 others.append(ActionRow(id=row.id, title=row.title, keys=row.keys, detail=row.group.lower()))
         commands = [
             ActionRow(id=f"/{name}", title=f"/{name}", detail=text) for name, text in self.command_names()
         ]
-        return [*acts, *commands, *others]
+        return [*actions, *commands, *others]
 
-    def command_names(self) -> list[tuple[str, str]]:
-        """Slash commands: bayou's, then extensions', prompts, skills. The first of a name counts."""
-        names = dict(self._commands)
-        for other in self._stage.session.intake.commands():
-            names.setdefault(other["name"], other.get("description", ""))
-        return list(names.items())
+    def keys_of(self, action: str) -> tuple[str, ...]:
+        """As Textual names them. Of an action that several places share, those of the first."""
+        for one in self._near_and_far():
+            for binding in one.bindings:
+                if binding.id == action:
+                    return keys_of(binding, self.own.keys)
+        return ()
 
     def key_of(self, action: str) -> str:
         """As it is written for a person; empty when the key was taken away."""
-        row = next((row for row in self.key_rows() if row.id == action), None)
-        key = row.keys[0] if row is not None and row.keys else NO_KEY
+        key = next(iter(self.keys_of(action)), NO_KEY)
         return "" if key == NO_KEY else "+".join(part.title() for part in key.split("+"))
+
+    def _near_and_far(self) -> Iterator[KeyPlace]:
+        """What is on the page first: for most of what is asked no screen need be loaded."""
+        yield place("the page", self._page)
+        yield from _ON_THE_PAGE
+        yield from self.places

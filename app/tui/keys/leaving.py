@@ -1,11 +1,14 @@
 """What Escape, Ctrl+C and Ctrl+D mean: stop what is under way, clear what is written, and only then leave."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
-from app.tui.pages.sessions_page import SessionsPage
-from app.tui.pages.tree_page import TreePage
-from app.tui.prompt.queued_messages import QueuedMessages
-from app.tui.stage import Stage
+from textual.screen import Screen
+
+from app.engine.session import Session
+from app.tui.handed import Copy, Spawn
+from widgets.editor.prompt import PromptEditor
 
 DOUBLE_PRESS_SECONDS = 0.5
 LAST_WARNING_SECONDS = 2.0
@@ -13,59 +16,70 @@ LAST_WARNING_SECONDS = 2.0
 
 
 class StopOrLeave:
-    """The three keys over one application."""
+    """The three keys over one session and its editor."""
 
-    def __init__(self, app: Stage, waiting: QueuedMessages, tree: TreePage, sessions: SessionsPage) -> None:
-        self._app = app
-        self._waiting = waiting
-        self._tree = tree
-        self._sessions = sessions
+    def __init__(
+        self,
+        session: Session,
+        editor: PromptEditor,
+        *,
+        take_back: Callable[[], None],
+        second_escape: Callable[[], None],
+        leave: Callable[[], None],
+        tell: Callable[[str, float], None],
+        copy: Copy,
+        spawn: Spawn,
+        clock: Callable[[], float],
+    ) -> None:
+        """`take_back`: waiting messages return to the editor; `tell`: some words for so many seconds."""
+        self._session = session
+        self._editor = editor
+        self._take_back = take_back
+        self._on_second_escape = second_escape
+        self._leave = leave
+        self._tell = tell
+        self._copy = copy
+        self._spawn = spawn
+        self._clock = clock
         self._leaves_until = -math.inf
         self._last_escape = -math.inf
 
     def escape(self) -> None:
-        """Stops what is under way and gives queued messages back; idle, a second press opens the tree."""
-        app = self._app
-        if app.session.runner.countdown.is_running:
-            app.session.runner.countdown.cancel()
-        elif app.session.is_running or app.session.is_compacting or app.session.shell.is_running:
-            self._waiting.take_back()
-            app.spawn(app.session.abort())
-        elif app.editor.text.startswith("!"):
-            app.editor.clear()
-        elif app.editor.is_blank:
-            now = app.clock()
+        """Stops what is under way and gives queued messages back; idle, a second press does what is set for it."""
+        session = self._session
+        if session.runner.countdown.is_running:
+            session.runner.countdown.cancel()
+        elif session.is_running or session.is_compacting or session.shell.is_running:
+            self._take_back()
+            self._spawn(session.abort())
+        elif self._editor.text.startswith("!"):
+            self._editor.clear()
+        elif self._editor.is_blank:
+            now = self._clock()
             if now - self._last_escape < DOUBLE_PRESS_SECONDS:
-                self._second_escape()
+                self._on_second_escape()
             self._last_escape = now
 
-    def _second_escape(self) -> None:
-        app = self._app
-        match app.assembled.settings.interaction.double_escape_action:
-            case "tree":
-                app.spawn(app.chosen(self._tree.open()))
-            case "fork":
-                app.spawn(app.chosen(self._sessions.fork()))
+    def clear(self, key: str, screen: Screen[Any]) -> None:
+        """Copies what is selected on the screen, else empties the editor; a second press leaves.
 
-    def clear(self, key: str) -> None:
-        """Copies a selection, else empties the editor; a second press leaves. `key`: what was pressed, in words."""
-        app = self._app
-        selected = app.screen.get_selected_text()
+        `key`: what was pressed, in words.
+        """
+        selected = screen.get_selected_text()
         if selected:
-            app.copy(selected, "selection")
-            app.screen.clear_selection()
+            self._copy(selected, "selection")
+            screen.clear_selection()
             return
-        now = app.clock()
+        now = self._clock()
         if now < self._leaves_until:
-            app.exit(0)
-            return
-        if app.editor.is_blank:
+            self._leave()
+        elif self._editor.is_blank:
             self._leaves_until = now + LAST_WARNING_SECONDS
-            app.status.tell(f"{key} again leaves", seconds=LAST_WARNING_SECONDS)
+            self._tell(f"{key} again leaves", LAST_WARNING_SECONDS)
         else:
             self._leaves_until = now + DOUBLE_PRESS_SECONDS
-            app.editor.clear()
+            self._editor.clear()
 
     def leave(self) -> None:
-        if self._app.editor.is_blank:
-            self._app.exit(0)
+        if self._editor.is_blank:
+            self._leave()

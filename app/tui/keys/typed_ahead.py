@@ -10,9 +10,10 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from textual import events
+from textual.app import App
 from textual.message import Message
 
-from app.tui.stage import Stage
+from app.tui.tasks import Tasks
 from widgets.editor.line_input import LineInput
 from widgets.editor.prompt import PromptEditor
 from widgets.textual_inside import wait_until_mounted
@@ -31,34 +32,35 @@ class Passed(Message):
 
 
 class TypedAhead:
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, app: App[Any], tasks: Tasks) -> None:
+        self._app = app
+        self._tasks = tasks
 
     def is_text(self, key: events.Key) -> bool:
         """Whether it does nothing but write, so that nobody need wait for it."""
-        return key.is_printable and isinstance(self._stage.focused, PromptEditor | LineInput)
+        return key.is_printable and isinstance(self._app.focused, PromptEditor | LineInput)
 
     async def settle(self) -> None:
         """Until what the last key has set going has opened its screen, or opens none."""
-        screens, tasks = list(self._stage.screen_stack), self._stage.tasks
+        screens, tasks = list(self._app.screen_stack), self._tasks.running
         await self._pass()  # its way up
         await self._pass()  # and that of what the page or a screen made of it
         await self._begin(screens, tasks)
-        top = self._stage.screen
+        top = self._app.screen
         if top not in screens:
             await wait_until_mounted(top)
             await self._pass()
 
     async def _begin(self, screens: list[Any], before: AbstractSet["asyncio.Task[Any]"]) -> None:
         end = asyncio.get_running_loop().time() + PATIENCE
-        while list(self._stage.screen_stack) == screens and asyncio.get_running_loop().time() < end:
-            if not self._stage.tasks - before:
+        while list(self._app.screen_stack) == screens and asyncio.get_running_loop().time() < end:
+            if not self._tasks.running - before:
                 return
             await asyncio.sleep(_LOOKS)
 
     async def _pass(self) -> None:
         arrived = asyncio.Event()
-        target = self._stage.focused or self._stage.screen
+        target = self._app.focused or self._app.screen
         target.call_later(target.post_message, Passed(arrived))
         try:
             async with asyncio.timeout(PATIENCE):

@@ -1,34 +1,54 @@
 """A block of the transcript in full, and the symbols of a map to go on from."""
 
-from app.tui.extensions.overlay import show_widget_of
-from app.tui.pages.asking import ask
-from app.tui.stage import Stage
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from app.tui.handed import Ask, Copy, Write
 from tools.files.paths import display
 from tools.results import MapBlock
 from widgets.screens.block import BlockScreen
 from widgets.screens.symbols import SymbolsScreen
+from widgets.transcript.view import Transcript
 
 
-async def show_block(app: Stage, block_id: str) -> None:
-    """The whole of it; for an extension's own widget, that."""
-    if app.transcript.block(block_id) is None or await show_widget_of(app, block_id):
-        return
-    await ask(app, BlockScreen("In full", lambda: app.transcript.block(block_id)))
+class BlockPage:
+    """The blocks of one transcript."""
 
+    def __init__(
+        self,
+        transcript: Transcript,
+        ask: Ask,
+        write: Write,
+        copy: Copy,
+        *,
+        cwd: Path,
+        show_widget: Callable[[str], Awaitable[bool]],
+    ) -> None:
+        """`show_widget`: an extension's own for the block; False when it has none."""
+        self._transcript = transcript
+        self._ask = ask
+        self._write = write
+        self._copy = copy
+        self._cwd = cwd
+        self._show_widget = show_widget
 
-async def choose_symbol(app: Stage, block: MapBlock) -> None:
-    picked = await ask(app, SymbolsScreen(display(block.path, app.session.cwd), block))
-    if picked is None:
-        return
-    symbol = block.symbols[int(picked.row.id)]
-    if picked.action == "choose":
-        ask_for_lines(app, block.path, symbol.first_line, symbol.last_line)
-    else:
-        place = f"{display(block.path, app.session.cwd)}:{symbol.first_line}-{symbol.last_line}"
-        app.copy(place, "the place of the symbol")
+    async def open(self, block_id: str) -> None:
+        """The whole of it; for an extension's own widget, that."""
+        if self._transcript.block(block_id) is None or await self._show_widget(block_id):
+            return
+        await self._ask(BlockScreen("In full", lambda: self._transcript.block(block_id)))
 
+    async def choose_symbol(self, block: MapBlock) -> None:
+        path = display(block.path, self._cwd)
+        picked = await self._ask(SymbolsScreen(path, block))
+        if picked is None:
+            return
+        symbol = block.symbols[int(picked.row.id)]
+        if picked.action == "choose":
+            self.ask_for_lines(block.path, symbol.first_line, symbol.last_line)
+        else:
+            self._copy(f"{path}:{symbol.first_line}-{symbol.last_line}", "the place of the symbol")
 
-def ask_for_lines(app: Stage, path: str, first: int, last: int) -> None:
-    """The request for these lines, ready to be sent or changed."""
-    app.editor.set_text(f"read {display(path, app.session.cwd)}:{first}-{last}")
-    app.editor.focus()
+    def ask_for_lines(self, path: str, first: int, last: int) -> None:
+        """The request for these lines, ready to be sent or changed."""
+        self._write(f"read {display(path, self._cwd)}:{first}-{last}", focus=True)

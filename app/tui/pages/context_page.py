@@ -11,9 +11,9 @@ from app.engine.contents import (
     text_of_large,
     text_of_part,
 )
+from app.engine.session import Session
 from app.engine.summariser import SummaryFailed
-from app.tui.pages.asking import ask
-from app.tui.stage import Stage
+from app.tui.handed import Ask, Say, UnderWay, Write
 from app.tui.status.bars import amount
 from tools.results import Card, TextBlock
 from widgets.lists.rows import ListRow, Tone
@@ -36,19 +36,23 @@ _LARGE = "large:"
 
 
 class ContextPage:
-    """The context window of one application's session."""
+    """The context window of one session."""
 
-    def __init__(self, app: Stage) -> None:
-        self._app = app
+    def __init__(self, session: Session, ask: Ask, say: Say, write: Write, *, under_way: UnderWay) -> None:
+        self._session = session
+        self._ask = ask
+        self._say = say
+        self._write = write
+        self._under_way = under_way
         self._contents: Contents
 
     async def open(self) -> None:
         """Enter reads what a line stands for; closing that comes back to the line."""
         current = ""
         while True:
-            self._contents = contents_of(self._app.session)
+            self._contents = contents_of(self._session)
             screen = ContextScreen(context_view(self._contents), preview=self._preview, current=current)
-            picked: Picked | None = await ask(self._app, screen)
+            picked: Picked | None = await self._ask(screen, on_request=self._drop)
             if picked is None:
                 return
             if picked.action == "app.context.preview":
@@ -56,15 +60,18 @@ class ContextPage:
             current = picked.row.id
             card = Card(title=picked.row.title, blocks=(TextBlock(text=self._text(current)),))
             block = CardBlock(id=f"context:{current}", card=card)
-            await ask(self._app, BlockScreen("In full", lambda block=block: block))
+            await self._ask(BlockScreen("In full", lambda block=block: block))
 
-    async def drop(self, screen: ContextScreen, row: ListRow) -> None:
+    async def _drop(self, request: ContextScreen.ActionRequested) -> None:
         """Takes the large result of the row out of the context, or puts it back."""
+        screen, row = request.screen, request.row
+        if not isinstance(screen, ContextScreen) or row is None:
+            return
         if not row.id.startswith(_LARGE):
             screen.show_note("only a single large result can be dropped")
             return
-        is_out = await drop_or_restore(self._app.session, row.id.removeprefix(_LARGE))
-        self._contents = contents_of(self._app.session)
+        is_out = await drop_or_restore(self._session, row.id.removeprefix(_LARGE))
+        self._contents = contents_of(self._session)
         screen.show_context(context_view(self._contents), "dropped" if is_out else "put back")
 
     def _preview(self, row: ListRow) -> PreviewText:
@@ -73,28 +80,27 @@ class ContextPage:
     def _text(self, row_id: str) -> str:
         """What a line of the page stands for."""
         if row_id.startswith(_LARGE):
-            return text_of_large(self._app.session, row_id.removeprefix(_LARGE))
+            return text_of_large(self._session, row_id.removeprefix(_LARGE))
         part = next((part for part in self._contents.parts if _part_id(part) == row_id), None)
-        return text_of_part(self._app.session, part) if part is not None else ""
+        return text_of_part(self._session, part) if part is not None else ""
 
     async def compact(self, instructions: str | None) -> None:
         try:
-            await self._app.session.compact(instructions)
+            await self._session.compact(instructions)
         except (CannotCompact, SummaryFailed):
             pass  # the end event has told it
 
     async def preview(self, instructions: str | None = None) -> None:
         """The summary to be read and changed; it counts once the person says so."""
-        app, session = self._app, self._app.session
-        app.status.say("Writing a summary · Esc stops")
+        session = self._session
+        self._under_way("Writing a summary · Esc stops")
         try:
             draft = await session.draft_compaction(instructions)
         except (CannotCompact, SummaryFailed) as problem:
-            app.presenter.note(str(problem))
+            self._say(str(problem))
             return
         finally:
-            app.presenter.summaries.end()
-            app.status.say("")
+            self._under_way("")
         usage = session.stats.last_usage
         told = f"Frees about {amount(draft.preparation.freed_tokens)} tokens."
         if session.choice.model is not None and is_in_use(usage):
@@ -103,9 +109,9 @@ class ContextPage:
         screen = TextScreen(
             "Summary: Enter makes it count", told, prefill=draft.written.text, is_for_reading=True
         )
-        text: str | None = await ask(app, screen)
+        text: str | None = await self._ask(screen)
         if text is None:
-            app.presenter.note("Nothing was compacted.")
+            self._say("Nothing was compacted.")
             return
         try:
             await session.compact_as(draft.reworded(text))
@@ -114,10 +120,10 @@ class ContextPage:
 
     async def undo(self) -> None:
         """Back to the full history."""
-        text = await self._app.session.undo_compaction()
+        text = await self._session.undo_compaction()
         if text:
-            self._app.editor.set_text(text)
-        self._app.presenter.note(
+            self._write(text)
+        self._say(
             "This is the full history again; what followed the compaction is a branch of its own (/tree). "
             "It is not compacted by itself until the window overflows."
         )

@@ -1,4 +1,4 @@
-"""What the pickers list, as rows: models, levels, sessions, prompts, the tree, themes. Pure."""
+"""Entries of a session in words: in a line, in full, and its prompts as rows. Pure."""
 
 from app.compaction.summary import BRANCH_PREAMBLE
 from app.sessions.log import SessionLog
@@ -20,16 +20,6 @@ from app.values.messages import (
 )
 from widgets.lists.rows import ListRow
 from widgets.lists.tree import time_of_day
-
-LEVEL_WORDS = {
-    "off": "no thinking",
-    "minimal": "a moment",
-    "low": "a little",
-    "medium": "some",
-    "high": "much",
-    "xhigh": "very much",
-    "max": "as much as there is",
-}
 
 
 def prompt_rows(log: SessionLog) -> list[ListRow]:

@@ -1,18 +1,19 @@
 """`/extensions`: what is loaded and from where, what each has registered, and what went wrong with it."""
 
+from collections.abc import Sequence
+
 from app.extensions.registrations import Status
+from app.tui.handed import Ask
 from app.tui.pages.asking import pick
-from app.tui.stage import Stage
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.preview import PreviewPart, PreviewText
 
 
-async def show_extensions(app: Stage) -> None:
+async def show_extensions(status: Sequence[Status], ask: Ask) -> None:
     """What is loaded and from where, what each has registered, and what went wrong with it."""
-    status = app.extended.extensions.status() if app.extended is not None else ()
     by_path = {each.path: each for each in status}
     await pick(
-        app,
+        ask,
         "Extensions",
         [_status_row(each) for each in status],
         empty="none is loaded",

@@ -1,9 +1,12 @@
-"""`/jobs`: what runs in the background, with the end of its output; stopped, pinned and copied from there."""
+"""`/jobs`, `/kill`, `/pin`: what runs in the background, with the end of its output."""
 
+import asyncio
+
+from app.engine.commands.base import CommandError
 from app.engine.jobs import Job
-from app.tui.pages.asking import ask
+from app.engine.session import Session
+from app.tui.handed import Ask, Copy, Say
 from app.tui.pages.entry_texts import age
-from app.tui.stage import Stage
 from app.values.messages import now_ms
 from tools.results import Card, TextBlock
 from widgets.screens.block import BlockScreen
@@ -15,47 +18,81 @@ JOBS_SECONDS = 0.5
 """Between two looks at the jobs, while their panel is open."""
 
 
-async def show_jobs(app: Stage) -> None:
-    """The jobs with the end of their output."""
-    screen = JobsScreen(job_rows(app))
+class JobsPage:
+    """The jobs of one session."""
 
-    def keep_live() -> None:
-        if screen.is_attached:
-            screen.show_jobs(job_rows(app))
-            app.set_timer(JOBS_SECONDS, keep_live)
+    def __init__(self, session: Session, ask: Ask, say: Say, copy: Copy) -> None:
+        self._session = session
+        self._ask = ask
+        self._say = say
+        self._copy = copy
 
-    app.set_timer(JOBS_SECONDS, keep_live)
-    picked: Picked | None = await ask(app, screen)
-    if picked is None:
-        return
-    job = app.session.jobs.get(picked.row.id)
-    await ask(app, BlockScreen("Job", lambda: job_block(job)))
+    async def open(self, key: str = "") -> None:
+        """The jobs with the end of their output. `key`: what puts a tool into the background."""
+        if not self._session.all_jobs():
+            puts_there = f" {key} puts a tool there." if key else ""
+            self._say(f"No job has run in the background.{puts_there}")
+            return
+        screen = JobsScreen(self._rows())
+        keeping = asyncio.ensure_future(self._keep_live(screen))
+        try:
+            picked: Picked | None = await self._ask(screen, on_request=self._requested)
+        finally:
+            keeping.cancel()
+        if picked is not None:
+            job = self._session.job(picked.row.id)
+            await self._ask(BlockScreen("Job", lambda: job_block(job)))
 
+    async def _keep_live(self, screen: JobsScreen) -> None:
+        while True:
+            await asyncio.sleep(JOBS_SECONDS)
+            if screen.is_there:
+                screen.show_jobs(self._rows())
 
-def act_on_job(app: Stage, action: str, job_id: str, screen: JobsScreen) -> None:
-    if action == "app.jobs.stop":
-        app.session.jobs.kill(job_id, tell=True)
-    elif action == "app.jobs.pin":
-        job = app.session.jobs.get(job_id)
-        app.session.jobs.pin(job_id, not job.is_pinned)
-    elif action == "app.jobs.copy":
-        app.copy(app.session.jobs.get(job_id).tail(), "output")
-    screen.show_jobs(job_rows(app))
+    def _requested(self, request: JobsScreen.ActionRequested) -> None:
+        screen, row = request.screen, request.row
+        if not isinstance(screen, JobsScreen) or row is None:
+            return
+        match request.action:
+            case "app.jobs.stop":
+                self._session.kill_job(row.id)
+            case "app.jobs.pin":
+                self._session.pin_job(row.id, not self._session.job(row.id).is_pinned)
+            case "app.jobs.copy":
+                self._copy(self._session.job(row.id).tail(), "output")
+        screen.show_jobs(self._rows())
 
+    async def kill(self, job_id: str) -> None:
+        """`/kill JOB`."""
+        try:
+            job = self._session.kill_job(job_id)
+        except KeyError as problem:
+            raise CommandError(str(problem.args[0])) from None
+        self._say(f"{job.id} is being ended.")
 
-def job_rows(app: Stage) -> list[JobRow]:
-    now = now_ms()
-    return [
-        JobRow(
-            id=job.id,
-            title=job.title,
-            state="running" if job.state == "running" else "failed" if job.state == "failed" else "done",
-            age=age(round(now - job.seconds * 1000), now),
-            note=_note(job),
-            tail=job.result.text[-2000:] if job.result is not None else job.tail(),
-        )
-        for job in app.session.jobs.all()
-    ]
+    async def pin(self, job_id: str) -> None:
+        """`/pin JOB`: once more, and it is pinned no longer."""
+        try:
+            job = self._session.job(job_id)
+        except KeyError as problem:
+            raise CommandError(str(problem.args[0])) from None
+        self._session.pin_job(job.id, not job.is_pinned)
+        goes_on = "goes on when this session is left" if job.is_pinned else "ends with this session"
+        self._say(f"{job.id} {goes_on}.")
+
+    def _rows(self) -> list[JobRow]:
+        now = now_ms()
+        return [
+            JobRow(
+                id=job.id,
+                title=job.title,
+                state="running" if job.state == "running" else "failed" if job.state == "failed" else "done",
+                age=age(round(now - job.seconds * 1000), now),
+                note=_note(job),
+                tail=job.result.text[-2000:] if job.result is not None else job.tail(),
+            )
+            for job in self._session.all_jobs()
+        ]
 
 
 def _note(job: Job) -> str:

@@ -1,36 +1,61 @@
 """`/model`, `/thinking`, `/scoped-models`: which model answers, how hard it thinks, what the cycle keys go through."""
 
+from collections.abc import Awaitable, Callable
 from functools import lru_cache
+from pathlib import Path
 
 from app.engine.choice import ModelChoice
+from app.engine.commands.base import CommandError
+from app.engine.session import Session
 from app.providers.discovery import discover, hint, known_state
 from app.providers.known import PROVIDERS
-from app.providers.select import select_scope
-from app.tui.pages.asking import ask, pick_or_keep
-from app.tui.pages.entry_texts import LEVEL_WORDS
-from app.tui.pages.login import login
-from app.tui.pages.settings_page import keep_setting
-from app.tui.stage import Stage
+from app.providers.select import select_model, select_scope
+from app.tui.handed import Ask, Keep, Say
+from app.tui.pages.asking import pick_or_keep
 from app.tui.status.bars import amount
-from app.values.models import Model, thinking_level
+from app.values.models import THINKING_LEVELS, Model, thinking_level
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.models import ModelScreen, ScopeScreen
 from widgets.screens.picker import Picked
 from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.transcript.blocks import NoteKind
+
+LEVEL_WORDS = {
+    "off": "no thinking",
+    "minimal": "a moment",
+    "low": "a little",
+    "medium": "some",
+    "high": "much",
+    "xhigh": "very much",
+    "max": "as much as there is",
+}
 
 
 class ModelPage:
-    """The model of one application's session."""
+    """The model of one session, and what there is to choose from."""
 
-    def __init__(self, app: Stage) -> None:
-        self._app = app
-
-    @property
-    def _choice(self) -> ModelChoice:
-        return self._app.session.choice
+    def __init__(
+        self,
+        session: Session,
+        models: ModelChoice,
+        ask: Ask,
+        say: Say,
+        keep: Keep,
+        *,
+        connect: Callable[[str], Awaitable[None]],
+        look_up: Callable[[str], Awaitable[str]],
+    ) -> None:
+        """`connect` asks for a provider's credentials; `look_up` asks it for its models, and says what came."""
+        self._session = session
+        self._models = models
+        self._ask = ask
+        self._say = say
+        self._keep = keep
+        self._connect = connect
+        self._look_up = look_up
 
     async def choose(self, query: str = "") -> None:
-        choice = self._choice
+        choice = self._models
         screen = ModelScreen(
             model_rows(choice),
             [model.key for model in choice.scope],
@@ -38,99 +63,110 @@ class ModelPage:
             current=choice.model.key if choice.model else "",
             preview=self._preview,
         )
-        picked: Picked | None = await ask(self._app, screen)
+        picked: Picked | None = await self._ask(screen, on_request=self._refresh)
         if picked is None:
             return
         provider, _, model_id = picked.row.id.partition("/")
         if not model_id:
-            self._app.presenter.note(await self._ask(provider))
+            self._say(await self._look_up(provider))
             await self.choose()
             return
         if picked.action == "app.models.login" or not self._is_usable(provider, model_id):
-            await login(self._app, provider)
+            await self._connect(provider)
             if not choice.credentials.has(provider):
                 return
-        await self._app.session.set_model(choice.find(provider, model_id))
+        await self._session.set_model(choice.find(provider, model_id))
         if picked.action == "app.models.save":
-            keep_setting(self._app, "defaultProvider", provider)
-            keep_setting(self._app, "defaultModel", model_id)
-            self._app.presenter.note(f"New sessions begin with {picked.row.id}.")
+            self._keep("defaultProvider", provider)
+            self._keep("defaultModel", model_id)
+            self._say(f"New sessions begin with {picked.row.id}.")
 
     def _is_usable(self, provider: str, model_id: str) -> bool:
-        model = self._choice.catalogue.find(provider, model_id)
-        return model is not None and self._choice.is_available(model)
+        model = self._models.catalogue.find(provider, model_id)
+        return model is not None and self._models.is_available(model)
 
-    async def refresh(self, screen: ModelScreen, row: ListRow) -> None:
+    async def named(self, name: str) -> None:
+        """`/model NAME`; a level may stand behind the name."""
+        choice = self._models
+        selection = select_model(name, choice.catalogue, choice.credentials)
+        await self._session.set_model(selection.model)
+        if selection.thinking is not None:
+            await self._session.set_thinking(selection.thinking)
+        self._say(f"Model: {selection.model.key}")
+        if selection.warning:
+            self._say(selection.warning, NoteKind.WARNING)
+
+    async def _refresh(self, request: ModelScreen.ActionRequested) -> None:
         """Asks the provider of the row which models it has."""
+        screen, row = request.screen, request.row
+        if not isinstance(screen, ModelScreen) or row is None:
+            return
         provider = row.id.partition("/")[0]
         screen.show_note(f"asking {provider} …")
-        note = await self._ask(provider)
+        note = await self._look_up(provider)
         if screen.is_there:
-            screen.show_models(model_rows(self._choice), note)
-
-    async def _ask(self, provider: str) -> str:
-        """What came of it, in words."""
-        found = await discover(
-            provider,
-            self._choice.catalogue,
-            self._choice.credentials,
-            self._app.assembled.prompt.paths.agent_dir,
-            proxy=self._app.assembled.settings.network.http_proxy,
-        )
-        return hint(found) or f"{provider} has {found.count} models"
+            screen.show_models(model_rows(self._models), note)
 
     async def level(self) -> None:
         """Enter changes this session, Ctrl+S also what new sessions begin with."""
-        choice = self._choice
+        choice = self._models
         rows = [
             ListRow(id=level, title=level, detail=LEVEL_WORDS[level], is_checked=level == choice.thinking)
             for level in choice.levels
         ]
-        picked = await pick_or_keep(self._app, "Thinking", rows, current=choice.thinking)
+        picked = await pick_or_keep(self._ask, "Thinking", rows, current=choice.thinking)
         level = thinking_level(picked.row.id) if picked is not None else None
         if level is None or picked is None:
             return
-        await self._app.session.set_thinking(level)
+        await self._session.set_thinking(level)
         if picked.action == "app.thinking.save":
-            keep_setting(self._app, "defaultThinkingLevel", level)
-            self._app.presenter.note(f"New sessions begin with thinking {level}.")
+            self._keep("defaultThinkingLevel", level)
+            self._say(f"New sessions begin with thinking {level}.")
+
+    async def level_named(self, name: str) -> None:
+        """`/thinking LEVEL`."""
+        level = thinking_level(name)
+        if level is None:
+            raise CommandError(f"/thinking takes one of {', '.join(THINKING_LEVELS)}.")
+        await self._session.set_thinking(level)
+        self._say(f"Thinking: {self._models.thinking}")
 
     async def cycle(self, step: int) -> None:
-        self._tell_if_alone(await self._app.session.cycle_model(step))
+        self._tell_if_alone(await self._session.cycle_model(step))
 
     async def cycle_level(self) -> None:
-        self._tell_if_alone(await self._app.session.cycle_thinking())
+        self._tell_if_alone(await self._session.cycle_thinking())
 
     def _tell_if_alone(self, changed: object) -> None:
         if changed is None:
-            self._app.presenter.note("There is nothing else to choose from.")
+            self._say("There is nothing else to choose from.")
 
     async def scope(self) -> None:
         """Which models Ctrl+P goes through; kept in the settings."""
-        choice = self._choice
+        choice = self._models
         rows = [row for row in model_rows(choice) if row.tone != "dim" and not row.id.endswith("/")]
         screen = ScopeScreen(rows, [model.key for model in choice.scope], lambda key: key.partition("/")[0])
-        picked: Picked | None = await ask(self._app, screen)
+        picked: Picked | None = await self._ask(screen)
         if picked is None:
             return
         chosen = screen.chosen
         choice.scope = select_scope(chosen, choice.catalogue, choice.credentials) if chosen else ()
-        keep_setting(self._app, "enabledModels", chosen or None)
+        self._keep("enabledModels", chosen or None)
         told = ", ".join(chosen) if chosen else "all that have credentials"
-        self._app.presenter.note(f"The cycle keys go through {told}.")
+        self._say(f"The cycle keys go through {told}.")
 
     def _preview(self, row: ListRow) -> PreviewText:
         provider, _, model_id = row.id.partition("/")
-        model = self._choice.catalogue.find(provider, model_id)
+        model = self._models.catalogue.find(provider, model_id)
         if model is None:
             return PreviewText()
-        parts = [PreviewPart(text=f"{model.key} · {self._choice.catalogue.name_of(provider)}", tone="muted")]
+        parts = [PreviewPart(text=f"{model.key} · {self._models.catalogue.name_of(provider)}", tone="muted")]
         parts += [PreviewPart(text=""), *(PreviewPart(text=line) for line in _facts(model))]
         parts += [PreviewPart(text=""), *self._credentials(model)]
         return PreviewText(title=model.name, parts=tuple(parts))
 
     def _credentials(self, model: Model) -> list[PreviewPart]:
-        choice = self._choice
+        choice = self._models
         if model.api in ("offline", "scripted"):
             return [PreviewPart(text="Needs no key and no network.", tone="success")]
         source = choice.credentials.source(model.provider)
@@ -166,6 +202,12 @@ def _facts(model: Model) -> list[str]:
     can = [*(["reads images"] if model.reads_images else []), *(["thinks"] if model.reasoning else [])]
     lines.append(f"Can       {', '.join(can) or 'text only'}")
     return lines
+
+
+async def look_up(models: ModelChoice, provider: str, *, agent_dir: Path, proxy: str | None) -> str:
+    """Asks a provider which models it has; what came of it, in words."""
+    found = await discover(provider, models.catalogue, models.credentials, agent_dir, proxy=proxy)
+    return hint(found) or f"{provider} has {found.count} models"
 
 
 def model_rows(choice: ModelChoice) -> list[ListRow]:

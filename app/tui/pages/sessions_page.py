@@ -1,29 +1,34 @@
-"""`/resume`, `/new`, `/fork`: going on with another session. Lists, search, names,
-the trash, and a look into a session beforehand.
+"""`/resume`, `/new`, `/fork` and their like: going on with another session.
+
+The list with search, names, the trash, and a look into a session beforehand.
 """
 
 import asyncio
-import threading
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from app.engine.commands.base import CommandError, NoParams
 from app.engine.commands.places import EntryParams
+from app.engine.commands.places import clone as clone_session
 from app.engine.commands.places import fork as fork_session
+from app.engine.exporting import export_session
+from app.engine.places import Places
+from app.engine.session import Session
 from app.sessions.errors import SessionError
 from app.sessions.index import SessionSummary
 from app.sessions.library import list_sessions, rename_session, search_now, threads
 from app.sessions.log import SessionLog
-from app.sessions.reading_all import read_in_background
 from app.sessions.trash import delete_session, in_trash, undo_delete
-from app.tui.pages.asking import ask, ask_text, pick
+from app.tui.handed import Ask, Say, Spawn, Write
+from app.tui.pages.asking import ask_text, pick
 from app.tui.pages.entry_texts import age, entry_title, one_line, prompt_rows
-from app.tui.pages.resuming import Resuming
-from app.tui.stage import Stage
 from app.tui.status.bars import short_path
 from app.values.messages import now_ms
 from app.values.usage import dollars
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import Picked
 from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.screens.requests import ScreenRequest
 from widgets.screens.sessions import SessionRow, SessionsScreen
 
 PAUSE_SECONDS = 0.12
@@ -33,51 +38,120 @@ LAST_SAID = 12
 
 
 class SessionsPage:
-    """The sessions of one application's person."""
+    """The sessions of one person."""
 
-    def __init__(self, app: Stage, resuming: Resuming) -> None:
-        self._app = app
-        self._resuming = resuming
+    def __init__(
+        self,
+        session: Session,
+        places: Places,
+        ask: Ask,
+        say: Say,
+        write: Write,
+        *,
+        go_on: Callable[[Path], Awaitable[None]],
+        read_texts: Callable[[], None],
+        spawn: Spawn,
+        home: Path,
+    ) -> None:
+        """`go_on` opens a session file in this session; `read_texts` makes all that was said searchable."""
+        self._session = session
+        self._places = places
+        self._ask = ask
+        self._say = say
+        self._write = write
+        self._go_on = go_on
+        self._read_texts = read_texts
+        self._spawn = spawn
+        self._home = home
+        self._screen: SessionsScreen | None = None
+        """The list that was opened last."""
         self._summaries: dict[str, SessionSummary] = {}
         self._told: dict[str, PreviewText] = {}
         self._searching: asyncio.Task[None] | None = None
-        self._reading = threading.Thread()
-
-    def read_texts(self) -> None:
-        """Makes what was said searchable, beside everything else."""
-        if not self._reading.is_alive():
-            self._reading = read_in_background(self._app.session.places.root)
 
     async def open(self) -> None:
         rows = await self._rows()
         if not rows:
-            self._app.presenter.note("There is no session to go on with yet.")
+            self._say("There is no session to go on with yet.")
             return
-        self.read_texts()
-        screen = SessionsScreen(rows, preview=self._preview)
-        picked: Picked | None = await ask(self._app, screen)
-        if picked is None or picked.row.id == str(self._app.session.log.path):
+        self._read_texts()
+        self._screen = screen = SessionsScreen(rows, preview=self._preview)
+        picked: Picked | None = await self._ask(screen, on_request=self._requested)
+        if picked is None or picked.row.id == str(self._session.log.path):
             return
-        await self._resuming.open(Path(picked.row.id))
+        await self._go_on(Path(picked.row.id))
 
     async def new(self) -> None:
-        session = self._app.session
-        await session.abort()
-        await session.open(session.places.new(), "new")
+        await self._session.abort()
+        await self._session.open(self._places.new(), "new")
+
+    async def import_file(self, name: str) -> None:
+        """`/import FILE`."""
+        if not name:
+            raise CommandError("/import takes a session file (.jsonl).")
+        copied = self._places.fork(name)
+        await self._session.abort()
+        await self._session.open(copied, "resume")
+        self._say(f"Copied in and opened: {self._session.log.path}")
+
+    async def clone(self) -> None:
+        await clone_session(self._session, NoParams())
+        self._say(f"This is a copy now: {self._session.log.path}")
+
+    async def rename(self, name: str) -> None:
+        """`/name NAME`; without one it is told."""
+        if name:
+            await self._session.rename(name)
+        self._say(f"Session name: {self._session.log.name or '(none)'}")
+
+    async def export(self, name: str) -> None:
+        """`/export FILE`."""
+        target = self._session.cwd / name if name else None
+        try:
+            written = export_session(self._session.log, target, folder=self._session.cwd)
+        except OSError as problem:
+            raise CommandError(f"{problem.filename or name}: {problem.strerror or problem}") from None
+        self._say(f"Written: {written}")
+
+    async def tell_counts(self) -> None:
+        """`/session`."""
+        log, stats = self._session.log, self._session.stats
+        usage = stats.usage
+        self._say(
+            "\n".join(
+                (
+                    f"File: {log.path or '(not kept)'}",
+                    f"Id: {log.session_id}",
+                    f"Messages: {stats.user_messages} of yours, {stats.assistant_messages} answers, "
+                    f"{stats.tool_calls} tool calls",
+                    f"Tokens: {usage.input:,} in, {usage.output:,} out, {usage.cache_read:,} from the cache",
+                    f"Cost: ${usage.cost.total:.3f}",
+                )
+            )
+        )
 
     async def fork(self) -> None:
         """A new session that ends before one of this one's prompts."""
-        session = self._app.session
-        rows = prompt_rows(session.log)
+        rows = prompt_rows(self._session.log)
         if not rows:
-            self._app.presenter.note("There is no prompt to fork from yet.")
+            self._say("There is no prompt to fork from yet.")
             return
-        picked = await pick(self._app, "Fork from", rows, order="given")
+        picked = await pick(self._ask, "Fork from", rows, order="given")
         if picked is not None:
-            data = await fork_session(session, EntryParams(entry_id=picked.row.id))
-            self._app.editor.set_text(data.get("text") or "")
+            data = await fork_session(self._session, EntryParams(entry_id=picked.row.id))
+            self._write(data.get("text") or "")
 
-    async def act(self, screen: SessionsScreen, action: str, row: ListRow | None) -> None:
+    def _requested(self, request: ScreenRequest) -> Awaitable[None] | None:
+        match request:
+            case SessionsScreen.Searched():
+                self._search(request.screen, request.query)
+            case SessionsScreen.ActionRequested(screen=SessionsScreen() as screen):
+                return self._act(screen, request.action, request.row)
+            case _:
+                pass
+        return None
+
+    async def _act(self, screen: SessionsScreen, action: str, row: ListRow | None) -> None:
         """What is done while the list stays open."""
         note = ""
         try:
@@ -94,7 +168,7 @@ class SessionsPage:
             )  # there is one line for it
         screen.show_sessions(await self._rows(), note)
 
-    def search(self, screen: SessionsScreen, query: str) -> None:
+    def _search(self, screen: SessionsScreen, query: str) -> None:
         """All texts, beside the event loop, when typing has paused."""
         if self._searching is not None:
             self._searching.cancel()
@@ -103,7 +177,7 @@ class SessionsPage:
 
         async def look() -> None:
             await asyncio.sleep(PAUSE_SECONDS)
-            root = self._app.session.places.root
+            root = self._places.root
             hits, unread = await asyncio.to_thread(search_now, root, query, limit=MOST_FOUND)
             found: dict[str, str] = {}
             for hit in hits:
@@ -115,8 +189,7 @@ class SessionsPage:
         self._searching = asyncio.get_running_loop().create_task(look())
 
     async def _rows(self) -> list[SessionRow]:
-        session = self._app.session
-        places = session.places
+        places = self._places
         found = await asyncio.to_thread(list_sessions, places.root, places.cwd)
         self._summaries = {str(one.path): one for one in found}
         now, here = now_ms(), str(places.cwd)
@@ -125,13 +198,13 @@ class SessionsPage:
                 id=str(one.path),
                 title=one_line(one.title, 120),
                 age=age(one.modified, now),
-                folder=short_path(Path(one.cwd), self._app.home),
+                folder=short_path(Path(one.cwd), self._home),
                 count=_count(one),
                 depth=thread.depth,
                 recency=one.modified,
                 is_here=one.cwd == here,
                 is_named=bool(one.name),
-                is_open=one.path == session.log.path,
+                is_open=one.path == self._session.log.path,
                 words=one_line(one.first_prompt or "", 300),
             )
             for thread in threads(found)
@@ -139,14 +212,14 @@ class SessionsPage:
         ]
 
     async def _delete(self, path: Path, title: str) -> str:
-        if path == self._app.session.log.path:
+        if path == self._session.log.path:
             return "this one is open: /new first, then delete it"
-        await asyncio.to_thread(delete_session, path, self._app.session.places.root)
+        await asyncio.to_thread(delete_session, path, self._places.root)
         return f"ctrl+z brings it back: {one_line(title, 30)}"
 
     async def _undelete(self) -> str:
         """The session that was deleted last, be it in an earlier run."""
-        trash = await asyncio.to_thread(in_trash, self._app.session.places.root)
+        trash = await asyncio.to_thread(in_trash, self._places.root)
         if not trash:
             return "the trash is empty"
         path = await asyncio.to_thread(undo_delete, trash[0])
@@ -156,11 +229,11 @@ class SessionsPage:
 
     async def _rename(self, path: Path) -> str:
         summary = self._summaries[str(path)]
-        name = await ask_text(self._app, "Name of the session", prefill=summary.name or "")
+        name = await ask_text(self._ask, "Name of the session", prefill=summary.name or "")
         if name is None:
             return ""
-        if path == self._app.session.log.path:
-            await self._app.session.rename(name)
+        if path == self._session.log.path:
+            await self._session.rename(name)
         else:
             await asyncio.to_thread(rename_session, path, name.strip() or None)
         return "renamed" if name.strip() else "its name is gone"
@@ -172,17 +245,17 @@ class SessionsPage:
             return PreviewText()
         told = self._told.get(row.id)
         if told is None:
-            self._app.spawn(self._read_last(row.id, summary))
-            told = _head(summary, self._app.home)
+            self._spawn(self._read_last(row.id, summary))
+            told = _head(summary, self._home)
         return told
 
     async def _read_last(self, row_id: str, summary: SessionSummary) -> None:
         await asyncio.sleep(PAUSE_SECONDS)
-        screen = self._app.screen
-        if not isinstance(screen, SessionsScreen) or screen.row is None or screen.row.id != row_id:
+        screen = self._screen
+        if screen is None or screen.row is None or screen.row.id != row_id:
             return
         last = await asyncio.to_thread(_last_said, summary.path)
-        head = _head(summary, self._app.home)
+        head = _head(summary, self._home)
         said = [PreviewPart(text=""), PreviewPart(text="The end of it", is_heading=True)]
         parts = [PreviewPart(text=text) for text in last]
         self._told[row_id] = PreviewText(

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from app.engine.commands.base import CommandError
-from app.resources.in_force import Origin
+from app.resources.in_force import InForce, Origin
 from app.resources.settings import (
     Key,
     SettingRefused,
@@ -15,8 +15,8 @@ from app.resources.settings import (
     keys,
     value_at,
 )
-from app.tui.pages.asking import ask
-from app.tui.stage import Stage
+from app.tui.handed import Ask, Keep
+from app.tui.theme_in_force import ThemeInForce
 from widgets.lists.rows import ListRow
 from widgets.screens.catalogue import ThemeScreen
 from widgets.screens.picker import Picked
@@ -62,47 +62,64 @@ def typed(key: Key, text: str) -> Any:
         return text
 
 
-async def show_settings(app: Stage) -> None:
-    by_name = {key.name: key for key in keys()}
+class SettingsPage:
+    """The settings of one person."""
 
-    def check(name: str, text: str) -> str:
-        return check_value(by_name[name], typed(by_name[name], text)) or ""
+    def __init__(self, in_force: InForce, ask: Ask) -> None:
+        self._in_force = in_force
+        self._ask = ask
 
-    await ask(app, SettingsScreen(setting_rows(app.assembled.settings), check=check))
+    async def open(self) -> None:
+        by_name = {key.name: key for key in keys()}
+
+        def check(name: str, text: str) -> str:
+            return check_value(by_name[name], typed(by_name[name], text)) or ""
+
+        screen = SettingsScreen(setting_rows(self._in_force.settings), check=check)
+        await self._ask(screen, on_request=self._change)
+
+    def _change(self, request: SettingsScreen.Changed) -> None:
+        """Writes one key; it is in force from then on."""
+        key = find_key(request.key)
+        value = None if request.value is None else typed(key, request.value)
+        try:
+            told = self._write(key.name, value, is_default=request.value is None)
+        except SettingRefused as problem:
+            told = str(problem)
+        request.screen.show_settings(setting_rows(self._in_force.settings), told)
+
+    def keep(self, name: str, value: Any) -> None:
+        """What a screen offers to make the default. Raises `CommandError`."""
+        try:
+            self._write(name, value, is_default=value is None)
+        except SettingRefused as problem:
+            raise CommandError(str(problem)) from None
+
+    def _write(self, name: str, value: Any, *, is_default: bool) -> str:
+        """Returns what became of it. Raises `SettingRefused`."""
+        if is_default:
+            self._in_force.reset(name)
+            return _STILL.get(self._in_force.origin(name) or "global", "saved")
+        self._in_force.keep(name, value)
+        return "saved" if self._in_force.origin(name) == "global" else f"saved; {_HIDDEN}"
 
 
-async def choose_theme(app: Stage) -> None:
-    """Each theme is seen while the cursor is on it."""
-    rows = [ListRow(id=name, title=name, is_checked=name == app.theme) for name in app.looks.names()]
-    picked: Picked | None = await ask(app, ThemeScreen(rows, app.theme, app.looks.use))
-    if picked is not None and picked.action == "app.themes.save":
-        keep_setting(app, "theme", picked.row.id)
+class ThemePage:
+    """The theme of one application."""
 
+    def __init__(self, look: ThemeInForce, ask: Ask, keep: Keep) -> None:
+        self._look = look
+        self._ask = ask
+        self._keep = keep
 
-def change_setting(app: Stage, message: SettingsScreen.Changed) -> None:
-    """Writes one key; it is in force from then on."""
-    key = find_key(message.key)
-    value = None if message.value is None else typed(key, message.value)
-    try:
-        told = _keep(app, key.name, value, is_default=message.value is None)
-    except SettingRefused as problem:
-        told = str(problem)
-    message.screen.show_settings(setting_rows(app.assembled.settings), told)
-
-
-def keep_setting(app: Stage, name: str, value: Any) -> None:
-    """What a screen offers to make the default. Raises `CommandError`."""
-    try:
-        _keep(app, name, value, is_default=value is None)
-    except SettingRefused as problem:
-        raise CommandError(str(problem)) from None
-
-
-def _keep(app: Stage, name: str, value: Any, *, is_default: bool) -> str:
-    """Returns what became of it. Raises `SettingRefused`."""
-    in_force = app.assembled.in_force
-    if is_default:
-        in_force.reset(name)
-        return _STILL.get(in_force.origin(name) or "global", "saved")
-    in_force.keep(name, value)
-    return "saved" if in_force.origin(name) == "global" else f"saved; {_HIDDEN}"
+    async def choose(self, name: str = "") -> None:
+        """`/theme NAME`; without one each theme is seen while the cursor is on it."""
+        if name:
+            if (problem := self._look.use(name)) is not None:
+                raise CommandError(problem)
+            return
+        current = self._look.name
+        rows = [ListRow(id=name, title=name, is_checked=name == current) for name in self._look.names()]
+        picked: Picked | None = await self._ask(ThemeScreen(rows, current, self._look.use))
+        if picked is not None and picked.action == "app.themes.save":
+            self._keep("theme", picked.row.id)

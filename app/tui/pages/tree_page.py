@@ -8,12 +8,14 @@ from app.engine.commands.base import CommandError, NoParams
 from app.engine.commands.places import EntryParams
 from app.engine.commands.places import clone as clone_session
 from app.engine.commands.places import fork as fork_session
+from app.engine.session import Session
 from app.engine.summariser import SummaryFailed
+from app.resources.settings import Settings
 from app.sessions.log import SessionLog
-from app.tui.pages.asking import ask, ask_text, select
+from app.tui.handed import Ask, Copy, Say, UnderWay, Write
+from app.tui.pages.asking import ask_text, select
 from app.tui.pages.entry_texts import entry_text, entry_title, one_line
 from app.tui.pages.tree_entries import TreeEntries, files_changed, heading, kind_of, text_of_entry
-from app.tui.stage import Stage
 from app.values.content import text_of
 from app.values.entries import Entry, MessageEntry
 from app.values.messages import AssistantMessage, UserMessage
@@ -38,35 +40,53 @@ WITHOUT, WITH, WITH_WORDS = "Without a summary", "With a summary", "With a summa
 
 
 class TreePage:
-    """The open tree of one application."""
+    """The tree of one session."""
 
-    def __init__(self, app: Stage) -> None:
-        self._app = app
+    def __init__(
+        self,
+        session: Session,
+        ask: Ask,
+        say: Say,
+        write: Write,
+        copy: Copy,
+        *,
+        under_way: UnderWay,
+        settings: Callable[[], Settings],
+        clock: Callable[[], float],
+    ) -> None:
+        self._session = session
+        self._ask = ask
+        self._say = say
+        self._write = write
+        self._copy = copy
+        self._under_way = under_way
+        self._settings = settings
+        self._clock = clock
 
     async def open(self) -> None:
-        log = self._app.session.log
+        log = self._session.log
         if not log.entries:
-            self._app.presenter.note("There is nothing in this session yet.")
+            self._say("There is nothing in this session yet.")
             return
-        chosen = self._app.assembled.settings.interaction.tree_filter_mode
+        chosen = self._settings().interaction.tree_filter_mode
         told = TreeEntries(log)
         screen = TreeScreen(
             told.bare(), leaf=log.leaf_id, describe=told.described, preview=self._preview, filter=chosen
         )
-        await ask(self._app, screen)
+        await self._ask(screen, on_request=self._requested)
 
-    async def act(self, message: TreeScreen.ActionRequested) -> None:
+    async def _requested(self, message: TreeScreen.ActionRequested) -> None:
         """What is asked for in the open tree. It is left only when one really goes elsewhere."""
         screen, entry_id = message.screen, message.entry_id
-        log = self._app.session.log
+        log = self._session.log
         match message.action:
             case "label":
-                label = await ask_text(self._app, "Label", prefill=log.label(entry_id) or "")
+                label = await ask_text(self._ask, "Label", prefill=log.label(entry_id) or "")
                 if label is not None:
                     log.set_label(entry_id, label.strip() or None)
                     screen.show_entries(TreeEntries(log).bare())
             case "copy":
-                self._app.copy(entry_text(log.entry(entry_id)), "entry")
+                self._copy(entry_text(log.entry(entry_id)), "entry")
             case "compare":
                 await self._compare(entry_id, message.other_id)
             case "go":
@@ -83,57 +103,57 @@ class TreePage:
 
     def _prompt_above(self, entry_id: str) -> str:
         """The entry if it is a prompt, else the one that led to it; nothing if there is none."""
-        path = self._app.session.log.path_to(entry_id)
+        path = self._session.log.path_to(entry_id)
         return next((entry.id for entry in reversed(path) if kind_of(entry) == "user"), "")
 
     async def _asked(self, action: Literal["fork", "clone", "merge"], entry_id: str) -> ListRow | None:
         title, means = _MEANS[action]
         rows = (ListRow(id="yes", title=title), ListRow(id="no", title="Stay in the tree"))
-        entry = self._app.session.log.entry(entry_id)
+        entry = self._session.log.entry(entry_id)
         question = QuestionScreen(
             title,
             f"{means}\n\n{text_of_entry(entry)}",
             rows,
             grace=GRACE,
             hands_on=True,
-            clock=self._app.clock,
+            clock=self._clock,
         )
-        return await ask(self._app, question)
+        return await self._ask(question)
 
     async def _leave(self, action: Literal["fork", "clone", "merge"], entry_id: str) -> None:
-        session = self._app.session
+        session = self._session
         match action:
             case "fork":
                 data = await fork_session(session, EntryParams(entry_id=entry_id))
-                self._app.editor.set_text(data.get("text") or "")
+                self._write(data.get("text") or "")
             case "clone":
                 session.log.move_leaf(entry_id)
                 await clone_session(session, NoParams())
-                self._app.presenter.note(f"This is a copy now: {session.log.path}")
+                self._say(f"This is a copy now: {session.log.path}")
             case "merge":
                 await self._summarised(session.merge(entry_id))
 
     async def go_to(self, entry_id: str, *, leave: Callable[[None], object] = lambda _: None) -> None:
-        session = self._app.session
+        session = self._session
         how: str | None = WITHOUT
-        if self._leaves_something(entry_id) and not self._app.assembled.settings.branch_summary.skip_prompt:
-            how = await select(self._app, "Leave this branch", (WITHOUT, WITH, WITH_WORDS))
+        if self._leaves_something(entry_id) and not self._settings().branch_summary.skip_prompt:
+            how = await select(self._ask, "Leave this branch", (WITHOUT, WITH, WITH_WORDS))
         if how is None:
             return
         instructions = None
         if how == WITH_WORDS:
-            instructions = await ask_text(self._app, "What should the summary say?")
+            instructions = await ask_text(self._ask, "What should the summary say?")
             if instructions is None:
                 return
         leave(None)
         going = session.go_to(entry_id, Wish(summarise=how != WITHOUT, instructions=instructions))
         arrival = await self._summarised(going)
         if arrival.text:
-            self._app.editor.set_text(arrival.text)
+            self._write(arrival.text)
 
     def _leaves_something(self, entry_id: str) -> bool:
         """Whether anything was said that going there leaves behind."""
-        log = self._app.session.log
+        log = self._session.log
         if log.leaf_id is None:
             return False
         left = _after(log.path_to(log.leaf_id), log.common_ancestor(entry_id, log.leaf_id))
@@ -145,16 +165,15 @@ class TreePage:
         except SummaryFailed as problem:
             raise CommandError(str(problem)) from None
         finally:
-            self._app.presenter.summaries.end()
-            self._app.status.say("")
+            self._under_way("")
 
     def _preview(self, entry_id: str) -> PreviewText:
-        entry = self._app.session.log.entry(entry_id)
+        entry = self._session.log.entry(entry_id)
         return preview_of(heading(entry), entry_text(entry) or text_of_entry(entry))
 
     async def _compare(self, one: str, other: str) -> None:
         """Two branches, from where they part: what was said, and which files each changed."""
-        log = self._app.session.log
+        log = self._session.log
         ancestor = log.common_ancestor(one, other)
         branches = [_after(log.path_to(leaf), ancestor) for leaf in (one, other)]
         names = [_name(branch, log) for branch in branches]
@@ -163,7 +182,7 @@ class TreePage:
         ]
         parted = text_of_entry(log.entry(ancestor)) if ancestor else "at the beginning"
         note = f"they part at: {one_line(parted, 40)}"
-        await ask(self._app, compare_screen("Two branches", sides[0], sides[1], note=note))
+        await self._ask(compare_screen("Two branches", sides[0], sides[1], note=note))
 
 
 def _after(path: list[Entry], ancestor_id: str | None) -> list[Entry]:

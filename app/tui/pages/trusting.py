@@ -1,13 +1,18 @@
 """Asking whether a project's own settings, extensions and commands may be used: exactly what would come into force."""
 
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
 from app.resources.brought import Item
 from app.resources.files import FileFault
+from app.resources.paths import Paths
 from app.resources.trust import Question, new_in, question_for, remember
-from app.tui.pages.asking import ask
-from app.tui.stage import Stage
+from app.tui.handed import Ask, Say
 from app.tui.status.bars import short_path
 from tools.text import spelled_out
 from widgets.lists.rows import ListRow
+from widgets.screens.dialogs import GRACE
 from widgets.screens.preview import PreviewPart, PreviewText
 from widgets.screens.trust import TrustScreen
 from widgets.transcript.blocks import NoteKind
@@ -23,35 +28,46 @@ _TOO_MUCH = (
 )
 
 
-async def ask_trust(app: Stage, *, grace: float = 0.0) -> None:
-    """The answer is kept for the folder, and counts at once. `grace`: when the person did not ask for the question."""
-    paths = app.assembled.prompt.paths
+async def ask_trust(
+    paths: Paths,
+    earlier: Question,
+    ask: Ask,
+    say: Say,
+    apply: Callable[[Question, bool], Awaitable[bool]],
+    *,
+    home: Path,
+    clock: Callable[[], float] = time.monotonic,
+    is_asked_for: bool = True,
+) -> None:
+    """The answer is kept for the folder, and counts at once where `apply` says so. `earlier`: what was known before.
+
+    When the person did not ask for the question, keys that were meant for the editor do not answer it.
+    """
     question = question_for(paths)
     if question.is_empty:
-        app.presenter.note("This folder has nothing of its own that bayou would run or use.")
+        say("This folder has nothing of its own that bayou would run or use.")
         return
-    earlier = app.assembled.trust
-    text = PreviewText(parts=tuple(_parts(question, earlier.question, short_path(paths.cwd, app.home))))
+    text = PreviewText(parts=tuple(_parts(question, earlier, short_path(paths.cwd, home))))
+    grace = 0.0 if is_asked_for else GRACE
     yes = None if question.too_much else _YES
-    screen = TrustScreen("Trust this project?", text, _OTHERS, yes=yes, grace=grace, clock=app.clock)
-    chosen: ListRow | None = await ask(app, screen)
+    screen = TrustScreen("Trust this project?", text, _OTHERS, yes=yes, grace=grace, clock=clock)
+    chosen: ListRow | None = await ask(screen)
     if chosen is None or chosen.id == "later":
         return
     is_trusted = chosen.id == "yes"
     if is_trusted and question_for(paths).fingerprint != question.fingerprint:
-        app.presenter.note("It has changed while you read it, so it is not trusted: /trust asks again.")
+        say("It has changed while you read it, so it is not trusted: /trust asks again.")
         return
     try:
         remember(paths, question, is_trusted=is_trusted)
     except FileFault as problem:
-        app.presenter.note(str(problem), NoteKind.ERROR)
+        say(str(problem), NoteKind.ERROR)
         return
     word = "is trusted" if is_trusted else "is not trusted"
-    if app.extended is None:
-        app.presenter.note(f"This folder {word}. That counts from the next start of bayou.")
-        return
-    await app.extended.trust(question, is_trusted)
-    app.presenter.note(f"This folder {word}. Its settings, prompts, skills and extensions follow that now.")
+    if await apply(question, is_trusted):
+        say(f"This folder {word}. Its settings, prompts, skills and extensions follow that now.")
+    else:
+        say(f"This folder {word}. That counts from the next start of bayou.")
 
 
 def _parts(question: Question, before: Question, folder: str) -> list[PreviewPart]:

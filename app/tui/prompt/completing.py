@@ -1,8 +1,13 @@
 """What the editor completes: commands with their arguments, files, symbols of mapped files, extensions' suggestions."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
 
-from app.tui.desk import Desk
+from app.assembly.extending import Extended
+from app.engine.choice import ModelChoice
+from app.engine.session import Session
+from app.tui.handed import OwnProgram
+from app.tui.prompt.remembered import Remembered
 from app.tui.slash import COMMANDS
 from tools.searching.ripgrep import bundled_ripgrep
 from widgets.completion.commands import Arguments, CommandCompletions, CommandRow
@@ -10,15 +15,27 @@ from widgets.completion.fileindex import FileIndex
 from widgets.completion.files import FileCompletions, PathCompletions, SymbolRow
 from widgets.completion.popup import CompletionPopup
 from widgets.completion.source import CompletionRequest, Completions, Suggestion
+from widgets.editor.prompt import PromptEditor
 
 _MODELS_SHOWN = 200
+ExtendedNow = Callable[[], Extended | None]
+"""What the session's extensions add, once they are loaded."""
 
 
-def popup_for(app: Desk) -> CompletionPopup:
-    """The completion list of the application's editor."""
-    remembered = app.remembered
-    rg = bundled_ripgrep() or app.own_program("rg") or "/usr/bin/rg"
-    index = FileIndex(app.session.cwd, frecency=remembered.frecency, rg=rg)
+def popup_for(
+    editor: PromptEditor,
+    cwd: Path,
+    remembered: Remembered,
+    *,
+    command_names: Callable[[], Sequence[tuple[str, str]]],
+    arguments: Mapping[str, Arguments],
+    extended: ExtendedNow,
+    own_program: OwnProgram,
+    most_rows: int,
+) -> CompletionPopup:
+    """The completion list of an editor. `arguments`: what may stand behind bayou's own commands, by their name."""
+    rg = bundled_ripgrep() or own_program("rg") or "/usr/bin/rg"
+    index = FileIndex(cwd, frecency=remembered.frecency, rg=rg)
 
     def mention(chosen: Suggestion) -> None:
         if chosen.kind in ("file", "folder"):
@@ -28,7 +45,7 @@ def popup_for(app: Desk) -> CompletionPopup:
         from tools.filemap.map import map_file_async  # noqa: PLC0415  (the mapper is loaded when it is asked for)
 
         try:
-            outline = await map_file_async(app.session.cwd / path)
+            outline = await map_file_async(cwd / path)
         except OSError:
             return ()
         return [
@@ -36,19 +53,20 @@ def popup_for(app: Desk) -> CompletionPopup:
             for symbol in outline.symbols
         ]
 
+    def commands() -> list[CommandRow]:
+        return _command_rows(command_names(), {**arguments, **_extension_arguments(extended())})
+
     sources = (
-        CommandCompletions(lambda: _command_rows(app)),
+        CommandCompletions(commands),
         FileCompletions(index, symbols=symbols),
-        PathCompletions(lambda: app.session.cwd),
-        _ExtensionCompletions(app),
+        PathCompletions(lambda: cwd),
+        _ExtensionCompletions(extended),
     )
-    most = app.assembled.settings.editor.autocomplete_max_visible
-    return CompletionPopup(app.editor, sources, most_rows=most, on_chosen=mention, id="completion")
+    return CompletionPopup(editor, sources, most_rows=most_rows, on_chosen=mention, id="completion")
 
 
-def _command_rows(app: Desk) -> list[CommandRow]:
+def _command_rows(names: Sequence[tuple[str, str]], arguments: Mapping[str, Arguments]) -> list[CommandRow]:
     hints = {command.name: command.hint for command in COMMANDS}
-    arguments = {name: make(app) for name, make in _ARGUMENTS.items()} | _extension_arguments(app)
     return [
         CommandRow(
             name=name,
@@ -57,36 +75,36 @@ def _command_rows(app: Desk) -> list[CommandRow]:
             needs_argument=bool(hints.get(name)) and not hints[name].startswith("["),
             arguments=arguments.get(name),
         )
-        for name, text in app.key_table.command_names()
+        for name, text in names
     ]
 
 
-def _models(app: Desk):
-    def suggest(typed: str) -> list[Suggestion]:
-        models = app.session.choice.available()[:_MODELS_SHOWN]
-        return [Suggestion(text=model.key, detail=model.name, kind="argument") for model in models]
+def arguments_of(
+    session: Session, models: ModelChoice, theme_names: Callable[[], Sequence[str]]
+) -> dict[str, Arguments]:
+    """What may stand behind bayou's own commands."""
 
-    return suggest
+    def model(typed: str) -> list[Suggestion]:
+        found = session.available_models()[:_MODELS_SHOWN]
+        return [Suggestion(text=one.key, detail=one.name, kind="argument") for one in found]
+
+    def one_of(names: Callable[[], Sequence[str]]) -> Arguments:
+        return lambda typed: [Suggestion(text=name, kind="argument") for name in names()]
+
+    providers = one_of(lambda: models.catalogue.providers)
+    return {
+        "model": model,
+        "thinking": one_of(lambda: session.state.levels),
+        "theme": one_of(theme_names),
+        "login": providers,
+        "logout": providers,
+    }
 
 
-def _levels(app: Desk):
-    return lambda typed: [Suggestion(text=level, kind="argument") for level in app.session.choice.levels]
-
-
-def _themes(app: Desk):
-    return lambda typed: [Suggestion(text=name, kind="argument") for name in app.looks.names()]
-
-
-def _providers(app: Desk):
-    return lambda typed: [
-        Suggestion(text=name, kind="argument") for name in app.session.choice.catalogue.providers
-    ]
-
-
-def _extension_arguments(app: Desk) -> dict[str, Arguments]:
-    if app.extended is None:
+def _extension_arguments(extended: Extended | None) -> dict[str, Arguments]:
+    if extended is None:
         return {}
-    catalogue = app.extended.wiring.catalogue
+    catalogue = extended.wiring.catalogue
 
     def of(name: str) -> Arguments:
         async def suggest(typed: str) -> list[Suggestion]:
@@ -101,29 +119,21 @@ def _extension_arguments(app: Desk) -> dict[str, Arguments]:
     return {name: of(name) for name, command in catalogue.commands().items() if command.complete is not None}
 
 
-_ARGUMENTS = {
-    "model": _models,
-    "thinking": _levels,
-    "theme": _themes,
-    "login": _providers,
-    "logout": _providers,
-}
-
-
 class _ExtensionCompletions:
     """What extensions suggest, where nobody else does."""
 
-    def __init__(self, app: Desk) -> None:
-        self._app = app
+    def __init__(self, extended: ExtendedNow) -> None:
+        self._extended = extended
 
     def accepts(self, request: CompletionRequest) -> bool:
-        extended = self._app.extended
+        extended = self._extended()
         return extended is not None and any(extension.completers for extension in extended.extensions.loaded)
 
     async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
-        if self._app.extended is None:
+        extended = self._extended()
+        if extended is None:
             return
-        found = await self._app.extended.wiring.catalogue.complete(request.line, request.column)
+        found = await extended.wiring.catalogue.complete(request.line, request.column)
         word = request.before.rsplit(" ", 1)[-1]
         yield Completions(
             start=request.column - len(word),

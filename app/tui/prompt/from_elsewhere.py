@@ -1,41 +1,55 @@
-"""What comes into the editor from elsewhere: the clipboard, an older prompt, the person's own editor."""
+"""What comes into an editor from elsewhere: the clipboard, an older prompt, the person's own editor."""
 
 import asyncio
+from collections.abc import Mapping
+from typing import Any
 
-from app.tui.pages.asking import ask
-from app.tui.stage import Stage
+from textual.app import App
+
+from app.assembly.build import Assembled
+from app.tui.handed import Ask, OwnProgram, Say
 from widgets import clipboard
 from widgets.editor.chips import Draft
+from widgets.editor.prompt import PromptEditor
 from widgets.screens.catalogue import history_screen
 from widgets.screens.picker import Picked
 from widgets.terminal_manners import edit_externally, editor_command
 
 
-async def paste(app: Stage) -> None:
+async def paste(editor: PromptEditor, say: Say, env: Mapping[str, str], own_program: OwnProgram) -> None:
     """What the system's clipboard holds: an image as a chip, or text."""
-    found = await asyncio.to_thread(clipboard.paste, env=app.env, find=app.own_program)
+    found = await asyncio.to_thread(clipboard.paste, env=env, find=own_program)
     if found is None:
-        app.presenter.note("The clipboard is empty, or cannot be read here.")
+        say("The clipboard is empty, or cannot be read here.")
     elif isinstance(found, str):
-        app.editor.paste(found)
+        editor.paste(found)
     else:
-        app.editor.attach(found)
+        editor.attach(found)
 
 
-async def search_history(app: Stage, entries: tuple[Draft, ...]) -> None:
-    picked: Picked | None = await ask(app, history_screen(entries))
+async def search_history(editor: PromptEditor, ask: Ask, entries: tuple[Draft, ...]) -> None:
+    picked: Picked | None = await ask(history_screen(entries))
     if picked is not None:
-        app.editor.restore(entries[int(picked.row.id)])
+        editor.restore(entries[int(picked.row.id)])
 
 
-def edit_elsewhere(app: Stage, text: str) -> None:
-    """The prompt in the person's own editor. Everything waits: the terminal belongs to that program."""
-    in_force = app.assembled.in_force
-    is_theirs = in_force.origin("externalEditor") == "project" and not app.assembled.project.counts()
+def editor_wanted(assembled: Assembled) -> str:
+    """The program that the settings name; not one that only an untrusted project names."""
+    in_force = assembled.in_force
+    is_theirs = in_force.origin("externalEditor") == "project" and not assembled.project.counts()
     settings = in_force.without_project() if is_theirs else in_force.settings
-    command = editor_command(settings.interaction.external_editor or "", app.env)
-    edited, problem = edit_externally(app, text, command)
+    return settings.interaction.external_editor or ""
+
+
+def edit_elsewhere(
+    editor: PromptEditor, text: str, app: App[Any], say: Say, *, wanted: str, env: Mapping[str, str]
+) -> None:
+    """The text in the person's own editor. Everything waits: the terminal belongs to that program.
+
+    `wanted`: what the settings call it.
+    """
+    edited, problem = edit_externally(app, text, editor_command(wanted, env))
     if edited is None:
-        app.presenter.note(problem)
+        say(problem)
     else:
-        app.editor.set_text(edited.rstrip("\n"))
+        editor.set_text(edited.rstrip("\n"))

@@ -3,23 +3,33 @@
 from collections.abc import Sequence
 
 from app.agent.queues import Queued, QueueName
+from app.engine.session import Session
+from app.tui.handed import Say
 from app.tui.prompt.attaching import attachment_of, draft_with, images_in, joined
-from app.tui.stage import Stage
 from app.values.content import text_of
-from widgets.status.queue import Kind, QueuedRow
+from widgets.editor.prompt import PromptEditor
+from widgets.status.queue import Kind, QueuedRow, QueueView
 
 _NAMES: tuple[tuple[QueueName, Kind], ...] = (("steering", "steer"), ("follow_up", "followUp"))
 
 
 class QueuedMessages:
-    """The queues of one application's session."""
+    """The queues of one session, over one editor."""
 
-    def __init__(self, app: Stage) -> None:
-        self._app = app
+    def __init__(self, session: Session, view: QueueView, editor: PromptEditor, say: Say) -> None:
+        self._session = session
+        self._view = view
+        self._editor = editor
+        self._say = say
+
+    def focus(self) -> None:
+        if self._view.rows:
+            self._view.focus()
+        else:
+            self._say("No message is waiting.")
 
     def show(self) -> None:
-        queues = self._app.session.queues
-        self._app.queue_view.show(
+        self._view.show(
             [
                 QueuedRow(
                     id=message.id,
@@ -28,22 +38,21 @@ class QueuedMessages:
                     image_count=len(images_in(message.content)),
                 )
                 for name, kind in _NAMES
-                for message in queues.waiting(name)
+                for message in self._session.waiting(name)
             ]
         )
 
     def take_back(self) -> None:
         """All of them return to the editor with their images, before what is there."""
-        queues = self._app.session.queues
-        messages = [message for name, _ in _NAMES for message in queues.waiting(name)]
-        queues.clear()
+        messages = [message for name, _ in _NAMES for message in self._session.waiting(name)]
+        self._session.clear_queues()
         self._into_editor(messages)
 
     def edit(self, message_id: str) -> None:
-        message = self._app.session.queues.remove(message_id)
+        message = self._session.take_back(message_id)
         if message is not None:
             self._into_editor([message])
-            self._app.editor.focus()
+            self._editor.focus()
 
     def _into_editor(self, messages: Sequence[Queued]) -> None:
         if not messages:
@@ -52,29 +61,29 @@ class QueuedMessages:
             draft_with(text_of(message.content), [attachment_of(one) for one in images_in(message.content)])
             for message in messages
         ]
-        own = self._app.editor.draft
-        self._app.editor.restore(joined([*drafts, own] if not own.is_empty else drafts))
+        own = self._editor.draft
+        self._editor.restore(joined([*drafts, own] if not own.is_empty else drafts))
 
     def remove(self, message_id: str) -> None:
-        self._app.session.queues.remove(message_id)
+        self._session.take_back(message_id)
 
     def switch(self, message_id: str) -> None:
         """Lets it steer instead of follow, or the other way round."""
-        self._app.session.queues.switch(message_id)
+        self._session.switch_queue(message_id)
 
     def move(self, message_id: str, delta: int) -> None:
         name, index = self._place(message_id)
         if name is None:
             return
-        messages: list[Queued] = list(self._app.session.queues.waiting(name))
+        messages: list[Queued] = list(self._session.waiting(name))
         target = index + delta
         if 0 <= target < len(messages):
             messages[index], messages[target] = messages[target], messages[index]
-            self._app.session.queues.replace(name, tuple(messages))
+            self._session.reorder(name, messages)
 
     def _place(self, message_id: str) -> tuple[QueueName | None, int]:
         for name, _ in _NAMES:
-            for index, message in enumerate(self._app.session.queues.waiting(name)):
+            for index, message in enumerate(self._session.waiting(name)):
                 if message.id == message_id:
                     return name, index
         return None, 0

@@ -3,17 +3,21 @@
 import asyncio
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
 from app.engine.intake import Refused
-from app.tui.desk import Desk
+from app.engine.session import Session
+from app.resources.settings import Settings
+from app.tui.handed import Say
 from app.tui.pages.entry_texts import one_line
 from app.tui.prompt.attaching import Unsendable, images_of
-from app.tui.slash import run_slash
-from app.tui.stage import EXPECTED
+from app.tui.status.status_lines import StatusLines
+from app.tui.tasks import EXPECTED
+from app.tui.transcript.presenter import Presenter
 from app.values.content import Image
 from widgets.editor.chips import Attachment, Draft
+from widgets.editor.prompt import PromptEditor
 from widgets.transcript.blocks import NoteKind
 
 _COMMAND = re.compile(r"/([A-Za-z][\w:-]*)(?=\s|$)")
@@ -28,26 +32,45 @@ While = Literal["steer", "follow_up"]
 
 
 class Sending:
-    """Sends for one application."""
+    """Sends from one editor to one session."""
 
-    def __init__(self, app: Desk) -> None:
-        self._app = app
+    def __init__(
+        self,
+        session: Session,
+        editor: PromptEditor,
+        presenter: Presenter,
+        status: StatusLines,
+        *,
+        settings: Callable[[], Settings],
+        may_begin: Callable[[], Awaitable[object]],
+        run_slash: Callable[[str], Awaitable[bool]],
+        command_names: Callable[[], Sequence[tuple[str, str]]],
+    ) -> None:
+        """`may_begin` waits until extensions are there; `run_slash` carries out bayou's own commands, if it is one."""
+        self._session = session
+        self._editor = editor
+        self._presenter = presenter
+        self._say: Say = presenter.note
+        self._status = status
+        self._settings = settings
+        self._may_begin = may_begin
+        self._run_slash = run_slash
+        self._command_names = command_names
 
     async def send(self, draft: Draft, text: str, attachments: Sequence[Attachment], how: While) -> None:
         """What was sent before the extensions were there waits for them: they may have a say in it."""
-        self._app.transcript.viewport.follow()
-        await self._app.is_ready.wait()
+        await self._may_begin()
         if text.startswith("!"):
             await self._shell(text)
             return
-        if text.startswith("/") and await run_slash(self._app, text):
-            self._app.status.refresh_all()
+        if text.startswith("/") and await self._run_slash(text):
+            self._status.refresh_all()
             return
         if (unknown := self._unknown_command(text)) is not None:
-            self._app.presenter.note(unknown, NoteKind.WARNING)
+            self._say(unknown, NoteKind.WARNING)
             self._give_back(draft)
             return
-        settings = self._app.assembled.settings.images
+        settings = self._settings().images
         try:
             if attachments and settings.block_images:
                 raise Unsendable(
@@ -58,23 +81,23 @@ class Sending:
                 if attachments
                 else ()
             )
-            await self._app.session.prompt(text, images, while_running=how)
+            await self._session.prompt(text, images, while_running=how)
         except (Refused, Unsendable) as problem:
-            self._app.presenter.note(str(problem), NoteKind.ERROR)
+            self._say(str(problem), NoteKind.ERROR)
             self._give_back(draft)
 
     async def prompt(self, text: str, images: tuple[Image, ...] = ()) -> None:
         """What the command line asks."""
         try:
-            await self._app.session.prompt(text, images, while_running="steer")
+            await self._session.prompt(text, images, while_running="steer")
         except Refused as problem:
-            self._app.presenter.note(str(problem), NoteKind.ERROR)
+            self._say(str(problem), NoteKind.ERROR)
             self._give_back(Draft(text=text))
 
     def _unknown_command(self, text: str) -> str | None:
         """A mistyped command is not a question to the model: what is wrong, in words."""
         found = _COMMAND.match(text)
-        names = [name for name, _ in self._app.key_table.command_names()]
+        names = [name for name, _ in self._command_names()]
         if found is None or found[1] in names:
             return None
         usual = [_USUAL_ELSEWHERE[found[1]]] if found[1] in _USUAL_ELSEWHERE else []
@@ -87,21 +110,21 @@ class Sending:
         command = text.lstrip("!").strip()
         if not command:
             return
-        self._app.status.say(f"$ {one_line(command.splitlines()[0], 60)} · Esc stops")
-        own = self._app.presenter.own_commands
-        is_first = not self._app.session.shell.is_running
+        self._status.say(f"$ {one_line(command.splitlines()[0], 60)} · Esc stops")
+        own = self._presenter.own_commands
+        is_first = not self._session.state.is_shell_running
         if is_first:
             own.begin(command, exclude=exclude)
         try:
-            own.end(await self._app.session.run_shell(command, exclude=exclude))
+            own.end(await self._session.run_shell(command, exclude=exclude))
         except EXPECTED as problem:
             if is_first:
                 own.end(None)
-            self._app.presenter.note(str(problem), NoteKind.ERROR)
+            self._say(str(problem), NoteKind.ERROR)
             self._give_back(Draft(text=text))
-        self._app.status.say_what_runs()
+        self._status.say_what_runs()
 
     def _give_back(self, draft: Draft) -> None:
         """What could not be sent returns to an empty editor; it is in the history in any case."""
-        if self._app.editor.is_blank:
-            self._app.editor.restore(draft)
+        if self._editor.is_blank:
+            self._editor.restore(draft)

@@ -1,6 +1,8 @@
 """Telling when a request that should have found its beginning in the provider's prompt cache did not."""
 
-from app.tui.stage import Stage
+from collections.abc import Callable
+
+from app.tui.handed import Say
 from app.tui.status.bars import amount
 from app.values.events import CompactionEnd, Event, MessageEnd, ModelChanged, SessionReplaced
 from app.values.messages import AssistantMessage
@@ -13,8 +15,10 @@ KEPT_SECONDS = 300
 class CacheMisses:
     """Follows one session's answers."""
 
-    def __init__(self, app: Stage) -> None:
-        self._app = app
+    def __init__(self, say: Say, *, is_told: Callable[[], bool]) -> None:
+        """`is_told`: whether the person wants to hear of them."""
+        self._say = say
+        self._is_told = is_told
         self._last: AssistantMessage | None = None
 
     def note(self, event: Event) -> None:
@@ -22,10 +26,10 @@ class CacheMisses:
             case MessageEnd(message=AssistantMessage(stop_reason="error" | "aborted")):
                 pass
             case MessageEnd(message=AssistantMessage() as message):
-                if self._app.assembled.settings.model.show_cache_miss_notices and self._is_missed(message):
+                if self._is_told() and self._is_missed(message):
                     sent = amount(message.usage.input + message.usage.cache_write)
                     text = f"The prompt cache was missed: {sent} tokens were read anew."
-                    self._app.presenter.note(text, NoteKind.WARNING)
+                    self._say(text, NoteKind.WARNING)
                 self._last = message
             case SessionReplaced() | ModelChanged() | CompactionEnd():
                 self._last = None

@@ -31,7 +31,7 @@ from widgets.status.header import StatusHeader
 from widgets.status.segments import Segment
 
 
-class Status:
+class StatusLines:
     """Header, footer and border of one application."""
 
     def __init__(

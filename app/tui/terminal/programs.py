@@ -1,49 +1,32 @@
 """Programs in a terminal on the full screen: what `tools` asks of a face that can show one."""
 
-import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from textual.app import App
+from textual.screen import Screen
 
 from tools.running.ptyhost import PtyProgram
-from widgets.terminal.emulator import Emulator
-from widgets.terminal.view import BARS, TerminalScreen
+
+if TYPE_CHECKING:
+    from app.tui.terminal.shown_program import ShownProgram
 
 
 class TerminalHost:
+    """The programs that are shown over one application."""
+
     def __init__(self, app: App[Any]) -> None:
         self._app = app
+        self._screens: WeakSet[Screen[Any]] = WeakSet()
 
     def open(self, program: PtyProgram) -> "ShownProgram":
-        return ShownProgram(self._app, program)
+        from app.tui.terminal.shown_program import ShownProgram  # noqa: PLC0415  (the emulator: with the first program)
 
+        shown = ShownProgram(self._app, program)
+        self._screens.add(shown.screen)
+        return shown
 
-class ShownProgram:
-    """A program on its screen: a `tools.running.ptyhost.PtyView`."""
-
-    def __init__(self, app: App[Any], program: PtyProgram) -> None:
-        self.size = (max(2, app.size.width), max(2, app.size.height - BARS))
-        self._emulator = Emulator(*self.size, reply=program.send)
-        self._loop = asyncio.get_running_loop()
-        self._is_due = False
-        self._screen = TerminalScreen(
-            program.title, self._emulator, send=program.send, resize=program.resize, kill=program.kill
-        )
-        app.push_screen(self._screen)
-
-    def feed(self, data: bytes) -> None:
-        self._emulator.feed(data)
-        if not self._is_due:
-            self._is_due = True
-            try:
-                self._loop.call_soon_threadsafe(self._show)
-            except RuntimeError:
-                pass  # The loop is closed: nobody looks any longer.
-
-    def close(self) -> str:
-        self._screen.close()
-        return self._emulator.text()
-
-    def _show(self) -> None:
-        self._is_due = False
-        self._screen.show_change()
+    @property
+    def has_keyboard(self) -> bool:
+        """A program is in front; all keys are its own."""
+        return bool(self._screens) and self._app.screen in self._screens

@@ -1,21 +1,28 @@
 """What the terminal shows beside the page: its title, and that something is under way."""
 
-from app.tui.stage import Stage
+from collections.abc import Callable
+
+from app.engine.session import Session
+from app.resources.settings import Settings
 from app.values.events import AgentSettled, AgentStart, Event, SessionInfoChanged, SessionReplaced
-from widgets.terminal_manners import progress_sequence, title_sequence, write_to
+from widgets.terminal_manners import progress_sequence, title_sequence
 
 
 class TerminalTitle:
     """Follows one session's events."""
 
-    def __init__(self, app: Stage) -> None:
-        self._app = app
+    def __init__(
+        self, session: Session, write: Callable[[str], None], settings: Callable[[], Settings]
+    ) -> None:
+        """`write`: to the terminal, beside the picture."""
+        self._session = session
+        self._write = write
+        self._settings = settings
 
     def show(self, state: str = "") -> None:
-        if not self._app.assembled.settings.terminal.title:
-            return
-        name = self._app.session.log.name or self._app.session.cwd.name
-        write_to(self._app, title_sequence(f"bayou · {name}{' · ' + state if state else ''}"))
+        if self._settings().terminal.title:
+            name = self._session.state.name or self._session.cwd.name
+            self._write(title_sequence(f"bayou · {name}{' · ' + state if state else ''}"))
 
     def note(self, event: Event) -> None:
         match event:
@@ -31,5 +38,5 @@ class TerminalTitle:
                 pass
 
     def _progress(self, *, is_busy: bool) -> None:
-        if self._app.assembled.settings.terminal.progress:
-            write_to(self._app, progress_sequence("busy" if is_busy else "none"))
+        if self._settings().terminal.progress:
+            self._write(progress_sequence("busy" if is_busy else "none"))

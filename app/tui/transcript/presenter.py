@@ -115,8 +115,8 @@ class Presenter:
         self._retry_note: str | None = None
         self._failed: AssistantMessage | None = None
         """The last answer, if it ended in an error."""
-        self.drawing = Renderers(session.toolbox)
-        self.summaries = SummaryCard(transcript)
+        self.renderers = Renderers(session.card)
+        self.summary_card = SummaryCard(transcript)
         self.own_commands = OwnCommands(transcript)
         self.offers: dict[str, str] = {}
         """What the page has to offer for what a notice is about."""
@@ -126,20 +126,20 @@ class Presenter:
         self._calls.clear()
         self._untold.clear()
         self.own_commands.forget()
-        last = self._session.conversation.last_assistant
+        last = self._session.last_answer
         self._failed = last if last is not None and last.stop_reason == "error" else None
-        self._transcript.replace_all(replay.blocks_of(self._session.log.path_to(), self.drawing))
+        self._transcript.replace_all(replay.blocks_of(self._session.log.path_to(), self.renderers))
 
     def show_renderers(self, catalogue: Catalogue) -> None:
         """Extensions were loaded: what they draw is drawn again, and nothing else if that can be told."""
-        is_first = self.drawing.catalogue is None
-        self.drawing.catalogue = catalogue
-        changed = self.drawing.redrawn(self._session.log.path_to()) if is_first else None
+        is_first = self.renderers.catalogue is None
+        self.renderers.catalogue = catalogue
+        changed = self.renderers.redrawn(self._session.log.path_to()) if is_first else None
         if changed is None:
             self.show_all()
             return
         for entry in changed:
-            for block in replay.blocks_of([entry], self.drawing):
+            for block in replay.blocks_of([entry], self.renderers):
                 self._transcript.add(block)
 
     def show(self, event: Event) -> None:
@@ -226,7 +226,7 @@ class Presenter:
         match message:
             case UserMessage():
                 self._pass_over_failed(is_tried_again=False)
-                self._transcript.add(replay.user_block(message.id, message, self.drawing))
+                self._transcript.add(replay.user_block(message.id, message, self.renderers))
             case AssistantMessage():
                 self._pass_over_failed(is_tried_again=True)
                 self._reply_id = message.id
@@ -279,23 +279,23 @@ class Presenter:
                 self.own_commands.recorded()
                 self._transcript.add(replay.command_block(message.id, message))
             case CustomMessage(display=True):
-                block = replay.custom_block(message.id, message, self.drawing)
+                block = replay.custom_block(message.id, message, self.renderers)
                 self._transcript.add(block)
                 if block.label == replay.PENDING and isinstance(message.details, dict):
                     self._untold[str(message.details.get("jobId"))] = block
 
     def _show_entry(self, entry: Entry) -> None:
-        if isinstance(entry, CustomEntry) and (block := self.drawing.entry(entry)) is not None:
+        if isinstance(entry, CustomEntry) and (block := self.renderers.entry(entry)) is not None:
             self._transcript.add(block)
 
     def _end_reply(self, message: AssistantMessage) -> None:
-        state, failure = replay.reply_state(message, self.drawing.retry_key)
+        state, failure = replay.reply_state(message, self.renderers.retry_key)
         self._failed = message if state is ReplyState.ERROR else None
         self._transcript.finish_reply(message.id, state, failure=failure)
-        block = replay.reply_block(message.id, message, self.drawing)
+        block = replay.reply_block(message.id, message, self.renderers)
         if block is None:
             self._transcript.remove_block(message.id)
-        elif self.drawing.changes_text:
+        elif self.renderers.changes_text:
             self._transcript.add(block)
         if state in (ReplyState.ERROR, ReplyState.ABORTED):
             for call in message.tool_calls:
@@ -324,7 +324,7 @@ class Presenter:
                 del self._calls[event.tool_call_id]
                 if event.message is not None:
                     self._transcript.add(
-                        replay.result_block(known.block_id, known.call, event.message, self.drawing)
+                        replay.result_block(known.block_id, known.call, event.message, self.renderers)
                     )
 
     def _draw(self, known: _ShownCall, state: CardState) -> None:
@@ -341,7 +341,7 @@ class Presenter:
         elapsed = "" if known.started is None else _elapsed(self._clock() - known.started)
         self._transcript.add(
             CardBlock(
-                id=known.block_id, card=self.drawing.call(known.call, result), state=state, timing=elapsed
+                id=known.block_id, card=self.renderers.call(known.call, result), state=state, timing=elapsed
             )
         )
 
@@ -374,7 +374,7 @@ class Presenter:
         message, self._failed = self._failed, None
         if message is None:
             return
-        block = replay.reply_block(message.id, message, self.drawing)
+        block = replay.reply_block(message.id, message, self.renderers)
         shown = replay.passed_over(block, is_tried_again=is_tried_again) if block is not None else None
         if shown is None:
             self._transcript.remove_block(message.id)
@@ -384,16 +384,16 @@ class Presenter:
     def _show_compaction(self, event: CompactionStart | CompactionProgress | CompactionEnd) -> None:
         match event:
             case CompactionStart():
-                self.summaries.begin(CustomKind.COMPACTION)
+                self.summary_card.begin(CustomKind.COMPACTION)
             case CompactionProgress(source="branchSummary"):
-                self.summaries.extend(event.delta, CustomKind.BRANCH_SUMMARY)
+                self.summary_card.extend(event.delta, CustomKind.BRANCH_SUMMARY)
             case CompactionProgress():
-                self.summaries.extend(event.delta, CustomKind.COMPACTION)
+                self.summary_card.extend(event.delta, CustomKind.COMPACTION)
             case CompactionEnd():
                 self._end_compaction(event)
 
     def _end_compaction(self, event: CompactionEnd) -> None:
-        self.summaries.end()
+        self.summary_card.end()
         if event.result is not None:
             self._notes += 1
             self._transcript.add(
@@ -402,7 +402,7 @@ class Presenter:
                     CustomKind.COMPACTION,
                     event.result.summary,
                     f"from {event.result.tokens_before:,} tokens",
-                    self.drawing,
+                    self.renderers,
                     hint=self.offers.get("compacted", ""),
                 )
             )

@@ -3,10 +3,9 @@
 How cards become rows is the transcript's business; what each kind of message says is `replay`'s.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
-from app.engine.toolbox import Toolbox
 from app.extensions.catalogue import Catalogue, Shown
 from app.values.content import ToolCall
 from app.values.entries import CustomEntry, CustomMessageEntry, Entry
@@ -21,14 +20,15 @@ _TONES = {"warning": NoteKind.WARNING, "error": NoteKind.ERROR}
 class Renderers:
     """The renderers in force for one session. Without extensions everything is drawn as bayou does."""
 
-    def __init__(self, toolbox: Toolbox) -> None:
-        self._toolbox = toolbox
+    def __init__(self, card: Callable[[ToolCall, ToolResult | None], Card]) -> None:
+        """`card`: how the tool itself shows a call and its result."""
+        self._card = card
         self.retry_key = ""
         """The key that asks again, as it is in force."""
         self.catalogue: Catalogue | None = None
 
     def call(self, call: ToolCall, result: ToolResult | None = None) -> Card:
-        usual = self._toolbox.card(call, result)
+        usual = self._card(call, result)
         if self.catalogue is None:
             return usual
         shown = self.catalogue.render_tool(call.name, call.arguments, result, usual)

@@ -48,7 +48,7 @@ _KINDS = {
 }
 
 
-def blocks_of(entries: Iterable[Entry], drawing: Renderers) -> list[Block]:
+def blocks_of(entries: Iterable[Entry], renderers: Renderers) -> list[Block]:
     """The whole branch, compacted parts included: what left the context is still there to be read."""
     places: dict[str, int] = {}
     calls: dict[str, tuple[str, ToolCall]] = {}
@@ -61,9 +61,9 @@ def blocks_of(entries: Iterable[Entry], drawing: Renderers) -> list[Block]:
             known = calls.get(entry.message.tool_call_id)
             if known is not None:
                 block_id, call = known
-                blocks[places[block_id]] = result_block(block_id, call, entry.message, drawing)
+                blocks[places[block_id]] = result_block(block_id, call, entry.message, renderers)
             continue
-        for block in _blocks_of_entry(entry, drawing):
+        for block in _blocks_of_entry(entry, renderers):
             if entry.id in followed and isinstance(block, ReplyBlock):
                 asked_again = passed_over(block, is_tried_again=followed[entry.id])
                 if asked_again is None:
@@ -111,12 +111,12 @@ def told(block: Block) -> Block:
     return msgspec.structs.replace(block, label=DELIVERED)
 
 
-def _blocks_of_entry(entry: Entry, drawing: Renderers) -> Iterator[Block]:
+def _blocks_of_entry(entry: Entry, renderers: Renderers) -> Iterator[Block]:
     match entry:
         case MessageEntry(message=UserMessage() as message):
-            yield user_block(entry.id, message, drawing)
+            yield user_block(entry.id, message, renderers)
         case MessageEntry(message=AssistantMessage() as message):
-            yield from _assistant_blocks(entry.id, message, drawing)
+            yield from _assistant_blocks(entry.id, message, renderers)
         case MessageEntry(message=BashExecutionMessage() as message):
             yield command_block(entry.id, message)
         case CustomMessageEntry(display=True):
@@ -125,10 +125,10 @@ def _blocks_of_entry(entry: Entry, drawing: Renderers) -> Iterator[Block]:
                 CustomMessage(
                     custom_type=entry.custom_type, content=entry.content, details=entry.details, display=True
                 ),
-                drawing,
+                renderers,
             )
         case CustomEntry():
-            if (block := drawing.entry(entry)) is not None:
+            if (block := renderers.entry(entry)) is not None:
                 yield block
         case CompactionEntry():
             yield summary_block(
@@ -136,7 +136,7 @@ def _blocks_of_entry(entry: Entry, drawing: Renderers) -> Iterator[Block]:
                 CustomKind.COMPACTION,
                 entry.summary,
                 f"from {entry.tokens_before:,} tokens",
-                drawing,
+                renderers,
             )
         case BranchSummaryEntry():
             yield summary_block(
@@ -144,7 +144,7 @@ def _blocks_of_entry(entry: Entry, drawing: Renderers) -> Iterator[Block]:
                 CustomKind.BRANCH_SUMMARY,
                 entry.summary.removeprefix(BRANCH_PREAMBLE),
                 "of another branch",
-                drawing,
+                renderers,
             )
 
 
@@ -153,8 +153,8 @@ def card_id(message_id: str, call_id: str) -> str:
     return f"{message_id}/{call_id}"
 
 
-def user_block(block_id: str, message: UserMessage, drawing: Renderers) -> UserBlock:
-    text = drawing.text(text_of(message.content), "user")
+def user_block(block_id: str, message: UserMessage, renderers: Renderers) -> UserBlock:
+    text = renderers.text(text_of(message.content), "user")
     return UserBlock(id=block_id, text=text, images=_images(message.content))
 
 
@@ -168,29 +168,29 @@ def _images(content: str | tuple[UserContent, ...]) -> tuple[ImageBlock, ...]:
     )
 
 
-def _assistant_blocks(block_id: str, message: AssistantMessage, drawing: Renderers) -> Iterator[Block]:
-    reply = reply_block(block_id, message, drawing)
+def _assistant_blocks(block_id: str, message: AssistantMessage, renderers: Renderers) -> Iterator[Block]:
+    reply = reply_block(block_id, message, renderers)
     if reply is not None:
         yield reply
     for call in message.tool_calls:
-        yield CardBlock(id=card_id(block_id, call.id), card=drawing.call(call), state=CardState.ABORTED)
+        yield CardBlock(id=card_id(block_id, call.id), card=renderers.call(call), state=CardState.ABORTED)
 
 
-def reply_block(block_id: str, message: AssistantMessage, drawing: Renderers) -> ReplyBlock | None:
+def reply_block(block_id: str, message: AssistantMessage, renderers: Renderers) -> ReplyBlock | None:
     """None for an answer that only calls tools."""
-    parts = tuple(part for block in message.content if (part := _part(block, drawing)) is not None)
-    state, failure = reply_state(message, drawing.retry_key)
+    parts = tuple(part for block in message.content if (part := _part(block, renderers)) is not None)
+    state, failure = reply_state(message, renderers.retry_key)
     if not parts and state is ReplyState.DONE:
         return None
     return ReplyBlock(id=block_id, parts=parts, state=state, failure=failure)
 
 
-def _part(block: Content, drawing: Renderers) -> Thinking | Prose | None:
+def _part(block: Content, renderers: Renderers) -> Thinking | Prose | None:
     match block:
         case Text() if block.text:
-            return Prose(text=drawing.text(block.text, "assistant"))
+            return Prose(text=renderers.text(block.text, "assistant"))
         case ThinkingContent() if block.thinking:
-            return Thinking(text=drawing.text(block.thinking, "thinking"))
+            return Thinking(text=renderers.text(block.thinking, "thinking"))
     return None
 
 
@@ -208,10 +208,12 @@ def reply_state(message: AssistantMessage, retry_key: str) -> tuple[ReplyState, 
     return ReplyState.DONE, None
 
 
-def result_block(block_id: str, call: ToolCall, message: ToolResultMessage, drawing: Renderers) -> CardBlock:
+def result_block(
+    block_id: str, call: ToolCall, message: ToolResultMessage, renderers: Renderers
+) -> CardBlock:
     return CardBlock(
         id=block_id,
-        card=drawing.call(call, from_message(message)),
+        card=renderers.call(call, from_message(message)),
         state=result_state(message),
         timing=duration_text(message.duration_ms),
     )
@@ -270,10 +272,10 @@ def command_block(block_id: str, message: BashExecutionMessage) -> CustomBlock:
     )
 
 
-def custom_block(block_id: str, message: CustomMessage, drawing: Renderers) -> CustomBlock:
+def custom_block(block_id: str, message: CustomMessage, renderers: Renderers) -> CustomBlock:
     """A file map, a background result, an extension's message."""
     kind = _KINDS.get(message.custom_type, CustomKind.EXTENSION)
-    drawn = drawing.message(block_id, message, kind)
+    drawn = renderers.message(block_id, message, kind)
     if drawn is not None:
         return drawn
     details = message.details if isinstance(message.details, dict) else {}
@@ -286,7 +288,7 @@ def custom_block(block_id: str, message: CustomMessage, drawing: Renderers) -> C
         card = Card(
             title=message.custom_type,
             subject=text.split("\n", 1)[0][:120],
-            blocks=(MarkdownBlock(text=drawing.text(text, "custom")),),
+            blocks=(MarkdownBlock(text=renderers.text(text, "custom")),),
         )
     return CustomBlock(id=block_id, kind=kind, card=card)
 
@@ -322,8 +324,8 @@ def _map_card(text: str, details: dict[str, object]) -> Card:
 
 
 def summary_block(
-    block_id: str, kind: CustomKind, summary: str, about: str, drawing: Renderers, *, hint: str = ""
+    block_id: str, kind: CustomKind, summary: str, about: str, renderers: Renderers, *, hint: str = ""
 ) -> CustomBlock:
-    body = MarkdownBlock(text=drawing.text(summary, "summary"))
+    body = MarkdownBlock(text=renderers.text(summary, "summary"))
     card = Card(title=str(kind), subject=about, summary=hint, blocks=(body,))
     return CustomBlock(id=block_id, kind=kind, card=card)

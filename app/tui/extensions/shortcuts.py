@@ -1,0 +1,30 @@
+"""Keys of extensions, among those of the application."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from textual.app import App
+from textual.widget import Widget
+
+from app.extensions.catalogue import Catalogue
+from app.tui.keys.key_table import KeyTable
+from widgets.textual_inside import bindings_of
+
+_ACTION = "extension_key("
+
+
+def bind_shortcuts(app: App[Any], widgets: Sequence[Widget], catalogue: Catalogue, table: KeyTable) -> None:
+    """Keys that nothing of bayou's has; those of extensions that are gone are taken back.
+
+    `widgets`: those of the page, whose own keys stay theirs.
+    """
+    bound = bindings_of(app)
+    for key, bindings in list(bound.items()):
+        if any(binding.action.startswith(_ACTION) for binding in bindings):
+            del bound[key]
+    taken = [key for own in (app, *widgets) for key in bindings_of(own)]
+    table.shortcuts = {}
+    for key, shortcut in catalogue.shortcuts(taken).items():
+        action, meaning = f"{_ACTION}{key!r})", shortcut.description or shortcut.key
+        app.bind(key, action, description=meaning)
+        table.shortcuts[key] = (action, meaning)

@@ -1,0 +1,51 @@
+"""What keys do with the run that is going, and with the last answer."""
+
+from app.engine.session import Session
+from app.tui.handed import Copy, Say
+from app.tui.transcript.presenter import Presenter
+from widgets.transcript.view import Transcript
+
+
+class RunKeys:
+    """The run of one session, as it is shown."""
+
+    def __init__(self, session: Session, presenter: Presenter, transcript: Transcript, copy: Copy) -> None:
+        self._session = session
+        self._presenter = presenter
+        self._say: Say = presenter.note
+        self._transcript = transcript
+        self._copy = copy
+
+    def copy_answer(self) -> None:
+        message = self._session.last_answer
+        if message is None or not message.text:
+            self._say("There is no answer to copy yet.")
+            return
+        self._copy(message.text, "answer")
+
+    async def retry(self) -> None:
+        """Asks again after a failed or stopped answer, which leaves the context."""
+        if not await self._session.retry():
+            self._say("There is nothing to try again.")
+
+    def to_background(self) -> None:
+        """Whatever runs is not waited for any longer."""
+        moved = self._presenter.running_call_ids()
+        for call_id in moved:
+            self._session.send_to_background(call_id)
+        if not moved and self._session.state.is_shell_running:
+            self._say("Your own command cannot go into the background; Escape stops it.")
+        elif not moved:
+            self._say("No tool is running.")
+
+    def open_or_close(self) -> None:
+        """The block that the keyboard is at, else all tools."""
+        transcript = self._transcript
+        if transcript.has_focus and transcript.keyboard.cursor:
+            transcript.toggle(transcript.keyboard.cursor)
+        else:
+            transcript.open_all(tools=not transcript.expansion.tools)
+
+    def show_thinking(self) -> None:
+        """Or hide it."""
+        self._transcript.open_all(thinking=not self._transcript.expansion.thinking)

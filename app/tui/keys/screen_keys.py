@@ -1,0 +1,33 @@
+"""The keys of all screens that open over the page, by the place where they are heard."""
+
+from app.tui.keys.keymap import KeyPlace, place
+from widgets.lists.view import RowList
+from widgets.screens.catalogue import ThemeScreen
+from widgets.screens.context import ContextScreen
+from widgets.screens.dialogs import ConfirmScreen, QuestionScreen
+from widgets.screens.jobs import JobsScreen
+from widgets.screens.models import LevelScreen, ModelScreen, ScopeScreen
+from widgets.screens.pages import PageScreen
+from widgets.screens.picker import PickerScreen
+from widgets.screens.sessions import SessionsScreen
+from widgets.screens.settings import SettingsScreen
+from widgets.screens.tree import TreeScreen
+from widgets.screens.trust import TrustScreen
+from widgets.terminal.view import TerminalScreen
+from widgets.textual_inside import SheetScreen
+
+SCREENS: tuple[KeyPlace, ...] = (
+    place("lists", RowList.BINDINGS, SheetScreen.BINDINGS, PickerScreen.BINDINGS),
+    place("the session tree", TreeScreen.BINDINGS),
+    place("sessions", SessionsScreen.BINDINGS),
+    place("models", ModelScreen.BINDINGS),
+    place("thinking levels", LevelScreen.BINDINGS),
+    place("models to cycle through", ScopeScreen.BINDINGS),
+    place("settings", SettingsScreen.BINDINGS),
+    place("themes", ThemeScreen.BINDINGS),
+    place("the context window", ContextScreen.BINDINGS),
+    place("jobs", JobsScreen.BINDINGS),
+    place("questions", QuestionScreen.BINDINGS, ConfirmScreen.BINDINGS, TrustScreen.BINDINGS),
+    place("pages to read", PageScreen.BINDINGS),
+    place("a program's own terminal", TerminalScreen.BINDINGS),
+)

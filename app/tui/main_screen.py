@@ -1,0 +1,118 @@
+"""The page: transcript, waiting messages, editor, and the lines around them; what its widgets tell is done here.
+
+What blocks and editors of every screen ask for, the application does.
+"""
+
+from typing import ClassVar
+
+from textual import events, on
+from textual.screen import Screen
+
+from app.tui.handed import Spawn
+from app.tui.keys.key_texts import KeyTexts
+from app.tui.prompt.queued_messages import QueuedMessages
+from app.tui.prompt.remembered import Remembered
+from app.tui.prompt.sending import Sending, While
+from app.tui.prompt.unsent import Unsent
+from app.tui.status.status_lines import StatusLines
+from widgets.editor.prompt import PromptEditor
+from widgets.status.queue import QueueView
+from widgets.transcript.searchbar import SearchBar
+from widgets.transcript.view import Transcript
+
+
+class MainScreen(Screen[None]):
+    """Everything but the screens that open over it."""
+
+    AUTO_FOCUS: ClassVar[str | None] = ""
+    """The editor has the focus from the start; giving it to another first would style both once more."""
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (7, "-tall")]  # noqa: RUF012  (declared so by Screen)
+
+    def __init__(
+        self,
+        *,
+        editor: PromptEditor,
+        transcript: Transcript,
+        search_bar: SearchBar,
+        sending: Sending,
+        remembered: Remembered,
+        unsent: Unsent,
+        queued: QueuedMessages,
+        status: StatusLines,
+        key_texts: KeyTexts,
+        spawn: Spawn,
+    ) -> None:
+        super().__init__(id="_default")
+        self._editor = editor
+        self._transcript = transcript
+        self._search_bar = search_bar
+        self._sending = sending
+        self._remembered = remembered
+        self._unsent = unsent
+        self._queued = queued
+        self._status = status
+        self._key_texts = key_texts
+        self._spawn = spawn
+
+    # The editor
+
+    @on(PromptEditor.Submitted)
+    def _submitted(self, message: PromptEditor.Submitted) -> None:
+        self._send(message, "steer")
+
+    @on(PromptEditor.FollowUp)
+    def _followed_up(self, message: PromptEditor.FollowUp) -> None:
+        self._send(message, "follow_up")
+
+    def _send(self, message: PromptEditor.Submitted | PromptEditor.FollowUp, how: While) -> None:
+        self._remembered.add_prompt(message.draft)
+        self._transcript.viewport.follow()
+        self._spawn(self._sending.send(message.draft, message.text, message.attachments, how))
+
+    @on(PromptEditor.Changed)
+    def _draft_changed(self, message: PromptEditor.Changed) -> None:
+        self._unsent.editor_changed(message.draft)
+
+    # Messages that wait
+
+    @on(QueueView.EditRequested)
+    def _edit_queued(self, message: QueueView.EditRequested) -> None:
+        match message:
+            case QueueView.RemoveRequested():
+                self._queued.remove(message.row_id)
+            case QueueView.SwitchRequested():
+                self._queued.switch(message.row_id)
+            case _:
+                self._queued.edit(message.row_id)
+
+    @on(QueueView.MoveRequested)
+    def _move_queued(self, message: QueueView.MoveRequested) -> None:
+        self._queued.move(message.row_id, message.delta)
+
+    @on(QueueView.Left)
+    def _leave_queue(self) -> None:
+        self._editor.focus()
+
+    # The keyboard at the transcript, and the search in it
+
+    @on(events.DescendantFocus)
+    def _focus_moved(self, event: events.DescendantFocus) -> None:
+        """While the keyboard is at the blocks, the border says what its keys do there."""
+        if event.widget is self._transcript:
+            self._status.tell(self._key_texts.at_blocks)
+        elif event.widget is self._editor:
+            self._status.say_again()
+
+    @on(Transcript.FocusModeChanged)
+    def _focus_mode(self, message: Transcript.FocusModeChanged) -> None:
+        if not message.is_on:
+            self._editor.focus()
+
+    @on(Transcript.SearchChanged)
+    def _search_changed(self, message: Transcript.SearchChanged) -> None:
+        self._search_bar.show(message)
+
+    @on(SearchBar.Left)
+    def _search_left(self, message: SearchBar.Left) -> None:
+        """With a hit, `n` and `N` go on from there; else back to what was being written."""
+        (self._transcript if message.is_accepted else self._editor).focus()

@@ -1,0 +1,273 @@
+"""The pages of one application: each is made, with what it needs, when it is first asked for.
+
+What keys (`keys.page_keys`) and commands (`slash`) reach for is here by name. Nothing here decides; and no page knows
+of this: each is handed what it takes. Pages and their screens are imported when one opens: at the start nobody waits
+for them.
+"""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from textual.screen import Screen
+from textual.widget import Widget
+
+from app.tui.keys.leaving import StopOrLeave
+from app.tui.keys.run_keys import RunKeys
+from app.tui.prompt.queued_messages import QueuedMessages
+from app.tui.slash import command_of
+from widgets.textual_inside import bindings_of
+from widgets.transcript.blocks import NoteKind
+
+# ruff: noqa: PLC0415
+
+if TYPE_CHECKING:
+    from app.resources.trust import Question
+    from app.tui.app import BayouApp
+    from app.tui.pages.block_page import BlockPage
+    from app.tui.pages.context_page import ContextPage
+    from app.tui.pages.jobs_page import JobsPage
+    from app.tui.pages.keys_page import KeysPage
+    from app.tui.pages.login_page import LoginPage
+    from app.tui.pages.model_page import ModelPage
+    from app.tui.pages.resuming import Resuming
+    from app.tui.pages.sessions_page import SessionsPage
+    from app.tui.pages.settings_page import SettingsPage, ThemePage
+    from app.tui.pages.tree_page import TreePage
+
+
+class Pages:
+    def __init__(self, app: "BayouApp") -> None:
+        self._app = app
+        self._paths = app.assembled.prompt.paths
+        self._ask = app.screens.ask
+        self._say = app.presenter.note
+        self._copy = app.system_clipboard.copy
+        self._session = app.session
+        self.key_table = app.key_table
+        self.transcript = app.transcript
+        self.search_bar = app.search_bar
+        self.suspend = app.action_suspend_process
+        self.queued = QueuedMessages(app.session, app.queue_view, app.editor, self._say)
+        self.run = RunKeys(app.session, app.presenter, app.transcript, self._copy)
+        self.leaving = StopOrLeave(
+            app.session,
+            app.editor,
+            take_back=self.queued.take_back,
+            second_escape=self._second_escape,
+            leave=self.leave,
+            tell=app.status.tell,
+            copy=self._copy,
+            spawn=app.tasks.spawn,
+            clock=lambda: app.clock(),
+        )
+
+    # What several of them are handed
+
+    @property
+    def screen(self) -> Screen[Any]:
+        """The one in front."""
+        return self._app.screen
+
+    def leave(self) -> None:
+        self._app.exit(0)
+
+    def _write(self, text: str, *, focus: bool = False) -> None:
+        self._app.editor.set_text(text)
+        if focus:
+            self._app.editor.focus()
+
+    def _under_way(self, text: str) -> None:
+        if not text:
+            self._app.presenter.summary_card.end()
+        self._app.status.say(text)
+
+    def _second_escape(self) -> None:
+        match self._app.assembled.settings.interaction.double_escape_action:
+            case "tree":
+                self._app.tasks.choose(self.tree.open())
+            case "fork":
+                self._app.tasks.choose(self.sessions.fork())
+
+    # The pages
+
+    @cached_property
+    def models(self) -> "ModelPage":
+        from app.tui.pages.model_page import ModelPage, look_up
+
+        app, choice = self._app, self._app.models
+        return ModelPage(
+            self._session,
+            choice,
+            self._ask,
+            self._say,
+            self.settings.keep,
+            connect=self.login.connect,
+            look_up=lambda provider: look_up(
+                choice,
+                provider,
+                agent_dir=self._paths.agent_dir,
+                proxy=app.assembled.settings.network.http_proxy,
+            ),
+        )
+
+    @cached_property
+    def login(self) -> "LoginPage":
+        from app.tui.pages.login_page import LoginPage
+
+        models = self._app.models
+        return LoginPage(models.credentials, lambda: models.catalogue.providers, self._ask, self._say)
+
+    @cached_property
+    def resuming(self) -> "Resuming":
+        from app.tui.pages.resuming import Resuming
+
+        app = self._app
+        return Resuming(self._session, app.assembled.places, self._ask, self._say, home=app.home)
+
+    @cached_property
+    def sessions(self) -> "SessionsPage":
+        from app.tui.pages.sessions_page import SessionsPage
+
+        app = self._app
+        return SessionsPage(
+            self._session,
+            app.assembled.places,
+            self._ask,
+            self._say,
+            self._write,
+            go_on=self.resuming.open,
+            read_texts=app.session_texts.read,
+            spawn=app.tasks.spawn,
+            home=app.home,
+        )
+
+    @cached_property
+    def tree(self) -> "TreePage":
+        from app.tui.pages.tree_page import TreePage
+
+        return TreePage(
+            self._session,
+            self._ask,
+            self._say,
+            self._write,
+            self._copy,
+            under_way=self._under_way,
+            settings=lambda: self._app.assembled.settings,
+            clock=self._app.clock,
+        )
+
+    @cached_property
+    def context(self) -> "ContextPage":
+        from app.tui.pages.context_page import ContextPage
+
+        return ContextPage(self._session, self._ask, self._say, self._write, under_way=self._under_way)
+
+    @cached_property
+    def jobs(self) -> "JobsPage":
+        from app.tui.pages.jobs_page import JobsPage
+
+        return JobsPage(self._session, self._ask, self._say, self._copy)
+
+    @cached_property
+    def blocks(self) -> "BlockPage":
+        from app.tui.extensions.overlay import show_widget_of
+        from app.tui.pages.block_page import BlockPage
+
+        session, renderers = self._session, self._app.presenter.renderers
+        return BlockPage(
+            self.transcript,
+            self._ask,
+            self._write,
+            self._copy,
+            cwd=session.cwd,
+            show_widget=lambda block_id: show_widget_of(block_id, session.log, renderers, self._ask),
+        )
+
+    @cached_property
+    def keys(self) -> "KeysPage":
+        from app.tui.pages.keys_page import KeysPage
+
+        own = self._app.own_keys
+        return KeysPage(
+            self.key_table, self._ask, self._write, file=own.file, read_again=own.read, do=self._do
+        )
+
+    @cached_property
+    def settings(self) -> "SettingsPage":
+        from app.tui.pages.settings_page import SettingsPage
+
+        return SettingsPage(self._app.assembled.in_force, self._ask)
+
+    @cached_property
+    def themes(self) -> "ThemePage":
+        from app.tui.pages.settings_page import ThemePage
+
+        return ThemePage(self._app.look, self._ask, self.settings.keep)
+
+    # Single questions and commands
+
+    async def run_slash(self, text: str) -> bool:
+        """Carries out `/name argument`; False when there is no such command and the text is a prompt."""
+        found = command_of(text)
+        if found is None:
+            return False
+        command, argument = found
+        await self._app.tasks.chosen(command.run(self, argument))
+        return True
+
+    async def _do(self, action: str) -> None:
+        """An action of the page, of the editor or of the blocks, wherever the keyboard is."""
+        app = self._app
+        if action.startswith("extension_key("):
+            await app.run_action(action)
+            return
+        for node in (app, app.editor, app.transcript):
+            bound = (one for bindings in bindings_of(node).values() for one in bindings)
+            found = next((one for one in bound if one.id == action), None)
+            if found is not None:
+                if isinstance(node, Widget):
+                    node.focus()
+                await app.run_action(found.action, node)
+                return
+
+    async def ask_trust(self, *, is_asked_for: bool = True) -> None:
+        from app.tui.pages.trusting import ask_trust
+
+        app, say = self._app, self._say
+
+        async def apply(question: "Question", is_trusted: bool) -> bool:
+            if app.extended is None:
+                return False
+            await app.extended.trust(question, is_trusted)
+            return True
+
+        await ask_trust(
+            self._paths,
+            app.assembled.trust.question,
+            self._ask,
+            say,
+            apply,
+            home=app.home,
+            clock=app.clock,
+            is_asked_for=is_asked_for,
+        )
+
+    async def show_extensions(self) -> None:
+        from app.tui.pages.extensions_page import show_extensions
+
+        extended = self._app.extended
+        await show_extensions(extended.extensions.status() if extended is not None else (), self._ask)
+
+    async def reload(self) -> None:
+        """Everything that files say."""
+        app = self._app
+        if app.extended is not None:
+            await app.extended.reload()
+        else:
+            app.assembled.prompt.reload()
+        app.session.follow_settings()
+        if app.assembled.trust.needs_answer:
+            await self.ask_trust()
+        for problem in app.own_keys.read():
+            self._say(problem, NoteKind.WARNING)
+        self._say("Context files, skills, prompts, extensions, settings, keys and themes were read again.")

@@ -1,0 +1,156 @@
+"""`/login` and `/logout`: choosing a provider, storing a key, signing in to an account."""
+
+import asyncio
+import webbrowser
+from collections.abc import Callable, Sequence
+
+from app.engine.commands.base import CommandError
+from app.providers.credentials import CredentialError, Credentials, Source
+from app.providers.known import PROVIDERS
+from app.providers.signin.interface import Entry, SignIn
+from app.tui.handed import Ask, Say
+from app.tui.pages.asking import ask_text, pick, select
+from widgets.lists.rows import Badge, ListRow
+from widgets.screens.dialogs import WaitScreen
+
+_SOURCES: dict[Source, str] = {
+    "run": "connected for this run",
+    "stored": "connected by a stored key",
+    "sign-in": "connected by an account",
+    "extension": "connected by an extension",
+    "models.json": "connected by models.json",
+    "environment": "connected by the environment",
+    "surroundings": "connected by what this machine is",
+}
+
+
+class LoginUi:
+    """What a sign-in asks and shows, in the transcript and in small screens."""
+
+    def __init__(self, ask: Ask, say: Say) -> None:
+        self._ask = ask
+        self._say = say
+        self._waiting: asyncio.Future[None] | None = None
+
+    async def sign_in(self, account: SignIn) -> Entry | None:
+        """None: it was given up. Raises `CredentialError`."""
+        self._signing_in = asyncio.ensure_future(account.login(self))
+        try:
+            await asyncio.wait((self._signing_in,))
+            return None if self._signing_in.cancelled() else self._signing_in.result()
+        finally:
+            self._signing_in.cancel()
+            if self._waiting is not None:
+                self._waiting.cancel()
+
+    async def open_url(self, url: str, instructions: str) -> None:
+        self._say(f"{instructions}\n{url}")
+        await asyncio.to_thread(webbrowser.open, url)  # some browsers are waited for
+
+    async def show_code(self, code: str, url: str, seconds: float) -> None:
+        """The code stays in sight while the provider is asked again and again."""
+        text = f"Go to {url} and enter {code} (within {seconds / 60:.0f} minutes)."
+        self._waiting = asyncio.ensure_future(self._ask(WaitScreen("Sign in with a code", text)))
+        self._waiting.add_done_callback(lambda _: self._signing_in.cancel())
+
+    async def prompt(self, question: str) -> str:
+        return await ask_text(self._ask, question) or ""
+
+    async def select(self, question: str, options: Sequence[tuple[str, str]]) -> str:
+        rows = [ListRow(id=name, title=text) for name, text in options]
+        picked = await pick(self._ask, question, rows)
+        return picked.row.id if picked is not None else ""
+
+    def progress(self, text: str) -> None:
+        self._say(text)
+
+
+class LoginPage:
+    """The credentials of one person. bayou never shows them."""
+
+    def __init__(
+        self, credentials: Credentials, providers: Callable[[], Sequence[str]], ask: Ask, say: Say
+    ) -> None:
+        """`providers`: all that there are now, by name."""
+        self._credentials = credentials
+        self._providers = providers
+        self._ask = ask
+        self._say = say
+
+    async def connect(self, provider: str = "") -> None:
+        """Stores a key or an account's tokens."""
+        if not provider:
+            rows = [_provider_row(self._credentials, name) for name in self._providers()]
+            picked = await pick(self._ask, "Connect a provider", rows)
+            if picked is None:
+                return
+            provider = picked.row.id
+        try:
+            is_connected = await self._connect(provider)
+        except CredentialError as problem:
+            raise CommandError(str(problem)) from None
+        if is_connected:
+            self._say(f"{title_of(provider)} is connected. /model chooses one of its models.")
+
+    async def _connect(self, provider: str) -> bool:
+        """False: it was given up."""
+        account = self._credentials.sign_ins.get(provider)
+        by_account = account is not None and await self._wants_account(account)
+        if by_account is None:
+            return False
+        if account is not None and by_account:
+            entry = await LoginUi(self._ask, self._say).sign_in(account)
+            if entry is not None:
+                await self._credentials.store(provider, entry)
+            return entry is not None
+        key = await ask_text(
+            self._ask,
+            f"API key for {title_of(provider)}",
+            "It is kept in auth.json, for you alone.",
+            is_secret=True,
+        )
+        if key:
+            await self._credentials.store_key(provider, key.strip())
+        return bool(key)
+
+    async def _wants_account(self, account: SignIn) -> bool | None:
+        """None: neither."""
+        needs = f" (set {account.missing} first)" if account.missing else ""
+        by_account, by_key = f"Sign in to an account of {account.name}{needs}", "Use an API key"
+        ways = (by_key, by_account) if needs else (by_account, by_key)
+        how = await select(self._ask, f"Connect {account.name}", ways)
+        return how == by_account if how is not None else None
+
+    async def forget(self, provider: str = "") -> None:
+        stored = tuple(self._credentials.stored())
+        if not provider and not stored:
+            self._say(
+                "No key or account is stored here; what the environment holds is not bayou's to forget."
+            )
+            return
+        if not provider:
+            rows = [ListRow(id=name, title=title_of(name), words=name) for name in stored]
+            picked = await pick(self._ask, "Forget which?", rows, choose="forget it")
+            if picked is None:
+                return
+            provider = picked.row.id
+        found = await self._credentials.forget(provider)
+        self._say(f"{title_of(provider)}: {'forgotten' if found else 'nothing was stored'}.")
+
+
+def title_of(provider: str) -> str:
+    known = PROVIDERS.get(provider)
+    return known.name if known is not None else provider
+
+
+def _provider_row(credentials: Credentials, name: str) -> ListRow:
+    """How it is connected; else how it can be."""
+    known, title = PROVIDERS.get(name), title_of(name)
+    source = credentials.source(name)
+    if source is not None:
+        return ListRow(
+            id=name, title=title, words=name, badges=(Badge(text=_SOURCES[source], tone="success"),)
+        )
+    keys = (known.env or known.bearer_env)[:1] if known else ()
+    ways = [*keys, *(("an account",) if name in credentials.sign_ins else ())]
+    return ListRow(id=name, title=title, words=name, detail=" or ".join(ways))

@@ -1,0 +1,48 @@
+"""The screens over the page: opened, waited for, and whoever opened one is asked what it asks."""
+
+import asyncio
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from textual.app import App
+from textual.screen import Screen
+
+from app.tui.handed import OnRequest
+from app.tui.tasks import Tasks
+from widgets.screens.requests import ScreenRequest
+
+
+class Screens:
+    """The screens of one application."""
+
+    def __init__(self, app: App[Any], tasks: Tasks) -> None:
+        self._app = app
+        self._tasks = tasks
+        self._askers: WeakKeyDictionary[Screen[Any], OnRequest] = WeakKeyDictionary()
+        """As long as there is the screen: what it has asked for may come behind its end."""
+
+    async def ask(self, screen: Screen[Any], *, on_request: OnRequest | None = None) -> Any:
+        """Shows a screen and waits for its answer. None, when there was none."""
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        def take(result: Any) -> None:
+            if not answer.done():
+                answer.set_result(result)
+
+        if on_request is not None:
+            self._askers[screen] = on_request
+        mounted = asyncio.ensure_future(self._app.push_screen(screen, take))
+        try:
+            await asyncio.shield(mounted)
+            return await answer
+        finally:
+            await mounted  # a screen cannot be taken away while it is being built
+            if self._app.screen_stack[-1:] == [screen]:  # whoever asked waits no longer
+                self._app.pop_screen()
+
+    def requested(self, request: ScreenRequest) -> None:
+        """To whoever opened the screen."""
+        asker = self._askers.get(request.opened)
+        answer = asker(request) if asker is not None else None
+        if answer is not None:
+            self._tasks.choose(answer)

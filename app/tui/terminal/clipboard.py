@@ -1,0 +1,45 @@
+"""What is copied, into the clipboard of the system or of the terminal."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from app.tui.handed import OwnProgram, Spawn
+from widgets import clipboard
+
+
+class Clipboard:
+    """The clipboard as one application reaches it."""
+
+    def __init__(
+        self,
+        write: Callable[[], Callable[[str], None] | None],
+        notify: Callable[[str], None],
+        spawn: Spawn,
+        *,
+        fallback: Path,
+        env: Mapping[str, str],
+        own_program: OwnProgram,
+    ) -> None:
+        """`write`: what writes to the terminal, if there is one; `fallback`: a file for when there is no clipboard."""
+        self._write = write
+        self._notify = notify
+        self._spawn = spawn
+        self._fallback = fallback
+        self._env = env
+        self._own_program = own_program
+
+    def copy(self, text: str, what: str) -> None:
+        """A native tool may take its time, so it runs beside the event loop."""
+        self._spawn(self._copy(text, what))
+
+    async def _copy(self, text: str, what: str) -> None:
+        copied = await asyncio.to_thread(
+            clipboard.copy,
+            text,
+            self._write(),
+            fallback=self._fallback,
+            env=self._env,
+            find=self._own_program,
+        )
+        self._notify(f"{copied.text}: {what}")

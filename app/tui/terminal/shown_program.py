@@ -1,0 +1,41 @@
+"""A program on a screen of its own: what it writes is drawn, keys and sizes go to it."""
+
+import asyncio
+from typing import Any
+
+from textual.app import App
+
+from tools.running.ptyhost import PtyProgram
+from widgets.terminal.emulator import Emulator
+from widgets.terminal.view import BARS, TerminalScreen
+
+
+class ShownProgram:
+    """A program on its screen: a `tools.running.ptyhost.PtyView`."""
+
+    def __init__(self, app: App[Any], program: PtyProgram) -> None:
+        self.size = (max(2, app.size.width), max(2, app.size.height - BARS))
+        self._emulator = Emulator(*self.size, reply=program.send)
+        self._loop = asyncio.get_running_loop()
+        self._is_due = False
+        self.screen = TerminalScreen(
+            program.title, self._emulator, send=program.send, resize=program.resize, kill=program.kill
+        )
+        app.push_screen(self.screen)
+
+    def feed(self, data: bytes) -> None:
+        self._emulator.feed(data)
+        if not self._is_due:
+            self._is_due = True
+            try:
+                self._loop.call_soon_threadsafe(self._show)
+            except RuntimeError:
+                pass  # The loop is closed: nobody looks any longer.
+
+    def close(self) -> str:
+        self.screen.close()
+        return self._emulator.text()
+
+    def _show(self) -> None:
+        self._is_due = False
+        self.screen.show_change()

@@ -70,9 +70,9 @@ def _loading() -> Iterator[Row]:
 
 
 def _events() -> Iterator[Row]:
-    from app.extensions.bridge import Bridge
     from app.extensions.registrations import Source
     from app.extensions.runner import Extensions
+    from app.extensions.session_hooks import ExtensionHooks
     from app.values.content import ToolCall
     from app.values.events import TurnStart
 
@@ -95,7 +95,7 @@ def _events() -> Iterator[Row]:
         empty, full = Extensions(), Extensions()
         await full.load([Source(name="one", path="one", origin="user", load=lambda extension: one)])
         event = TurnStart()
-        bare, gate = Bridge(empty), Bridge(full)
+        bare, gate = ExtensionHooks(empty), ExtensionHooks(full)
         return [
             ("event without handlers", await measure(lambda: empty.hear(event)), "< 2 µs"),
             (

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from app.engine.choice import ModelChoice
+from app.engine.machinery import Parts
 from app.engine.options import SessionOptions
 from app.engine.places import Places
 from app.engine.session import Session
 from app.engine.toolbox import Toolbox
-from app.engine.workings import Parts
 from app.providers.catalogue import Catalogue
 from app.providers.classify import Failure
 from app.providers.contract import AssistantStream, Context, StreamOptions

@@ -39,6 +39,7 @@ class Workspace:
         pty_host: PtyHost | None = None,
         active_tools: Callable[[], Collection[str]] = lambda: (),
         cache_dir: Path | None = None,
+        spawn_hook: SpawnHook | None = None,
     ) -> None:
         self.cwd = cwd
         self.cache_dir = cache_dir
@@ -55,7 +56,7 @@ class Workspace:
         """A person types into one terminal at a time."""
         self.active_tools = active_tools
         """Names of the tools that the model has, for hints to better ones."""
-        self.spawn_hook: SpawnHook | None = None
+        self.spawn_hook = spawn_hook
         """Asked about every command before it is started."""
         self.artifacts = artifacts or Artifacts()
         self.read_cache = ReadCache()

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from app.agent.abort import Aborted
+from app.agent.hooks import Verdict
 from app.agent.outcomes import (
     ABORTED,
     SKIPPED,
@@ -23,7 +24,7 @@ from app.agent.outcomes import (
     not_found,
     not_run_after_length,
 )
-from app.agent.ports import Ports, Verdict
+from app.agent.ports import Ports
 from app.values.content import ToolCall
 from app.values.events import Event, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from app.values.messages import AssistantMessage
@@ -127,7 +128,7 @@ class Batch:
         """A gate that fails is a closed gate; one that waits (for a person, say) ends with the run."""
         try:
             with self._ports.abort.interrupting():
-                return await self._ports.before_tool(call, arguments)
+                return await self._ports.hooks.before_tool(call, arguments)
         except Aborted:
             raise
         except asyncio.CancelledError as problem:
@@ -204,7 +205,7 @@ class Batch:
 
     async def _consult(self, work: _Work, result: ToolResult) -> ToolResult:
         try:
-            changed = await self._ports.after_tool(work.call, work.shown_arguments, result)
+            changed = await self._ports.hooks.after_tool(work.call, work.shown_arguments, result)
             return result if changed is result else checked(work.call.name, changed)
         except asyncio.CancelledError:
             return result  # stopped meanwhile: the result stands as the tool made it

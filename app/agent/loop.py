@@ -8,8 +8,9 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from app.agent.calls import Batch
+from app.agent.hooks import TurnOutcome
 from app.agent.outcomes import in_words
-from app.agent.ports import Ports, TurnOutcome
+from app.agent.ports import Ports
 from app.agent.response import receive
 from app.values.events import (
     AgentEnd,
@@ -86,7 +87,7 @@ async def _is_over(turn: "_Turn", ports: Ports) -> bool:
 
 async def _wants_end(outcome: TurnOutcome, ports: Ports) -> bool:
     try:
-        return await ports.after_turn(outcome)
+        return await ports.hooks.after_turn(outcome)
     except Exception as problem:  # noqa: BLE001  (a failing hook must not end the run)
         ports.report(f"The run goes on, though a hook behind the turn failed: {in_words(problem)}")
         return False
@@ -120,10 +121,10 @@ class _Turn:
         for message in [system, *arrived] if system else arrived:
             yield MessageStart(message=message)
             yield MessageEnd(message=message)
-        await self._ports.before_request()
-        stream = await self._ports.ask()
+        await self._ports.before_request(self._ports.abort)
+        stream = await self._ports.ask(self._ports.abort)
         async with aclosing(
-            receive(stream, self._ports.abort, self._ports.seal, self._ports.report)
+            receive(stream, self._ports.abort, self._ports.hooks, self._ports.report)
         ) as response:
             async for event in response:
                 if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):

@@ -1,11 +1,12 @@
 """One model response as events: started, updated, ended. What is in it is the provider's business."""
 
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 
 import msgspec
 
 from app.agent.abort import Abort
+from app.agent.hooks import LoopHooks
 from app.agent.outcomes import in_words
 from app.providers.contract import AssistantStream
 from app.values.content import AssistantContent, ToolCall
@@ -14,11 +15,9 @@ from app.values.messages import AssistantMessage
 from app.values.stream import StreamDone, StreamError, StreamStart
 from app.values.wire import new_id
 
-Seal = Callable[[AssistantMessage], Awaitable[AssistantMessage]]
-
 
 async def receive(
-    stream: AssistantStream, abort: Abort, seal: Seal, report: Callable[[str], None]
+    stream: AssistantStream, abort: Abort, hooks: LoopHooks, report: Callable[[str], None]
 ) -> AsyncGenerator[Event, None]:
     """Yields one `MessageStart`, updates, and one `MessageEnd`, however the response ends."""
     started = time.monotonic()
@@ -34,7 +33,7 @@ async def receive(
                         content=_with_unique_call_ids(event.message.content),
                         duration_ms=round((time.monotonic() - started) * 1000),
                     )
-                    yield MessageEnd(message=await _sealed(message, seal, report))
+                    yield MessageEnd(message=await _sealed(message, hooks, report))
                 case _:
                     yield MessageUpdate(usage=stream.draft.usage, assistant_message_event=event)
     finally:
@@ -55,9 +54,11 @@ def _with_unique_call_ids(content: tuple[AssistantContent, ...]) -> tuple[Assist
     return tuple(blocks)
 
 
-async def _sealed(message: AssistantMessage, seal: Seal, report: Callable[[str], None]) -> AssistantMessage:
+async def _sealed(
+    message: AssistantMessage, hooks: LoopHooks, report: Callable[[str], None]
+) -> AssistantMessage:
     try:
-        return await seal(message)
+        return await hooks.seal(message)
     except Exception as problem:  # noqa: BLE001  (a failing hook must not lose what the model said)
         report(f"The answer stands as it came, because a hook behind it failed: {in_words(problem)}")
         return message

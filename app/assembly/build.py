@@ -12,13 +12,15 @@ from app.assembly.options import Options, UsageError
 from app.assembly.trusting import ProjectTrust
 from app.engine.choice import ModelChoice
 from app.engine.jobs_tool import jobs_tool
+from app.engine.machinery import Parts
 from app.engine.options import SessionOptions, read_settings, shell_settings
 from app.engine.places import Places
 from app.engine.prompting import PromptChoice, PromptSource
 from app.engine.session import Session
 from app.engine.toolbox import Toolbox, ToolChoice
-from app.engine.workings import Parts
-from app.extensions.choosing import Asked, Chosen, choose
+from app.extensions.choosing import Asked, Chosen, choose, limits_of
+from app.extensions.runner import Extensions
+from app.extensions.session_hooks import ExtensionHooks
 from app.providers.catalogue import Catalogue
 from app.providers.classify import classify
 from app.providers.credentials import Credentials
@@ -50,6 +52,10 @@ class Assembled(msgspec.Struct, kw_only=True):
     """The session's, with the catalogue and the credentials that it chooses from."""
     registry: Registry
     in_force: InForce
+    extensions: Extensions
+    """None is loaded yet; `extending` does that."""
+    hooks: ExtensionHooks
+    """By which they are asked."""
     prompt: PromptSource
     places: Places
     project: ProjectTrust
@@ -94,8 +100,11 @@ def assemble(
     log, locked = (log, None) if log else _opened(options, places, paths.cwd, can_ask)
     chosen = choose(paths, settings, asked_of(options), is_trusted=trust.is_trusted)
     choice, told = _choice(options, in_force, catalogue, credentials)
-    workspace = _workspace(paths, in_force, project, log)
-    toolbox = Toolbox(() if options.no_builtin_tools else builtin_tools(), workspace, paths.cwd)
+    extensions = Extensions(flags=options.extension_flags, limits=lambda: limits_of(in_force.settings))
+    hooks = ExtensionHooks(extensions)
+    workspace = _workspace(paths, in_force, project, log, hooks)
+    tools = () if options.no_builtin_tools else builtin_tools()
+    toolbox = Toolbox(tools, workspace, paths.cwd, model=lambda: choice.model)
     workspace.active_tools = toolbox.active
     prompt = PromptSource(paths, toolbox, _prompt_choice(options, trust, chosen))
     session = Session(
@@ -107,6 +116,7 @@ def assemble(
             toolbox=toolbox,
             sections=prompt,
             classify=classify,
+            hooks=hooks,
             options=SessionOptions(
                 in_force, merges_deltas=not options.no_merge_deltas, is_read_along=can_ask
             ),
@@ -116,7 +126,7 @@ def assemble(
     project.tell = partial(session.notify, level="warning")
     _, summary_problem = session.summariser.chosen()
     if not options.no_builtin_tools:
-        session.add_tool(jobs_tool(session.jobs), owner="built-in")
+        session.add_tool(jobs_tool(session.job_table), owner="built-in")
     session.choose_tools(tool_choice(options, settings))
     _restore(session, options)
     themes = themes_of(options, paths, trust, chosen.themes)
@@ -136,6 +146,8 @@ def assemble(
         choice=choice,
         registry=registry,
         in_force=in_force,
+        extensions=extensions,
+        hooks=hooks,
         prompt=prompt,
         places=places,
         project=project,
@@ -308,7 +320,9 @@ def _default_model(choice: ModelChoice) -> Model:
     return offline_model()
 
 
-def _workspace(paths: Paths, in_force: InForce, project: ProjectTrust, log: SessionLog) -> Workspace:
+def _workspace(
+    paths: Paths, in_force: InForce, project: ProjectTrust, log: SessionLog, hooks: ExtensionHooks
+) -> Workspace:
     folder = log.path.with_suffix(".artifacts") if log.path else None
     roots = {paths.sessions_dir, *([folder.parent] if folder else [])}
     return Workspace(
@@ -317,6 +331,7 @@ def _workspace(paths: Paths, in_force: InForce, project: ProjectTrust, log: Sess
         shell=lambda: shell_settings(in_force, project.counts_now),
         read=lambda: read_settings(in_force),
         cache_dir=paths.cache_dir,
+        spawn_hook=hooks.before_spawn,
     )
 
 

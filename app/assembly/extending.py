@@ -9,9 +9,9 @@ from app.assembly.build import Assembled, asked_of, tool_choice
 from app.assembly.options import Options, UsageError
 from app.assembly.resources import Resources
 from app.assembly.summary import summary
-from app.engine.extending.host import SessionHost
-from app.engine.extending.wiring import Wiring
-from app.extensions.choosing import Asked, choose, limits_of
+from app.extensions.bound import Bound, Brought
+from app.extensions.catalogue import Catalogue
+from app.extensions.choosing import Asked, choose
 from app.extensions.payloads import ProjectTrust
 from app.extensions.ports import Mode, Ui
 from app.extensions.runner import Extensions
@@ -24,7 +24,7 @@ class Extended(msgspec.Struct, kw_only=True):
     """A session's extensions, connected."""
 
     extensions: Extensions
-    wiring: Wiring
+    catalogue: Catalogue
     reload: Callable[[], Any]
     trust: Callable[[Question, bool], Any]
     """The person answered this question about the project: what that changes is in force afterwards."""
@@ -45,11 +45,11 @@ async def extend(
     `reloaded` is called whenever everything was loaded anew, whoever brought it about.
     """
     session = assembled.session
-    extensions = Extensions(flags=options.extension_flags, limits=lambda: limits_of(assembled.settings))
+    extensions = assembled.extensions
     resources = Resources(assembled, options, paths)
 
     async def reload() -> None:
-        host.is_trusted = await assembled.project.counts_now()
+        bound.is_trusted = await assembled.project.counts_now()
         resources.choose()
         await extensions.reload(assembled.chosen.sources)
         session.choose_tools(tool_choice(options, assembled.settings))
@@ -58,32 +58,33 @@ async def extend(
 
     async def trust(question: Question, is_trusted: bool) -> None:
         apply_trust(assembled, paths, asked_of(options), question, is_trusted=is_trusted, reason="answer")
-        host.is_trusted = is_trusted
+        bound.is_trusted = is_trusted
         await reload()
 
-    host = SessionHost(
-        session,
-        extensions,
+    bound = Bound(
+        session=session,
         mode=mode,
         ui=ui,
+        places=assembled.places,
+        brought=Brought(session, assembled.choice, assembled.registry),
         settings=assembled.in_force.as_in_file,
         prompt_sections=assembled.prompt.extra_sections,
+        cache_dir=paths.cache_dir,
         is_trusted=assembled.trust.is_trusted,
         shutdown=shutdown,
         reload=reload,
-    )
-    wiring = Wiring(
-        session,
-        extensions,
-        host,
         expand=resources.expand,
         file_commands=resources.commands,
     )
-    extended = Extended(extensions=extensions, wiring=wiring, reload=reload, trust=trust)
+    extensions.bind(bound)
+    session.subscribe(assembled.hooks.hear)
+    extended = Extended(
+        extensions=extensions, catalogue=assembled.hooks.catalogue, reload=reload, trust=trust
+    )
     await _load(assembled, paths, options, extensions)
-    host.is_trusted = assembled.trust.is_trusted
+    bound.is_trusted = assembled.trust.is_trusted
     session.choose_tools(tool_choice(options, assembled.settings))
-    unknown = wiring.catalogue.unknown_flags()
+    unknown = extended.catalogue.unknown_flags()
     if unknown:
         raise UsageError(f"Unknown option: --{unknown[0]}. See bayou --help.")
     await resources.discover(extensions, "startup")

@@ -9,8 +9,8 @@ import msgspec
 from app.assembly.build import Assembled, asked_of, themes_of
 from app.assembly.options import Options
 from app.engine.commands.results import CommandInfo
-from app.engine.extending.listing import file_commands
 from app.extensions.choosing import choose
+from app.extensions.listing import file_commands
 from app.extensions.payloads import ResourcesDiscover
 from app.extensions.runner import Extensions
 from app.resources.files import FileFault

@@ -34,7 +34,7 @@ async def run_headless(options: Options, paths: Paths, face: str) -> int:
         return fail(str(problem))
     for problem in assembled.problems:
         tell(problem)
-    _warm_up(assembled.session)
+    _warm_up(assembled)
     if face != "rpc":
         _collect_later(assembled.session)
     stopped = _stop_on_signals()
@@ -50,11 +50,11 @@ async def run_headless(options: Options, paths: Paths, face: str) -> int:
     return work.result()
 
 
-def _warm_up(session: Session) -> None:
+def _warm_up(assembled: Assembled) -> None:
     """What the first request needs is read while extensions begin; certificates beside Python, so at no cost."""
-    if session.choice.model is not None:
+    if assembled.choice.model is not None:
         loop = asyncio.get_running_loop()
-        loop.run_in_executor(None, session.requests.registry.warm, session.choice.model)
+        loop.run_in_executor(None, assembled.registry.warm, assembled.choice.model)
 
 
 def _collect_later(session: Session) -> None:

@@ -1,85 +1,23 @@
 """Leaving a branch: moving the leaf, with a summary of what is left behind where one is wanted; and merging one in."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 
 from app.compaction.branch import branch_of
-from app.compaction.cut import as_edited, message_of
 from app.compaction.files import files_of, own_details
 from app.compaction.summary import BRANCH_PREAMBLE, Written, branch_request
 from app.engine.choice import ModelChoice
 from app.engine.conversation import Conversation
+from app.engine.hooks import Hooks
+from app.engine.opinions import MoveOpinion, Moving, Wish
 from app.engine.options import SessionOptions
 from app.engine.summariser import Summariser, SummaryFailed
 from app.engine.underway import Underway
 from app.values.entries import BranchSummaryEntry, Entry
-from app.values.messages import Message
 from app.values.usage import Usage
 
 _UNKNOWN_WINDOW = 128_000
-
-
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes of a branch that is left."""
-
-    summarise: bool = False
-    instructions: str | None = None
-    replaces_instructions: bool = False
-    """They stand instead of bayou's own, and not beside them."""
-    label: str | None = None
-    """Of the summary; without one, of the place that is gone to."""
-
-
-class Leaving(msgspec.Struct, frozen=True, kw_only=True):
-    """A move that is about to happen."""
-
-    target_id: str | None
-    old_leaf_id: str | None
-    common_ancestor_id: str | None
-    entries: tuple[Entry, ...]
-    """What lies between the common ancestor and the old leaf, oldest first."""
-    wish: Wish
-
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        """Without what was taken out of the context."""
-        found = (message_of(entry) for entry in as_edited(self.entries))
-        return tuple(message for message in found if message is not None)
-
-
-class Opinion(msgspec.Struct, frozen=True, kw_only=True):
-    """What an extension says to it."""
-
-    is_cancelled: bool = False
-    summary: str | None = None
-    details: Any = None
-    """Of an extension's own summary."""
-    usage: Usage | None = None
-    """What that summary took."""
-    instructions: str | None = None
-    replaces_instructions: bool | None = None
-    label: str | None = None
-
-    def changed(self, wish: Wish) -> Wish:
-        replaces = wish.replaces_instructions
-        return msgspec.structs.replace(
-            wish,
-            instructions=self.instructions or wish.instructions,
-            replaces_instructions=replaces
-            if self.replaces_instructions is None
-            else self.replaces_instructions,
-            label=self.label or wish.label,
-        )
-
-
-async def _no_opinion(leaving: Leaving) -> Opinion:
-    return Opinion()
-
-
-async def _not_told(leaving: Leaving, summary: BranchSummaryEntry | None) -> None:
-    return None
 
 
 class Cancelled(SummaryFailed):
@@ -90,13 +28,13 @@ class Brancher:
     def __init__(
         self,
         *,
-        conversation: Callable[[], Conversation],
+        conversation: Conversation,
         choice: ModelChoice,
         options: SessionOptions,
+        hooks: Hooks,
         summariser: Summariser,
     ) -> None:
-        self.consult: Callable[[Leaving], Awaitable[Opinion]] = _no_opinion
-        self.told: Callable[[Leaving, BranchSummaryEntry | None], Awaitable[None]] = _not_told
+        self._hooks = hooks
         self._conversation = conversation
         self._choice = choice
         self._options = options
@@ -109,16 +47,16 @@ class Brancher:
 
     async def leave(self, target_id: str | None, wish: Wish) -> BranchSummaryEntry | None:
         """Moves the leaf; returns the summary, if there is one. Raises `SummaryFailed`, with nothing moved."""
-        log = self._conversation().log
+        log = self._conversation.log
         ancestor = log.common_ancestor(log.leaf_id, target_id)
-        leaving = Leaving(
+        leaving = Moving(
             target_id=target_id,
             old_leaf_id=log.leaf_id,
             common_ancestor_id=ancestor,
             entries=_below(log.path_to(), ancestor),
             wish=wish,
         )
-        opinion = await self.consult(leaving)
+        opinion = await self._hooks.before_move(leaving)
         if opinion.is_cancelled:
             raise Cancelled("Going there was stopped by an extension.")
         wish = opinion.changed(wish)
@@ -132,14 +70,14 @@ class Brancher:
         labelled = entry.id if entry is not None else target_id
         if wish.label and labelled is not None:
             log.set_label(labelled, wish.label)
-        await self.told(leaving, entry)
+        await self._hooks.after_move(leaving, entry)
         return entry
 
     async def merge(self, leaf_id: str, wish: Wish) -> BranchSummaryEntry:
         """Summarises another branch into the present one, without leaving it."""
-        log = self._conversation().log
+        log = self._conversation.log
         ancestor = log.common_ancestor(log.leaf_id, leaf_id)
-        merging = Leaving(
+        merging = Moving(
             target_id=log.leaf_id,
             old_leaf_id=leaf_id,
             common_ancestor_id=ancestor,
@@ -148,7 +86,7 @@ class Brancher:
         )
         if not merging.messages:
             raise SummaryFailed("That branch holds nothing that is not in this one.")
-        opinion = await self.consult(merging)
+        opinion = await self._hooks.before_move(merging)
         if opinion.is_cancelled:
             raise Cancelled("The merge was stopped by an extension.")
         wish = opinion.changed(wish)
@@ -159,7 +97,7 @@ class Brancher:
         entry = self._record(merging, written, opinion)
         if wish.label:
             log.set_label(entry.id, wish.label)
-        await self.told(merging, entry)
+        await self._hooks.after_move(merging, entry)
         return entry
 
     async def _write(self, entries: Sequence[Entry], wish: Wish) -> Written:
@@ -180,7 +118,7 @@ class Brancher:
         window = self._choice.required().context_window or _UNKNOWN_WINDOW
         return max(1_000, window - self._options.in_force.settings.branch_summary.reserve_tokens)
 
-    def _record(self, leaving: Leaving, written: Written, opinion: Opinion) -> BranchSummaryEntry:
+    def _record(self, leaving: Moving, written: Written, opinion: MoveOpinion) -> BranchSummaryEntry:
         files = files_of(leaving.entries)
         entry = BranchSummaryEntry(
             parent_id=None,
@@ -194,7 +132,7 @@ class Brancher:
             usage=written.usage,
             from_hook=opinion.summary is not None,
         )
-        stored = self._conversation().log.append(entry)
+        stored = self._conversation.log.append(entry)
         assert isinstance(stored, BranchSummaryEntry)
         return stored
 

@@ -3,7 +3,7 @@
 Where to cut is `app.compaction.cut`'s business, what a summary says `app.compaction.summary`'s.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal
 
@@ -15,10 +15,14 @@ from app.compaction.cut import CannotCompact, Preparation, prepare
 from app.compaction.files import own_details
 from app.compaction.summary import Written, write_summary
 from app.engine.account import Account
+from app.engine.cache import PromptCache
 from app.engine.choice import ModelChoice
 from app.engine.conversation import Conversation
+from app.engine.hooks import Hooks
+from app.engine.opinions import Reason
 from app.engine.options import SessionOptions
 from app.engine.summariser import Source, Summariser, SummaryCancelled, SummaryFailed
+from app.engine.telling import Telling
 from app.engine.underway import Underway
 from app.providers.classify import Failure
 from app.values.content import text_of
@@ -28,25 +32,13 @@ from app.values.events import (
     CompactionResult,
     CompactionStart,
     EntryAppended,
-    Event,
     Notice,
 )
 from app.values.messages import AssistantMessage, Message, SystemMessage, ToolResultMessage
 from app.values.usage import Usage
 
-Reason = Literal["manual", "threshold", "overflow"]
 
-
-class Replacement(msgspec.Struct, frozen=True, kw_only=True):
-    """What an extension says to a compaction."""
-
-    is_cancelled: bool = False
-    result: CompactionResult | None = None
-    instructions: str | None = None
-    """In place of the person's."""
-
-
-class Draft(msgspec.Struct, frozen=True, kw_only=True):
+class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     """A compaction that does not count yet."""
 
     preparation: Preparation
@@ -56,16 +48,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     details: Any = None
     """The extension's own."""
 
-    def reworded(self, text: str) -> "Draft":
+    def reworded(self, text: str) -> "Proposal":
         return msgspec.structs.replace(self, written=msgspec.structs.replace(self.written, text=text))
-
-
-async def _no_opinion(preparation: Preparation, reason: Reason, instructions: str | None) -> Replacement:
-    return Replacement()
-
-
-def _cache_is_dropped() -> None:
-    return None
 
 
 class Compactor:
@@ -74,26 +58,25 @@ class Compactor:
     def __init__(
         self,
         *,
-        conversation: Callable[[], Conversation],
+        conversation: Conversation,
         account: Account,
         choice: ModelChoice,
         options: SessionOptions,
         summariser: Summariser,
-        publish: Callable[[Event], Awaitable[None]],
+        hooks: Hooks,
+        telling: Telling,
+        cache: PromptCache,
         classify: Callable[[AssistantMessage], Failure],
-        context_changed: Callable[[], None],
-        cache_is_dropped: Callable[[], None] = _cache_is_dropped,
     ) -> None:
-        self.consult = _no_opinion
+        self._hooks = hooks
         self._conversation = conversation
         self._account = account
         self._choice = choice
         self._options = options
         self._summariser = summariser
-        self._publish = publish
+        self._telling = telling
+        self._cache = cache
         self._classify = classify
-        self._context_changed = context_changed
-        self._cache_is_dropped = cache_is_dropped
         self.underway = Underway()
         self._has_recovered = False
         self._is_stuck = False
@@ -170,8 +153,8 @@ class Compactor:
             )
             return False
         self._has_recovered = True
-        conversation = self._conversation()
-        await self._publish(EntryAppended(entry=conversation.omit(message.id)))
+        conversation = self._conversation
+        await self._telling.publish(EntryAppended(entry=conversation.omit(message.id)))
         try:
             await self.compact("overflow")
         except (CannotCompact, SummaryFailed):
@@ -184,16 +167,16 @@ class Compactor:
         instructions: str | None = None,
         *,
         run: Abort | None = None,
-        draft: Draft | None = None,
+        draft: Proposal | None = None,
     ) -> CompactionResult:
         """Raises `CannotCompact` or `SummaryFailed`, after the end event told so. A `draft` is taken as it is."""
         with self._begun() as abort:
             forget = run.on_set(abort.set) if run is not None else lambda: None
             try:
-                await self._publish(CompactionStart(reason=reason))
+                await self._telling.publish(CompactionStart(reason=reason))
                 result = self._take(draft or await self._propose(reason, instructions, abort, "compaction"))
             except (CannotCompact, SummaryFailed) as problem:
-                await self._publish(
+                await self._telling.publish(
                     CompactionEnd(
                         reason=reason,
                         aborted=isinstance(problem, SummaryCancelled),
@@ -204,12 +187,28 @@ class Compactor:
             finally:
                 forget()
         self._is_held = False
-        await self._publish(CompactionEnd(reason=reason, result=result, will_retry=reason == "overflow"))
-        self._cache_is_dropped()
+        await self._telling.publish(
+            CompactionEnd(reason=reason, result=result, will_retry=reason == "overflow")
+        )
+        self._cache.drops("compaction")
         await self._guard_against_loops()
         return result
 
-    async def draft(self, instructions: str | None = None) -> Draft:
+    async def record_given(self, summary: str, first_kept_entry_id: str | None) -> bool:
+        """A summary that somebody else wrote; False, told, when there is nothing that it could stand for."""
+        try:
+            preparation = self.preparation(first_kept_entry_id)
+        except CannotCompact as problem:
+            self._telling.notify(f"An extension's compaction was left out: {problem}", "warning")
+            return False
+        draft = Proposal(preparation=preparation, written=Written(text=summary), from_hook=True)
+        try:
+            await self.compact("manual", draft=draft)
+        except (CannotCompact, SummaryFailed):
+            return False  # the end event has told it
+        return True
+
+    async def draft(self, instructions: str | None = None) -> Proposal:
         """The summary that a compaction would leave; nothing is recorded. Raises as `compact`."""
         with self._begun() as abort:
             return await self._propose("manual", instructions, abort, "preview")
@@ -219,11 +218,11 @@ class Compactor:
             raise CannotCompact("Compaction is already in progress")
         return self.underway.begun()
 
-    def _take(self, draft: Draft) -> CompactionResult:
+    def _take(self, draft: Proposal) -> CompactionResult:
         if not draft.written.text.strip():
             raise SummaryFailed("The summary is empty, so nothing was compacted.")
         first_kept = draft.preparation.first_kept_entry_id
-        log = self._conversation().log
+        log = self._conversation.log
         if not (_holds(log.recent_path(), first_kept) or _holds(log.path_to(), first_kept)):
             raise CannotCompact(
                 f"The summary was to stand before entry {first_kept}, which is not on this branch."
@@ -232,7 +231,7 @@ class Compactor:
 
     def preparation(self, first_kept_entry_id: str | None = None) -> Preparation:
         """What a compaction would do now; it cuts before the entry that is named if one is."""
-        log = self._conversation().log
+        log = self._conversation.log
         return prepare(
             log.recent_path() if first_kept_entry_id is None else log.path_to(),
             self.limits,
@@ -240,9 +239,9 @@ class Compactor:
             first_kept_entry_id=first_kept_entry_id,
         )
 
-    def _record(self, draft: Draft) -> CompactionResult:
+    def _record(self, draft: Proposal) -> CompactionResult:
         """Makes the summary count from here on."""
-        conversation, preparation, written = self._conversation(), draft.preparation, draft.written
+        conversation, preparation, written = self._conversation, draft.preparation, draft.written
         entry = CompactionEntry(
             parent_id=None,
             summary=written.text,
@@ -264,7 +263,7 @@ class Compactor:
         conversation.record_state(msgspec.structs.replace(entry, system_message=system))
         conversation.reload()
         self._account.compacted(conversation, entry)
-        self._context_changed()
+        self._telling.context_changed()
         return CompactionResult(
             summary=written.text,
             first_kept_entry_id=entry.first_kept_entry_id,
@@ -274,9 +273,11 @@ class Compactor:
             details=entry.details,
         )
 
-    async def _propose(self, reason: Reason, instructions: str | None, abort: Abort, source: Source) -> Draft:
+    async def _propose(
+        self, reason: Reason, instructions: str | None, abort: Abort, source: Source
+    ) -> Proposal:
         preparation = self.preparation()
-        opinion = await self.consult(preparation, reason, instructions)
+        opinion = await self._hooks.before_compaction(preparation, reason, instructions)
         if opinion.is_cancelled or abort.is_set:
             raise SummaryCancelled("Compaction cancelled")
         if opinion.result is not None:
@@ -284,9 +285,9 @@ class Compactor:
             if given.first_kept_entry_id != preparation.first_kept_entry_id:
                 preparation = self.preparation(given.first_kept_entry_id)
             written = Written(text=given.summary, usage=given.usage or Usage())
-            return Draft(preparation=preparation, written=written, from_hook=True, details=given.details)
+            return Proposal(preparation=preparation, written=written, from_hook=True, details=given.details)
         written = await self._write(preparation, opinion.instructions or instructions, abort, source)
-        return Draft(preparation=preparation, written=written)
+        return Proposal(preparation=preparation, written=written)
 
     async def _write(
         self, preparation: Preparation, instructions: str | None, abort: Abort, source: Source
@@ -297,7 +298,7 @@ class Compactor:
         return await write_summary(preparation, write, instructions)
 
     async def _remind(self) -> None:
-        await self._publish(
+        await self._telling.publish(
             Notice(
                 level="warning",
                 text="The context window is nearly full. /compact makes room; /compact --preview shows the "
@@ -316,14 +317,14 @@ class Compactor:
 
     def _largest(self) -> str:
         sizes = sorted(
-            ((estimate_tokens(message), message) for message in self._conversation().messages),
+            ((estimate_tokens(message), message) for message in self._conversation.messages),
             key=lambda pair: -pair[0],
         )[:3]
         told = ", ".join(f"{_name(message)} (about {size:,} tokens)" for size, message in sizes if size)
         return f" What fills it most: {told}." if told else ""
 
     async def _fail(self, text: str) -> None:
-        await self._publish(Notice(level="error", text=text))
+        await self._telling.publish(Notice(level="error", text=text))
 
 
 def _holds(path: Sequence[Entry], entry_id: str) -> bool:

@@ -9,14 +9,13 @@ from typing import Literal
 import msgspec
 
 from app.compaction.budget import estimate_tokens
-from app.compaction.cut import CannotCompact
 from app.compaction.serialise import as_text
 from app.engine.session import Session
+from app.engine.toolbox import declared
 from app.sessions.projection import merged_system
 from app.values.codec import encode_json
 from app.values.content import Text, Thinking, ToolCall, text_of
 from app.values.entries import ContextEditEntry, CustomMessageEntry, Entry, MessageEntry
-from app.values.events import EntryAppended
 from app.values.messages import (
     AssistantMessage,
     BashExecutionMessage,
@@ -78,13 +77,12 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def contents_of(session: Session) -> Contents:
-    messages = session.conversation.messages
+    messages, room = session.messages, session.room()
     sizes = _sizes(messages)
     _add_declared(sizes, session)
-    counted = session.account.context_tokens
     estimated = sum(tokens for tokens, _ in sizes.values())
-    scale = counted / estimated if estimated and session.account.is_exact else 1.0
-    model = session.choice.model
+    scale = room.tokens / estimated if estimated and room.is_exact else 1.0
+    log = session.log
     return Contents(
         parts=tuple(
             Part(group=group, title=title, tokens=round(tokens * scale), count=count)
@@ -92,20 +90,13 @@ def contents_of(session: Session) -> Contents:
                 sizes.items(), key=lambda item: (GROUPS.index(item[0][0]), -item[1][0])
             )
         ),
-        large=tuple(_large(session.log.path_to(), {message.id for message in messages})),
-        tokens=counted or estimated,
-        window=model.context_window if model else 0,
-        reserve=session.compactor.limits.reserve_tokens,
-        freed=_freed(session),
-        is_exact=session.account.is_exact,
+        large=tuple(_large(log.path_to(), {message.id for message in messages})),
+        tokens=room.tokens or estimated,
+        window=room.window,
+        reserve=room.reserve,
+        freed=room.freed,
+        is_exact=room.is_exact,
     )
-
-
-def _freed(session: Session) -> int:
-    try:
-        return session.compactor.preparation().freed_tokens
-    except CannotCompact:
-        return 0
 
 
 Sizes = dict[tuple[Group, str], tuple[int, int]]
@@ -124,11 +115,11 @@ def _add_declared(sizes: Sizes, session: Session) -> None:
 
 def _declared(session: Session) -> Iterator[tuple[Group, str, str]]:
     """Prompt and tools as they hold now, or will with the first request."""
-    system = merged_system(session.conversation.messages)
-    sections = system.sections or dict(session.turns.sections())
+    system = merged_system(session.messages)
+    sections = system.sections or dict(session.sections())
     for name, text in sections.items():
         yield _SECTION_GROUPS.get(name, "prompt"), _SECTIONS.get(name, name), text
-    for tool in system.tools or session.toolbox.declarations():
+    for tool in system.tools or declared(session.active_tools()):
         yield "tools", "descriptions of tools", encode_json(to_wire(tool)).decode()
 
 
@@ -181,7 +172,7 @@ def _said(message: Message) -> dict[str, str]:
 def text_of_part(session: Session, part: Part) -> str:
     """What a line of the account stands for, to be read; of messages the latest first."""
     texts = [text for group, title, text in _declared(session) if (group, title) == (part.group, part.title)]
-    for message in reversed(session.conversation.messages):
+    for message in reversed(session.messages):
         if part.title in (said := _said(message)):
             texts.append(said[part.title])
         elif not isinstance(message, AssistantMessage | SystemMessage) and _place(message) == (
@@ -268,17 +259,12 @@ async def drop_or_restore(session: Session, entry_id: str) -> bool:
 
     A word stays in its place: the model knows that there was a result, and that it can ask again.
     """
-    session.require_idle("Changing the context")
-    entry = session.log.entry(entry_id)
-    message = droppable(entry)
+    log = session.log
+    message = droppable(log.entry(entry_id))
     assert message is not None, "only what is listed is dropped"
-    is_out = entry_id in _dropped(session.log.path_to())
+    is_out = entry_id in _dropped(log.path_to())
     content = to_wire(message.content) if is_out else _left_in_place(estimate_tokens(message))
-    edit = session.conversation.record_state(
-        ContextEditEntry(parent_id=None, target_id=entry_id, replacement={"content": content})
-    )
-    await session.publish(EntryAppended(entry=edit))
-    session.cache.drops("context")
+    await session.change_context(entry_id, {"content": content})
     return not is_out
 
 
@@ -287,5 +273,6 @@ def _left_in_place(tokens: int) -> str:
 
 
 def text_of_large(session: Session, entry_id: str) -> str:
-    message = droppable(session.log.entry(entry_id))
+    log = session.log
+    message = droppable(log.entry(entry_id))
     return text_of(message.content) if message is not None else ""

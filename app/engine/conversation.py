@@ -87,6 +87,14 @@ class Conversation:
         """Sections of the prompt for what was compacted and is in force all the same."""
         self.reload()
 
+    def open(self, log: SessionLog) -> SessionLog:
+        """Goes on with another log; returns the one before, still open."""
+        before, self.log = self.log, log
+        self._partial = PartialFile(log)
+        self._skills = ActiveSkills()
+        self.reload()
+        return before
+
     def reload(self) -> None:
         """Reads the context from the log, after the leaf moved or the context was edited."""
         self.messages = list(project(self.log.recent_path()).messages)

@@ -1,22 +1,29 @@
-"""Asking the model: the request's context, its credential, its hooks, and the trace of its delivery."""
+"""Asking the model: what it has to be told of prompt and tools, the request's context, its credential, its hooks, and
+the trace of its delivery.
+"""
 
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
+from app.agent.abort import Abort, Aborted
+from app.agent.outcomes import in_words
+from app.agent.prompt import prompt_text
+from app.engine.cache import PromptCache
+from app.engine.choice import ModelChoice
+from app.engine.conversation import Conversation
 from app.engine.delivery import Deliveries
-from app.providers.contract import (
-    AssistantStream,
-    Context,
-    OnEvent,
-    OnPayload,
-    RequestHooks,
-    StreamOptions,
-)
+from app.engine.hooks import Hooks
+from app.engine.options import SessionOptions
+from app.engine.telling import Telling
+from app.engine.toolbox import Toolbox
+from app.providers.contract import AssistantStream, Context, Credential, RequestHooks
+from app.providers.credentials import CredentialError
 from app.providers.kept import Kept
 from app.providers.registry import Registry
+from app.values.beginning import Beginning
 from app.values.events import (
     Event,
     MessageEnd,
@@ -27,90 +34,89 @@ from app.values.events import (
     ProviderRequestPrepared,
     ProviderWaiting,
 )
-from app.values.messages import AssistantMessage, Message, now_ms
+from app.values.messages import AssistantMessage, SystemMessage, now_ms
 from app.values.models import Model
 from app.values.wire import new_id
 
-Publish = Callable[[Event], Awaitable[None]]
-
-
-async def _as_they_are(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    return messages
-
-
-async def _whole_as_it_is(context: Context) -> Context:
-    return context
-
-
-def _nobody(model: Model) -> None:
-    return None
-
-
-class ContextHooks(msgspec.Struct, kw_only=True):
-    """What extensions may change in a request; the defaults change nothing."""
-
-    transform: Callable[[tuple[Message, ...]], Awaitable[tuple[Message, ...]]] = _as_they_are
-    """Returns what it was given if it changes nothing."""
-    transform_whole: Callable[[Context], Awaitable[Context]] = _whole_as_it_is
-    """The same with prompt and tools."""
-    payload_listener: Callable[[Model], OnPayload | None] = _nobody
-    """Asked before each request; None, and the payload is sent as it is."""
-    on_headers: Callable[[dict[str, str | None]], Awaitable[None]] | None = None
-    on_response: Callable[[int, Mapping[str, str]], Awaitable[None]] | None = None
-    event_listener: Callable[[Model], OnEvent | None] = _nobody
-    """Asked before each request; None, and the response is read without telling anybody."""
-
-
-class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """One request."""
-
-    model: Model
-    context: Context
-    message_ids: Sequence[str]
-    """Of the context's messages, in their order; kept beside them, for going through all would cost more and more."""
-    stretch: object = None
-    """The same for requests that begin with the same messages; None: not known."""
-    options: StreamOptions
-    session_id: str
-
 
 class Requests:
-    """Sends requests and tells of them."""
+    """Sends the requests of one session and tells of them."""
 
     def __init__(
         self,
         registry: Registry,
+        *,
+        conversation: Conversation,
+        choice: ModelChoice,
+        toolbox: Toolbox,
+        sections: Callable[[], Mapping[str, str]],
+        options: SessionOptions,
+        hooks: Hooks,
         deliveries: Deliveries,
-        publish: Publish,
-        publish_now: Callable[[Event], None],
+        telling: Telling,
+        cache: PromptCache,
     ) -> None:
-        self.registry = registry
-        self.hooks = ContextHooks()
-        self._publish_now = publish_now
+        self.stream: AssistantStream | None = None
+        """The answer that is arriving, or arrived last."""
+        self._registry = registry
+        self._conversation = conversation
+        self._choice = choice
+        self._toolbox = toolbox
+        self._sections = sections
+        self._options = options
+        self._hooks = hooks
         self._deliveries = deliveries
-        self._publish = publish
+        self._telling = telling
+        self._cache = cache
         self._request_of_message: dict[str, str] = {}
         self._kept = Kept()
         self._current: str | None = None
         """The request whose answer is arriving and has not been seen as delivered."""
 
-    async def send(self, ask: Ask, *, failure: str | None = None) -> AssistantStream:
-        """Starts the request; its events tell the rest. With `failure` it fails in these words, unsent."""
-        request_id = f"req_{uuid.uuid4().hex[:12]}"
-        reply_id = new_id()
-        context, message_ids, stretch = ask.context, ask.message_ids, ask.stretch
-        messages = await self.hooks.transform(context.messages)
-        if messages is not context.messages:
-            context = msgspec.structs.replace(context, messages=messages)
-        context = await self.hooks.transform_whole(context)
-        if context.messages is not ask.context.messages:
-            message_ids, stretch = tuple(message.id for message in context.messages), None
+    # Prompt and tools
+
+    def sections(self) -> dict[str, str]:
+        """The system prompt, as it should be now."""
+        return {**self._hooks.sections(self._sections()), **self._conversation.standing}
+
+    def system_update(self) -> SystemMessage | None:
+        """What the model has to be told of them that it does not know."""
+        declared = self._conversation.declared
+        was_declared = bool(declared.sections or declared.tools)
+        update = declared.update_to(self.sections(), self._toolbox.declarations())
+        if update is not None and was_declared:
+            self._cache.drops("prompt")
+        return update
+
+    # One request
+
+    def partial(self) -> AssistantMessage | None:
+        """The answer that is arriving, as far as it has."""
+        return self.stream.partial if self.stream is not None else None
+
+    async def ask(self, abort: Abort) -> AssistantStream:
+        """Sends what is in the conversation now to the model that is chosen now. A failure is an answer, too."""
+        model = self._choice.required()
+        try:
+            with abort.interrupting():
+                self.stream = await self._sent(model)
+        except Aborted:
+            self.stream = failed_stream(model, "Request was aborted", reason="aborted")
+        except Exception as problem:  # noqa: BLE001  (hooks and credentials are foreign code)
+            self.stream = failed_stream(model, f"The request could not be made: {in_words(problem)}")
+        return self.stream
+
+    async def _sent(self, model: Model) -> AssistantStream:
+        credential, failure = await self._credential(model.provider)
+        context, message_ids, stretch = await self._context()
+        request_id, reply_id = f"req_{uuid.uuid4().hex[:12]}", new_id()
+        session_id = self._conversation.log.session_id
         self._deliveries.prepared(request_id, message_ids, stretch)
         try:
-            await self._publish(
+            await self._telling.publish(
                 ProviderRequestPrepared(
                     request_id=request_id,
-                    session_id=ask.session_id,
+                    session_id=session_id,
                     message_ids=self._deliveries.undelivered(message_ids, stretch),
                 )
             )
@@ -119,15 +125,64 @@ class Requests:
             raise
         self._request_of_message[reply_id] = request_id
         if failure is not None:
-            return failed_stream(ask.model, failure, message_id=reply_id)
-        return self.registry.stream(
-            ask.model,
-            context,
-            msgspec.structs.replace(
-                ask.options, hooks=self._request_hooks(request_id, ask.model), kept=self._kept
-            ),
-            message_id=reply_id,
+            return failed_stream(model, failure, message_id=reply_id)
+        options = msgspec.structs.replace(
+            self._options.stream,
+            credential=credential,
+            thinking=self._choice.thinking,
+            session_id=session_id,
+            hooks=self._request_hooks(request_id, model),
+            kept=self._kept,
         )
+        return self._registry.stream(model, context, options, message_id=reply_id)
+
+    async def _context(self) -> tuple[Context, Sequence[str], object]:
+        """What is sent, the ids of its messages, and what it begins like: None where a hook changed the messages."""
+        conversation = self._conversation
+        declared, said = conversation.declared, tuple(conversation.said)
+        message_ids, stretch = Beginning(conversation.said_ids), conversation.stretch
+        messages = await self._hooks.change_messages(said)
+        context = await self._hooks.change_request(
+            Context(
+                system_prompt=prompt_text(declared.sections),
+                messages=messages,
+                tools=tuple(sorted(declared.tools.values(), key=lambda tool: tool.name)),
+            )
+        )
+        if context.messages is not said:
+            return context, tuple(message.id for message in context.messages), None
+        return context, message_ids, stretch
+
+    async def _credential(self, provider: str) -> tuple[Credential, str | None]:
+        """A key that cannot be had (a failing command, say) is the request's failure, in its own words."""
+        try:
+            return await self._choice.credentials.resolve(provider) or Credential(), None
+        except CredentialError as problem:
+            return Credential(), str(problem)
+
+    def _request_hooks(self, request_id: str, model: Model) -> RequestHooks:
+        listener = self._hooks.listener_of_payload(model)
+
+        async def on_payload(payload: dict[str, Any]) -> dict[str, Any] | None:
+            return await listener(payload, model) if listener is not None else None
+
+        async def on_response(status: int, headers: Mapping[str, str]) -> None:
+            if status < 400:
+                await self._delivered(request_id, status, headers)
+            await self._hooks.on_response(status, headers)
+
+        return RequestHooks(
+            on_payload=on_payload if listener is not None else None,
+            on_headers=self._hooks.on_headers,
+            on_response=on_response,
+            on_event=self._hooks.listener_of_stream(model),
+            on_state=self._on_state,
+        )
+
+    def _on_state(self, state: str, seconds: float) -> None:
+        self._telling.publish_now(ProviderWaiting(state=state, seconds=seconds))
+
+    # Its delivery
 
     async def note(self, event: Event) -> None:
         """Settles the request that `event` belongs to, if its headers were not seen (in-process models)."""
@@ -144,7 +199,7 @@ class Requests:
                     return
                 if message.stop_reason in ("error", "aborted"):
                     self._deliveries.failed(request_id)
-                    await self._publish(
+                    await self._telling.publish(
                         ProviderRequestFailed(
                             request_id=request_id, error_message=message.error_message or message.stop_reason
                         )
@@ -152,36 +207,17 @@ class Requests:
                 else:
                     await self._delivered(request_id, 200, {})
 
-    def _request_hooks(self, request_id: str, model: Model) -> RequestHooks:
-        ask = self.hooks.payload_listener(model)
-
-        async def on_payload(payload: dict[str, Any]) -> dict[str, Any] | None:
-            return await ask(payload, model) if ask is not None else None
-
-        async def on_response(status: int, headers: Mapping[str, str]) -> None:
-            if status < 400:
-                await self._delivered(request_id, status, headers)
-            if self.hooks.on_response is not None:
-                await self.hooks.on_response(status, headers)
-
-        return RequestHooks(
-            on_payload=on_payload if ask is not None else None,
-            on_headers=self.hooks.on_headers,
-            on_response=on_response,
-            on_event=self.hooks.event_listener(model),
-            on_state=self._on_state,
-        )
-
-    def _on_state(self, state: str, seconds: float) -> None:
-        self._publish_now(ProviderWaiting(state=state, seconds=seconds))
-
     async def _delivered(self, request_id: str, status: int, headers: Mapping[str, str]) -> None:
         if not self._deliveries.is_open(request_id):
             return
         self._deliveries.delivered(request_id)
-        await self._publish(
+        await self._telling.publish(
             ProviderRequestDelivered(request_id=request_id, status=status, headers=dict(headers))
         )
+
+    async def close(self) -> None:
+        """Connections that are kept open for the next request."""
+        await self._registry.close()
 
 
 def failed_stream(

@@ -3,7 +3,7 @@
 What there is for faces, and nothing else of it:
 
 - `state`: one frozen view of what it is set to and doing (`engine.state`), cheap to read as often as one likes;
-  beside it `messages`, `entries`, `stats`, `context_usage()`, `last_answer`, `cwd`, `system_prompt()`, and `log`, the
+  beside it `messages`, `entries`, `stats`, `context_usage`, `room`, `last_answer`, `cwd`, `sections`, and `log`, the
   record that is open, for those who are handed the whole of it to read.
 - being heard: `subscribe`, `publish`, `publish_now`, `notify`, `drain`.
 - talking: `prompt`, `queue`, `resume`, `retry`, `send`, `wait_for_delivery`, `abort`, `wait_until_idle`, `commands`,
@@ -11,16 +11,18 @@ What there is for faces, and nothing else of it:
 - what waits: `waiting`, `put_back`, `take_back`, `switch_queue`, `reorder`, `clear_queues`.
 - a retry that waits: `retry_now`, `give_up_retry`.
 - the person's shell: `run_shell`, `abort_shell`, `use_terminal`.
-- jobs: `all_jobs`, `job`, `kill_job`, `pin_job`, `wait_for_job`, `send_to_background`.
-- models: `set_model`, `cycle_model`, `set_thinking`, `cycle_thinking`, `set_scope`, `available_models`, `find_model`.
-- tools: `all_tools`, `active_tools`, `set_active_tools`, `choose_tools`, `add_tool`, `remove_tool`, `card`.
-- compaction: `compact`, `draft_compaction`, `compact_as`, `undo_compaction`.
-- the record: `rename`, `note`, `edit_context`, `set_label`.
+- jobs: `job_table`, `all_jobs`, `job`, `kill_job`, `pin_job`, `wait_for_job`, `send_to_background`.
+- models: `set_model`, `cycle_model`, `set_thinking`, `cycle_thinking`, `set_scope`, `available_models`, `find_model`,
+  `can_use`.
+- tools: `all_tools`, `active_tools`, `set_active_tools`, `choose_tools`, `add_tool`, `remove_tool`,
+  `card`, `run_tool`.
+- compaction: `compact`, `draft_compaction`, `compact_as`, `record_compaction`, `undo_compaction`.
+- the record: `rename`, `note`, `edit_context`, `change_context`, `set_label`, `write_kept`.
 - other places: `go_to`, `merge`, `begin`, `switch_to`, `fork`, `open`.
 - settings: `keep_setting`, `follow_settings`. The end: `announce_end`, `close`.
 
-Its parts and how they meet are in `workings`; how a run goes is `runner`'s business, what the model is asked
-with `turns`'. It is put together in `assembly`.
+Its parts and how they meet are in `machinery`; how a run goes is `runner`'s business, what the model is asked with
+`requests`'. It is put together in `assembly`.
 """
 
 import asyncio
@@ -29,92 +31,116 @@ from pathlib import Path
 from typing import Any, Literal
 
 from app.agent.abort import Abort
-from app.agent.prompt import prompt_text
 from app.agent.queues import Queued, QueueName
-from app.engine.background import tell_agent
-from app.engine.brancher import Wish
-from app.engine.compactor import Draft
+from app.engine.compactor import Proposal
+from app.engine.delivery import Receipt
 from app.engine.intake import Source, WhileRunning, Words
 from app.engine.jobs import Job, JobTable
-from app.engine.moving import Arrival, Moving, SwitchReason
+from app.engine.machinery import Parts
+from app.engine.models import ModelSource
+from app.engine.navigation import Arrival, SwitchReason
+from app.engine.opinions import Wish
+from app.engine.prompts import DeliverAs, Disposition
 from app.engine.publisher import Listener, Pace
+from app.engine.reached import Reached
+from app.engine.state import Room, State, room_of, state_of
 from app.engine.stats import ContextUsage, Stats
-from app.engine.talking import DeliverAs, Disposition, Talking
 from app.engine.toolbox import ToolChoice
-from app.engine.workings import Parts, Workings
-from app.resources.settings import SettingRefused
 from app.sessions.log import SessionLog
 from app.values.content import Image, ToolCall
-from app.values.entries import BranchSummaryEntry, ContextEditEntry, Entry
-from app.values.events import (
-    CompactionResult,
-    EntryAppended,
-    ModelChanged,
-    SessionInfoChanged,
-    ThinkingLevelChanged,
-)
+from app.values.entries import BranchSummaryEntry, Entry
+from app.values.events import CompactionResult, Event
 from app.values.messages import AssistantMessage, BashExecutionMessage, CustomMessage, Message
 from app.values.models import Model, ThinkingLevel
 from tools.base import Tool
 from tools.results import Card, ToolResult
 from tools.workspace import PtyHost
 
-ModelSource = Literal["set", "cycle", "restore"]
 LAST_WORDS_SECONDS = 3.0
 """How long the end of a session waits for listeners that are behind."""
 
 
-class Session(Workings):
+class Session(Reached):
     """A conversation with a model that can use tools."""
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
-        self._talking = Talking(self)
-        self.jobs = JobTable(lambda job: tell_agent(self, self._talking, job), self.publish_now)
-        self.moving = Moving(self, self.jobs, self.abort)
-        parts.toolbox.jobs = self.jobs
 
     # What it is
 
     @property
+    def state(self) -> State:
+        return state_of(self._parts, self._made)
+
+    @property
+    def log(self) -> SessionLog:
+        """The record that is open."""
+        return self._made.conversation.log
+
+    @property
+    def cwd(self) -> Path:
+        return self._parts.toolbox.cwd
+
+    @property
+    def is_running(self) -> bool:
+        return self._made.runner.is_running
+
+    @property
     def messages(self) -> tuple[Message, ...]:
         """The context: what the model reads with the next request."""
-        return tuple(self.conversation.messages)
+        return tuple(self._made.conversation.messages)
 
     @property
     def stats(self) -> Stats:
-        return self.account.stats
+        return self._made.account.stats
 
     def context_usage(self) -> ContextUsage | None:
         """How full the model's window is."""
-        return self.account.context_usage(self.choice.model) if self.choice.model else None
+        return (
+            self._made.account.context_usage(self._parts.choice.model) if self._parts.choice.model else None
+        )
+
+    def room(self) -> Room:
+        """The same with what a compaction would bring; not as cheap."""
+        return room_of(self._parts, self._made)
 
     @property
     def entries(self) -> Sequence[Entry]:
-        """Of the whole record, in file order."""
         return self.log.entries
 
     @property
     def last_answer(self) -> AssistantMessage | None:
-        return self.conversation.last_assistant
+        return self._made.conversation.last_assistant
 
     @property
     def abort_signal(self) -> Abort | None:
-        return self.runner.abort_signal if self.is_running else None
+        return self._made.runner.abort_signal if self.is_running else None
 
     def write_kept(self) -> None:
         """Writes what was said and a full disk did not take. Raises `SessionWriteError` while it still does not."""
         self.log.write_kept()
 
-    def system_prompt(self) -> str:
-        """As the next request has it."""
-        return prompt_text({**self.turns.sections(), **self.conversation.standing})
+    def sections(self) -> Mapping[str, str]:
+        """The system prompt's, as the next request has them."""
+        return self._made.requests.sections()
 
     # Being heard
 
     def subscribe(self, listener: Listener, *, pace: Pace | None = None) -> Callable[[], None]:
         """Tells `listener` every event from now on; returns how to stop."""
-        return self.publisher.subscribe(listener, pace=pace)
+        return self._made.telling.subscribe(listener, pace=pace)
+
+    async def publish(self, event: Event) -> None:
+        await self._made.telling.publish(event)
+
+    def publish_now(self, event: Event) -> None:
+        self._made.telling.publish_now(event)
+
+    def notify(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
+        self._made.telling.notify(text, level)
+
+    async def drain(self) -> None:
+        await self._made.telling.drain()
 
     # Talking
 
@@ -129,7 +155,7 @@ class Session(Workings):
     ) -> Disposition:
         """Sends a prompt. Returns once it is accepted; what comes of it arrives as events."""
         words = Words(text=text, images=tuple(images), source=source, while_running=while_running)
-        return await self._talking.prompt(words, expand=expand)
+        return await self._made.prompts.prompt(words, expand=expand)
 
     async def queue(
         self, queue: QueueName, text: str, images: Sequence[Image] = (), *, source: Source = "interactive"
@@ -137,28 +163,23 @@ class Session(Workings):
         """Adds a message to a queue: delivered in this run if one is under way, else with the next."""
         how = "steer" if queue == "steering" else "follow_up"
         words = Words(text=text, images=tuple(images), source=source, while_running=how)
-        return await self._talking.queue(queue, words)
+        return await self._made.prompts.queue(queue, words)
 
     def resume(self) -> None:
         """Lets the agent go on from the conversation as it stands."""
-        self._talking.resume()
+        self._made.prompts.resume()
 
     async def retry(self) -> bool:
         """Asks again after a failed or stopped answer, which leaves the context. False: there is none."""
-        failed = self.last_answer
-        if failed is None or failed.stop_reason not in ("error", "aborted"):
-            return False
-        await self.runner.leave_out(failed)
-        self.resume()
-        return True
+        return await self._made.prompts.retry(self.last_answer)
 
     def commands(self) -> Sequence[Any]:
         """What `/name` can stand for in a prompt, as `get_commands` answers it."""
-        return self.intake.commands()
+        return self._parts.hooks.commands()
 
     def shown_text(self, message: CustomMessage) -> str:
         """What a person reads of it where there is only text."""
-        return self.intake.shown_text(message)
+        return self._parts.hooks.shown_text(message)
 
     async def send(
         self,
@@ -169,167 +190,163 @@ class Session(Workings):
         call_id: str | None = None,
     ) -> str:
         """Delivers a message of bayou's or an extension's own; returns its id, for `wait_for_delivery`."""
-        return await self._talking.send(message, deliver_as=deliver_as, trigger=trigger, call_id=call_id)
+        return await self._made.prompts.send(message, deliver_as=deliver_as, trigger=trigger, call_id=call_id)
+
+    async def wait_for_delivery(self, message_id: str, timeout: float | None = None) -> Receipt:
+        """Resolves when a request with this message got response headers, or it left the context."""
+        look = self._made.telling.forget_undeliverable
+        return await self._made.deliveries.wait(message_id, timeout, look=look)
 
     async def abort(self) -> None:
         """Stops whatever is under way and waits until it has settled. Queued messages stay queued."""
-        self.shell.abort()
-        self.compactor.underway.stop()
-        self.brancher.underway.stop()
-        await self.runner.abort()
+        await self._made.stop()
 
     async def compact(self, instructions: str | None = None) -> CompactionResult:
         """Replaces the older part of the context by a summary. A run that is under way is stopped first."""
-        await self.runner.abort()
-        self.require_model()
-        return await self.compactor.compact("manual", instructions)
+        await self._made.runner.abort()
+        self._made.readiness.require_model()
+        return await self._made.compactor.compact("manual", instructions)
 
-    async def draft_compaction(self, instructions: str | None = None) -> Draft:
+    async def draft_compaction(self, instructions: str | None = None) -> Proposal:
         """The summary that `compact` would leave, for a person to read and change; nothing is recorded."""
-        self.require_idle("Compaction")
-        self.require_model()
-        return await self.compactor.draft(instructions)
+        self._made.readiness.require_idle("Compaction")
+        self._made.readiness.require_model()
+        return await self._made.compactor.draft(instructions)
 
-    async def compact_as(self, draft: Draft) -> CompactionResult:
+    async def compact_as(self, draft: Proposal) -> CompactionResult:
         """Makes a draft count, as it was changed."""
-        self.require_idle("Compaction")
-        return await self.compactor.compact("manual", draft=draft)
+        self._made.readiness.require_idle("Compaction")
+        return await self._made.compactor.compact("manual", draft=draft)
 
     async def wait_until_idle(self) -> None:
-        await self.runner.wait()
+        await self._made.runner.wait()
 
     # What waits
 
     def waiting(self, queue: QueueName) -> tuple[Queued, ...]:
-        return self.queues.waiting(queue)
+        return self._made.queues.waiting(queue)
 
     def put_back(self, queue: QueueName, message: Queued) -> None:
-        """A message that waited before, as it is."""
-        self.queues.add(queue, message)
+        self._made.queues.add(queue, message)
 
     def take_back(self, message_id: str) -> Queued | None:
-        return self.queues.remove(message_id)
+        return self._made.queues.remove(message_id)
 
     def switch_queue(self, message_id: str) -> None:
         """Lets a message steer instead of follow, or the other way round."""
-        self.queues.switch(message_id)
+        self._made.queues.switch(message_id)
 
     def reorder(self, queue: QueueName, messages: Sequence[Queued]) -> None:
         """What waits there from now on, in this order; what is not named is taken back."""
-        self.queues.replace(queue, tuple(messages))
+        self._made.queues.replace(queue, tuple(messages))
 
     def clear_queues(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        return self.queues.clear()
+        return self._made.queues.clear()
 
     def retry_now(self) -> None:
-        self.runner.countdown.retry_now()
+        self._made.runner.countdown.retry_now()
 
     def give_up_retry(self) -> None:
-        self.runner.countdown.cancel()
+        self._made.runner.countdown.cancel()
 
     # Jobs
 
+    @property
+    def job_table(self) -> JobTable:
+        """The whole of them, for tools that wait for jobs or hand some over."""
+        return self._made.jobs
+
     def all_jobs(self) -> tuple[Job, ...]:
-        return self.jobs.all()
+        return self._made.jobs.all()
 
     def job(self, job_id: str) -> Job:
         """Raises KeyError with a sentence for people."""
-        return self.jobs.get(job_id)
+        return self._made.jobs.get(job_id)
 
     def kill_job(self, job_id: str) -> Job:
         """The agent is told with the next prompt."""
-        return self.jobs.kill(job_id, tell=True)
+        return self._made.jobs.kill(job_id, tell=True)
 
     def pin_job(self, job_id: str, is_pinned: bool = True) -> Job:
         """Lets it go on when the session is left, or no longer."""
-        return self.jobs.pin(job_id, is_pinned)
+        return self._made.jobs.pin(job_id, is_pinned)
 
     async def wait_for_job(self, job_id: str, timeout: float | None = None) -> Job:
-        """Until it has ended or `timeout` seconds have passed; its state says which."""
-        return await self.jobs.wait(job_id, timeout)
+        return await self._made.jobs.wait(job_id, timeout)
 
     def send_to_background(self, call_id: str) -> None:
         """The person asks that this running call be waited for no longer."""
-        self.toolbox.send_to_background(call_id)
+        self._parts.toolbox.send_to_background(call_id)
 
     # Tools
 
     def all_tools(self) -> tuple[Tool, ...]:
-        return self.toolbox.all()
+        return self._parts.toolbox.all()
 
     def active_tools(self) -> Mapping[str, Tool]:
-        return self.toolbox.active()
+        return self._parts.toolbox.active()
 
     def set_active_tools(self, names: Iterable[str]) -> None:
-        self.toolbox.set_active(names)
+        self._parts.toolbox.set_active(names)
 
     def choose_tools(self, choice: ToolChoice) -> None:
         """What command line and settings say of them counts, for those too that came since."""
-        self.toolbox.choose(choice)
+        self._parts.toolbox.choose(choice)
 
     def add_tool(self, tool: Tool, *, owner: str) -> None:
         """Covers one of the same name until it is removed."""
-        self.toolbox.register(tool, owner=owner)
+        self._parts.toolbox.register(tool, owner=owner)
 
     def remove_tool(self, name: str) -> None:
-        self.toolbox.unregister(name)
+        self._parts.toolbox.unregister(name)
 
     def card(self, call: ToolCall, result: ToolResult | None = None) -> Card:
-        return self.toolbox.card(call, result)
+        return self._parts.toolbox.card(call, result)
+
+    async def run_tool(self, name: str, arguments: dict[str, Any], parent_id: str) -> ToolResult:
+        """A call within another: gated and told like the agent's own. What goes wrong is a result, no exception."""
+        return await self._made.nested.run(name, arguments, parent_id)
 
     def use_terminal(self, host: PtyHost) -> None:
         """Commands that need a terminal are shown by this face."""
-        self.toolbox.workspace.pty_host = host
+        self._parts.toolbox.workspace.pty_host = host
 
     # The model
 
     def available_models(self) -> tuple[Model, ...]:
         """Those whose provider has credentials, or needs none."""
-        return self.choice.available()
+        return self._parts.choice.available()
 
     def find_model(self, provider: str, model_id: str) -> Model:
         """An available one; raises `NoModel`."""
-        return self.choice.find(provider, model_id)
+        return self._parts.choice.find(provider, model_id)
+
+    def can_use(self, model: Model) -> bool:
+        """There are credentials for it, or it needs none."""
+        return self._parts.choice.is_available(model)
 
     def set_scope(self, models: Sequence[Model]) -> None:
         """The models that cycling goes through; none: all that are available."""
-        self.choice.scope = tuple(models)
+        self._parts.choice.scope = tuple(models)
 
     def warm_up(self) -> None:
         """Loads what requests to the chosen model need; may take a while, so call it in a thread."""
-        if self.choice.model is not None:
-            self.requests.registry.warm(self.choice.model)
+        if self._parts.choice.model is not None:
+            self._parts.registry.warm(self._parts.choice.model)
 
     async def set_model(self, model: Model, source: ModelSource = "set") -> None:
         """Switches from the next request on."""
-        self.conversation.change_model(model.provider, model.id)
-        level_changed = self.choice.set(model)
-        await self.publish(ModelChanged(model=model, source=source))
-        self.cache.drops("model")
-        if level_changed:
-            await self._record_thinking()
+        await self._made.models.use(model, source)
 
     async def cycle_model(self, step: int = 1) -> Model | None:
-        model = self.choice.next_model(step)
-        if model is not None:
-            await self.set_model(model, "cycle")
-        return model
+        return await self._made.models.cycle(step)
 
     async def set_thinking(self, level: ThinkingLevel) -> None:
         """Clamped to what the model can do."""
-        if self.choice.set_thinking(level):
-            await self._record_thinking()
+        await self._made.models.use_thinking(level)
 
     async def cycle_thinking(self) -> ThinkingLevel | None:
-        level = self.choice.next_level()
-        if level is not None:
-            await self.set_thinking(level)
-        return level
-
-    async def _record_thinking(self) -> None:
-        self.conversation.change_thinking(self.choice.thinking)
-        await self.publish(ThinkingLevelChanged(level=self.choice.thinking))
-        self.cache.drops("thinking")
+        return await self._made.models.cycle_thinking()
 
     # How it is set
 
@@ -338,31 +355,25 @@ class Session(Workings):
 
         Raises `SettingRefused` when the value does not fit.
         """
-        self.in_force.set(name, value)
-        try:
-            self.in_force.keep(name, value)
-        except SettingRefused as problem:
-            self.notify(f"{name} holds for this session only: {problem}", "warning")
+        self._made.following.keep(name, value)
 
     def follow_settings(self) -> None:
-        """Reads files of settings that have changed. What is wrong with one is told; its sound values count."""
-        for problem in self.in_force.follow():
-            self.notify(str(problem), "warning")
+        """Reads files of settings that have changed; what is wrong with one is told."""
+        self._made.following.look()
 
     # The record
 
     async def note(self, custom_type: str, data: Any) -> Entry:
         """An entry of an extension's or of bayou's own, which the model never reads."""
-        return await self._told(self.conversation.note(custom_type, data))
+        return await self._made.record.note(custom_type, data)
 
     async def edit_context(self, target_id: str, replacement: dict[str, Any] | None) -> Entry:
         """Leaves an entry out of the context (None) or replaces its content; the file keeps it."""
-        edit = ContextEditEntry(parent_id=None, target_id=target_id, replacement=replacement)
-        return await self._told(self.conversation.record_state(edit))
+        return await self._made.record.edit_context(target_id, replacement)
 
-    async def _told(self, entry: Entry) -> Entry:
-        await self.publish(EntryAppended(entry=entry))
-        return entry
+    async def change_context(self, target_id: str, replacement: dict[str, Any]) -> None:
+        """`edit_context`, for a person: it waits its turn, and what it costs is said."""
+        await self._made.record.change_context(target_id, replacement)
 
     def set_label(self, entry_id: str, label: str | None) -> None:
         self.log.set_label(entry_id, label)
@@ -370,66 +381,69 @@ class Session(Workings):
     # The shell, the name, other places
 
     def abort_shell(self) -> None:
-        self.shell.abort()
+        self._made.shell.abort()
 
     async def run_shell(
         self, command: str, *, exclude: bool = False, update_id: str | None = None
     ) -> BashExecutionMessage:
         """Runs a person's command; the model reads it with the next request unless `exclude`."""
-        return await self.shell.run(command, exclude=exclude, update_id=update_id)
+        message = await self._made.shell.run(command, exclude=exclude, update_id=update_id)
+        if not self.is_running:
+            await self._made.shell.record_held_back()
+        return message
 
     def restore(self, *, restores_model: bool, name: str | None = None) -> None:
         """Goes on with what the log holds: its model, an answer that was cut off, a name if it is given one."""
-        if self.entries and restores_model:
-            self.moving.restore_choice()
-        self.conversation.recover_partial()
-        if name and not self.log.is_read_only:
-            self.conversation.rename(" ".join(name.split()))
+        self._made.navigation.restore(restores_model=restores_model, name=name)
 
     async def rename(self, name: str) -> None:
-        cleaned = " ".join(name.split())
-        self.conversation.rename(cleaned)
-        await self.publish(SessionInfoChanged(name=cleaned or None))
+        await self._made.record.rename(name)
 
     async def go_to(self, entry_id: str | None, wish: Wish = Wish()) -> Arrival:  # noqa: B008  (frozen)
         """Moves to a point of the tree; None is before everything. The branch that is left may be summarised there."""
-        return await self.moving.go_to(entry_id, wish)
+        return await self._made.navigation.go_to(entry_id, wish)
 
     async def merge(self, leaf_id: str, wish: Wish = Wish()) -> BranchSummaryEntry:  # noqa: B008  (frozen)
         """Summarises another branch into this one."""
-        return await self.moving.merge(leaf_id, wish)
+        return await self._made.navigation.merge(leaf_id, wish)
+
+    async def record_compaction(self, summary: str, first_kept_entry_id: str | None) -> bool:
+        """One that an extension wrote by itself; False, told, when there is nothing that it could stand for."""
+        return await self._made.compactor.record_given(summary, first_kept_entry_id)
 
     async def undo_compaction(self) -> str | None:
         """Goes back to the full history, before the last compaction; a prompt it stood behind is returned."""
-        return await self.moving.undo_compaction()
+        return await self._made.navigation.undo_compaction()
 
     async def begin(self, parent: Path | None = None) -> None:
         """A new session; what is under way is stopped. Raises `Stayed` when an extension wants to stay."""
-        await self.moving.begin(parent)
+        await self._made.navigation.begin(parent)
 
     async def switch_to(self, name: str) -> None:
         """Goes on with the file of this name, or with a new session that will be written there."""
-        await self.moving.switch_to(name)
+        await self._made.navigation.switch_to(name)
 
     async def fork(self, entry_id: str, position: Literal["before", "at"] = "before") -> bool:
         """Goes on in a copy that ends before or at an entry. False: an extension wants to stay."""
-        return await self.moving.fork(entry_id, position)
+        return await self._made.navigation.fork(entry_id, position)
 
     async def open(self, log: SessionLog, reason: SwitchReason) -> None:
         """Goes on with another log; the present one is closed."""
-        await self.moving.open(log, reason)
+        await self._made.navigation.open(log, reason)
 
     async def announce_end(self) -> None:
         """Extensions hear of the end of the program, while there still is a session to talk to."""
-        await self.intake.ended()
+        await self._parts.hooks.ended()
 
     async def close(self) -> None:
         """Ends the run, the jobs and the log."""
-        self._talking.close()
+        self._made.prompts.close()
         await self.abort()
-        await self.jobs.close()
+        await self._made.jobs.close()
         await asyncio.wait([asyncio.ensure_future(self.drain())], timeout=LAST_WORDS_SECONDS)
-        self.publisher.close()
-        self.toolbox.workspace.close()
-        self.log.close()
-        await self.requests.registry.close()
+        self._made.telling.close()
+        self._parts.toolbox.workspace.close()
+        try:
+            self.log.close()
+        finally:
+            await self._made.requests.close()

@@ -1,13 +1,13 @@
 """Commands that the person runs (`!cmd`, `!!cmd`): one at a time, with the model's own executor."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
-import msgspec
-
-from app.values.events import BashExecutionUpdate, Event, MessageEnd
-from app.values.messages import BashExecutionMessage, Message
-from tools.running.usershell import UserCommandResult, run_user_command
+from app.engine.conversation import Conversation
+from app.engine.hooks import Hooks
+from app.engine.telling import Telling
+from app.values.events import BashExecutionUpdate, MessageEnd
+from app.values.messages import BashExecutionMessage
+from tools.running.usershell import run_user_command
 from tools.workspace import Workspace
 
 
@@ -19,36 +19,16 @@ class CommandBlocked(ShellBusy):
     """An extension does not want it."""
 
 
-class ShellOpinion(msgspec.Struct, frozen=True, kw_only=True):
-    """What extensions say to a command before it runs."""
-
-    command: str | None = None
-    """Runs instead."""
-    result: UserCommandResult | None = None
-    """Nothing runs; this is what came of it."""
-    refusal: str | None = None
-
-
-async def _no_opinion(command: str, exclude: bool) -> ShellOpinion:
-    return ShellOpinion()
-
-
 class UserShell:
-    """Runs a command and records what came of it: at once, or behind the turn that is under way."""
+    """Runs a command; what came of it is recorded when that is asked for."""
 
     def __init__(
-        self,
-        workspace: Workspace,
-        publish: Callable[[Event], Awaitable[None]],
-        *,
-        record: Callable[[BashExecutionMessage], Message],
-        is_agent_running: Callable[[], bool],
+        self, workspace: Workspace, conversation: Conversation, hooks: Hooks, telling: Telling
     ) -> None:
-        self.consult = _no_opinion
         self._workspace = workspace
-        self._publish = publish
-        self._record = record
-        self._is_agent_running = is_agent_running
+        self._conversation = conversation
+        self._hooks = hooks
+        self._telling = telling
         self._held_back: list[BashExecutionMessage] = []
         self._task: asyncio.Task[BashExecutionMessage] | None = None
 
@@ -64,8 +44,6 @@ class UserShell:
         self._task = asyncio.create_task(self._execute(command, exclude, update_id))
         message = await self._task
         self._held_back.append(message)
-        if not self._is_agent_running():
-            await self.record_held_back()
         return message
 
     def abort(self) -> None:
@@ -73,17 +51,17 @@ class UserShell:
             self._task.cancel()
 
     async def record_held_back(self) -> None:
-        """Commands that ran beside the agent are recorded behind the turn."""
+        """What ran: at once, or behind the turn that was under way beside it."""
         held, self._held_back = self._held_back, []
         for message in held:
-            stored = self._record(message)
-            await self._publish(MessageEnd(message=stored))
+            stored = self._conversation.record(message)
+            await self._telling.publish(MessageEnd(message=stored))
 
     async def _execute(self, command: str, exclude: bool, update_id: str | None) -> BashExecutionMessage:
         async def on_output(text: str) -> None:
-            await self._publish(BashExecutionUpdate(id=update_id, delta=text))
+            await self._telling.publish(BashExecutionUpdate(id=update_id, delta=text))
 
-        opinion = await self.consult(command, exclude)
+        opinion = await self._hooks.before_shell(command, exclude)
         if opinion.refusal is not None:
             raise CommandBlocked(opinion.refusal)
         command = opinion.command or command

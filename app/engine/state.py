@@ -11,6 +11,8 @@ import msgspec
 
 from app.agent.ports import InterruptMode
 from app.agent.queues import QueueMode
+from app.compaction.cut import CannotCompact
+from app.engine.machinery import Machinery, Parts
 from app.values.models import Model, ThinkingLevel
 
 CompactionMode = Literal["off", "remind", "auto"]
@@ -65,3 +67,60 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     def is_busy(self) -> bool:
         """Something is going on that a person can stop."""
         return self.is_running or self.is_compacting or self.is_shell_running
+
+
+class Room(msgspec.Struct, frozen=True, kw_only=True):
+    """How full the model's window is, in tokens, with what compacting would bring."""
+
+    tokens: int
+    is_exact: bool
+    """Whether the provider has counted the whole."""
+    window: int
+    reserve: int
+    """Kept for the answer."""
+    freed: int
+    """What a compaction would free, about; 0: there is nothing to compact."""
+
+
+def room_of(parts: Parts, made: Machinery) -> Room:
+    model = parts.choice.model
+    try:
+        freed = made.compactor.preparation().freed_tokens
+    except CannotCompact:
+        freed = 0
+    return Room(
+        tokens=made.account.context_tokens,
+        is_exact=made.account.is_exact,
+        window=model.context_window if model else 0,
+        reserve=made.compactor.limits.reserve_tokens,
+        freed=freed,
+    )
+
+
+def state_of(parts: Parts, made: Machinery) -> State:
+    log, choice, queues = made.conversation.log, parts.choice, made.queues
+    return State(
+        session_id=log.session_id,
+        file=log.path,
+        name=log.name,
+        leaf_id=log.leaf_id,
+        is_read_only=log.is_read_only,
+        is_on_disk=log.is_on_disk,
+        model=choice.model,
+        thinking=choice.thinking,
+        levels=choice.levels,
+        scope=choice.scope,
+        is_running=made.runner.is_running,
+        is_compacting=made.readiness.is_compacting,
+        is_waiting_to_retry=made.runner.countdown.is_running,
+        is_shell_running=made.shell.is_running,
+        waiting_count=len(queues),
+        running_jobs=len(made.jobs.running()),
+        context_tokens=made.account.context_tokens,
+        is_full=made.compactor.is_full,
+        compaction_mode=parts.options.in_force.settings.compaction.mode,
+        steering_mode=parts.options.queue_mode("steering"),
+        follow_up_mode=parts.options.queue_mode("follow_up"),
+        interrupt_mode=parts.options.interrupt_mode,
+        retries=parts.options.in_force.settings.retry.enabled,
+    )

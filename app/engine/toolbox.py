@@ -1,16 +1,15 @@
 """The tools of a session: which exist, which are active, and what a call of one is given."""
 
 import fnmatch
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
 
 from app.values.content import ToolCall
-from app.values.events import FileChanged
 from app.values.messages import ToolDeclaration
 from app.values.models import Model
-from tools.base import FileChange, JobHost, Tool, ToolContext, plain_card
+from tools.base import JobHost, Tool, ToolContext, plain_card
 from tools.results import Card, ToolResult
 from tools.workspace import Workspace
 
@@ -37,11 +36,18 @@ class ToolChoice(msgspec.Struct, frozen=True, kw_only=True):
 class Toolbox:
     """All tools by name, the later registration winning, and the active ones."""
 
-    def __init__(self, tools: Iterable[Tool], workspace: Workspace, cwd: Path) -> None:
+    def __init__(
+        self,
+        tools: Iterable[Tool],
+        workspace: Workspace,
+        cwd: Path,
+        *,
+        model: Callable[[], Model | None] = lambda: None,
+    ) -> None:
+        """`model`: the one that reads what the tools bring."""
         self.workspace = workspace
         self.cwd = cwd
-        self.jobs: JobHost | None = None
-        self.model: Callable[[], Model | None] = lambda: None
+        self._model = model
         self._all: dict[str, Tool] = {tool.name: tool for tool in tools}
         self._owners: dict[str, list[tuple[str, Tool]]] = {}
         self._active: list[str] = [name for name, tool in self._all.items() if tool.is_active]
@@ -84,20 +90,19 @@ class Toolbox:
         self._active = [name for name in dict.fromkeys(names) if name in self._all]
 
     def declarations(self) -> tuple[ToolDeclaration, ...]:
-        """Sorted, so that the prompt's bytes do not depend on who came first."""
-        return tuple(
-            ToolDeclaration(name=tool.name, description=tool.description, parameters=tool.schema)
-            for tool in sorted(self.active().values(), key=lambda tool: tool.name)
-        )
+        """The active ones, as the model is told of them."""
+        return declared(self.active())
 
-    def context(self, call: ToolCall, progress: Callable[[ToolResult], None]) -> ToolContext:
-        model = self.model()
+    def context(
+        self, call: ToolCall, progress: Callable[[ToolResult], None], *, jobs: JobHost | None = None
+    ) -> ToolContext:
+        model = self._model()
         return ToolContext(
             call_id=call.id,
             cwd=self.cwd,
             progress=progress,
             workspace=self.workspace,
-            jobs=self.jobs,
+            jobs=jobs,
             background_requested=lambda: call.id in self._to_background,
             model_reads_images=model is None or model.reads_images,
             model_window=model.context_window if model is not None else None,
@@ -118,19 +123,13 @@ class Toolbox:
             return plain_card(call.name, call.arguments, result)
 
 
+def declared(tools: Mapping[str, Tool]) -> tuple[ToolDeclaration, ...]:
+    """Sorted, so that the prompt's bytes do not depend on who came first."""
+    return tuple(
+        ToolDeclaration(name=tool.name, description=tool.description, parameters=tool.schema)
+        for tool in sorted(tools.values(), key=lambda tool: tool.name)
+    )
+
+
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def file_changed(change: FileChange) -> FileChanged:
-    """A change that a tool made, as an event."""
-    return FileChanged(
-        path=change.path,
-        tool_call_id=change.call_id,
-        before_hash=change.before_hash,
-        after_hash=change.after_hash,
-        mode_before=change.mode_before,
-        mode_after=change.mode_after,
-        added=change.added,
-        removed=change.removed,
-    )

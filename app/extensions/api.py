@@ -9,13 +9,16 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.extensions.contexts import Context, ToolCallContext
+from app.engine.jobs import JobTable
+from app.engine.session import Session
+from app.extensions.bound import Bound
+from app.extensions.contexts import Context, ToolCallContext, require_bound
 from app.extensions.events import Bus
 from app.extensions.exec import ExecResult, run_program
 from app.extensions.hooked import Hooked
 from app.extensions.hooks import HOOKS, SESSION_EVENTS
-from app.extensions.ports import DeliverAs, Host, Jobs, ProviderSpec
-from app.extensions.registrations import Command, Extension, Flag, NotReady, Shortcut, Transform
+from app.extensions.ports import DeliverAs, ProviderSpec
+from app.extensions.registrations import Command, Extension, Flag, Shortcut, Transform
 from app.extensions.tools import make_tool
 from app.extensions.versions import API_VERSION
 from app.values.content import Image
@@ -32,7 +35,7 @@ class ExtensionApi:
     def __init__(self, hooked: Hooked, extension: Extension) -> None:
         self._all = hooked
         self._extension = extension
-        self.context = Context(extension, lambda: hooked.host, hooked.emit)
+        self.context = Context(extension, lambda: hooked.bound, hooked.emit)
         """The session as it is now."""
         self.events = Bus(hooked.bus, extension)
         """To talk to other extensions."""
@@ -61,8 +64,8 @@ class ExtensionApi:
     def register_tool(self, tool: Tool) -> None:
         """A tool for the model. One with the name of a built-in takes its place."""
         self._register("tool", self._extension.tools, tool.name, tool)
-        if self._all.host is not None:
-            self._all.host.add_tool(tool, self._extension.owner)
+        if self._all.bound is not None:
+            self._all.bound.brought.add_tool(tool, self._extension.owner)
 
     def tool(
         self,
@@ -78,7 +81,7 @@ class ExtensionApi:
 
         def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
             def context_of(call: ToolContext) -> ToolCallContext:
-                return ToolCallContext(self._extension, lambda: self._all.host, self._all.emit, call)
+                return ToolCallContext(self._extension, lambda: self._all.bound, self._all.emit, call)
 
             tool = make_tool(
                 function,
@@ -98,8 +101,8 @@ class ExtensionApi:
 
     def unregister_tool(self, name: str) -> None:
         self._extension.require_open()
-        if self._extension.tools.pop(name, None) is not None and self._all.host is not None:
-            self._all.host.remove_tool(name, self._extension.owner)
+        if self._extension.tools.pop(name, None) is not None and self._all.bound is not None:
+            self._all.bound.brought.remove_tool(name, self._extension.owner)
 
     def command(
         self, name: str, *, description: str = "", complete: Callable[[str], Any] | None = None
@@ -168,13 +171,13 @@ class ExtensionApi:
     def register_provider(self, spec: ProviderSpec) -> None:
         """Models, and where needed the adapter that speaks to them."""
         self._register("provider", self._extension.providers, spec.name, spec)
-        if self._all.host is not None:
-            self._all.host.add_provider(spec, self._extension.owner_of(spec.name))
+        if self._all.bound is not None:
+            self._all.bound.brought.add_provider(spec, self._extension.owner_of(spec.name))
 
     def unregister_provider(self, name: str) -> None:
         self._extension.require_open()
-        if self._extension.providers.pop(name, None) is not None and self._all.host is not None:
-            self._all.host.remove_owner(self._extension.owner_of(name))
+        if self._extension.providers.pop(name, None) is not None and self._all.bound is not None:
+            self._all.bound.brought.remove_owner(self._extension.owner_of(name))
 
     def autocomplete(self, complete: Callable[..., Any]) -> Callable[..., Any]:
         """`complete(text, cursor)` gives more suggestions for the editor: texts or `Completion`s, also async."""
@@ -196,11 +199,13 @@ class ExtensionApi:
     # Acting
 
     @property
-    def _host(self) -> Host:
+    def _bound(self) -> Bound:
         self._extension.require_open()
-        if self._all.host is None:
-            raise NotReady("There is no session yet. Do this in a hook, for example session_start.")
-        return self._all.host
+        return require_bound(self._all.bound)
+
+    @property
+    def _session(self) -> Session:
+        return self._bound.session
 
     async def send_message(
         self,
@@ -220,7 +225,7 @@ class ExtensionApi:
         which call it belongs to. Without a run under way it is added, and starts one if `trigger_turn`.
         """
         message = CustomMessage(custom_type=custom_type, content=content, display=display, details=details)
-        return await self._host.send(message, deliver_as=deliver_as, trigger=trigger_turn, call_id=call_id)
+        return await self._session.send(message, deliver_as=deliver_as, trigger=trigger_turn, call_id=call_id)
 
     async def send_user_message(
         self,
@@ -231,59 +236,62 @@ class ExtensionApi:
         expand: bool = False,
     ) -> None:
         """As if the person had typed it; `deliver_as` is needed while a run is under way."""
-        await self._host.prompt(text, images, deliver_as=deliver_as, expand=expand)
+        await self._session.prompt(text, images, while_running=deliver_as, source="extension", expand=expand)
 
     async def wait_for_delivery(self, message_id: str, timeout: float | None = None) -> Any:
         """Until a request that contains the message got response headers, or the message left the context."""
-        return await self._host.wait_for_delivery(message_id, timeout)
+        return await self._session.wait_for_delivery(message_id, timeout)
 
     async def append_entry(self, custom_type: str, data: Any = None) -> str:
         """State of the extension's own in the session file; the model never reads it."""
-        return await self._host.append_entry(custom_type, data)
+        return (await self._session.note(custom_type, data)).id
 
     async def edit_context(self, target_id: str, replacement: dict[str, Any] | None) -> str:
         """Leaves an entry out of the context (None) or replaces its content; the file keeps it."""
-        return await self._host.edit_context(target_id, replacement)
+        return (await self._session.edit_context(target_id, replacement)).id
 
     async def set_label(self, entry_id: str, label: str | None) -> None:
-        await self._host.set_label(entry_id, label)
+        self._session.set_label(entry_id, label)
 
     async def set_session_name(self, name: str) -> None:
-        await self._host.set_name(name)
+        await self._session.rename(name)
 
     def session_name(self) -> str | None:
-        return self._host.session.name
+        return self._session.state.name
 
     def commands(self) -> tuple[Command, ...]:
         """The commands of all extensions."""
         return tuple(command for extension in self._all.loaded for command in extension.commands.values())
 
     def all_tools(self) -> Sequence[Tool]:
-        return self._host.tools()
+        return self._session.all_tools()
 
     def active_tools(self) -> Sequence[str]:
-        return self._host.active_tools()
+        return tuple(self._session.active_tools())
 
     def set_active_tools(self, names: Sequence[str]) -> None:
-        self._host.set_active_tools(names)
+        self._session.set_active_tools(names)
 
     async def set_model(self, model: Model) -> bool:
         """False when there are no credentials for it."""
-        return await self._host.set_model(model)
+        if not self._session.can_use(model):
+            return False
+        await self._session.set_model(model)
+        return True
 
     def thinking_level(self) -> ThinkingLevel:
-        return self._host.thinking_level()
+        return self._session.state.thinking
 
     async def set_thinking_level(self, level: ThinkingLevel) -> None:
-        await self._host.set_thinking_level(level)
+        await self._session.set_thinking(level)
 
     def settings(self) -> Mapping[str, Any]:
-        return self._host.settings
+        return self._bound.settings()
 
     @property
-    def jobs(self) -> Jobs:
+    def jobs(self) -> JobTable:
         """Background jobs: `adopt` running work, `all`, `wait`, `kill`."""
-        return self._host.jobs
+        return self._session.job_table
 
     async def exec(
         self,
@@ -298,8 +306,8 @@ class ExtensionApi:
     ) -> ExecResult:
         """Runs a program without a shell, in the session's folder unless `cwd` says otherwise."""
         self._extension.require_open()
-        if cwd is None and self._all.host is not None:
-            cwd = self._all.host.cwd
+        if cwd is None and self._all.bound is not None:
+            cwd = self._all.bound.session.cwd
         return await run_program(
             command, arguments, cwd=cwd, env=env, stdin=stdin, timeout=timeout, max_bytes=max_bytes
         )

@@ -12,8 +12,8 @@ import msgspec
 
 from app.extensions.contexts import CommandContext
 from app.extensions.guard import TooSlow, call, call_now
+from app.extensions.hooked import Hooked, in_words
 from app.extensions.registrations import Command, Completion, Extension, Flag, Shortcut
-from app.extensions.runner import Extensions, in_words
 from app.extensions.views import View, as_view
 from app.values.messages import CustomMessage
 from tools.results import Card, ToolResult
@@ -30,8 +30,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Catalogue:
-    def __init__(self, extensions: Extensions) -> None:
-        self._extensions = extensions
+    def __init__(self, hooked: Hooked) -> None:
+        self._hooked = hooked
 
     # Commands and keys
 
@@ -47,7 +47,7 @@ class Catalogue:
 
     def unknown_flags(self) -> tuple[str, ...]:
         """Flags of the command line that no extension has registered."""
-        return tuple(name for name in self._extensions.flag_values if name not in self.flags())
+        return tuple(name for name in self._hooked.flag_values if name not in self.flags())
 
     async def run_command(self, name: str, arguments: str) -> bool:
         """False when there is no such command. A failure is reported, not raised."""
@@ -55,7 +55,7 @@ class Catalogue:
         if found is None:
             return False
         extension, command = found
-        context = CommandContext(extension, lambda: self._extensions.host, self._extensions.emit)
+        context = CommandContext(extension, lambda: self._hooked.bound, self._hooked.emit)
         await self._guarded(extension, f"command /{name}", COMMAND_SECONDS, command.run, arguments, context)
         return True
 
@@ -64,7 +64,7 @@ class Catalogue:
         if found is None:
             return False
         extension, shortcut = found
-        context = CommandContext(extension, lambda: self._extensions.host, self._extensions.emit)
+        context = CommandContext(extension, lambda: self._hooked.bound, self._hooked.emit)
         await self._guarded(extension, f"shortcut {key}", COMMAND_SECONDS, shortcut.run, context)
         return True
 
@@ -80,7 +80,7 @@ class Catalogue:
     async def complete(self, text: str, cursor: int) -> tuple[Completion, ...]:
         """What extensions suggest for the editor."""
         found: list[Completion] = []
-        for extension in self._extensions.loaded:
+        for extension in self._hooked.loaded:
             for completer in extension.completers:
                 given = await self._guarded(extension, "autocomplete", 1.0, completer, text, cursor)
                 found += _completions(given)
@@ -103,22 +103,22 @@ class Catalogue:
         return self._render(lambda extension: extension.tool_renderers, name, arguments, result, usual)
 
     def draws(self, custom_type: str) -> bool:
-        return any(custom_type in extension.message_renderers for extension in self._extensions.loaded)
+        return any(custom_type in extension.message_renderers for extension in self._hooked.loaded)
 
     @property
     def has_transforms(self) -> bool:
-        return any(extension.transforms for extension in self._extensions.loaded)
+        return any(extension.transforms for extension in self._hooked.loaded)
 
     @property
     def draws_more_than_messages(self) -> bool:
         """Whether tools, entries or ordinary text look different through an extension."""
         return self.has_transforms or any(
-            extension.tool_renderers or extension.entry_renderers for extension in self._extensions.loaded
+            extension.tool_renderers or extension.entry_renderers for extension in self._hooked.loaded
         )
 
     def transform(self, text: str, kind: str) -> str:
         """The Markdown to draw in place of `text`."""
-        for extension in self._extensions.loaded:
+        for extension in self._hooked.loaded:
             for transform in extension.transforms:
                 if kind not in transform.kinds:
                     continue
@@ -147,12 +147,12 @@ class Catalogue:
         own = set(taken)
         found: dict[str, Any] = {}
         owners: dict[str, str] = {}
-        for extension in self._extensions.loaded:
+        for extension in self._hooked.loaded:
             for name, value in table(extension).items():
                 if name in own or name in found:
                     whose = owners.get(name, "bayou itself")
                     text = f"the {what} {name} belongs to {whose} already; this one is left out"
-                    self._extensions.report(extension.source.path, "register", text)
+                    self._hooked.report(extension.source.path, "register", text)
                     continue
                 found[name] = value
                 owners[name] = extension.name
@@ -161,7 +161,7 @@ class Catalogue:
     def _owner(
         self, name: str, table: Callable[[Extension], Mapping[str, Any]]
     ) -> tuple[Extension, Any] | None:
-        for extension in self._extensions.loaded:
+        for extension in self._hooked.loaded:
             if name in table(extension):
                 return extension, table(extension)[name]
         return None
@@ -170,29 +170,29 @@ class Catalogue:
         self, extension: Extension, what: str, seconds: float, function: Callable[..., Any], *arguments: Any
     ) -> Any:
         try:
-            return await call(function, *arguments, seconds=seconds, block=self._extensions.limits.block)
+            return await call(function, *arguments, seconds=seconds, block=self._hooked.limits.block)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            self._extensions.report(extension.source.path, what, "it cancelled itself")
+            self._hooked.report(extension.source.path, what, "it cancelled itself")
         except (Exception, SystemExit) as problem:  # noqa: BLE001  (foreign code: reported with its source)
-            self._extensions.report(extension.source.path, what, in_words(problem, extension.source.path))
+            self._hooked.report(extension.source.path, what, in_words(problem, extension.source.path))
         return None
 
     def _guarded_now(
         self, extension: Extension, what: str, function: Callable[..., Any], *arguments: Any
     ) -> Any:
         try:
-            made = call_now(function, *arguments, block=self._extensions.limits.block)
+            made = call_now(function, *arguments, block=self._hooked.limits.block)
         except (Exception, SystemExit, TooSlow) as problem:  # noqa: BLE001  (foreign code: reported with its source)
-            self._extensions.report(extension.source.path, what, in_words(problem, extension.source.path))
+            self._hooked.report(extension.source.path, what, in_words(problem, extension.source.path))
             return None
         if isinstance(made, Awaitable):
             close = getattr(made, "close", None)
             if close is not None:
                 close()
-            self._extensions.report(extension.source.path, what, "it must be a plain function, not async")
+            self._hooked.report(extension.source.path, what, "it must be a plain function, not async")
             return None
         return made
 

@@ -1,15 +1,23 @@
 """What handlers, tools and commands are given beside their payload: the session as it is now, and what they may do.
 
-A context reads through to the host at every use, so it is never out of date; after a reload it refuses.
+A context reads the session at every use, so it is never out of date; after a reload it refuses.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from app.extensions.ports import Host, Mode, ReadSession, Ui, Usage
+from app.agent.prompt import prompt_text
+from app.compaction.cut import CannotCompact
+from app.engine.intake import Refused
+from app.engine.opinions import Wish
+from app.engine.session import Session
+from app.engine.summariser import SummaryFailed
+from app.extensions.bound import Bound, SessionRecord
+from app.extensions.ports import Mode, Ui, Usage
 from app.extensions.registrations import Extension, NotReady
 from app.extensions.ui import WatchedUi
+from app.sessions.errors import SessionError
 from app.values.models import Model, ThinkingLevel
 from tools.base import ToolContext
 from tools.results import ToolResult
@@ -20,129 +28,155 @@ if TYPE_CHECKING:
 Emit = Callable[[str, Any], Awaitable[Any]]
 
 
+def require_bound(bound: Bound | None) -> Bound:
+    if bound is None:
+        raise NotReady("There is no session yet. Do this in a hook, for example session_start.")
+    return bound
+
+
+async def happened(work: Awaitable[object], *unless: type[Exception]) -> bool:
+    """Whether it came to pass: False when somebody cancelled it, or it could not be done for such a reason."""
+    try:
+        return await work is not False
+    except unless:
+        return False
+
+
 class Context:
     """For hooks, shortcuts and renderers."""
 
-    def __init__(self, extension: Extension, host: Callable[[], Host | None], emit: Emit) -> None:
+    def __init__(self, extension: Extension, bound: Callable[[], Bound | None], emit: Emit) -> None:
         self._extension = extension
-        self._find_host = host
-        self.ui: Ui = cast(Ui, WatchedUi(lambda: self._host.ui, extension, emit))
+        self._find = bound
+        self.ui: Ui = cast(Ui, WatchedUi(lambda: self._bound.ui, extension, emit))
         """The face: dialogs, notes, status, widgets."""
 
     @property
-    def _host(self) -> Host:
+    def _bound(self) -> Bound:
         self._extension.require_open()
-        host = self._find_host()
-        if host is None:
-            raise NotReady("There is no session yet. Do this in a hook, for example session_start.")
-        return host
+        return require_bound(self._find())
+
+    @property
+    def _session(self) -> Session:
+        return self._bound.session
 
     @property
     def mode(self) -> Mode:
-        return self._host.mode
+        return self._bound.mode
 
     @property
     def has_ui(self) -> bool:
-        return self._host.ui.has_ui
+        return self._bound.ui.has_ui
 
     @property
     def cwd(self) -> Path:
-        return self._host.cwd
+        return self._session.cwd
 
     @property
     def cache_dir(self) -> Path | None:
         """A folder for what can be made anew; it may be emptied at any time."""
-        return self._host.cache_dir
+        return self._bound.cache_dir
 
     @property
-    def session(self) -> ReadSession:
-        return self._host.session
+    def session(self) -> SessionRecord:
+        return SessionRecord(self._session)
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        return self._host.settings
+        return self._bound.settings()
 
     @property
     def prompt_sections(self) -> dict[str, str]:
         """Sections of the system prompt that extensions own; may be changed in place. No compaction touches them."""
-        return self._host.prompt_sections
+        return self._bound.prompt_sections
 
     @property
     def model(self) -> Model | None:
-        return self._host.model()
+        return self._session.state.model
 
     @property
     def models(self) -> Sequence[Model]:
-        return self._host.models()
+        return self._session.available_models()
 
     @property
     def thinking_level(self) -> ThinkingLevel:
-        return self._host.thinking_level()
+        return self._session.state.thinking
 
     @property
     def signal(self) -> "Abort | None":
         """The wish to stop of the run that is under way."""
-        return self._host.abort_signal()
+        return self._session.abort_signal
 
     def is_idle(self) -> bool:
-        return self._host.is_idle()
+        return not self._session.is_running
 
     def is_project_trusted(self) -> bool:
-        return self._host.is_trusted
+        return self._bound.is_trusted
 
     def has_pending_messages(self) -> bool:
-        return self._host.has_pending_messages()
+        return self._session.state.waiting_count > 0
 
     def context_usage(self) -> Usage | None:
-        return self._host.context_usage()
+        usage = self._session.context_usage()
+        if usage is None:
+            return None
+        return Usage(tokens=usage.tokens, window=usage.context_window, percent=usage.percent)
 
     def system_prompt(self) -> str:
-        return self._host.system_prompt()
+        return prompt_text(self._session.sections())
 
     async def abort(self) -> None:
-        await self._host.abort()
+        await self._session.abort()
 
     async def compact(self, instructions: str | None = None) -> bool:
-        return await self._host.compact(instructions)
+        return await happened(self._session.compact(instructions), CannotCompact, SummaryFailed)
 
     def shutdown(self) -> None:
         """Ends bayou once the run has settled."""
-        self._host.shutdown()
+        self._bound.shutdown()
 
 
 class CommandContext(Context):
     """For commands: they may also change which conversation this is."""
 
     async def wait_until_idle(self) -> None:
-        await self._host.wait_until_idle()
+        await self._session.wait_until_idle()
 
     async def new_session(self) -> bool:
         """False: an extension cancelled it. So with all that follow."""
-        return await self._host.new_session()
+        return await happened(self._session.begin(), Refused, SessionError)
 
     async def fork(self, entry_id: str, position: Literal["before", "at"] = "before") -> bool:
-        return await self._host.fork(entry_id, position)
+        return await happened(self._session.fork(entry_id, position), Refused, SessionError)
 
     async def go_to(
         self, entry_id: str | None, *, summarize: bool = False, instructions: str | None = None
     ) -> bool:
-        return await self._host.go_to(entry_id, summarize=summarize, instructions=instructions)
+        wish = Wish(summarise=summarize, instructions=instructions)
+        return await happened(self._session.go_to(entry_id, wish), Refused, SummaryFailed, CannotCompact)
 
     async def switch_session(self, path: Path) -> bool:
-        return await self._host.switch_session(path)
+        return await happened(self._resumed(path), Refused, SessionError)
+
+    async def _resumed(self, path: Path) -> None:
+        session = self._session
+        await session.abort()
+        log = self._bound.places.open(path)
+        log.require_cwd()
+        await session.open(log, "resume")
 
     async def reload(self) -> None:
         """Loads every extension anew. This context refuses afterwards."""
-        await self._host.reload()
+        await self._bound.reload()
 
 
 class ToolCallContext(Context):
     """For tools."""
 
     def __init__(
-        self, extension: Extension, host: Callable[[], Host | None], emit: Emit, call: ToolContext
+        self, extension: Extension, bound: Callable[[], Bound | None], emit: Emit, call: ToolContext
     ) -> None:
-        super().__init__(extension, host, emit)
+        super().__init__(extension, bound, emit)
         self.call = call
         """What every tool is given: call id, folder, progress, workspace, jobs."""
 
@@ -151,4 +185,4 @@ class ToolCallContext(Context):
 
     async def execute_tool(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         """Runs another tool within this call. Its failures are results, never exceptions."""
-        return await self._host.execute_tool(name, arguments, self.call.call_id)
+        return await self._session.run_tool(name, arguments, self.call.call_id)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from app.engine.session import Session
 from app.extensions import payloads as p
-from app.extensions.ports import Host
 from app.values.entries import CompactionEntry
 from app.values.events import CompactionEnd, Event, ModelChanged, SessionReplaced, ThinkingLevelChanged
 from app.values.models import Model
@@ -22,11 +22,11 @@ class Memory:
         self._model: Model | None = None
         self._level: str | None = None
 
-    def begin(self, host: Host) -> None:
-        """A session is there."""
-        self._model, self._level = host.model(), host.thinking_level()
+    def begin(self, session: Session) -> None:
+        state = session.state
+        self._model, self._level = state.model, state.thinking
 
-    def hook_for(self, event: Event, host: Host | None) -> tuple[str, Any] | None:
+    def hook_for(self, event: Event, session: Session | None) -> tuple[str, Any] | None:
         """The hook that this event means, and its payload."""
         match event:
             case ModelChanged():
@@ -41,7 +41,7 @@ class Memory:
             case SessionReplaced(reason="new" | "resume" | "fork" as reason):
                 return "session_start", p.SessionStart(reason=reason)
             case CompactionEnd() if event.result is not None:
-                entry = _last_compaction(host)
+                entry = _last_compaction(session)
                 if entry is None:
                     return None
                 by_extension = entry.from_hook is True
@@ -51,6 +51,6 @@ class Memory:
                 return None
 
 
-def _last_compaction(host: Host | None) -> CompactionEntry | None:
-    entries = reversed(host.session.entries()) if host is not None else ()
+def _last_compaction(session: Session | None) -> CompactionEntry | None:
+    entries = reversed(session.entries) if session is not None else ()
     return next((entry for entry in entries if isinstance(entry, CompactionEntry)), None)

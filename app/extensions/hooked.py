@@ -7,11 +7,11 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from app.extensions.bound import Bound
 from app.extensions.contexts import Context
 from app.extensions.events import EventBus
 from app.extensions.guard import Limits, TooSlow, call
 from app.extensions.hooks import Hook, as_answer, hook_named
-from app.extensions.ports import Host
 from app.extensions.registrations import Extension, Problem
 from app.values.events import Event, ExtensionError
 
@@ -29,17 +29,16 @@ class Registered:
 
 
 class Hooked:
-    """All that wait, and what they share: host, limits, flags, bus. Without any it costs next to nothing."""
+    """All that wait, and what they share: what they are bound to, limits, flags, bus."""
 
     def __init__(
         self,
-        host: Host | None = None,
         *,
         limits: Callable[[], Limits] = Limits,
         flags: Mapping[str, str | bool] | None = None,
         on_problem: Callable[[Problem], None] = lambda problem: None,
     ) -> None:
-        self.host = host
+        self.bound: Bound | None = None
         self._limits = limits
         self.flag_values = dict(flags or {})
         self.loaded: tuple[Extension, ...] = ()
@@ -137,7 +136,7 @@ class Hooked:
         problem = Problem(source=source, event=event, text=text)
         self.problems.append(problem)
         self._on_problem(problem)
-        if self.host is not None:
+        if self.bound is not None:
             self._publish(ExtensionError(extension_path=source, event=event, error=text))
 
     def forget_told(self) -> None:
@@ -145,10 +144,10 @@ class Hooked:
         self._told.clear()
 
     def _publish(self, event: Event) -> None:
-        if self.host is None:
+        if self.bound is None:
             return
         try:
-            task = asyncio.get_running_loop().create_task(_publish(self.host, event))
+            task = asyncio.get_running_loop().create_task(self.bound.session.publish(event))
         except RuntimeError:
             return  # no loop: whoever loads without one reads `problems`
         self._publishing.add(task)
@@ -156,10 +155,6 @@ class Hooked:
 
     def _bus_failed(self, extension: Extension, name: str, problem: BaseException) -> None:
         self.report(extension.source.path, f"events {name}", in_words(problem, extension.source.path))
-
-
-async def _publish(host: Host, event: Event) -> None:
-    await host.publish(event)
 
 
 def is_cancelled() -> bool:

@@ -1,7 +1,7 @@
 """The loaded extensions of one session: from their files to their end, and anew.
 
-How they are asked is in `hooked`; where they are found is `loader`'s business; how the engine's questions become
-hooks is `bridge`'s.
+How they are asked is in `hooked`; where they are found is `loader`'s business; how a session's questions become
+hooks is `session_hooks`'.
 """
 
 import asyncio
@@ -9,34 +9,45 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.extensions.api import ExtensionApi
+from app.extensions.bound import Bound
 from app.extensions.guard import call, call_now
 from app.extensions.hearing import MEANT, Memory
 from app.extensions.hooked import Hooked, in_words, is_cancelled
 from app.extensions.hooks import SESSION_EVENTS
 from app.extensions.payloads import SessionShutdown, SessionStart
-from app.extensions.ports import Host
 from app.extensions.registrations import Extension, Problem, Source, Status
 from app.values.events import Event
 
 
-class Extensions(Hooked):
+class Extensions:
     """All extensions of a session, loaded and reloaded."""
 
-    def __init__(self, host: Host | None = None, **shared: Any) -> None:
+    def __init__(self, **shared: Any) -> None:
         """`shared`: as `Hooked` takes it."""
-        super().__init__(host, **shared)
+        self.hooked = Hooked(**shared)
         self._epoch = 0
         self._memory = Memory()
 
-    def bind(self, host: Host) -> None:
+    @property
+    def loaded(self) -> tuple[Extension, ...]:
+        return self.hooked.loaded
+
+    @property
+    def problems(self) -> list[Problem]:
+        return self.hooked.problems
+
+    async def emit(self, name: str, payload: Any) -> Any:
+        return await self.hooked.emit(name, payload)
+
+    def bind(self, bound: Bound) -> None:
         """The session and face that extensions talk to. What they registered before is handed over."""
-        self.host = host
-        self._memory.begin(host)
+        self.hooked.bound = bound
+        self._memory.begin(bound.session)
         for extension in self.loaded:
             for tool in extension.tools.values():
-                host.add_tool(tool, extension.owner)
+                bound.brought.add_tool(tool, extension.owner)
             for spec in extension.providers.values():
-                host.add_provider(spec, extension.owner_of(spec.name))
+                bound.brought.add_provider(spec, extension.owner_of(spec.name))
 
     # Loading
 
@@ -46,7 +57,7 @@ class Extensions(Hooked):
         known = {extension.name for extension in self.loaded}
         for source in sources:
             if source.name in known:
-                self.report(
+                self.hooked.report(
                     source.path,
                     "load",
                     f"an extension called {source.name} is loaded already; this one is left out",
@@ -59,20 +70,20 @@ class Extensions(Hooked):
     async def _load_one(self, source: Source) -> None:
         self._epoch += 1
         extension = Extension(source, self._epoch)
-        api = ExtensionApi(self, extension)
+        api = ExtensionApi(self.hooked, extension)
         try:
-            function = call_now(source.load, extension, block=self.limits.load)
-            await call(function, api, seconds=self.limits.load, block=self.limits.load)
+            function = call_now(source.load, extension, block=self.hooked.limits.load)
+            await call(function, api, seconds=self.hooked.limits.load, block=self.hooked.limits.load)
         except asyncio.CancelledError:
             self._drop(extension)
             if is_cancelled():
                 raise
-            self.report(source.path, "load", "it cancelled itself")
+            self.hooked.report(source.path, "load", "it cancelled itself")
         except (Exception, SystemExit) as problem:  # noqa: BLE001  (foreign code: it is named and left out)
             self._drop(extension)
-            self.report(source.path, "load", in_words(problem, source.path))
+            self.hooked.report(source.path, "load", in_words(problem, source.path))
         else:
-            self.loaded = (*self.loaded, extension)
+            self.hooked.loaded = (*self.loaded, extension)
 
     async def start(self, reason: Any = "startup") -> None:
         await self.emit("session_start", SessionStart(reason=reason))
@@ -92,24 +103,25 @@ class Extensions(Hooked):
     def _drop_all(self) -> None:
         for extension in reversed(self.loaded):
             self._drop(extension)
-        self.loaded = ()
-        self.forget_told()
+        self.hooked.loaded = ()
+        self.hooked.forget_told()
 
     def _drop(self, extension: Extension) -> None:
         extension.close()
-        self.forget(extension)
-        if self.host is not None:
+        self.hooked.forget(extension)
+        if self.hooked.bound is not None:
+            brought = self.hooked.bound.brought
             for provider in extension.providers:
-                self.host.remove_owner(extension.owner_of(provider))
-            self.host.remove_owner(extension.owner)
+                brought.remove_owner(extension.owner_of(provider))
+            brought.remove_owner(extension.owner)
 
     async def hear(self, event: Event) -> None:
         """Tells an event of the session to those who listen, and what hooks follow from it."""
         name: Any = event.__struct_config__.tag
-        if name in self._handlers and name in SESSION_EVENTS:
+        if name in SESSION_EVENTS and self.hooked.listens(name):
             await self.emit(name, event)
         if name in MEANT:
-            hook = self._memory.hook_for(event, self.host)
+            hook = self._memory.hook_for(event, self.hooked.bound.session if self.hooked.bound else None)
             if hook is not None:
                 await self.emit(*hook)
 

@@ -378,4 +378,4 @@ class BayouApp(App[int]):
 
     def action_extension_key(self, key: str) -> None:
         if self.extended is not None:
-            self.tasks.spawn(self.extended.wiring.catalogue.run_shortcut(key))
+            self.tasks.spawn(self.extended.catalogue.run_shortcut(key))

@@ -146,7 +146,7 @@ def extensions_for(assembled: Assembled, options: Options, paths: Paths) -> Exte
 def adopt(app: "BayouApp", extended: Extended) -> None:
     """After extensions were loaded, the first time and after every reload."""
     app.extended = extended
-    catalogue = extended.wiring.catalogue
+    catalogue = extended.catalogue
     app.presenter.show_renderers(catalogue)
     bind_shortcuts(app, (app.editor, app.transcript), catalogue, app.key_table)
 

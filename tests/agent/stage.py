@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from app.agent.abort import Abort
+from app.agent.hooks import LoopHooks
 from app.agent.loop import resume, run
 from app.agent.ports import InterruptMode, Ports
 from app.agent.queues import QueueMode, Queues
@@ -29,8 +30,11 @@ class Stage:
         tools: Iterable[Tool] = (),
         interrupt_mode: InterruptMode = "wait",
         queue_mode: QueueMode = "one-at-a-time",
-        **ports: Any,
+        report: Callable[[str], None] = lambda text: None,
+        will_retry: Callable[[Any], bool] = lambda message: False,
+        **hooks: Any,
     ) -> None:
+        """`hooks`: answers by the names of `LoopHooks`' questions."""
         self.script = Scripted(answers)
         self.registry = Registry()
         self.registry.register("scripted", self.script.adapter, owner="test")
@@ -48,7 +52,9 @@ class Stage:
             abort=self.abort,
             interrupt_mode=lambda: interrupt_mode,
             unwind_seconds=0.05,
-            **ports,
+            hooks=answering(hooks),
+            report=report,
+            will_retry=will_retry,
         )
 
     async def run(self, *prompts: str) -> list[str]:
@@ -83,9 +89,18 @@ class Stage:
             self.conversation.append(event.message)
         self.on_event(event)
 
-    async def _ask(self) -> AssistantStream:
+    async def _ask(self, abort: Abort) -> AssistantStream:
         context = Context(messages=tuple(self.conversation))
         return self.registry.stream(self.script.model, context, StreamOptions())
+
+
+def answering(answers: dict[str, Any]) -> LoopHooks:
+    """Hooks with these answers in place of the usual ones."""
+    hooks = LoopHooks()
+    for question, answer in answers.items():
+        assert hasattr(LoopHooks, question), question
+        setattr(hooks, question, answer)
+    return hooks
 
 
 def plain(message: Message) -> str:

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from app.agent.calls import Batch
+from app.agent.hooks import TurnOutcome, Verdict
 from app.agent.outcomes import in_words
-from app.agent.ports import TurnOutcome, Verdict
 from app.providers.scripted import Answer, call, say
 from app.values.codec import encode
 from app.values.content import ToolCall

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from app.agent.hooks import Verdict
 from app.agent.loop import CannotContinue
-from app.agent.ports import Verdict
 from app.agent.queues import Aside
 from app.providers.scripted import Answer, call, fail, say, think
 from app.values.content import ToolCall

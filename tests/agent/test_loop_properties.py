@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.agent.ports import Verdict
+from app.agent.hooks import Verdict
 from app.agent.queues import Aside
 from app.providers.scripted import Answer, call, fail, say
 from app.values.content import ToolCall

@@ -50,7 +50,7 @@ class Scene:
         chosen = Options(**{"approve": True, **options})
         self.assembled = assemble(chosen, self.paths, {})
         session = self.session
-        session.choice.set(self.script.register(session.requests.registry))
+        self.assembled.choice.set(self.script.register(self.assembled.registry))
         await extend(
             self.assembled,
             chosen,

@@ -10,7 +10,8 @@ from app.agent.abort import Abort
 from app.compaction.budget import Limits
 from app.compaction.cut import CannotCompact, Preparation
 from app.compaction.summary import SYSTEM_PROMPT
-from app.engine.compactor import Replacement
+from app.engine.hooks import Hooks
+from app.engine.opinions import Replacement
 from app.engine.summariser import SummaryCancelled
 from app.providers.contract import Context
 from app.providers.scripted import Answer, Scripted, call, fail, say
@@ -301,21 +302,23 @@ async def test_a_draft_of_a_branch_that_was_left_does_not_count(tmp_path: Path) 
 
 async def test_an_extension_writes_changes_or_stops_a_summary_a_previewed_one_too(tmp_path: Path) -> None:
     model = Model()
-    play = play_of(tmp_path, *([model] * 8))
-    session = play.session
-    await play.prompt("one")
-    await play.prompt("two")
     replies = [
         Replacement(is_cancelled=True),
         Replacement(instructions="Only the colours."),
     ]
     given: list[Preparation] = []
 
-    async def consult(preparation: Preparation, reason: str, instructions: str | None) -> Replacement:
-        given.append(preparation)
-        return replies.pop(0)
+    class Opinionated(Hooks):
+        async def before_compaction(
+            self, preparation: Preparation, reason: str, instructions: str | None
+        ) -> Replacement:
+            given.append(preparation)
+            return replies.pop(0)
 
-    session.compactor.consult = consult
+    play = play_of(tmp_path, *([model] * 8), hooks=Opinionated())
+    session = play.session
+    await play.prompt("one")
+    await play.prompt("two")
     with pytest.raises(SummaryCancelled):
         await session.draft_compaction()
     await session.draft_compaction("All of it.")

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from app.engine.choice import ModelChoice
+from app.engine.hooks import Hooks
+from app.engine.machinery import Parts
 from app.engine.options import SessionOptions, shell_settings
 from app.engine.places import Places
 from app.engine.retry import RetryPolicy
 from app.engine.session import Session
 from app.engine.toolbox import Toolbox
-from app.engine.workings import Parts
 from app.providers.catalogue import Catalogue
 from app.providers.classify import Failure
 from app.providers.credentials import Credentials
@@ -39,30 +40,39 @@ class Play:
         merges_deltas: bool = True,
         sections: Callable[[], dict[str, str]] | None = None,
         classify: Callable[[AssistantMessage, Model | None], Failure] | None = None,
+        hooks: Hooks | None = None,
+        cwd: Path | None = None,
         **script: Any,
     ) -> None:
-        self.folder = folder
+        self.folder, cwd = folder, cwd or folder
+        self.hooks = hooks or Hooks()
         self.script = Scripted(responses, **script)
         self.registry = Registry()
         self.script.register(self.registry)
         self.in_force = in_force_with(retry)
-        self.places = Places(own=folder / "sessions", cwd=folder)
+        self.places = Places(own=folder / "sessions", cwd=cwd)
         self.events: list[Event] = []
+        self.choice = ModelChoice(
+            Catalogue.load(folder / "agent", env={}),
+            Credentials(folder / "agent", {}),
+            model=self.script.model,
+        )
+        self.toolbox = Toolbox(
+            tools,
+            Workspace(cwd, shell=lambda: shell_settings(self.in_force), spawn_hook=self.hooks.before_spawn),
+            cwd,
+            model=lambda: self.choice.model,
+        )
         self.session = Session(
             Parts(
                 log=log or self.places.new(),
                 places=self.places,
                 registry=self.registry,
-                choice=ModelChoice(
-                    Catalogue.load(folder / "agent", env={}),
-                    Credentials(folder / "agent", {}),
-                    model=self.script.model,
-                ),
-                toolbox=Toolbox(
-                    tools, Workspace(folder, shell=lambda: shell_settings(self.in_force)), folder
-                ),
+                choice=self.choice,
+                toolbox=self.toolbox,
                 sections=sections or (lambda: {"preamble": "You are a test."}),
                 classify=classify or by_its_words,
+                hooks=self.hooks,
                 options=SessionOptions(self.in_force, merges_deltas=merges_deltas),
             )
         )

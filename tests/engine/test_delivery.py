@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from app.agent.abort import Abort
 from app.engine.delivery import Deliveries
-from app.engine.requests import Ask, Requests
-from app.providers.contract import Context, StreamOptions
+from app.providers.contract import Context
 from app.providers.credentials import Credentials
 from app.providers.scripted import Answer, fail, say
 from app.providers.senders.choice import close_connections
@@ -164,13 +164,10 @@ class Flight:
     def __init__(self, folder: Path) -> None:
         self.headers = [asyncio.Event(), asyncio.Event()]
         self.play = Play(folder, *[self._response] * 2)
-        self.deliveries = Deliveries()
-        self.events: list[Event] = []
-        self.requests = Requests(self.play.registry, self.deliveries, self._publish, self.events.append)
+        self.made = self.play.session._made
+        self.deliveries = self.made.deliveries
+        self.events = self.play.events
         self.answers = [say("fine"), say("fine")]
-
-    async def _publish(self, event: Event) -> None:
-        self.events.append(event)
 
     def _response(self, context: Context, number: int) -> Any:
         async def made() -> Answer:
@@ -179,19 +176,13 @@ class Flight:
 
         return made()
 
-    async def send(self, *messages: Any) -> asyncio.Task[None]:
-        stream = await self.requests.send(
-            Ask(
-                model=self.play.script.model,
-                context=Context(messages=messages),
-                message_ids=tuple(message.id for message in messages),
-                options=StreamOptions(merge_seconds=0),
-                session_id="s",
-            )
-        )
+    async def send(self, message: CustomMessage) -> asyncio.Task[None]:
+        """With all that was sent before."""
+        self.made.conversation.record(message)
+        stream = await self.made.requests.ask(Abort())
 
         async def follow() -> None:
-            await self.requests.note(MessageEnd(message=await stream.result()))
+            await self.made.requests.note(MessageEnd(message=await stream.result()))
 
         return asyncio.ensure_future(follow())
 
@@ -203,7 +194,7 @@ async def test_two_requests_in_flight_are_told_apart(tmp_path: Path) -> None:
     flight = Flight(tmp_path)
     both, second = note("both"), note("second")
     first_done = await flight.send(both)
-    second_done = await flight.send(both, second)
+    second_done = await flight.send(second)
     waiting = [asyncio.ensure_future(flight.deliveries.wait(one.id)) for one in (both, second)]
     flight.headers[1].set()
     await second_done

@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 
+from app.engine.hooks import Hooks
 from app.engine.intake import Refused, Words
 from app.engine.retry import Countdown, RetryPolicy
 from app.providers.contract import Credential
@@ -42,14 +42,14 @@ def prompts(play: Play) -> list[str]:
 async def test_a_prompt_that_comes_while_another_is_being_prepared_is_queued_and_not_lost(
     tmp_path: Path,
 ) -> None:
-    play = Play(tmp_path, say("one"), say("two"))
     go_on = asyncio.Event()
 
-    async def slow_companions(words: Words) -> Sequence[CustomMessage]:
-        await go_on.wait()
-        return ()
+    class Slow(Hooks):
+        async def companions(self, words: Words) -> Sequence[CustomMessage]:
+            await go_on.wait()
+            return ()
 
-    play.session.intake.companions = slow_companions
+    play = Play(tmp_path, say("one"), say("two"), hooks=Slow())
     both = [asyncio.ensure_future(play.session.prompt(text)) for text in ("a", "b")]
     await asyncio.sleep(0)
     go_on.set()
@@ -313,35 +313,38 @@ async def test_a_credential_that_never_comes_does_not_keep_a_run_from_being_stop
 
 
 async def test_a_request_that_cannot_be_made_is_an_answer_that_says_so(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("never"), say("fine"))
+    class Broken(Hooks):
+        is_whole = False
 
-    async def broken(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-        raise RuntimeError("hook broke")
+        async def change_messages(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+            if self.is_whole:
+                return messages
+            raise RuntimeError("hook broke")
 
-    whole = play.session.requests.hooks.transform
-    play.session.requests.hooks.transform = broken
+    play = Play(tmp_path, say("never"), say("fine"), hooks=(hooks := Broken()))
     await play.prompt("go")
     last = play.session.messages[-1]
     assert isinstance(last, AssistantMessage)
     assert last.error_message == "The request could not be made: RuntimeError: hook broke"
-    play.session.requests.hooks.transform = whole
+    hooks.is_whole = True
     await play.prompt("again")
     assert play.all(MessageEnd)[-1].message.stop_reason == "stop"
 
 
 async def test_a_run_that_ends_by_accident_is_told_and_the_session_goes_on(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("one"), say("two"), tools=[echo()])
-    sections = play.session.turns.sections
+    whole = False
 
-    def broken() -> Any:
-        raise RuntimeError("no sections")
+    def sections() -> dict[str, str]:
+        if not whole:
+            raise RuntimeError("no sections")
+        return {"preamble": "You are a test."}
 
-    play.session.turns.sections = broken
+    play = Play(tmp_path, say("one"), say("two"), tools=[echo()], sections=sections)
     await play.prompt("go")
     assert play.all(Notice)[-1].text == (
         "The run ended early: RuntimeError: no sections. What it did is kept; send a prompt to go on."
     )
     assert len(play.all(AgentSettled)) == 1
-    play.session.turns.sections = sections
+    whole = True
     await play.prompt("again")
     assert plain(play.session.messages[-1]) == "one"

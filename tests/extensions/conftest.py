@@ -11,7 +11,7 @@ from app.extensions.loader import Choice, find_extensions
 from app.extensions.registrations import Source
 from app.extensions.runner import Extensions
 from app.resources.paths import Paths
-from tests.extensions.fake_host import FakeHost
+from tests.extensions.scene import Scene
 
 QUICK = Limits(answer=0.2, slow_answer=0.4, block=0.15, load=0.5)
 """Limits that a test can afford to run into."""
@@ -30,8 +30,8 @@ def paths(tmp_path: Path) -> Paths:
 
 
 @pytest.fixture
-def host(paths: Paths) -> FakeHost:
-    return FakeHost(paths.cwd)
+def scene(tmp_path: Path, paths: Paths) -> Scene:
+    return Scene(tmp_path / "played", paths.cwd)
 
 
 @pytest.fixture
@@ -53,11 +53,11 @@ def source(function: Callable[..., Any], name: str = "mine") -> Source:
 
 
 @pytest.fixture
-def load(host: FakeHost):
+def load(scene: Scene):
     """Loads functions of the test as extensions, in their order."""
 
     async def loaded(*functions: Callable[..., Any], limits: Limits = QUICK) -> Extensions:
-        extensions = Extensions(host, limits=lambda: limits)
+        extensions = scene.extensions(limits=lambda: limits)
         await extensions.load([source(function, function.__name__) for function in functions])
         return extensions
 
@@ -65,11 +65,11 @@ def load(host: FakeHost):
 
 
 @pytest.fixture
-def load_files(paths: Paths, host: FakeHost):
+def load_files(paths: Paths, scene: Scene):
     """Loads what is found on disk."""
 
     async def loaded(**choice: Any) -> Extensions:
-        extensions = Extensions(host, limits=lambda: QUICK)
+        extensions = scene.extensions(limits=lambda: QUICK)
         await extensions.load(find_extensions(paths, Choice(**choice)).sources)
         return extensions
 

@@ -2,18 +2,23 @@
 
 import pytest
 
+from app.extensions.catalogue import Catalogue
 from app.extensions.public import ExtensionApi, ProviderSpec
 from app.extensions.ui import EventUi, SilentUi
 from app.providers.offline.model import offline_model
-from tests.extensions.fake_host import FakeHost, FakeUi
+from app.values.content import text_of
+from app.values.entries import ContextEditEntry, MessageEntry
+from app.values.events import SessionReplaced
+from app.values.messages import UserMessage, user_message
+from tests.extensions.scene import PersonUi, Scene
 
 
 @pytest.mark.parametrize("mode", ["tui", "rpc", "print", "json"])
-async def test_everything_an_extension_can_do(load, host: FakeHost, mode: str):
-    host.mode = mode
-    ui = {"tui": FakeUi(["a", True, "i", "e", "c"]), "rpc": EventUi(lambda event: answer(event))}
-    host.ui = ui.get(mode) or SilentUi(mode=mode)
-    entry_id = await host.append_entry("seed", None)
+async def test_everything_an_extension_can_do(load, scene: Scene, mode: str):
+    scene.bound.mode = mode  # pyright: ignore[reportAttributeAccessIssue]  (a parameter of the test)
+    ui = {"tui": PersonUi(["a", True, "i", "e", "c"]), "rpc": EventUi(lambda event: answer(event))}
+    scene.ui = ui.get(mode) or SilentUi(mode=mode)
+    entry_id = (await scene.session.note("seed", None)).id
     result: dict[str, object] = {}
 
     def answer(event) -> None:
@@ -36,9 +41,12 @@ async def test_everything_an_extension_can_do(load, host: FakeHost, mode: str):
             message_id = await api.send_message(
                 "note", "hi", deliver_as="aside", details={"a": 1}, call_id="c"
             )
-            result["receipt"] = await api.wait_for_delivery(message_id, 1)
             await api.send_message("note", "go", deliver_as="follow_up", trigger_turn=True)
+            result["running"] = (context.is_idle(), context.signal.is_set)
+            result["receipt"] = (await api.wait_for_delivery(message_id, 10)).outcome
+            await scene.session.wait_until_idle()
             await api.send_user_message("do it", deliver_as="steer")
+            await scene.session.wait_until_idle()
             await api.append_entry("state", {"n": 1})
             await api.edit_context(entry_id, None)
             await api.set_label(entry_id, "here")
@@ -55,11 +63,11 @@ async def test_everything_an_extension_can_do(load, host: FakeHost, mode: str):
             result["exec"] = (await api.exec("pwd")).stdout.strip()
             result["context"] = (
                 context.mode, context.cwd, context.is_idle(), context.is_project_trusted(),
-                context.has_pending_messages(), context.context_usage().percent, context.system_prompt(),
+                context.has_pending_messages(), context.context_usage().tokens, context.system_prompt(),
                 context.model.key, len(context.models), context.session.label(entry_id),
-                len(context.session.entries()), context.signal.is_set, api.name, api.version,
+                len(context.session.entries()), context.signal, api.name, api.version,
             )  # fmt: skip
-            await context.compact("shorter")
+            result["compacted"] = await context.compact("shorter")
             await context.abort()
             context.shutdown()
             asked = context.ui
@@ -86,35 +94,48 @@ async def test_everything_an_extension_can_do(load, host: FakeHost, mode: str):
     cancelled = (False, None, False, None, None, None)
     answered = (True, "a", True, "i", "e", "c" if mode == "tui" else None)
     assert result["ui"] == (answered if mode in ("tui", "rpc") else cancelled)
-    assert result["exec"] == str(host.cwd)
+    assert result["exec"] == str(scene.cwd)
     assert result["commands"] == ["c"]
-    assert result["receipt"] == "delivered"
+    assert (result["running"], result["receipt"]) == ((False, False), "delivered")
     assert result["tools"] == (["t"], ["t"])
     assert result["level"] == ("high", "high")
-    assert [(sent.deliver_as, sent.trigger, sent.call_id) for sent in host.sent] == [
+    assert [(sent.deliver_as, sent.trigger, sent.call_id) for sent in scene.sent] == [
         ("aside", False, "c"),
         ("follow_up", True, None),
     ]
-    assert host.prompts == [("do it", "steer")]
-    assert host.calls == [("edit_context", entry_id, None), ("compact", "shorter"), ("shutdown",)]
-    assert host.session.name == "name"
-    assert set(host.providers) == {"p"}
+    assert [text_of(one.content) for one in scene.session.messages if isinstance(one, UserMessage)] == [
+        "do it"
+    ]
+    assert [entry.target_id for entry in scene.entries if isinstance(entry, ContextEditEntry)] == [entry_id]
+    assert result["compacted"] is False, "there is too little to compact"
+    assert scene.done == ["shutdown"]
+    assert scene.session.state.name == "name"
+    assert scene.choice.catalogue.find("p", offline_model().id) is not None
 
 
-async def test_commands_may_change_the_conversation(load, host: FakeHost):
-    from app.extensions.catalogue import Catalogue
+async def test_commands_may_change_the_conversation(load, scene: Scene):
+    done: list[bool] = []
+    other = scene.play.places.new()
+    other.append(MessageEntry(parent_id=None, message=user_message("elsewhere")))
+    other.close()
 
     def mine(api: ExtensionApi):
         @api.command("all")
         async def everything(arguments, context):
             await context.wait_until_idle()
-            assert await context.new_session()
-            assert await context.fork("e", "at")
-            assert await context.go_to("e", summarize=True)
-            assert await context.switch_session(host.cwd)
+            prompt = context.session.entries()[-2].id
+            done.append(await context.go_to(prompt))
+            done.append(await context.fork(prompt, "at"))
+            done.append(await context.new_session())
+            done.append(await context.switch_session(other.path))
+            done.append(await context.switch_session(scene.cwd / "none.jsonl"))
             await context.reload()
 
     extensions = await load(mine)
-    await Catalogue(extensions).run_command("all", "")
+    await scene.play.prompt("hello")
+    await Catalogue(extensions.hooked).run_command("all", "")
     assert extensions.problems == []
-    assert [call[0] for call in host.calls] == ["new_session", "fork", "go_to", "switch_session", "reload"]
+    assert done == [True, True, True, True, False]
+    assert [event.reason for event in scene.play.all(SessionReplaced)] == ["tree", "fork", "new", "resume"]
+    assert scene.session.state.file == other.path
+    assert scene.done == ["reload"]

@@ -6,13 +6,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.agent.ports import TurnOutcome
-from app.extensions.bridge import Bridge
+from app.agent.hooks import TurnOutcome
 from app.extensions.builtin import file_maps, read_recovery
 from app.extensions.catalogue import Catalogue
+from app.extensions.session_hooks import ExtensionHooks
 from app.values.content import Text, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage
-from tests.extensions.fake_host import FakeHost
+from tests.extensions.scene import Scene
 
 SKIPPED = "Skipped due to queued user message."
 
@@ -41,23 +41,23 @@ def turn(*pairs: tuple[ToolCall, str]) -> TurnOutcome:
 
 
 @pytest.fixture
-async def recovery(load, host: FakeHost):
-    bridge = Bridge(await load(read_recovery.extension))
+async def recovery(load, scene: Scene):
+    hooks = ExtensionHooks(await load(read_recovery.extension))
 
     async def ended(outcome: TurnOutcome) -> list[str]:
-        assert await bridge.after_turn(outcome) is False
-        return [str(sent.message.content) for sent in host.sent]
+        assert await hooks.after_turn(outcome) is False
+        return [str(sent.message.content) for sent in scene.sent]
 
     return ended
 
 
-async def test_skipped_reads_are_asked_for_again(recovery, host: FakeHost):
+async def test_skipped_reads_are_asked_for_again(recovery, scene: Scene):
     texts = await recovery(
         turn((call(1, path="A.rs"), "ok"), (call(2, path="B.rs"), SKIPPED), (call(3, path="C.rs"), SKIPPED))
     )
     assert '- read("B.rs")\n- read("C.rs")' in texts[0]
     assert "A.rs" not in texts[0]
-    sent = host.sent[0]
+    sent = scene.sent[0]
     assert (sent.message.custom_type, sent.deliver_as) == ("read-recovery", "follow_up")
 
 
@@ -113,17 +113,17 @@ async def test_a_file_that_contains_the_words_was_read(recovery):
     assert await recovery(turn((call(1, path="a"), f"x = '{SKIPPED}'"))) == []
 
 
-async def test_recovery_of_a_recovery_converges(recovery, host: FakeHost):
+async def test_recovery_of_a_recovery_converges(recovery, scene: Scene):
     await recovery(turn((call(1, path="a"), "x"), (call(2, path="b"), SKIPPED), (call(3, path="c"), SKIPPED)))
     await recovery(turn((call(4, path="b"), "x"), (call(5, path="c"), SKIPPED)))
     await recovery(turn((call(6, path="c"), "x")))
-    assert [len(sent.message.details["reads"]) for sent in host.sent] == [2, 1]
+    assert [len(sent.message.details["reads"]) for sent in scene.sent] == [2, 1]
 
 
-async def test_it_is_drawn_as_one_line_that_opens(load, host: FakeHost):
+async def test_it_is_drawn_as_one_line_that_opens(load, scene: Scene):
     extensions = await load(read_recovery.extension)
-    await Bridge(extensions).after_turn(turn((call(1, path="b"), SKIPPED)))
-    shown = Catalogue(extensions).render_message(host.sent[0].message, expanded=False)
+    await ExtensionHooks(extensions).after_turn(turn((call(1, path="b"), SKIPPED)))
+    shown = Catalogue(extensions.hooked).render_message(scene.sent[0].message, expanded=False)
     assert shown and shown.view
     assert (shown.view.title, shown.view.summary, shown.view.level) == (
         "read recovery",

@@ -23,7 +23,7 @@ from app.values.entries import Entry, MessageEntry
 from app.values.events import QuestionAsked
 from app.values.messages import UserMessage
 from tests.extensions.conftest import source
-from tests.extensions.fake_host import FakeUi
+from tests.extensions.scene import PersonUi
 
 LONG = "word " * 20_000
 """More than the recent part that a compaction keeps."""
@@ -42,7 +42,7 @@ class Stage:
         self.assembled: Assembled = assemble(self.options, self.paths, {}, can_ask=True)
         self.session = self.assembled.session
         self.script = Scripted(responses)
-        self.session.choice.set(self.script.register(self.session.requests.registry))
+        self.assembled.choice.set(self.script.register(self.assembled.registry))
         self.told: list[str] = []
 
     def listens(self, api: ExtensionApi) -> None:
@@ -72,14 +72,14 @@ class Stage:
                 event.answer.set_result(True)
             self.session.publish_now(event)
 
-        uis = {"tui": FakeUi([True]), "rpc": EventUi(publish), "print": SilentUi(publish)}
+        uis = {"tui": PersonUi([True]), "rpc": EventUi(publish), "print": SilentUi(publish)}
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(extending, "choose", self._choose)
             extended = await extending.extend(
                 self.assembled, self.options, self.paths, mode=mode, ui=uis[mode], shutdown=lambda: None
             )
         yield extended
-        await self.session.intake.ended()
+        await self.session.announce_end()
         await self.session.drain()
         await self.session.close()
 

@@ -10,11 +10,12 @@ import pytest
 from textual.app import App
 from textual.widgets import OptionList
 
-from app.extensions.bridge import Bridge
+from app.engine.intake import Words
 from app.extensions.catalogue import Catalogue
 from app.extensions.loader import Choice, find_extensions
-from app.extensions.payloads import BeforeAgentStart, Input, SessionBeforeCompact, UserBash
+from app.extensions.payloads import BeforeAgentStart, SessionBeforeCompact
 from app.extensions.runner import Extensions
+from app.extensions.session_hooks import ExtensionHooks
 from app.extensions.ui import SilentUi
 from app.providers.contract import Context, StreamOptions
 from app.providers.registry import Registry
@@ -23,7 +24,7 @@ from app.values.content import ToolCall
 from app.values.events import AgentSettled, AgentStart, TurnStart
 from app.values.messages import AssistantMessage, user_message
 from app.values.stream import TextDelta
-from tests.extensions.fake_host import FakeHost, FakeUi
+from tests.extensions.scene import PersonUi, Scene
 from tools.base import ToolContext
 from tools.results import text_result
 
@@ -31,9 +32,9 @@ EXAMPLES = Path(__file__).resolve().parent.parent.parent / "docs" / "examples"
 
 
 @pytest.fixture
-def example(paths: Paths, host: FakeHost):
+def example(paths: Paths, scene: Scene):
     async def loaded(name: str, **flags: str | bool) -> Extensions:
-        extensions = Extensions(host, flags=flags)
+        extensions = scene.extensions(flags=flags)
         choice = Choice(only_named=True, named=(str(EXAMPLES / f"{name}.py"),))
         await extensions.load(find_extensions(paths, choice).sources)
         assert extensions.problems == []
@@ -57,18 +58,18 @@ def shell(command: str) -> ToolCall:
 
 
 async def verdict(extensions: Extensions, call: ToolCall):
-    return await Bridge(extensions).before_tool(call, dict(call.arguments))
+    return await ExtensionHooks(extensions).before_tool(call, dict(call.arguments))
 
 
-async def test_permission_gate(example, host: FakeHost):
+async def test_permission_gate(example, scene: Scene):
     extensions = await example("permission_gate")
-    host.ui = FakeUi(["Block it", "Run it, and do not ask for this command again"])
+    scene.ui = PersonUi(["Block it", "Run it, and do not ask for this command again"])
     assert not (await verdict(extensions, shell("ls -la"))).is_blocked
     assert "did not allow" in (await verdict(extensions, shell("rm -rf build"))).reason
     assert not (await verdict(extensions, shell("rm -rf build"))).is_blocked
     assert not (await verdict(extensions, shell("rm -rf build"))).is_blocked
-    assert len(host.ui.asked) == 2
-    host.ui = SilentUi()
+    assert len(scene.ui.asked) == 2
+    scene.ui = SilentUi()
     assert "nobody is here" in (await verdict(extensions, shell("sudo reboot"))).reason
 
 
@@ -87,25 +88,25 @@ async def test_permission_gate(example, host: FakeHost):
         ("environment.py", False),
     ],
 )
-async def test_protected_paths(example, host: FakeHost, path: str, is_blocked: bool):
-    (host.cwd / "link").symlink_to(host.cwd / ".env")
-    host.settings = {"protectedPaths": ["locked.*"]}
+async def test_protected_paths(example, scene: Scene, path: str, is_blocked: bool):
+    (scene.cwd / "link").symlink_to(scene.cwd / ".env")
+    scene.settings = {"protectedPaths": ["locked.*"]}
     call = ToolCall(id="c", name="write", arguments={"path": path, "content": ""})
     assert (await verdict(await example("protected_paths"), call)).is_blocked is is_blocked
 
 
-async def test_git_checkpoint(example, host: FakeHost):
+async def test_git_checkpoint(example, scene: Scene):
     def git(*words: str) -> None:
         base = ["git", "-c", "user.name=t", "-c", "user.email=t@t"]
-        subprocess.run([*base, *words], cwd=host.cwd, check=True, capture_output=True)
+        subprocess.run([*base, *words], cwd=scene.cwd, check=True, capture_output=True)
 
     extensions = await example("git_checkpoint")
-    catalogue = Catalogue(extensions)
+    catalogue = Catalogue(extensions.hooked)
     start = BeforeAgentStart(prompt="change it")
     await extensions.emit("before_agent_start", start)
     await catalogue.run_command("undo-run", "")
-    assert host.ui.notes == [("warning", "There is no checkpoint in this session.")]
-    file = host.cwd / "a.txt"
+    assert scene.ui.notes == [("warning", "There is no checkpoint in this session.")]
+    file = scene.cwd / "a.txt"
     file.write_text("committed")
     git("init", "-q")
     git("add", ".")
@@ -115,30 +116,30 @@ async def test_git_checkpoint(example, host: FakeHost):
     file.write_text("by hand, not committed")
     await extensions.emit("before_agent_start", start)
     file.write_text("by the agent")
-    host.ui.answers = [True]
+    scene.ui.answers = [True]
     await catalogue.run_command("undo-run", "")
     assert file.read_text() == "by hand, not committed"
     assert extensions.problems == []
 
 
-async def test_todo(example, host: FakeHost):
+async def test_todo(example, scene: Scene):
     extensions = await example("todo")
-    tool = host.tool_table["todo"][1]
+    tool = scene.tools["todo"]
     assert tool.arguments is not None
     items = [{"text": "read", "state": "done"}, {"text": "write"}]
     arguments = msgspec.convert({"items": items}, tool.arguments)
-    result = await tool.run(arguments, ToolContext(call_id="c", cwd=host.cwd))
+    result = await tool.run(arguments, ToolContext(call_id="c", cwd=scene.cwd))
     assert result.text == "Noted: 2 items, 1 left."
-    assert host.ui.widgets["todo"].summary == "1/2"
-    await Catalogue(extensions).run_command("todos", "")
-    assert host.ui.notes == [("info", "☑ read\n☐ write")]
+    assert scene.ui.widgets["todo"].summary == "1/2"
+    await Catalogue(extensions.hooked).run_command("todos", "")
+    assert scene.ui.notes == [("info", "☑ read\n☐ write")]
     done = msgspec.convert({"items": [{"text": "read", "state": "done"}]}, tool.arguments)
-    await tool.run(done, ToolContext(call_id="c", cwd=host.cwd))
-    assert host.ui.widgets["todo"] is None
+    await tool.run(done, ToolContext(call_id="c", cwd=scene.cwd))
+    assert scene.ui.widgets["todo"] is None
     assert extensions.problems == []
 
 
-async def test_custom_provider(example, host: FakeHost):
+async def test_custom_provider(example, scene: Scene):
     extensions = await example("custom_provider")
     spec = extensions.loaded[0].providers["echo"]
     registry = Registry()
@@ -164,31 +165,31 @@ async def test_custom_compaction(example):
     assert await extensions.emit("session_before_compact", full) is None
 
 
-async def test_status_line(example, host: FakeHost):
+async def test_status_line(example, scene: Scene):
     extensions = await example("status_line")
     for event in (AgentStart(), TurnStart(), TurnStart()):
         await extensions.hear(event)
-    assert host.ui.statuses == {"status-line": "turn 2 · 0 calls · window 10%"}
+    assert scene.ui.statuses == {"status-line": "turn 2 · 0 calls · window 0%"}
     await extensions.hear(AgentSettled(aborted=False))
-    assert host.ui.statuses == {"status-line": None}
+    assert scene.ui.statuses == {"status-line": None}
 
 
-async def test_notify_done(example, host: FakeHost):
-    told = host.cwd / "told"
-    program = host.cwd / "tell"
+async def test_notify_done(example, scene: Scene):
+    told = scene.cwd / "told"
+    program = scene.cwd / "tell"
     program.write_text(f'#!/bin/sh\necho "$@" > {told}\n')
     program.chmod(0o755)
-    host.settings = {"notifyDone": {"command": [str(program), "bayou"], "seconds": 0}}
+    scene.settings = {"notifyDone": {"command": [str(program), "bayou"], "seconds": 0}}
     extensions = await example("notify_done")
     await extensions.hear(AgentStart())
     await extensions.hear(AgentSettled(aborted=True))
     assert told.read_text() == "bayou project: stopped\n"
-    host.settings = {"notifyDone": {"command": ["/no/such"], "seconds": 0}}
+    scene.settings = {"notifyDone": {"command": ["/no/such"], "seconds": 0}}
     await extensions.hear(AgentSettled(aborted=False))
-    assert "there is no program /no/such" in host.ui.notes[0][1]
+    assert "there is no program /no/such" in scene.ui.notes[0][1]
 
 
-async def test_ssh(example, host: FakeHost, monkeypatch, tmp_path: Path):
+async def test_ssh(example, scene: Scene, monkeypatch, tmp_path: Path):
     """A stand-in for ssh runs the remote command here."""
     there = tmp_path / "there"
     there.mkdir()
@@ -200,8 +201,8 @@ async def test_ssh(example, host: FakeHost, monkeypatch, tmp_path: Path):
     extensions = await example("ssh", ssh=f"me@box:{there}")
 
     async def run(name: str, **arguments: object):
-        tool = host.tool_table[name][1]
-        call = ToolContext(call_id="c", cwd=host.cwd)
+        tool = scene.tools[name]
+        call = ToolContext(call_id="c", cwd=scene.cwd)
         return await tool.run(msgspec.convert(arguments, tool.arguments), call)
 
     result = await run("write", path="deep/it's.txt", content="one\ntwo\n")
@@ -211,21 +212,22 @@ async def test_ssh(example, host: FakeHost, monkeypatch, tmp_path: Path):
     failed = await run("bash", command="pwd; exit 3")
     assert failed.is_error and failed.text == f"{there}\n\nCommand exited with code 3"
     assert "timed out after 0.2" in (await run("bash", command="sleep 9", timeout=0.2)).text
-    answer = await Bridge(extensions).user_bash(UserBash(command="ls"))
+    answer = await ExtensionHooks(extensions).before_shell("ls", False)
     assert answer.command is not None and "me@box" in answer.command
 
 
-async def test_ssh_does_nothing_without_its_flag(example, host: FakeHost):
+async def test_ssh_does_nothing_without_its_flag(example, scene: Scene):
     await example("ssh")
-    assert host.tool_table == {}
+    assert scene.tools == {}
 
 
-async def test_custom_screen(example, host: FakeHost):
+async def test_custom_screen(example, scene: Scene):
     extensions = await example("custom_screen")
-    catalogue = Catalogue(extensions)
+    catalogue = Catalogue(extensions.hooked)
     await catalogue.run_command("pick-prompt", "")
-    assert host.ui.notes == [("info", "There is no prompt yet.")]
-    host.session.context = [user_message("first [red]"), user_message("second")]
+    assert scene.ui.notes == [("info", "There is no prompt yet.")]
+    for text in ("first [red]", "second"):
+        await scene.play.prompt(text)
     chosen: list[str] = []
 
     class Face(App):
@@ -241,14 +243,14 @@ async def test_custom_screen(example, host: FakeHost):
 
     app = Face()
 
-    class ScreenUi(FakeUi):
+    class ScreenUi(PersonUi):
         async def custom(self, make, *, overlay=False):
             return await app.pick(make)
 
         def set_editor_text(self, text):
             chosen.append(text)
 
-    host.ui = ScreenUi()
+    scene.ui = ScreenUi()
     async with app.run_test() as pilot:
         running = asyncio.create_task(catalogue.run_command("pick-prompt", ""))
         await pilot.pause()
@@ -257,9 +259,9 @@ async def test_custom_screen(example, host: FakeHost):
         await running
         assert len(app.screen_stack) == 1
     assert chosen == ["second"]
-    host.mode, host.ui = "rpc", FakeUi(["first [red]"])
+    scene.bound.mode, scene.ui = "rpc", PersonUi(["first [red]"])
     await catalogue.run_command("pick-prompt", "")
-    assert host.ui.asked[0][0] == "select"
+    assert scene.ui.asked[0][0] == "select"
 
 
 @pytest.mark.parametrize(
@@ -273,31 +275,27 @@ async def test_custom_screen(example, host: FakeHost):
     ],
 )
 async def test_redact_secrets(example, text: str, hidden: str):
-    result = await Bridge(await example("redact_secrets")).after_tool(shell("env"), {}, text_result(text))
+    result = await ExtensionHooks(await example("redact_secrets")).after_tool(
+        shell("env"), {}, text_result(text)
+    )
     assert result.text == hidden
 
 
-async def test_long_task(example, host: FakeHost):
+async def test_long_task(example, scene: Scene):
     extensions = await example("long_task")
-    released = asyncio.Event()
-
-    async def wait_for_delivery(message_id, timeout):
-        assert host.ui.statuses == {"watch echo": "echo: result on its way"}
-        released.set()
-
-    host.wait_for_delivery = wait_for_delivery
-    await Catalogue(extensions).run_command("watch", "echo 'it works'")
-    await released.wait()
-    await asyncio.sleep(0)
-    sent = host.sent[0]
+    await Catalogue(extensions.hooked).run_command("watch", "echo 'it works'")
+    await scene.play.until(lambda: scene.ui.statuses_shown[-1:] == [None])
+    assert scene.ui.statuses_shown[-2:] == ["echo: result on its way", None]
+    sent = scene.sent[0]
     assert (sent.deliver_as, sent.trigger) == ("follow_up", True)
     assert sent.message.content == "echo 'it works' ended with code 0.\n\nit works"
-    assert host.ui.statuses == {"watch echo": None}
+    assert scene.ui.statuses == {"watch echo": None}
 
 
 async def test_prompt_macros(example):
     extensions = await example("prompt_macros")
-    answer = await Bridge(extensions).input(Input(text="?why does it fail"))
-    assert answer.text == "Explain, without changing anything: does it fail"
-    assert (await Bridge(extensions).input(Input(text="why"))).action == "continue"
-    assert [item.value for item in await Catalogue(extensions).complete("?w", 2)] == ["?why"]
+    hooks = ExtensionHooks(extensions)
+    changed = await hooks.change_words(Words(text="?why does it fail"))
+    assert changed == Words(text="Explain, without changing anything: does it fail")
+    assert await hooks.change_words(Words(text="why")) == Words(text="why")
+    assert [item.value for item in await Catalogue(extensions.hooked).complete("?w", 2)] == ["?why"]

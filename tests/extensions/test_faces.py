@@ -9,7 +9,7 @@ from app.extensions.public import Completion, ExtensionApi, View, as_view, view_
 from app.extensions.ui import EventUi, SilentUi
 from app.values.events import Event, Notice, QuestionAsked
 from app.values.messages import CustomMessage
-from tests.extensions.fake_host import FakeHost
+from tests.extensions.scene import Scene
 from tools.results import (
     Card,
     CommandBlock,
@@ -84,7 +84,7 @@ async def test_renderers_are_found_by_type_and_fail_alone(load):
         )
 
     extensions = await load(mine)
-    catalogue = Catalogue(extensions)
+    catalogue = Catalogue(extensions.hooked)
 
     def shown(custom_type: str):
         message = CustomMessage(custom_type=custom_type, content="hi")
@@ -108,13 +108,13 @@ async def test_markdown_is_changed_for_drawing_only(load):
         api.markdown_transform(lambda text: text + "!", kinds=("assistant", "user"))
         api.markdown_transform(lambda text: 1 / 0)  # pyright: ignore[reportArgumentType]  (fails before it returns)
 
-    catalogue = Catalogue(await load(mine))
+    catalogue = Catalogue((await load(mine)).hooked)
     assert catalogue.transform("hi", "assistant") == "HI!"
     assert catalogue.transform("hi", "user") == "hi!"
     assert catalogue.transform("hi", "thinking") == "hi"
 
 
-async def test_commands_shortcuts_and_completions(load, host: FakeHost):
+async def test_commands_shortcuts_and_completions(load, scene: Scene):
     def mine(api: ExtensionApi):
         async def names(typed):
             return [name for name in ("ann", "bob") if name.startswith(typed)]
@@ -132,12 +132,12 @@ async def test_commands_shortcuts_and_completions(load, host: FakeHost):
         api.autocomplete(lambda text, cursor: [Completion(value=f"#{text}", description="a tag")])
 
     extensions = await load(mine)
-    catalogue = Catalogue(extensions)
+    catalogue = Catalogue(extensions.hooked)
     assert await catalogue.run_command("greet", "ann")
     assert await catalogue.run_shortcut("ctrl+y")
     assert await catalogue.run_command("bad", "")
     assert not await catalogue.run_command("nobody", "")
-    assert host.ui.notes == [("info", "hi ann"), ("info", "hi all")]
+    assert scene.ui.notes == [("info", "hi ann"), ("info", "hi all")]
     assert [item.value for item in await catalogue.complete_argument("greet", "a")] == ["ann"]
     assert [item.value for item in await catalogue.complete("x", 1)] == ["#x"]
     assert extensions.problems[0].event == "command /bad"

@@ -2,14 +2,13 @@
 
 import pytest
 
-from app.agent.ports import TurnOutcome
-from app.extensions.bridge import Bridge
+from app.agent.hooks import TurnOutcome
+from app.agent.prompt import prompt_text
+from app.engine.intake import Words
 from app.extensions.hooks import HOOKS, as_answer
 from app.extensions.payloads import (
-    BeforeAgentStart,
     CancelAnswer,
     CompactionText,
-    Input,
     InputAnswer,
     ProjectTrust,
     ResourcesDiscover,
@@ -19,9 +18,11 @@ from app.extensions.payloads import (
     TrustAnswer,
 )
 from app.extensions.public import ExtensionApi
+from app.extensions.session_hooks import ExtensionHooks
 from app.providers.contract import Context
 from app.providers.offline.model import offline_model
 from app.values.content import Text, ToolCall
+from app.values.entries import CustomEntry
 from app.values.messages import (
     AssistantMessage,
     CustomMessage,
@@ -30,7 +31,7 @@ from app.values.messages import (
     ToolName,
     user_message,
 )
-from tests.extensions.fake_host import FakeHost
+from tests.extensions.scene import Scene
 from tools.results import text_result
 
 CALL = ToolCall(id="c1", name="bash", arguments={"command": "rm -rf /", "list": [1]})
@@ -49,7 +50,7 @@ async def test_results_are_changed_one_after_the_other(load):
                 "details": {"a": 1},
             }
 
-    result = await Bridge(await load(one, two)).after_tool(CALL, {}, text_result("0"))
+    result = await ExtensionHooks(await load(one, two)).after_tool(CALL, {}, text_result("0"))
     assert (result.text, result.is_error, result.details) == ("012", True, {"a": 1})
 
 
@@ -60,14 +61,12 @@ async def test_a_prompt_is_changed_and_then_handled(load):
     def two(api: ExtensionApi):
         api.on("input", lambda event, context: {"action": "handled"} if event.text == "STOP" else None)
 
-    bridge = Bridge(await load(one, two))
-    payload = Input(text="hello")
-    answer = await bridge.input(payload)
-    assert (answer.action, answer.text, payload.text) == ("transform", "HELLO", "HELLO")
-    assert (await bridge.input(Input(text="stop"))).action == "handled"
+    hooks = ExtensionHooks(await load(one, two))
+    assert await hooks.change_words(Words(text="hello")) == Words(text="HELLO")
+    assert await hooks.change_words(Words(text="stop")) is None
 
 
-async def test_messages_and_prompt_before_a_run(load):
+async def test_messages_and_prompt_before_a_run(load, scene: Scene):
     def mine(api: ExtensionApi):
         @api.on("before_agent_start")
         def begin(event, context):
@@ -80,11 +79,11 @@ async def test_messages_and_prompt_before_a_run(load):
     def again(api: ExtensionApi):
         api.on("before_agent_start", lambda event, context: {"system_prompt": event.system_prompt + "?"})
 
-    payload = BeforeAgentStart(prompt="x", system_prompt="base", sections={})
-    answers = await Bridge(await load(mine, again)).before_agent_start(payload)
-    assert answers.system_prompt == "base!?"
-    assert [message.content for message in answers.messages] == ["remember"]
-    assert payload.sections == {"mood": "calm"}
+    hooks = ExtensionHooks(await load(mine, again))
+    before = prompt_text(scene.session.sections())
+    assert [message.content for message in await hooks.companions(Words(text="x"))] == ["remember"]
+    assert hooks.sections({"preamble": "usual"}) == {"preamble": before + "!?"}
+    assert scene.bound.prompt_sections == {"mood": "calm"}
 
 
 async def test_the_context_is_changed_with_and_without_prompt_and_tools(load):
@@ -103,10 +102,10 @@ async def test_the_context_is_changed_with_and_without_prompt_and_tools(load):
             more = SystemMessage(content="Be brief.", tools_removed=(ToolName(name="bash"),))
             return {"messages": (system, more, *others)}
 
-    bridge = Bridge(await load(mine))
-    left = await bridge.transform((user_message("a"), user_message("b")))
+    hooks = ExtensionHooks(await load(mine))
+    left = await hooks.change_messages((user_message("a"), user_message("b")))
     tools = (ToolDeclaration(name="bash"), ToolDeclaration(name="read"))
-    sent = await bridge.transform_whole(Context(system_prompt="You help.", messages=left, tools=tools))
+    sent = await hooks.change_request(Context(system_prompt="You help.", messages=left, tools=tools))
     assert seen == [2, "You help."]
     assert sent == Context(system_prompt="You help.\n\nBe brief.", messages=left, tools=tools[1:])
 
@@ -120,10 +119,11 @@ async def test_payload_and_headers_of_a_request(load):
         def headers(event, context):
             event.headers["x-mine"] = "1"
 
-    bridge = Bridge(await load(mine))
-    assert await bridge.on_payload({"a": 1}, offline_model()) == {"a": 1, "b": 2, "c": 3}
+    hooks = ExtensionHooks(await load(mine))
+    listener = hooks.listener_of_payload(offline_model())
+    assert listener is not None and await listener({"a": 1}, offline_model()) == {"a": 1, "b": 2, "c": 3}
     headers: dict[str, str | None] = {}
-    await bridge.on_headers(headers)
+    await hooks.on_headers(headers)
     assert headers == {"x-mine": "1"}
 
 
@@ -138,32 +138,32 @@ async def test_a_message_keeps_its_role_and_id(load):
 
     message = AssistantMessage(content=(Text(text="old"),))
     extensions = await load(mine, wrong)
-    sealed = await Bridge(extensions).seal(message)
+    sealed = await ExtensionHooks(extensions).seal(message)
     assert sealed.text == "new"
     assert sealed.id == message.id
     assert "same role" in extensions.problems[0].text
 
 
-async def test_a_turns_end_adds_entries_and_may_end_the_run(load, host: FakeHost):
+async def test_a_turns_end_adds_entries_and_may_end_the_run(load, scene: Scene):
     def mine(api: ExtensionApi):
         @api.on("turn_end")
         def end(event, context):
             entries = ({"type": "custom", "custom_type": "t", "data": event.turn_index},)
             return {"entries": entries, "continue": False if event.turn_index else None}
 
-    bridge = Bridge(await load(mine))
+    hooks = ExtensionHooks(await load(mine))
     outcome = TurnOutcome(message=AssistantMessage(), results=())
-    assert await bridge.after_turn(outcome) is False
-    assert await bridge.after_turn(outcome) is True
-    assert [entry.data for entry in host.session.entries()] == [0, 1]
+    assert await hooks.after_turn(outcome) is False
+    assert await hooks.after_turn(outcome) is True
+    assert [entry.data for entry in scene.entries if isinstance(entry, CustomEntry)] == [0, 1]
 
 
-async def test_going_on_before_settling(load, host: FakeHost):
+async def test_going_on_before_settling(load, scene: Scene):
     def mine(api: ExtensionApi):
         api.on("agent_before_settle", lambda event, context: {"continue": True})
 
-    assert await Bridge(await load(mine)).before_settle(None) is False
-    assert host.calls == [("keep_going",)]
+    assert await ExtensionHooks(await load(mine)).before_settle(None) is True
+    assert await ExtensionHooks(await load()).before_settle(None) is False
 
 
 async def test_compaction_and_moving_can_be_cancelled_or_supplied(load):
@@ -188,7 +188,7 @@ async def test_compaction_and_moving_can_be_cancelled_or_supplied(load):
     assert asked == []
 
 
-async def test_trust_is_decided_by_the_first_yes_or_no_and_resources_add_up(load, host: FakeHost):
+async def test_trust_is_decided_by_the_first_yes_or_no_and_resources_add_up(load, scene: Scene):
     def one(api: ExtensionApi):
         api.on("project_trust", lambda event, context: {"trusted": "undecided"})
         api.on("resources_discover", lambda event, context: {"skill_paths": ("a",)})
@@ -201,10 +201,10 @@ async def test_trust_is_decided_by_the_first_yes_or_no_and_resources_add_up(load
         api.on("project_trust", lambda event, context: {"trusted": "yes"})
 
     extensions = await load(one, two, three)
-    assert await extensions.emit("project_trust", ProjectTrust(cwd=host.cwd)) == TrustAnswer(
+    assert await extensions.emit("project_trust", ProjectTrust(cwd=scene.cwd)) == TrustAnswer(
         trusted="no", remember=True
     )
-    found = await extensions.emit("resources_discover", ResourcesDiscover(cwd=host.cwd, reason="startup"))
+    found = await extensions.emit("resources_discover", ResourcesDiscover(cwd=scene.cwd, reason="startup"))
     assert (found.skill_paths, found.theme_paths) == (("a", "b"), ("t",))
 
 

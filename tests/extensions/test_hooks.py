@@ -5,21 +5,21 @@ import time
 
 import pytest
 
-from app.agent.ports import TurnOutcome
-from app.extensions.bridge import Bridge
+from app.agent.hooks import TurnOutcome
+from app.engine.intake import Words
+from app.engine.opinions import ShellOpinion
 from app.extensions.hooks import HOOKS, SESSION_EVENTS
 from app.extensions.payloads import (
-    Input,
     SessionStart,
-    UserBash,
 )
 from app.extensions.public import ExtensionApi
+from app.extensions.session_hooks import ExtensionHooks
 from app.providers.contract import Context
 from app.providers.offline.model import offline_model
 from app.values.content import Text, ToolCall
 from app.values.events import AgentStart, TurnStart
 from app.values.messages import AssistantMessage, user_message
-from tests.extensions.fake_host import FakeHost, settled
+from tests.extensions.scene import Scene, settled
 from tools.results import text_result
 
 CALL = ToolCall(id="c1", name="bash", arguments={"command": "rm -rf /", "list": [1]})
@@ -46,7 +46,7 @@ async def test_handlers_are_asked_in_the_order_of_loading(load):
 
 async def test_nobody_listening_costs_a_look_up(load):
     extensions = await load()
-    assert not extensions.listens("context")
+    assert not extensions.hooked.listens("context")
     assert await extensions.emit("context", None) is None
 
 
@@ -82,7 +82,7 @@ async def test_the_first_that_blocks_a_tool_call_counts(load):
     def second(api: ExtensionApi):
         api.on("tool_call", lambda event, context: asked.append(event))
 
-    verdict = await Bridge(await load(first, second)).before_tool(CALL, dict(CALL.arguments))
+    verdict = await ExtensionHooks(await load(first, second)).before_tool(CALL, dict(CALL.arguments))
     assert (verdict.is_blocked, verdict.reason, verdict.terminate) == (True, "no", True)
     assert asked == []
 
@@ -94,7 +94,7 @@ async def test_arguments_are_changed_in_place_and_the_message_keeps_its_own(load
             event.input["command"] = "ls"
             event.input["list"].append(2)
 
-    verdict = await Bridge(await load(mine)).before_tool(CALL, CALL.arguments)
+    verdict = await ExtensionHooks(await load(mine)).before_tool(CALL, CALL.arguments)
     assert verdict.arguments == {"command": "ls", "list": [1, 2]}
     assert CALL.arguments == {"command": "rm -rf /", "list": [1]}
 
@@ -158,15 +158,14 @@ async def test_a_gate_whose_check_fails_is_closed(load, bad):
         api.on("tool_call", bad)
 
     extensions = await load(mine)
-    verdict = await Bridge(extensions).before_tool(CALL, {})
+    verdict = await ExtensionHooks(extensions).before_tool(CALL, {})
     assert verdict.is_blocked
     assert "mine could not check this" in verdict.reason
-    answer = await Bridge(extensions).user_bash(UserBash(command="ls"))
-    assert not answer.block  # nobody asked there
+    assert await ExtensionHooks(extensions).before_shell("ls", False) == ShellOpinion()  # nobody asked there
 
 
 @pytest.mark.parametrize("bad", BAD)
-async def test_every_hook_survives_a_bad_handler(load, host: FakeHost, bad):
+async def test_every_hook_survives_a_bad_handler(load, scene: Scene, bad):
     """Raising, waiting for ever, blocking the loop: the others are asked all the same and it is told once."""
     heard = []
 
@@ -181,7 +180,7 @@ async def test_every_hook_survives_a_bad_handler(load, host: FakeHost, bad):
     await extensions.start()
     await settled()
     assert len(heard) == 2
-    assert [(error.extension_path, error.event) for error in host.errors()] == [
+    assert [(error.extension_path, error.event) for error in scene.errors()] == [
         ("/x/mine.py", "session_start")
     ]
 
@@ -192,17 +191,18 @@ async def test_raising_in_every_hook_leaves_everything_as_it_was(load):
             api.on(name, fails)
 
     extensions = await load(mine)
-    bridge = Bridge(extensions)
+    hooks = ExtensionHooks(extensions)
     message = AssistantMessage(content=(Text(text="hi"),))
     result = text_result("ok")
-    assert await bridge.after_tool(CALL, {}, result) == result
-    assert await bridge.seal(message) is message
-    assert await bridge.transform((user_message("x"),)) != ()
-    assert await bridge.transform_whole(Context(system_prompt="x")) == Context(system_prompt="x")
-    assert await bridge.after_turn(TurnOutcome(message=message, results=())) is False
-    assert await bridge.before_settle(message) is True
-    assert await bridge.on_payload({"a": 1}, offline_model()) == {"a": 1}
-    assert (await bridge.input(Input(text="x"))).action == "continue"
+    assert await hooks.after_tool(CALL, {}, result) == result
+    assert await hooks.seal(message) is message
+    assert await hooks.change_messages((user_message("x"),)) != ()
+    assert await hooks.change_request(Context(system_prompt="x")) == Context(system_prompt="x")
+    assert await hooks.after_turn(TurnOutcome(message=message, results=())) is False
+    assert await hooks.before_settle(message) is False
+    listener = hooks.listener_of_payload(offline_model())
+    assert listener is not None and await listener({"a": 1}, offline_model()) == {"a": 1}
+    assert await hooks.change_words(Words(text="x")) == Words(text="x")
     for name, event in SESSION_EVENTS.items():
         await extensions.emit(name, event)
     assert {problem.event for problem in extensions.problems} >= {
@@ -249,15 +249,15 @@ async def test_cancelling_the_run_cancels_the_handler(load):
     assert extensions.problems == []
 
 
-async def test_waiting_for_a_person_does_not_count_against_the_limit(load, host: FakeHost):
+async def test_waiting_for_a_person_does_not_count_against_the_limit(load, scene: Scene):
     told = []
 
-    class SlowUi(type(host.ui)):
+    class SlowUi(type(scene.ui)):
         async def confirm(self, title, message="", *, timeout=None):
             await asyncio.sleep(0.3)  # longer than the handler's limit of 0.2
             return True
 
-    host.ui = SlowUi()
+    scene.ui = SlowUi()
 
     def mine(api: ExtensionApi):
         @api.on("tool_call")
@@ -268,7 +268,7 @@ async def test_waiting_for_a_person_does_not_count_against_the_limit(load, host:
             api.on(name, lambda event, context, name=name: told.append((name, event.kind, event.title)))
 
     extensions = await load(mine)
-    verdict = await Bridge(extensions).before_tool(CALL, {})
+    verdict = await ExtensionHooks(extensions).before_tool(CALL, {})
     assert not verdict.is_blocked
     assert told == [("ui_prompt_start", "confirm", "Really?"), ("ui_prompt_end", "confirm", "Really?")]
     assert extensions.problems == []
@@ -293,7 +293,7 @@ async def test_a_handler_can_be_taken_back_while_it_is_running(load):
     await extensions.start()
     await extensions.start()
     assert heard == ["first"]
-    assert not extensions.listens("session_start")
+    assert not extensions.hooked.listens("session_start")
 
 
 async def test_an_unknown_hook_is_refused_by_name(load):

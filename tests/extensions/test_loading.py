@@ -16,7 +16,7 @@ from app.extensions.runner import Extensions
 from app.extensions.versions import WrongVersion, require_version
 from app.resources.paths import Paths
 from tests.extensions.conftest import QUICK, source
-from tests.extensions.fake_host import FakeHost, settled
+from tests.extensions.scene import Scene, settled
 from tools.base import Tool, ToolContext
 
 HELLO = """
@@ -93,7 +93,7 @@ async def test_paths_of_flags_and_settings(paths: Paths, load_files, write):
     ],
 )  # fmt: skip
 async def test_one_that_cannot_be_loaded_is_named_with_its_file(
-    load_files, write, host: FakeHost, code: str, words: str
+    load_files, write, scene: Scene, code: str, words: str
 ):
     path = write("bad.py", code)
     write("good.py", HELLO)
@@ -102,10 +102,10 @@ async def test_one_that_cannot_be_loaded_is_named_with_its_file(
     assert names(extensions) == ["good"]
     assert [problem.source for problem in extensions.problems] == [str(path)]
     assert words in extensions.problems[0].text
-    assert host.errors()[0].extension_path == str(path)
+    assert scene.errors()[0].extension_path == str(path)
 
 
-async def test_what_a_failed_one_had_registered_is_taken_back(load_files, write, host: FakeHost):
+async def test_what_a_failed_one_had_registered_is_taken_back(load_files, write, scene: Scene):
     write(
         "half.py",
         """
@@ -116,8 +116,8 @@ async def test_what_a_failed_one_had_registered_is_taken_back(load_files, write,
         """,
     )
     extensions = await load_files()
-    assert host.tool_table == {}
-    assert not extensions.listens("agent_start")
+    assert scene.tools == {}
+    assert not extensions.hooked.listens("agent_start")
 
 
 @pytest.mark.parametrize("manifest", ["{", "[]", '{"extensions": "a.py"}', '{"extensions": ["../x.py"]}'])
@@ -133,7 +133,7 @@ async def test_modules_have_private_names_and_leave_no_bytecode(load_files, writ
         write(f"{name}/helper.py", f"def extension(api): api.command({name!r})(print)")
     before = set(sys.modules)
     extensions = await load_files()
-    assert set(Catalogue(extensions).commands()) >= {"a", "b"}
+    assert set(Catalogue(extensions.hooked).commands()) >= {"a", "b"}
     new = {name for name in set(sys.modules) - before if "helper" in name}
     assert len(new) == 2
     assert "helper" not in sys.modules
@@ -168,18 +168,16 @@ def test_version_ranges(declared: str, fits: bool):
 # Reloading
 
 
-async def test_a_reload_runs_the_new_code_and_forgets_the_old(
-    load_files, write, paths: Paths, host: FakeHost
-):
+async def test_a_reload_runs_the_new_code_and_forgets_the_old(load_files, write, paths: Paths, scene: Scene):
     write("tool.py", 'def extension(api):\n    api.tool("old", "x")(lambda a, c: "x")')
     extensions = await load_files()
-    assert set(host.tool_table) == {"old"}
+    assert set(scene.tools) == {"old"}
     write("tool.py", 'def extension(api):\n    api.tool("new", "x")(lambda a, c: "x")')
     await extensions.reload(find_extensions(paths, Choice()).sources)
-    assert set(host.tool_table) == {"new"}
+    assert set(scene.tools) == {"new"}
 
 
-async def test_objects_of_before_a_reload_refuse(load, host: FakeHost):
+async def test_objects_of_before_a_reload_refuse(load, scene: Scene):
     kept: list[ExtensionApi] = []
     reasons = []
 
@@ -191,7 +189,7 @@ async def test_objects_of_before_a_reload_refuse(load, host: FakeHost):
         api.on("session_start", lambda event, context: reasons.append(event.reason))
 
     extensions = await load(mine)
-    old_tool = host.tool_table["t"][1]
+    old_tool = scene.tools["t"]
     await extensions.reload([source(mine)])
     old, new = kept
     for act in (
@@ -212,12 +210,12 @@ async def test_objects_of_before_a_reload_refuse(load, host: FakeHost):
         with pytest.raises(StaleExtension):
             await action
     with pytest.raises(ToolError, match="reloaded or removed"):
-        await old_tool.run({}, ToolContext(call_id="c", cwd=host.cwd))
+        await old_tool.run({}, ToolContext(call_id="c", cwd=scene.cwd))
     await new.events.emit("x", "heard once")
     assert reasons == ["reload", "reload", "heard once"]
 
 
-async def test_a_reload_in_the_middle_of_a_hook(load, host: FakeHost):
+async def test_a_reload_in_the_middle_of_a_hook(load, scene: Scene):
     """The one who asks for it and those behind it belong to the past; nothing breaks."""
     heard = []
 
@@ -237,7 +235,7 @@ async def test_a_reload_in_the_middle_of_a_hook(load, host: FakeHost):
     assert extensions.problems == []
 
 
-async def test_a_reload_while_a_tool_runs_lets_it_end(load, host: FakeHost):
+async def test_a_reload_while_a_tool_runs_lets_it_end(load, scene: Scene):
     go = asyncio.Event()
 
     def mine(api: ExtensionApi):
@@ -250,9 +248,7 @@ async def test_a_reload_while_a_tool_runs_lets_it_end(load, host: FakeHost):
                 return str(problem)
 
     extensions = await load(mine)
-    running = asyncio.ensure_future(
-        host.tool_table["slow"][1].run({}, ToolContext(call_id="c", cwd=host.cwd))
-    )
+    running = asyncio.ensure_future(scene.tools["slow"].run({}, ToolContext(call_id="c", cwd=scene.cwd)))
     await asyncio.sleep(0)
     await extensions.reload([])
     go.set()
@@ -262,19 +258,19 @@ async def test_a_reload_while_a_tool_runs_lets_it_end(load, host: FakeHost):
 # Registering
 
 
-async def test_registering_twice(load, host: FakeHost):
+async def test_registering_twice(load, scene: Scene):
     def one(api: ExtensionApi):
-        api.command("go")(lambda arguments, context: host.calls.append(("first",)))
-        api.command("go")(lambda arguments, context: host.calls.append(("second",)))
+        api.command("go")(lambda arguments, context: scene.done.append("first"))
+        api.command("go")(lambda arguments, context: scene.done.append("second"))
 
     def two(api: ExtensionApi):
-        api.command("go")(lambda arguments, context: host.calls.append(("other",)))
+        api.command("go")(lambda arguments, context: scene.done.append("other"))
         api.command("quit")(print)
 
     extensions = await load(one, two)
-    assert set(Catalogue(extensions).commands(taken=("quit",))) == {"go"}
-    await Catalogue(extensions).run_command("go", "")
-    assert host.calls == [("second",)]
+    assert set(Catalogue(extensions.hooked).commands(taken=("quit",))) == {"go"}
+    await Catalogue(extensions.hooked).run_command("go", "")
+    assert scene.done == ["second"]
     assert [str(problem) for problem in extensions.problems] == [
         "/x/one.py: register: the command go is registered twice; the second counts",
         "/x/two.py: register: the command go belongs to one already; this one is left out",
@@ -282,8 +278,8 @@ async def test_registering_twice(load, host: FakeHost):
     ]
 
 
-async def test_the_same_name_is_loaded_once(host: FakeHost):
-    extensions = Extensions(host, limits=lambda: QUICK)
+async def test_the_same_name_is_loaded_once(scene: Scene):
+    extensions = scene.extensions(limits=lambda: QUICK)
     problems = await extensions.load([source(lambda api: None), source(lambda api: None)])
     assert len(extensions.loaded) == 1
     assert "is loaded already" in problems[0].text
@@ -294,23 +290,23 @@ class Add(msgspec.Struct, frozen=True, kw_only=True):
     right: int = 1
 
 
-async def test_a_tool_from_a_function(load, host: FakeHost):
+async def test_a_tool_from_a_function(load, scene: Scene):
     def mine(api: ExtensionApi):
         @api.tool("add", "Adds", arguments=Add, snippet="Add numbers", is_read_only=True)
         async def add(arguments: Add, context):
             inner = await context.execute_tool("ls", {})
             return f"{arguments.left + arguments.right} {inner.text} {context.call.call_id}"
 
-    await load(mine)
-    owner, tool = host.tool_table["add"]
-    assert owner.startswith("extension:mine#")
+    extensions = await load(mine)
+    tool = scene.tools["add"]
+    assert extensions.loaded[0].owner.startswith("extension:mine#")
     assert tool.schema["required"] == ["left"]
     assert (tool.snippet, tool.is_read_only) == ("Add numbers", True)
-    result = await tool.run(Add(left=1), ToolContext(call_id="c", cwd=host.cwd))
-    assert result.text == "2 ls ran within c c"
+    result = await tool.run(Add(left=1), ToolContext(call_id="c", cwd=scene.cwd))
+    assert result.text == "2 Tool ls not found. Available tools: add c"
 
 
-async def test_a_tool_that_blocks_or_returns_nonsense_fails_alone(load, host: FakeHost):
+async def test_a_tool_that_blocks_or_returns_nonsense_fails_alone(load, scene: Scene):
     def mine(api: ExtensionApi):
         @api.tool("stuck", "x")
         async def stuck(arguments, context):
@@ -322,10 +318,10 @@ async def test_a_tool_that_blocks_or_returns_nonsense_fails_alone(load, host: Fa
     await load(mine)
     for name, words in (("stuck", "blocked everything"), ("odd", "returned int")):
         with pytest.raises(ToolError, match=words):
-            await host.tool_table[name][1].run({}, ToolContext(call_id="c", cwd=host.cwd))
+            await scene.tools[name].run({}, ToolContext(call_id="c", cwd=scene.cwd))
 
 
-async def test_tools_and_providers_reach_a_session_that_comes_later(host: FakeHost):
+async def test_tools_and_providers_reach_a_session_that_comes_later(scene: Scene):
     def mine(api: ExtensionApi):
         api.register_tool(Tool(name="t", description="", schema={}, run=None))  # pyright: ignore[reportArgumentType]  (never run)
         with pytest.raises(NotReady):
@@ -333,11 +329,11 @@ async def test_tools_and_providers_reach_a_session_that_comes_later(host: FakeHo
 
     extensions = Extensions(limits=lambda: QUICK)
     await extensions.load([source(mine)])
-    extensions.bind(host)
-    assert set(host.tool_table) == {"t"}
+    extensions.bind(scene.bound)
+    assert set(scene.tools) == {"t"}
 
 
-async def test_flags(load, host: FakeHost):
+async def test_flags(load, scene: Scene):
     seen = []
 
     def mine(api: ExtensionApi):
@@ -345,11 +341,11 @@ async def test_flags(load, host: FakeHost):
         api.register_flag("depth", type="string", default="3")
         seen.extend([api.flag("plan"), api.flag("depth"), api.flag("other")])
 
-    extensions = Extensions(host, limits=lambda: QUICK, flags={"plan": True, "other": "x"})
+    extensions = scene.extensions(limits=lambda: QUICK, flags={"plan": True, "other": "x"})
     await extensions.load([source(mine)])
     assert seen == [True, "3", None]
-    assert set(Catalogue(extensions).flags()) == {"plan", "depth"}
-    assert Catalogue(extensions).unknown_flags() == ("other",)
+    assert set(Catalogue(extensions.hooked).flags()) == {"plan", "depth"}
+    assert Catalogue(extensions.hooked).unknown_flags() == ("other",)
 
 
 async def test_the_bus_between_extensions(load):

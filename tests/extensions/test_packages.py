@@ -20,7 +20,6 @@ from app.extensions.packages import (
     resource_paths,
     stage,
 )
-from app.extensions.runner import Extensions
 from app.resources.paths import Paths
 from app.resources.prompts import find_prompts
 from app.resources.skills import find_skills
@@ -64,10 +63,10 @@ def test_what_is_fetched_is_shown_and_counts_once_agreed_to(paths: Paths, notes:
     assert [path.name for path in paths.packages_dir.iterdir() if path.name.startswith(".staging")] == []
 
 
-async def test_its_parts_are_found_where_parts_are_found(paths: Paths, notes: Path, host):
+async def test_its_parts_are_found_where_parts_are_found(paths: Paths, notes: Path, scene):
     commit(paths, stage(paths, str(notes)))
     found = resource_paths(paths)
-    extensions = Extensions(host)
+    extensions = scene.extensions()
     await extensions.load(find_extensions(paths, Choice(packages=found.extensions)).sources)
     assert "ext" in [extension.name for extension in extensions.loaded]
     assert find_skills(paths, is_trusted=False, more=found.skills).named("pdf")
@@ -175,12 +174,12 @@ def wheel(folder: Path) -> Path:
     return path
 
 
-async def test_a_python_distribution(paths: Paths, tmp_path: Path, host):
+async def test_a_python_distribution(paths: Paths, tmp_path: Path, scene):
     staged = stage(paths, f"pip:{wheel(tmp_path)}")
     assert "runs Python code: thing (bayou_thing_module:extension)" in staged.shown()
     commit(paths, staged)
     found = find_extensions(paths, Choice(sites=resource_paths(paths).sites))
-    extensions = Extensions(host)
+    extensions = scene.extensions()
     await extensions.load([source for source in found.sources if source.name == "thing"])
     assert extensions.loaded[0].commands.keys() == {"thing"}
 

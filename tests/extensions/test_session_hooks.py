@@ -101,9 +101,9 @@ async def test_the_system_prompt_of_one_run(tmp_path: Path) -> None:
     await theatre.load(changes)
     await theatre.prompt("one")
     assert theatre.asked[0].system_prompt == "You are a boat."
-    assert theatre.play.session.turns.sections() == {"preamble": "You are a boat."}
+    assert theatre.play.session.sections() == {"preamble": "You are a boat."}
     await theatre.prompt("two")
-    assert theatre.play.session.turns.sections() == {"preamble": "You are a test."}
+    assert theatre.play.session.sections() == {"preamble": "You are a test."}
 
 
 async def test_the_end_is_told_once(tmp_path: Path) -> None:
@@ -114,8 +114,8 @@ async def test_the_end_is_told_once(tmp_path: Path) -> None:
         api.on("session_shutdown", lambda event, context: told.append(event.reason))
 
     await theatre.load(listens)
-    await theatre.play.session.intake.ended()
-    await theatre.play.session.intake.ended()
+    await theatre.play.session.announce_end()
+    await theatre.play.session.announce_end()
     assert told == ["quit"]
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from app.compaction.summary import SYSTEM_PROMPT
-from app.engine.brancher import Cancelled, Wish
+from app.engine.brancher import Cancelled
+from app.engine.opinions import Wish
 from app.engine.summariser import SummaryCancelled
 from app.providers.contract import Context
 from app.providers.scripted import Answer, say

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from app.engine.extending.host import SessionHost
-from app.engine.extending.wiring import Wiring
+from app.extensions.bound import Bound, Brought
 from app.extensions.guard import Limits
 from app.extensions.runner import Extensions
+from app.extensions.session_hooks import ExtensionHooks
 from app.extensions.ui import SilentUi
 from app.providers.contract import Context
 from app.values.content import text_of
@@ -23,13 +23,15 @@ class Theatre:
     def __init__(self, folder: Path, *responses: Any) -> None:
         self.asked: list[Context] = []
         self.sections: dict[str, str] = {}
+        self.extensions = Extensions(limits=lambda: Limits(answer=1, slow_answer=1, block=0.5))
+        self.hooks = ExtensionHooks(self.extensions)
         self.play = Play(
             folder,
             *(self._noting(response) for response in responses),
             tools=builtin_tools(),
             sections=lambda: {"preamble": "You are a test.", **self.sections},
+            hooks=self.hooks,
         )
-        self.extensions = Extensions(limits=lambda: Limits(answer=1, slow_answer=1, block=0.5))
 
     def _noting(self, response: Any) -> Any:
         def made(context: Context, count: int) -> Any:
@@ -40,18 +42,19 @@ class Theatre:
 
     async def load(self, *functions: Callable[..., Any], mode: Any = "print") -> None:
         await self.extensions.load([source(function, function.__name__) for function in functions])
-        host = SessionHost(
-            self.play.session,
-            self.extensions,
-            mode=mode,
-            ui=SilentUi(self.play.session.publish_now),
-            settings=dict,
-            prompt_sections=self.sections,
-            is_trusted=True,
-            shutdown=lambda: None,
-            reload=lambda: None,
+        play, session = self.play, self.play.session
+        self.extensions.bind(
+            Bound(
+                session=session,
+                mode=mode,
+                ui=SilentUi(session.publish_now),
+                places=play.places,
+                brought=Brought(session, play.choice, play.registry),
+                prompt_sections=self.sections,
+                is_trusted=True,
+            )
         )
-        Wiring(self.play.session, self.extensions, host, expand=lambda text: text)
+        session.subscribe(self.hooks.hear)
 
     async def prompt(self, text: str) -> None:
         await self.play.prompt(text)

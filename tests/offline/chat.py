@@ -65,7 +65,7 @@ class Chat:
     def results(self) -> list[ToolResultMessage]:
         return [message for message in self.messages if isinstance(message, ToolResultMessage)]
 
-    async def _ask(self) -> AssistantStream:
+    async def _ask(self, abort: Abort) -> AssistantStream:
         context = Context(messages=tuple(self.messages), tools=self._toolbox.declarations())
         options = msgspec.convert({"thinking": self.thinking}, StreamOptions)
         return self._registry.stream(offline_model(), context, options)

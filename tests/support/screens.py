@@ -149,5 +149,5 @@ def _usage(*arguments: object) -> Usage:
 
 
 def _answer_with(script: Scripted, assembled: Assembled) -> None:
-    model = script.register(assembled.session.requests.registry)
+    model = script.register(assembled.registry)
     assembled.session.choice.set(model)

@@ -83,7 +83,7 @@ def make_app(
     session = assembled.session
     if responses:
         script = Scripted(responses)
-        session.choice.set(script.register(session.requests.registry))
+        assembled.choice.set(script.register(assembled.registry))
     for tool in tools:
         session.toolbox.register(tool, owner="test")
     opening = Opening(extend=extensions_for(assembled, options, paths) if extension else None)

@@ -365,7 +365,7 @@ async def test_trusting_the_project_brings_its_extensions_at_once(home: Path) ->
         await pilot.press("down", "enter")
         await until(app, pilot, "This folder is not trusted")
         assert app.session.options.interrupt_mode == "wait"
-        assert app.extended and "theirs" not in app.extended.wiring.catalogue.commands()
+        assert app.extended and "theirs" not in app.extended.catalogue.commands()
 
 
 async def test_settings_follow_their_file(home: Path) -> None:

@@ -104,7 +104,7 @@ def arguments_of(
 def _extension_arguments(extended: Extended | None) -> dict[str, Arguments]:
     if extended is None:
         return {}
-    catalogue = extended.wiring.catalogue
+    catalogue = extended.catalogue
 
     def of(name: str) -> Arguments:
         async def suggest(typed: str) -> list[Suggestion]:
@@ -133,7 +133,7 @@ class _ExtensionCompletions:
         extended = self._extended()
         if extended is None:
             return
-        found = await extended.wiring.catalogue.complete(request.line, request.column)
+        found = await extended.catalogue.complete(request.line, request.column)
         word = request.before.rsplit(" ", 1)[-1]
         yield Completions(
             start=request.column - len(word),

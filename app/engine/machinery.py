@@ -1,0 +1,198 @@
+"""What a session is given, what it makes of that, and how these parts meet: who asks whom, and who is told of what.
+
+What faces may do is `session`'s, and nobody outside the engine reaches what is here.
+"""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from app.agent.queues import Queued, Queues
+from app.engine.account import Account
+from app.engine.background import JobResults
+from app.engine.brancher import Brancher
+from app.engine.cache import PromptCache
+from app.engine.choice import ModelChoice
+from app.engine.compactor import Compactor
+from app.engine.conversation import Conversation
+from app.engine.delivery import Deliveries
+from app.engine.following import Following
+from app.engine.hooks import Hooks
+from app.engine.jobs import Job, JobTable
+from app.engine.models import Models
+from app.engine.navigation import Navigation
+from app.engine.nested import NestedCalls
+from app.engine.options import SessionOptions
+from app.engine.places import Places
+from app.engine.prompts import Prompts
+from app.engine.readiness import Readiness
+from app.engine.record import Record
+from app.engine.requests import Requests
+from app.engine.runner import Runner
+from app.engine.shell import UserShell
+from app.engine.summariser import Summariser
+from app.engine.telling import Telling
+from app.engine.toolbox import Toolbox
+from app.providers.classify import Failure
+from app.providers.registry import Registry
+from app.sessions.log import SessionLog
+from app.values.events import FileChanged, QueueUpdate
+from app.values.messages import AssistantMessage
+from app.values.models import Model
+from tools.base import FileChange
+
+Classify = Callable[[AssistantMessage, Model | None], Failure]
+
+
+class Parts(msgspec.Struct, kw_only=True):
+    """What a session is made of."""
+
+    log: SessionLog
+    places: Places
+    registry: Registry
+    choice: ModelChoice
+    toolbox: Toolbox
+    sections: Callable[[], Mapping[str, str]]
+    """The system prompt, as it should be now."""
+    classify: Classify
+    options: SessionOptions
+    hooks: Hooks = msgspec.field(default_factory=Hooks)
+
+
+class Machinery:
+    """The parts of one session. Those below are handed those above, and none knows the session."""
+
+    def __init__(self, parts: Parts) -> None:
+        hooks, choice, options = parts.hooks, parts.choice, parts.options
+        self._choice = choice
+        self._classify = parts.classify
+        self.conversation = Conversation(parts.log)
+        self.queues = Queues(
+            mode=options.queue_mode, on_change=self._queues_changed, on_removed=self._never_delivered
+        )
+        self.account = Account(self.conversation)
+        self.deliveries = Deliveries()
+        self.telling = Telling(self.conversation, self.account, self.deliveries)
+        self.cache = PromptCache(self.account, choice, self.telling.publish_now)
+        self.following = Following(options.in_force, self.telling)
+        self.models = Models(choice, self.conversation, self.telling, self.cache)
+        self.requests = Requests(
+            parts.registry,
+            conversation=self.conversation,
+            choice=choice,
+            toolbox=parts.toolbox,
+            sections=parts.sections,
+            options=options,
+            hooks=hooks,
+            deliveries=self.deliveries,
+            telling=self.telling,
+            cache=self.cache,
+        )
+        self.summariser = Summariser(
+            choice,
+            parts.registry,
+            classify=self._failure,
+            publish=self.telling.publish,
+            options=options,
+        )
+        self.compactor = Compactor(
+            conversation=self.conversation,
+            account=self.account,
+            choice=choice,
+            options=options,
+            summariser=self.summariser,
+            hooks=hooks,
+            telling=self.telling,
+            cache=self.cache,
+            classify=self._failure,
+        )
+        self.brancher = Brancher(
+            conversation=self.conversation,
+            choice=choice,
+            options=options,
+            hooks=hooks,
+            summariser=self.summariser,
+        )
+        self.shell = UserShell(parts.toolbox.workspace, self.conversation, hooks, self.telling)
+        self.jobs = JobTable(self._job_ended, self.telling.publish_now)
+        self.runner = self._runner(parts)
+        self.nested = NestedCalls(parts.toolbox, self.runner, hooks, self.telling)
+        self.readiness = Readiness(self.conversation, choice, self.runner, self.compactor, self.brancher)
+        self.record = Record(self.conversation, self.telling, self.cache, self.readiness)
+        self.prompts = Prompts(
+            queues=self.queues,
+            hooks=hooks,
+            runner=self.runner,
+            compactor=self.compactor,
+            readiness=self.readiness,
+        )
+        self._job_results = JobResults(
+            prompts=self.prompts, deliveries=self.deliveries, options=options, telling=self.telling
+        )
+        self.navigation = self._navigation(parts)
+        parts.toolbox.workspace.mutations.subscribe(self._file_changed)
+
+    def _runner(self, parts: Parts) -> Runner:
+        return Runner(
+            conversation=self.conversation,
+            queues=self.queues,
+            requests=self.requests,
+            toolbox=parts.toolbox,
+            jobs=self.jobs,
+            compactor=self.compactor,
+            shell=self.shell,
+            hooks=parts.hooks,
+            options=parts.options,
+            telling=self.telling,
+            classify=self._failure,
+        )
+
+    def _navigation(self, parts: Parts) -> Navigation:
+        return Navigation(
+            conversation=self.conversation,
+            places=parts.places,
+            choice=parts.choice,
+            hooks=parts.hooks,
+            queues=self.queues,
+            jobs=self.jobs,
+            deliveries=self.deliveries,
+            account=self.account,
+            compactor=self.compactor,
+            brancher=self.brancher,
+            readiness=self.readiness,
+            telling=self.telling,
+            stop=self.stop,
+        )
+
+    async def stop(self) -> None:
+        """Ends whatever is under way and waits until it has settled."""
+        self.shell.abort()
+        self.compactor.underway.stop()
+        self.brancher.underway.stop()
+        await self.runner.abort()
+
+    def _failure(self, message: AssistantMessage) -> Failure:
+        return self._classify(message, self._choice.model)
+
+    def _queues_changed(self) -> None:
+        texts = self.queues.texts
+        self.telling.publish_now(QueueUpdate(steering=texts("steering"), follow_up=texts("follow_up")))
+
+    def _never_delivered(self, message: Queued) -> None:
+        self.deliveries.dropped(message.id)
+
+    async def _job_ended(self, job: Job) -> bool:
+        return await self._job_results.tell(job)
+
+    def _file_changed(self, change: FileChange) -> None:
+        told = FileChanged(
+            path=change.path,
+            tool_call_id=change.call_id,
+            before_hash=change.before_hash,
+            after_hash=change.after_hash,
+            mode_before=change.mode_before,
+            mode_after=change.mode_after,
+            added=change.added,
+            removed=change.removed,
+        )
+        self.telling.publish_now(told)

@@ -1,0 +1,53 @@
+"""Choosing the model and how hard it thinks: what is chosen is recorded, told, and may drop the prompt cache."""
+
+from typing import Literal
+
+from app.engine.cache import PromptCache
+from app.engine.choice import ModelChoice
+from app.engine.conversation import Conversation
+from app.engine.telling import Telling
+from app.values.events import ModelChanged, ThinkingLevelChanged
+from app.values.models import Model, ThinkingLevel
+
+ModelSource = Literal["set", "cycle", "restore"]
+
+
+class Models:
+    """Those of one session."""
+
+    def __init__(
+        self, choice: ModelChoice, conversation: Conversation, telling: Telling, cache: PromptCache
+    ) -> None:
+        self._choice = choice
+        self._conversation = conversation
+        self._telling = telling
+        self._cache = cache
+
+    async def use(self, model: Model, source: ModelSource) -> None:
+        self._conversation.change_model(model.provider, model.id)
+        level_changed = self._choice.set(model)
+        await self._telling.publish(ModelChanged(model=model, source=source))
+        self._cache.drops("model")
+        if level_changed:
+            await self._record_thinking()
+
+    async def cycle(self, step: int) -> Model | None:
+        model = self._choice.next_model(step)
+        if model is not None:
+            await self.use(model, "cycle")
+        return model
+
+    async def use_thinking(self, level: ThinkingLevel) -> None:
+        if self._choice.set_thinking(level):
+            await self._record_thinking()
+
+    async def cycle_thinking(self) -> ThinkingLevel | None:
+        level = self._choice.next_level()
+        if level is not None:
+            await self.use_thinking(level)
+        return level
+
+    async def _record_thinking(self) -> None:
+        self._conversation.change_thinking(self._choice.thinking)
+        await self._telling.publish(ThinkingLevelChanged(level=self._choice.thinking))
+        self._cache.drops("thinking")

@@ -1,0 +1,182 @@
+"""Going elsewhere: another point of the session's tree, another branch merged into this one, another session's file.
+
+What all of these share is that the context becomes another one: counts, model and waiting deliveries follow it.
+"""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from app.agent.queues import Queues
+from app.engine.account import Account
+from app.engine.brancher import Brancher
+from app.engine.choice import ModelChoice, restore
+from app.engine.compactor import Compactor
+from app.engine.conversation import Conversation
+from app.engine.delivery import Deliveries
+from app.engine.hooks import Elsewhere, Hooks
+from app.engine.intake import Refused, Stayed
+from app.engine.jobs import JobTable
+from app.engine.opinions import Wish
+from app.engine.places import Places
+from app.engine.readiness import Readiness
+from app.engine.telling import Telling
+from app.sessions.fork import clone, fork_before
+from app.sessions.log import SessionLog
+from app.values.entries import BranchSummaryEntry, CompactionEntry
+from app.values.events import SessionReplaced
+
+SwitchReason = Literal["new", "resume", "fork", "tree", "reload"]
+_ELSEWHERE: dict[str, Elsewhere] = {"new": "new", "resume": "resume", "fork": "fork"}
+
+
+class Arrival(msgspec.Struct, frozen=True, kw_only=True):
+    """At another point of the tree."""
+
+    text: str | None = None
+    """Going to a prompt means going before it: this is its text, for the editor."""
+    summary: BranchSummaryEntry | None = None
+    """Of the branch that was left."""
+
+
+class Navigation:
+    """Moves one session about."""
+
+    def __init__(
+        self,
+        *,
+        conversation: Conversation,
+        places: Places,
+        choice: ModelChoice,
+        hooks: Hooks,
+        queues: Queues,
+        jobs: JobTable,
+        deliveries: Deliveries,
+        account: Account,
+        compactor: Compactor,
+        brancher: Brancher,
+        readiness: Readiness,
+        telling: Telling,
+        stop: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._conversation = conversation
+        self._places = places
+        self._choice = choice
+        self._hooks = hooks
+        self._queues = queues
+        self._jobs = jobs
+        self._deliveries = deliveries
+        self._account = account
+        self._compactor = compactor
+        self._brancher = brancher
+        self._readiness = readiness
+        self._telling = telling
+        self._stop = stop
+        """Ends what is under way, and returns when it has."""
+
+    # In the tree
+
+    async def go_to(self, entry_id: str | None, wish: Wish) -> Arrival:
+        text = None
+        self._readiness.require_idle("Going to another point of the session")
+        if entry_id is not None:
+            target = self._conversation.log.navigation(entry_id)
+            entry_id, text = target.leaf_id, target.text
+        summary = await self._brancher.leave(entry_id, wish)
+        await self._replaced("tree")
+        return Arrival(text=text, summary=summary)
+
+    async def merge(self, leaf_id: str, wish: Wish) -> BranchSummaryEntry:
+        self._readiness.require_idle("Merging a branch")
+        summary = await self._brancher.merge(leaf_id, wish)
+        await self._replaced("tree")
+        return summary
+
+    async def undo_compaction(self) -> str | None:
+        """Back to right before the last compaction on this branch; the automatic one does not undo that at once."""
+        path = self._conversation.log.path_to()
+        found = next((entry for entry in reversed(path) if isinstance(entry, CompactionEntry)), None)
+        if found is None:
+            raise Refused("Nothing on this branch has been compacted: the history is whole.")
+        arrival = await self.go_to(found.parent_id, Wish())
+        self._compactor.hold()
+        return arrival.text
+
+    # To other sessions
+
+    async def begin(self, parent: Path | None) -> None:
+        """A session that is kept nowhere is followed by another such."""
+        await self._stop()
+        if self._conversation.log.path is None:
+            log = SessionLog.in_memory(self._places.cwd)
+        else:
+            log = self._places.new(parent=parent)
+        await self.open(log, "new")
+
+    async def switch_to(self, name: str) -> None:
+        if self._places.is_at(self._conversation.log, name):  # it is here already
+            await self._stop()
+            return
+        log = self._places.open_or_begin(name)
+        log.require_cwd()
+        await self._stop()
+        await self.open(log, "resume")
+
+    async def fork(self, entry_id: str, position: Literal["before", "at"]) -> bool:
+        log = self._conversation.log
+        if not await self._hooks.may_fork(entry_id, position):
+            return False
+        is_here = entry_id == log.leaf_id
+        await self._stop()  # what it leaves behind the present point goes along
+        folder, cwd, fsync = self._places.folder, self._places.cwd, self._places.sync
+        if position == "before":
+            copy = fork_before(log, entry_id, folder, cwd=cwd, fsync=fsync)
+        else:
+            copy = clone(log, folder, leaf_id=None if is_here else entry_id, cwd=cwd, fsync=fsync)
+        await self.open(copy, "fork")
+        return True
+
+    async def open(self, log: SessionLog, reason: SwitchReason) -> None:
+        self._readiness.require_idle("Switching sessions")
+        elsewhere = _ELSEWHERE.get(reason)
+        if elsewhere is not None and not await self._hooks.may_leave(elsewhere, log.path):
+            log.close()
+            raise Stayed("An extension wants to stay in this session.")
+        await self._jobs.close(keep_pinned=True)
+        self._queues.forget_companions()
+        self._deliveries.left_context(frozenset(), self._conversation.log.__contains__)
+        self._conversation.open(log).close()
+        self._conversation.recover_partial()
+        await self._replaced(reason)
+
+    def restore(self, *, restores_model: bool, name: str | None) -> None:
+        log = self._conversation.log
+        if log.entries and restores_model:
+            self._restore_choice()
+        self._conversation.recover_partial()
+        if name and not log.is_read_only:
+            self._conversation.rename(" ".join(name.split()))
+
+    def _restore_choice(self) -> None:
+        """Takes up the model and thinking level that the log was left with."""
+        projection = self._conversation.log.project()
+        restored = restore(self._choice, projection.model, projection.thinking_level)
+        if restored.model is not None:
+            self._choice.set(restored.model)
+        if restored.thinking is not None and projection.has_thinking_level:
+            self._choice.set_thinking(restored.thinking)
+        if restored.missing is not None:
+            self._telling.notify(
+                f"This session used {restored.missing}, which is not available now. Choose another with /model.",
+                "warning",
+            )
+
+    async def _replaced(self, reason: SwitchReason) -> None:
+        self._conversation.reload()
+        self._compactor.start_over()
+        self._account.start_over(self._conversation)
+        self._restore_choice()
+        self._telling.forget_undeliverable()
+        await self._telling.publish(SessionReplaced(reason=reason))

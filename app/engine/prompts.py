@@ -1,0 +1,140 @@
+"""How words and messages reach the model: as a prompt that begins a run, through a queue, or with what comes next."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from app.agent.queues import Aside, QueueName, Queues
+from app.engine.compactor import Compactor
+from app.engine.hooks import Hooks
+from app.engine.intake import Refused, Words, require_content
+from app.engine.readiness import Readiness
+from app.engine.runner import Runner
+from app.values.messages import AssistantMessage, CustomMessage, Message, user_message
+
+Disposition = Literal["started", "queued", "handled"]
+DeliverAs = Literal["steer", "follow_up", "next_turn", "aside"]
+
+
+class Prompts:
+    """Takes what is said to one session."""
+
+    def __init__(
+        self, *, queues: Queues, hooks: Hooks, runner: Runner, compactor: Compactor, readiness: Readiness
+    ) -> None:
+        self._queues = queues
+        self._hooks = hooks
+        self._runner = runner
+        self._compactor = compactor
+        self._readiness = readiness
+        self._waking: asyncio.Task[None] | None = None
+
+    async def prompt(self, words: Words, *, expand: bool) -> Disposition:
+        require_content(words.text, words.images)
+        is_running = self._runner.is_running
+        if is_running and words.while_running is None and not self._hooks.is_command(words.text):
+            raise Refused(
+                "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') "
+                "to queue the message."
+            )
+        taken = await self._taken(words, expand=expand)
+        if taken is None:
+            return "handled"
+        message = user_message(taken.text, taken.images)
+        if self._runner.is_running:
+            return self._queue(words, [message])
+        if self._compactor.is_running:
+            raise Refused(
+                "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."
+            )
+        self._readiness.require_model()
+        companions = await self._hooks.companions(taken)
+        if self._runner.is_running:  # something else began while extensions were asked
+            return self._queue(words, [*companions, message])
+        self._start([*self._queues.take_next_turn(), *companions, message])
+        return "started"
+
+    async def _taken(self, words: Words, *, expand: bool = True) -> Words | None:
+        """The words to send; None when they were dealt with."""
+        if expand and words.text.startswith("/") and await self._hooks.run_command(words.text):
+            return None
+        changed = await self._hooks.change_words(words)
+        if changed is None or not expand:
+            return changed
+        return msgspec.structs.replace(changed, text=self._hooks.expand(changed.text))
+
+    def _queue(self, words: Words, messages: Sequence[Message]) -> Disposition:
+        for message in messages:
+            self._queues.add(
+                "follow_up" if words.while_running == "follow_up" else "steering",
+                message,  # pyright: ignore[reportArgumentType]  (a person's or an extension's)
+            )
+        return "queued"
+
+    async def queue(self, queue: QueueName, words: Words) -> Disposition:
+        require_content(words.text, words.images)
+        if self._hooks.is_command(words.text):
+            raise Refused(
+                f'Extension command "{words.text.split()[0]}" cannot be queued. '
+                "Use prompt() or execute the command when not streaming."
+            )
+        taken = await self._taken(words)
+        if taken is None:
+            return "handled"
+        self._queues.add(queue, user_message(taken.text, taken.images))
+        return "queued"
+
+    def resume(self) -> None:
+        self._readiness.require_idle("Continuing")
+        self._readiness.require_model()
+        self._start([])
+
+    async def retry(self, failed: AssistantMessage | None) -> bool:
+        if failed is None or failed.stop_reason not in ("error", "aborted"):
+            return False
+        await self._runner.leave_out(failed)
+        self.resume()
+        return True
+
+    async def send(
+        self,
+        message: CustomMessage,
+        *,
+        deliver_as: DeliverAs,
+        trigger: bool = False,
+        call_id: str | None = None,
+    ) -> str:
+        if deliver_as == "next_turn":
+            self._queues.hold_for_next_turn(message)
+            return message.id
+        if self._runner.is_running and deliver_as == "aside":
+            self._queues.add_aside(Aside(message=message, call_id=call_id))
+        elif self._runner.is_running:
+            self._queues.add("steering" if deliver_as == "steer" else "follow_up", message)
+        elif trigger:
+            self._readiness.require_model()
+            if self._readiness.is_compacting:  # the summary being written knows nothing of this message
+                self._queues.add("steering" if deliver_as == "steer" else "follow_up", message)
+                self._waking = asyncio.ensure_future(self._wake_behind_summary())
+            else:
+                self._start([message])
+        else:
+            await self._runner.append(message)
+        return message.id
+
+    async def _wake_behind_summary(self) -> None:
+        await self._readiness.until_summarised()
+        if not self._runner.is_running:
+            waiting = self._queues.take("steering") or self._queues.take("follow_up")
+            if waiting:
+                self._start(list(waiting))
+
+    def close(self) -> None:
+        if self._waking is not None:
+            self._waking.cancel()
+
+    def _start(self, messages: Sequence[Message]) -> None:
+        self._compactor.prompt_began()
+        self._runner.start(messages)

@@ -1,0 +1,64 @@
+"""Whether something may be begun now: what is under way, what has to be so first, and how it is said when it is not."""
+
+from app.engine.brancher import Brancher
+from app.engine.choice import ModelChoice
+from app.engine.compactor import Compactor
+from app.engine.conversation import Conversation
+from app.engine.intake import Refused
+from app.engine.runner import Runner
+from app.sessions.errors import SessionReadOnly, SessionWriteError
+
+
+class Readiness:
+    def __init__(
+        self,
+        conversation: Conversation,
+        choice: ModelChoice,
+        runner: Runner,
+        compactor: Compactor,
+        brancher: Brancher,
+    ) -> None:
+        self._conversation = conversation
+        self._choice = choice
+        self._runner = runner
+        self._compactor = compactor
+        self._brancher = brancher
+
+    @property
+    def is_running(self) -> bool:
+        return self._runner.is_running
+
+    @property
+    def is_compacting(self) -> bool:
+        """A summary is being written, of whatever kind."""
+        return self._compactor.is_running or self._brancher.is_running
+
+    async def until_summarised(self) -> None:
+        """Until no summary is being written."""
+        await self._compactor.underway.wait()
+        await self._brancher.underway.wait()
+
+    def require_model(self) -> None:
+        log = self._conversation.log
+        if log.is_read_only:
+            raise Refused(str(SessionReadOnly(log.path)))
+        self._require_room()
+        model = self._choice.model
+        if model is None:
+            raise Refused("No model is selected. Choose one with /model, or start with --model.")
+        if not self._choice.is_available(model):
+            raise Refused(f"No API key found for {model.provider}. Add one with /login {model.provider}.")
+
+    def _require_room(self) -> None:
+        try:
+            self._conversation.log.write_kept()
+        except SessionWriteError as problem:
+            raise Refused(
+                f"{problem} Until then nothing new is asked; what was said is kept in memory."
+            ) from None
+
+    def require_idle(self, what: str) -> None:
+        if self.is_compacting:
+            raise Refused(f"{what} has to wait until the summary is written. Stop it with Escape first.")
+        if self.is_running:
+            raise Refused(f"{what} has to wait until the agent is idle. Stop it with Escape first.")

@@ -1,0 +1,44 @@
+"""Writing to the session's record what is no message of the conversation: names, notes, changes of the context."""
+
+from typing import Any
+
+from app.engine.cache import PromptCache
+from app.engine.conversation import Conversation
+from app.engine.readiness import Readiness
+from app.engine.telling import Telling
+from app.values.entries import ContextEditEntry, Entry
+from app.values.events import EntryAppended, SessionInfoChanged
+
+
+class Record:
+    """Each is written first, then told."""
+
+    def __init__(
+        self, conversation: Conversation, telling: Telling, cache: PromptCache, readiness: Readiness
+    ) -> None:
+        self._conversation = conversation
+        self._telling = telling
+        self._cache = cache
+        self._readiness = readiness
+
+    async def rename(self, name: str) -> None:
+        cleaned = " ".join(name.split())
+        self._conversation.rename(cleaned)
+        await self._telling.publish(SessionInfoChanged(name=cleaned or None))
+
+    async def note(self, custom_type: str, data: Any) -> Entry:
+        return await self._told(self._conversation.note(custom_type, data))
+
+    async def edit_context(self, target_id: str, replacement: dict[str, Any] | None) -> Entry:
+        edit = ContextEditEntry(parent_id=None, target_id=target_id, replacement=replacement)
+        return await self._told(self._conversation.record_state(edit))
+
+    async def change_context(self, target_id: str, replacement: dict[str, Any]) -> None:
+        """For a person: it waits its turn, and what it costs is said."""
+        self._readiness.require_idle("Changing the context")
+        await self.edit_context(target_id, replacement)
+        self._cache.drops("context")
+
+    async def _told(self, entry: Entry) -> Entry:
+        await self._telling.publish(EntryAppended(entry=entry))
+        return entry

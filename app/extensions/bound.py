@@ -1,0 +1,124 @@
+"""What extensions are bound to: a session, the face that shows it, and where what they bring along goes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.engine.choice import ModelChoice
+from app.engine.commands.results import CommandInfo
+from app.engine.places import Places
+from app.engine.session import Session
+from app.extensions.ports import Mode, ProviderSpec, Ui
+from app.providers.registry import Registry
+from app.sessions.log import SessionLog
+from app.values.entries import Entry
+from app.values.messages import Message
+from app.values.wire import to_wire
+from tools.base import Tool
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+class Bound(msgspec.Struct, kw_only=True):
+    """One session and the face that shows it."""
+
+    session: Session
+    mode: Mode
+    ui: Ui
+    places: Places
+    brought: "Brought"
+    settings: Callable[[], Mapping[str, Any]] = dict
+    """All of them spelled as in the file, with those that bayou does not know."""
+    prompt_sections: dict[str, str] = {}
+    """Sections of the system prompt that extensions own; changed in place."""
+    cache_dir: Path | None = None
+    is_trusted: bool = False
+    shutdown: Callable[[], None] = lambda: None
+    reload: Callable[[], Any] = lambda: None
+    expand: Callable[[str], str] = _as_it_is
+    """What `/skill:name` or `/template` stands for."""
+    file_commands: Callable[[], Sequence[CommandInfo]] = lambda: ()
+    """What else `/name` can stand for in a prompt."""
+
+
+class SessionRecord:
+    """The conversation's record as extensions read it."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @property
+    def _log(self) -> SessionLog:
+        return self._session.log
+
+    @property
+    def id(self) -> str:
+        return self._log.session_id
+
+    @property
+    def file(self) -> Path | None:
+        return self._log.path
+
+    @property
+    def name(self) -> str | None:
+        return self._log.name
+
+    @property
+    def leaf_id(self) -> str | None:
+        return self._log.leaf_id
+
+    def entries(self) -> Sequence[Entry]:
+        return tuple(self._log.entries)
+
+    def entry(self, entry_id: str) -> Entry | None:
+        return self._log.entry(entry_id) if entry_id in self._log else None
+
+    def branch(self, from_id: str | None = None) -> Sequence[Entry]:
+        """From the root to an entry; to the present point when None."""
+        return self._log.path_to(from_id)
+
+    def label(self, entry_id: str) -> str | None:
+        return self._log.label(entry_id)
+
+    def messages(self) -> Sequence[Message]:
+        """The context: what the model reads with the next request."""
+        return self._session.messages
+
+
+class Brought:
+    """Tools and providers that extensions bring along, each under the name of its owner, who takes them away again."""
+
+    def __init__(self, session: Session, choice: ModelChoice, registry: Registry) -> None:
+        self._session = session
+        self._choice = choice
+        self._registry = registry
+        self._tools_of: dict[str, list[str]] = {}
+
+    def add_tool(self, tool: Tool, owner: str) -> None:
+        self._session.add_tool(tool, owner=owner)
+        self._tools_of.setdefault(owner, []).append(tool.name)
+
+    def remove_tool(self, name: str, owner: str) -> None:
+        if name in self._tools_of.get(owner, []):
+            self._tools_of[owner].remove(name)
+            self._session.remove_tool(name)
+
+    def add_provider(self, spec: ProviderSpec, owner: str) -> None:
+        models = {"models": [to_wire(model) for model in spec.models]}
+        self._choice.catalogue.add_provider(spec.name, models, owner=owner)
+        if spec.api_key is not None or spec.headers:
+            self._choice.credentials.provide(spec.name, spec.api_key, headers=spec.headers, owner=owner)
+        if spec.adapter is not None:
+            for api in {model.api for model in spec.models}:
+                self._registry.register(api, spec.adapter, owner=owner)
+
+    def remove_owner(self, owner: str) -> None:
+        for name in self._tools_of.pop(owner, []):
+            self._session.remove_tool(name)
+        self._registry.remove_owner(owner)
+        self._choice.catalogue.remove_owner(owner)
+        self._choice.credentials.withdraw(owner)

@@ -1,0 +1,378 @@
+"""A session's questions as hooks of extensions, and its events told to them.
+
+Each method is one question of `app.engine.hooks`; it costs a dictionary look-up when nobody listens.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from app.agent.hooks import TurnOutcome, Verdict
+from app.agent.prompt import prompt_text
+from app.compaction.cut import Preparation
+from app.engine.hooks import Elsewhere, Hooks
+from app.engine.intake import Words
+from app.engine.opinions import MoveOpinion, Moving, Reason, Replacement, ShellOpinion
+from app.extensions import payloads as p
+from app.extensions.bound import Bound
+from app.extensions.catalogue import Catalogue
+from app.extensions.contexts import require_bound
+from app.extensions.listing import extension_commands
+from app.extensions.runner import Extensions
+from app.extensions.shapes import changed_result, content_of, context_of, copy_of, decoded
+from app.extensions.ui import SilentUi
+from app.extensions.views import view_text
+from app.providers.contract import Context, OnEvent, OnPayload
+from app.values.content import ToolCall, text_of
+from app.values.entries import BranchSummaryEntry, CustomEntry
+from app.values.events import CompactionEnd, CompactionResult, EntryAppended, Event, MessageEnd
+from app.values.messages import AssistantMessage, CustomMessage, Message, SystemMessage
+from app.values.models import Model
+from tools.results import ToolResult
+from tools.running.shell import SpawnPlan
+from tools.running.usershell import UserCommandResult
+
+
+class ExtensionHooks(Hooks):
+    """The questions of one session, answered by its extensions."""
+
+    def __init__(self, extensions: Extensions) -> None:
+        self.catalogue = Catalogue(extensions.hooked)
+        self._extensions = extensions
+        self._hooked = extensions.hooked
+        self._turn = 0
+        self._prompt_of_run: str | None = None
+        """What `before_agent_start` put in place of the system prompt, until the next run."""
+
+    @property
+    def _bound(self) -> Bound:
+        return require_bound(self._hooked.bound)
+
+    # A prompt
+
+    def is_command(self, text: str) -> bool:
+        return text.startswith("/") and _name(text) in self.catalogue.commands()
+
+    async def run_command(self, text: str) -> bool:
+        return await self.catalogue.run_command(_name(text), text.partition(" ")[2].strip())
+
+    async def change_words(self, words: Words) -> Words | None:
+        if not self._hooked.listens("input"):
+            return words
+        payload = p.Input(
+            text=words.text, images=words.images, source=words.source, while_running=words.while_running
+        )
+        answer: p.InputAnswer | None = await self._hooked.emit("input", payload)
+        if answer is not None and answer.action == "handled":
+            return None
+        return msgspec.structs.replace(words, text=payload.text, images=tuple(payload.images))
+
+    def expand(self, text: str) -> str:
+        return text if self._hooked.bound is None else self._hooked.bound.expand(text)
+
+    async def companions(self, words: Words) -> Sequence[CustomMessage]:
+        self._prompt_of_run, self._turn = None, 0
+        if not self._hooked.listens("before_agent_start"):
+            return ()
+        bound = self._bound
+        payload = p.BeforeAgentStart(
+            prompt=words.text,
+            images=words.images,
+            system_prompt=prompt_text(bound.session.sections()),
+            sections=bound.prompt_sections,
+        )
+        answers = await self._hooked.emit("before_agent_start", payload)
+        if answers is None:
+            return ()
+        self._prompt_of_run = answers.system_prompt
+        return answers.messages
+
+    def commands(self) -> Sequence[Any]:
+        found = extension_commands(self._hooked.loaded)
+        return found if self._hooked.bound is None else [*found, *self._hooked.bound.file_commands()]
+
+    def shown_text(self, message: CustomMessage) -> str:
+        shown = self.catalogue.render_message(message, expanded=True)
+        return text_of(message.content) if shown is None or shown.view is None else view_text(shown.view)
+
+    # A request
+
+    def sections(self, usual: Mapping[str, str]) -> Mapping[str, str]:
+        return usual if self._prompt_of_run is None else {"preamble": self._prompt_of_run}
+
+    async def change_messages(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        if not self._hooked.listens("context"):
+            return messages
+        payload = p.ContextPayload(messages=messages)
+        await self._hooked.emit("context", payload)
+        return tuple(payload.messages)
+
+    async def change_request(self, context: Context) -> Context:
+        """Prompt and tools are told as a system message in front; what system messages come back say is sent."""
+        if not self._hooked.listens("context_with_system"):
+            return context
+        system = SystemMessage(content=context.system_prompt, tools_added=context.tools or None)
+        payload = p.ContextPayload(messages=(system, *context.messages))
+        await self._hooked.emit("context_with_system", payload)
+        return context_of(payload.messages)
+
+    def listener_of_payload(self, model: Model) -> OnPayload | None:
+        return self._tell_payload if self._hooked.listens("before_provider_request") else None
+
+    async def _tell_payload(self, payload: dict[str, Any], model: Model) -> dict[str, Any] | None:
+        told = p.BeforeProviderRequest(model=model, payload=payload)
+        await self._hooked.emit("before_provider_request", told)
+        return told.payload
+
+    async def on_headers(self, headers: dict[str, str | None]) -> None:
+        if self._hooked.listens("before_provider_headers"):
+            await self._hooked.emit("before_provider_headers", p.BeforeProviderHeaders(headers=headers))
+
+    async def on_response(self, status: int, headers: Mapping[str, str]) -> None:
+        if self._hooked.listens("after_provider_response"):
+            told = p.AfterProviderResponse(status=status, headers=dict(headers))
+            await self._hooked.emit("after_provider_response", told)
+
+    def listener_of_stream(self, model: Model) -> OnEvent | None:
+        if not self._hooked.listens("provider_stream_event"):
+            return None
+
+        async def tell(event: str, data: bytes) -> None:
+            told = p.ProviderStreamEvent(
+                provider=model.provider, api=model.api, model=model.id, event=event, data=decoded(data)
+            )
+            await self._hooked.emit("provider_stream_event", told)
+
+        return tell
+
+    # A turn
+
+    async def seal(self, message: AssistantMessage) -> AssistantMessage:
+        if not self._hooked.listens("message_end"):
+            return message
+        payload = p.MessageEnded(message=message)
+        await self._hooked.emit("message_end", payload)
+        changed = payload.message
+        return changed if isinstance(changed, AssistantMessage) else message
+
+    async def before_tool(
+        self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
+    ) -> Verdict:
+        if not self._hooked.listens("tool_call"):
+            return Verdict()
+        payload = p.ToolCallPayload(
+            tool_call_id=call.id,
+            tool_name=call.name,
+            input=copy_of(arguments),
+            parent_tool_call_id=parent_id,
+        )
+        answer: p.ToolCallAnswer | None = await self._hooked.emit("tool_call", payload)
+        changed = payload.input if payload.input != arguments else None
+        if answer is None or not answer.block:
+            return Verdict(arguments=changed)
+        return Verdict(is_blocked=True, reason=answer.reason, terminate=answer.terminate)
+
+    async def after_tool(
+        self, call: ToolCall, arguments: dict[str, Any], result: ToolResult, parent_id: str | None = None
+    ) -> ToolResult:
+        if not self._hooked.listens("tool_result"):
+            return result
+        payload = p.ToolResultPayload(
+            tool_call_id=call.id,
+            tool_name=call.name,
+            input=arguments,
+            content=content_of(result),
+            details=result.details,
+            structured_content=result.structured_content,
+            is_error=result.is_error,
+            parent_tool_call_id=parent_id,
+        )
+        answer: p.ToolResultAnswer | None = await self._hooked.emit("tool_result", payload)
+        return result if answer is None else changed_result(result, payload)
+
+    async def after_turn(self, outcome: TurnOutcome) -> bool:
+        index, self._turn = self._turn, self._turn + 1
+        if not self._hooked.listens("turn_end"):
+            return False
+        payload = p.TurnEnded(turn_index=index, message=outcome.message, tool_results=outcome.results)
+        return await self._boundary("turn_end", payload) is False
+
+    async def before_settle(self, last: AssistantMessage | None) -> bool:
+        if not self._hooked.listens("agent_before_settle"):
+            return False
+        is_error = last is not None and last.stop_reason == "error"
+        payload = p.BeforeSettle(outcome="error" if is_error else "completed", message=last)
+        return await self._boundary("agent_before_settle", payload) is True
+
+    async def _boundary(self, name: str, payload: Any) -> bool | None:
+        """What extensions add here is added; returns whether they want one more turn, none, or have no opinion."""
+        answer: p.BoundaryAnswer | None = await self._hooked.emit(name, payload)
+        if answer is None:
+            return None
+        for draft in answer.entries:
+            await self._add(draft)
+        return answer.continue_
+
+    async def _add(self, draft: p.Draft) -> None:
+        session = self._bound.session
+        match draft.type:
+            case "custom":
+                await session.note(draft.custom_type, draft.data)
+            case "custom_message":
+                message = CustomMessage(
+                    custom_type=draft.custom_type,
+                    content=draft.content,
+                    display=draft.display,
+                    details=draft.details,
+                )
+                await session.send(message, deliver_as="aside")
+            case "context_edit":
+                await session.edit_context(draft.target_id, draft.replacement)
+            case "compaction":
+                await session.record_compaction(draft.summary, draft.first_kept_entry_id)
+
+    # Other sessions, commands of the shell
+
+    async def may_leave(self, reason: Elsewhere, target: Path | None) -> bool:
+        """Asks, unless it is a fork (asked about already), and says goodbye when nobody minds."""
+        if reason != "fork":
+            asked = p.SessionBeforeSwitch(reason=reason, target_session_file=target)
+            answer = await self._hooked.emit("session_before_switch", asked)
+            if answer is not None and answer.cancel:
+                return False
+        told = p.SessionShutdown(reason=reason, target_session_file=target)
+        await self._hooked.emit("session_shutdown", told)
+        return True
+
+    async def may_fork(self, entry_id: str, position: Literal["before", "at"]) -> bool:
+        asked = p.SessionBeforeFork(entry_id=entry_id, position=position)
+        answer = await self._hooked.emit("session_before_fork", asked)
+        return answer is None or not answer.cancel
+
+    async def before_shell(self, command: str, exclude: bool) -> ShellOpinion:
+        if not self._hooked.listens("user_bash"):
+            return ShellOpinion()
+        told = p.UserBash(command=command, exclude_from_context=exclude, cwd=self._bound.session.cwd)
+        answer: p.UserBashAnswer | None = await self._hooked.emit("user_bash", told)
+        if answer is None:
+            return ShellOpinion()
+        if answer.block:
+            return ShellOpinion(refusal=answer.reason or "An extension blocked this command.")
+        result = answer.result
+        if result is None:
+            return ShellOpinion(command=answer.command)
+        return ShellOpinion(result=UserCommandResult(output=result.output, exit_code=result.exit_code))
+
+    async def before_spawn(self, plan: SpawnPlan) -> SpawnPlan:
+        if not self._hooked.listens("spawn"):
+            return plan
+        payload = p.Spawn(command=plan.command, cwd=Path(plan.cwd), environment=dict(plan.environment))
+        await self._hooked.emit("spawn", payload)
+        return SpawnPlan(command=payload.command, cwd=str(payload.cwd), environment=payload.environment)
+
+    async def ended(self) -> None:
+        await self._extensions.close()
+
+    # Being told
+
+    async def hear(self, event: Event) -> None:
+        """Every event of the session, as it is published."""
+        self._show(event)
+        await self._extensions.hear(event)
+        if isinstance(event, CompactionEnd) and event.result is None:
+            await self._hooked.emit(
+                "session_compact_failed",
+                p.SessionCompactFailed(
+                    reason=event.reason, error_message=event.error_message, aborted=event.aborted
+                ),
+            )
+
+    def _show(self, event: Event) -> None:
+        """Where there is no screen that draws for itself, the face is handed what renderers make."""
+        ui = self._bound.ui
+        if not isinstance(ui, SilentUi):
+            return
+        match event:
+            case MessageEnd(message=CustomMessage(display=True) as message):
+                target_id, shown = message.id, self.catalogue.render_message(message, expanded=True)
+            case EntryAppended(entry=CustomEntry() as entry):
+                target_id = entry.id
+                shown = self.catalogue.render_entry(entry.custom_type, entry.data, expanded=True)
+            case _:
+                return
+        if shown is not None and shown.view is not None:
+            ui.show_view(target_id, shown.view)
+
+    # Compaction and the tree
+
+    async def before_compaction(
+        self, preparation: Preparation, reason: Reason, instructions: str | None
+    ) -> Replacement:
+        if not self._hooked.listens("session_before_compact"):
+            return Replacement()
+        payload = p.SessionBeforeCompact(
+            reason=reason,
+            messages=preparation.discarded,
+            kept=preparation.kept,
+            first_kept_entry_id=preparation.first_kept_entry_id,
+            tokens_before=preparation.tokens_before,
+            previous_summary=preparation.previous_summary,
+            custom_instructions=instructions,
+            will_retry=reason == "overflow",
+        )
+        answer: Any = await self._hooked.emit("session_before_compact", payload)
+        if answer is None:
+            return Replacement()
+        result = None
+        if answer.compaction is not None:
+            given = answer.compaction
+            result = CompactionResult(
+                summary=given.summary,
+                first_kept_entry_id=given.first_kept_entry_id or preparation.first_kept_entry_id,
+                tokens_before=preparation.tokens_before,
+                details=given.details,
+                usage=given.usage,
+            )
+        return Replacement(is_cancelled=answer.cancel, result=result, instructions=answer.custom_instructions)
+
+    async def before_move(self, move: Moving) -> MoveOpinion:
+        if not self._hooked.listens("session_before_tree"):
+            return MoveOpinion()
+        payload = p.SessionBeforeTree(
+            target_id=move.target_id,
+            old_leaf_id=move.old_leaf_id,
+            common_ancestor_id=move.common_ancestor_id,
+            messages=move.messages,
+            wants_summary=move.wish.summarise,
+            custom_instructions=move.wish.instructions,
+            replace_instructions=move.wish.replaces_instructions,
+            label=move.wish.label,
+        )
+        answer: Any = await self._hooked.emit("session_before_tree", payload)
+        if answer is None:
+            return MoveOpinion()
+        return MoveOpinion(
+            is_cancelled=answer.cancel,
+            summary=answer.summary.summary if answer.summary else None,
+            details=answer.summary.details if answer.summary else None,
+            usage=answer.summary.usage if answer.summary else None,
+            instructions=answer.custom_instructions,
+            replaces_instructions=answer.replace_instructions,
+            label=answer.label,
+        )
+
+    async def after_move(self, move: Moving, summary: BranchSummaryEntry | None) -> None:
+        told = p.SessionTree(
+            new_leaf_id=self._bound.session.state.leaf_id,
+            old_leaf_id=move.old_leaf_id,
+            summary=summary.summary if summary else None,
+            entry=summary,
+            from_extension=summary is not None and bool(summary.from_hook),
+        )
+        await self._hooked.emit("session_tree", told)
+
+
+def _name(text: str) -> str:
+    return text[1:].split(" ", 1)[0].split("\n", 1)[0]

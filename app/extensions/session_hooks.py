@@ -364,6 +364,8 @@ class ExtensionHooks(Hooks):
         )
 
     async def after_move(self, move: Moving, summary: BranchSummaryEntry | None) -> None:
+        if not self._hooked.listens("session_tree"):
+            return
         told = p.SessionTree(
             new_leaf_id=self._bound.session.state.leaf_id,
             old_leaf_id=move.old_leaf_id,

@@ -13,6 +13,7 @@ from app.extensions.payloads import SessionBeforeFork, SessionBeforeSwitch, Sess
 from app.extensions.public import ExtensionApi
 from app.providers.scripted import say
 from app.values.messages import UserMessage
+from tests.extensions.test_every_hook import is_prompt
 from tests.extensions.theatre import Theatre
 
 
@@ -160,3 +161,19 @@ async def test_what_the_shell_is_to_run_can_be_changed(tmp_path: Path) -> None:
 
 def _prompt_of(session: Any) -> str:
     return next(message.id for message in session.messages if isinstance(message, UserMessage))
+
+
+async def test_before_extensions_are_bound_nothing_is_asked_and_everything_works(tmp_path: Path) -> None:
+    """The page is there before extensions are: a person may go about meanwhile."""
+    theatre = Theatre(tmp_path, say("a"), say("b"))
+    session = theatre.play.session
+    await theatre.play.prompt("one")
+    assert (await session.run_shell("echo hi")).output.strip() == "hi"
+    prompt = next(entry.id for entry in session.entries if is_prompt(entry))
+    assert (await session.go_to(prompt)).text == "one"
+    await theatre.play.prompt("two")
+    leaf = session.state.leaf_id
+    assert leaf is not None and await session.fork(leaf, "at")
+    await session.begin()
+    assert session.commands() == []
+    await session.announce_end()

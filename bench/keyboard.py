@@ -18,7 +18,7 @@ from widgets.completion.fileindex import FileIndex
 from widgets.editor.paste import clean
 from widgets.editor.prompt import PromptEditor
 from widgets.lists.rows import ListRow
-from widgets.lists.tree import TreeEntry
+from widgets.lists.tree_rows import TreeEntry
 from widgets.screens.picker import PickerScreen
 from widgets.screens.settings import SettingRow, SettingsScreen
 from widgets.screens.tree import TreeScreen

@@ -23,7 +23,7 @@ from textual.message import Message
 from widgets import textual_inside
 from widgets.appearance import AppearanceQuestion
 from widgets.pastes import Incoming
-from widgets.terminal_input import Reader
+from widgets.terminal_input import InputReader
 from widgets.textual_inside import KeyParser
 
 _CHUNK = 65_536
@@ -105,7 +105,7 @@ class TerminalDriver(LinuxDriver):
 
     def _read_keys(self) -> None:
         self._wait_for_page()
-        parser, reader = KeyParser(debug=self._is_debugging), Reader()
+        parser, reader = KeyParser(debug=self._is_debugging), InputReader()
         if self._question is not None:
             self._take(parser, reader.read(self._question.take_read()))
         while not self.exit_event.is_set():

@@ -28,7 +28,7 @@ _UNFINISHED_SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*)?\Z")
 _PASTE_BEGIN, _PASTE_END = b"\x1b[200~", b"\x1b[201~"
 
 
-class Reader:
+class InputReader:
     """Bytes as they are read, into the text that the parser takes."""
 
     def __init__(self) -> None:

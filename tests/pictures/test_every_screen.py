@@ -28,7 +28,7 @@ SHOT = Attachment(name="shot.png", mime_type="image/png", byte_count=48_000, wid
 
 @pytest.fixture(autouse=True)
 def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    for place in ("app.tui.pages.tree_entries", "app.tui.pages.entry_texts", "widgets.lists.tree"):
+    for place in ("app.tui.pages.tree_entries", "app.tui.pages.entry_texts", "widgets.lists.tree_rows"):
         monkeypatch.setattr(f"{place}.time_of_day", lambda stamp: "09:30")
     # On a busy machine a picture takes long enough for the model to be told silent.
     monkeypatch.setattr("app.engine.requests.Requests._on_state", lambda self, state, seconds: None)

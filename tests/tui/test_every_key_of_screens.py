@@ -8,9 +8,9 @@ from textual.pilot import Pilot
 
 from tests.tui.keys_pressed import KEYS, keys
 from tests.widgets.host import Host
+from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
-from widgets.lists.tree import TreeEntry
-from widgets.lists.view import RowList
+from widgets.lists.tree_rows import TreeEntry
 from widgets.screens.catalogue import ThemeScreen
 from widgets.screens.context import ContextLine, ContextScreen, ContextView
 from widgets.screens.dialogs import ConfirmScreen, QuestionScreen

@@ -14,7 +14,7 @@ from widgets.completion.popup import CompletionPopup
 from widgets.editor.chips import Attachment, Draft
 from widgets.editor.prompt import PromptEditor
 from widgets.lists.rows import Badge, ListRow
-from widgets.lists.tree import TreeEntry
+from widgets.lists.tree_rows import TreeEntry
 from widgets.screens.block import BlockScreen
 from widgets.screens.catalogue import ActionRow, ThemeScreen, history_screen, hotkeys_screen, palette_screen
 from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextScreen

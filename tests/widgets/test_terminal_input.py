@@ -7,11 +7,11 @@ from textual import events
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
-from widgets.terminal_input import Reader
+from widgets.terminal_input import InputReader
 
 
 def parsed(*pieces: bytes) -> list[events.Event]:
-    parser, reader = XTermParser(), Reader()
+    parser, reader = XTermParser(), InputReader()
     found: list[Message] = []
     for piece in pieces:
         if text := reader.read(piece):
@@ -63,13 +63,13 @@ def test_a_report_that_is_no_number_is_passed_over() -> None:
 
 @given(st.lists(st.binary(max_size=40), max_size=8))
 def test_no_bytes_end_the_reading(pieces: list[bytes]) -> None:
-    reader = Reader()
+    reader = InputReader()
     assert isinstance("".join(map(reader.read, pieces)) + reader.read(b"", final=True), str)
 
 
 @given(st.text(max_size=60).filter(lambda text: "\x1b" not in text), st.integers(0, 60))
 def test_text_comes_through_as_it_is(text: str, cut: int) -> None:
-    reader = Reader()
+    reader = InputReader()
     data = text.encode("utf-8", "ignore")
     assert reader.read(data[:cut]) + reader.read(data[cut:], final=True) == data.decode()
 
@@ -94,7 +94,7 @@ def test_text_comes_through_as_it_is(text: str, cut: int) -> None:
     ],
 )
 def test_alt_is_a_key_in_terminals_that_send_an_escape_before_the_letter(sent: bytes, key: str) -> None:
-    (event,) = XTermParser(False).feed(Reader().read(sent))
+    (event,) = XTermParser(False).feed(InputReader().read(sent))
     assert isinstance(event, events.Key)
     assert event.key == key
     assert not event.is_printable
@@ -108,4 +108,4 @@ def test_what_begins_with_an_escape_and_is_no_key_stays_as_it_is() -> None:
         b"\x1b[?2026;2$y",
         b"\x1b_x\x1b\\",
     ):
-        assert Reader().read(sent) == sent.decode()
+        assert InputReader().read(sent) == sent.decode()

@@ -26,7 +26,7 @@ MOST_SCORED = 150
 """Matches of one block that are looked at more closely."""
 
 
-class Hit(NamedTuple):
+class FoundFile(NamedTuple):
     path: str
     """With a slash at its end if it is a folder."""
     score: float
@@ -164,7 +164,7 @@ class FileIndex:
 
     # -- searching -----------------------------------------------------------------------------------------
 
-    async def search(self, query: str, limit: int = 20) -> AsyncIterator[list[Hit]]:
+    async def search(self, query: str, limit: int = 20) -> AsyncIterator[list[FoundFile]]:
         """The best matches: first those at hand, then all. The last answer counts."""
         search = _Search(query, limit, self.frecency)
         if not query:
@@ -196,7 +196,7 @@ class FileIndex:
 class _Search:
     def __init__(self, query: str, limit: int, frecency: Frecency) -> None:
         self.limit = limit
-        self.best: dict[str, Hit] = {}
+        self.best: dict[str, FoundFile] = {}
         self.has_more = False
         self._frecency = frecency
         self._query = query.lower()
@@ -208,15 +208,17 @@ class _Search:
         """Enough of the good kind: matches with gaps between their characters would stand behind these."""
         return len(self.best) >= self.limit * 3
 
-    def begin_with(self, blocks: Sequence[_Block]) -> list[Hit]:
+    def begin_with(self, blocks: Sequence[_Block]) -> list[FoundFile]:
         """Without a query: what was chosen lately, then what lies at the top."""
         found = {
-            path: Hit(path, 1000 + weight) for path in self._frecency.marks if (weight := self._weight(path))
+            path: FoundFile(path, 1000 + weight)
+            for path in self._frecency.marks
+            if (weight := self._weight(path))
         }
         for block in blocks[:20]:
             if not block.is_ignored:
                 for path in block.paths:
-                    found.setdefault(path, Hit(path, -path.count("/") * 10 - len(path) * 0.01))
+                    found.setdefault(path, FoundFile(path, -path.count("/") * 10 - len(path) * 0.01))
         return heapq.nlargest(self.limit, found.values(), key=lambda hit: hit.score)
 
     def scan_whole(self, block: _Block) -> None:
@@ -237,7 +239,7 @@ class _Search:
                 return
             self._keep(block.at(match.start()), block)
 
-    def hits(self) -> list[Hit]:
+    def hits(self) -> list[FoundFile]:
         self.has_more = False
         return heapq.nlargest(self.limit, self.best.values(), key=lambda hit: (hit.score, -len(hit.path)))
 
@@ -249,7 +251,7 @@ class _Search:
             + min(90.0, self._weight(path) * 30)
             - (300.0 if block.is_ignored else 0.0)
         )
-        self.best[path] = Hit(path, score, block.is_ignored)
+        self.best[path] = FoundFile(path, score, block.is_ignored)
         self.has_more = True
         if len(self.best) > self.limit * 40:
             kept = heapq.nlargest(self.limit * 4, self.best.values(), key=lambda hit: hit.score)

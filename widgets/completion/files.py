@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from widgets.completion.fileindex import FileIndex, Hit
+from widgets.completion.fileindex import FileIndex, FoundFile
 from widgets.completion.source import CompletionRequest, Completions, Suggestion
 from widgets.fuzzy import ranked
 
@@ -76,7 +76,7 @@ class FileCompletions:
         """The index may not know it yet: it is being read, or the file is new."""
         return self.index.knows(path) or await asyncio.to_thread((self.index.root / path).is_file)
 
-    def _answer(self, hits: Sequence[Hit], query: str, start: int, end: int) -> Completions:
+    def _answer(self, hits: Sequence[FoundFile], query: str, start: int, end: int) -> Completions:
         return Completions(start=start, end=end, items=tuple(_suggestion(hit) for hit in hits), query=query)
 
     async def _of_symbols(self, path: str, name: str, start: int, end: int) -> Completions:
@@ -95,7 +95,7 @@ class FileCompletions:
         return Completions(start=start, end=end, items=items, query=name)
 
 
-def _suggestion(hit: Hit) -> Suggestion:
+def _suggestion(hit: FoundFile) -> Suggestion:
     is_folder = hit.path.endswith("/")
     return Suggestion(
         text=reference(hit.path),

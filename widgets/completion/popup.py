@@ -8,8 +8,8 @@ from widgets.completion.source import CompletionRequest, Completions, Completion
 from widgets.editor.prompt import PromptEditor
 from widgets.line import cells
 from widgets.lists.filtering import Shown
+from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
-from widgets.lists.view import RowList
 
 _LONGEST_TITLE = 24
 """Cells up to which what is completed pushes its explanation to the right."""

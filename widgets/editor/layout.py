@@ -15,7 +15,7 @@ from widgets.editor.graphemes import TAB, Grapheme, boundary_before, graphemes, 
 Span = tuple[int, int]
 
 
-class Row(NamedTuple):
+class LaidRow(NamedTuple):
     """A row on the screen: part of a line."""
 
     line: int
@@ -120,14 +120,14 @@ class Layout:
         self.row_count = self._firsts.pop()
         self._lines = list(lines)
 
-    def row(self, number: int) -> Row:
+    def row(self, number: int) -> LaidRow:
         """What stands in a row."""
         line = bisect_right(self._firsts, number) - 1
         start, end = self._spans[line][number - self._firsts[line]]
-        return Row(line, start, end)
+        return LaidRow(line, start, end)
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[LaidRow]:
         return [self.row(number) for number in range(self.row_count)]
 
     def chip_cells(self, char: str) -> int:

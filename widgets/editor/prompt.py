@@ -17,13 +17,13 @@ from textual.widget import Widget
 
 from widgets.editor import commands, messages
 from widgets.editor.chips import Attachment, Draft, ImageChip, PasteChip
-from widgets.editor.drawing import COMPONENTS
 from widgets.editor.history import History
 from widgets.editor.images import image_file
 from widgets.editor.keyboard import Popup, PromptKeyboard
 from widgets.editor.keys import KEYS
 from widgets.editor.model import EditorModel
 from widgets.editor.own_keys import do_own_key
+from widgets.editor.painting import COMPONENTS
 from widgets.editor.paste import (
     CHIP_LINES,
     clean,

@@ -6,9 +6,9 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets import caret
-from widgets.editor.drawing import EditorLook, draw_row, draw_rule
 from widgets.editor.layout import Layout
 from widgets.editor.model import EditorModel, Position
+from widgets.editor.painting import EditorLook, draw_row, draw_rule
 
 
 class Surface:

@@ -7,8 +7,8 @@ from textual import events
 from textual.binding import BindingType
 
 from widgets.editor.chips import Draft, labelled
+from widgets.lists.row_list import RowList
 from widgets.lists.rows import Badge, ListRow
-from widgets.lists.view import RowList
 from widgets.screens.actions import ActionRow
 from widgets.screens.dialogs import DialogScreen
 from widgets.screens.parts import KeyHint, key_name

@@ -10,8 +10,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets.line import Line
+from widgets.lists.row_list import TONES
 from widgets.lists.rows import Badge, ListRow, Tone
-from widgets.lists.view import TONES
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import PreviewText
 

@@ -17,8 +17,8 @@ from widgets.editor.chips import Draft
 from widgets.editor.line_input import LineInput
 from widgets.editor.prompt import PromptEditor
 from widgets.lists.filtering import Shown
+from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
-from widgets.lists.view import RowList
 from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
 from widgets.screens.preview import Preview, PreviewText, preview_of
 from widgets.textual_inside import SheetScreen

@@ -15,8 +15,8 @@ from textual.message import Message
 from widgets.editor.line_input import LineInput
 from widgets.line import cells
 from widgets.lists.filtering import Filter, Order
+from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
-from widgets.lists.view import RowList
 from widgets.screens.parts import Body, KeyHint, KeyHints, RuleTitle, Sheet
 from widgets.screens.preview import Preview, PreviewText
 from widgets.screens.requests import ScreenRequest

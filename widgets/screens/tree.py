@@ -13,8 +13,8 @@ from textual.binding import Binding, BindingType
 
 from widgets.editor.line_input import LineInput
 from widgets.fuzzy import Query
-from widgets.lists.tree import FILTER_NAMES, FILTERS, Tree, TreeEntry, TreeFilter, TreeLine
-from widgets.lists.view import RowList
+from widgets.lists.row_list import RowList
+from widgets.lists.tree_rows import FILTER_NAMES, FILTERS, EntryTree, TreeEntry, TreeFilter, TreeLine
 from widgets.screens.parts import Body, KeyHint, KeyHints, RuleTitle, Sheet
 from widgets.screens.picker import WIDE
 from widgets.screens.preview import Preview, PreviewText
@@ -104,7 +104,7 @@ class TreeScreen(SheetScreen[None]):
         id: str | None = None,
     ) -> None:
         super().__init__(id=id, classes="full-height")
-        self.tree_of = Tree(entries, leaf, describe)
+        self.tree_of = EntryTree(entries, leaf, describe)
         self._describe = describe
         self.filter: TreeFilter = filter
         self._preview = preview
@@ -123,7 +123,7 @@ class TreeScreen(SheetScreen[None]):
 
     def show_entries(self, entries: Sequence[TreeEntry], leaf: str | None = None) -> None:
         """Other entries (a label was set); cursor, filter and folds stay."""
-        self.tree_of = Tree(entries, leaf or self.tree_of.leaf, self._describe)
+        self.tree_of = EntryTree(entries, leaf or self.tree_of.leaf, self._describe)
         self._apply()
 
     def show_note(self, text: str) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 
 from rich.style import Style
 
-from widgets.terminal.grid import Grid, Row
+from widgets.terminal.grid import Grid, GridRow
 from widgets.terminal.pen import Pen
 
 _MAX_HISTORY: Final = 5_000
@@ -45,7 +45,7 @@ class Emulator:
         self._lock = threading.RLock()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._held_back = ""
-        self._history: deque[Row] = deque(maxlen=_MAX_HISTORY)
+        self._history: deque[GridRow] = deque(maxlen=_MAX_HISTORY)
         self._size = (columns, lines)
         self._reset()
 
@@ -311,7 +311,7 @@ class Emulator:
             self._reply(b"\x1b[%d;%dR" % (y + 1, x + 1))
 
 
-def _pieces(row: Row) -> Iterator[tuple[str, Style | None]]:
+def _pieces(row: GridRow) -> Iterator[tuple[str, Style | None]]:
     start, styles = 0, row.styles
     for at in range(1, len(styles) + 1):
         if at == len(styles) or styles[at] is not styles[start]:

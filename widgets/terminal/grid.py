@@ -14,7 +14,7 @@ _JOINING = "\u200d\ufe0e\ufe0f"
 """These change how wide their neighbours are, in some terminals: columns would not stay under each other."""
 
 
-class Row:
+class GridRow:
     __slots__ = ("chars", "styles", "wraps")
 
     def __init__(self, columns: int, style: Style | None = None) -> None:
@@ -53,10 +53,12 @@ def _is_wide(cluster: str) -> bool:
 
 
 class Grid:
-    def __init__(self, columns: int, lines: int, on_scrolled: Callable[[Row], None] | None = None) -> None:
+    def __init__(
+        self, columns: int, lines: int, on_scrolled: Callable[[GridRow], None] | None = None
+    ) -> None:
         self.columns = columns
         self.lines = lines
-        self.rows = [Row(columns) for _ in range(lines)]
+        self.rows = [GridRow(columns) for _ in range(lines)]
         self.x = self.y = 0
         """The cursor; `x` is past the last column while a wrap is due."""
         self.top, self.bottom = 0, lines - 1
@@ -162,12 +164,12 @@ class Grid:
         for _ in range(min(abs(count), self.lines)):
             if count > 0:
                 gone = self.rows.pop(self.top)
-                self.rows.insert(self.bottom, Row(self.columns, style))
+                self.rows.insert(self.bottom, GridRow(self.columns, style))
                 if self.top == 0 and self._on_scrolled:
                     self._on_scrolled(gone)
             else:
                 self.rows.pop(self.bottom)
-                self.rows.insert(self.top, Row(self.columns, style))
+                self.rows.insert(self.top, GridRow(self.columns, style))
 
     def insert_lines(self, count: int, style: Style | None) -> None:
         """Below the cursor's row lines move down, or up if `count` is negative."""
@@ -175,7 +177,7 @@ class Grid:
             return
         for _ in range(min(abs(count), self.lines)):
             self.rows.pop(self.bottom if count > 0 else self.y)
-            self.rows.insert(self.y if count > 0 else self.bottom, Row(self.columns, style))
+            self.rows.insert(self.y if count > 0 else self.bottom, GridRow(self.columns, style))
         self.x = 0
 
     # Within a row
@@ -226,7 +228,7 @@ class Grid:
                     self._on_scrolled(row)
             del self.rows[: spare - below]
             self.y -= spare - below
-        self.rows += [Row(columns) for _ in range(lines - len(self.rows))]
+        self.rows += [GridRow(columns) for _ in range(lines - len(self.rows))]
         self.columns, self.lines = columns, lines
         self.top, self.bottom = 0, lines - 1
         self.move_to(self.x, self.y)

@@ -18,7 +18,7 @@ KEPT = 60
 """Blocks whose leaves and strips stay in memory."""
 
 
-class Row(NamedTuple):
+class RowInSight(NamedTuple):
     item: Item
     leaf: Leaf | None
     row: int
@@ -185,9 +185,9 @@ class Column:
         self.trim()
         return max(0, self.total - height)
 
-    def rows(self, y: int, height: int) -> list[Row]:
+    def rows(self, y: int, height: int) -> list[RowInSight]:
         """What each row of the viewport shows; fewer rows than asked for at the end."""
-        rows: list[Row] = []
+        rows: list[RowInSight] = []
         if not self.items or self.width <= 0:
             return rows
         index = self.heights.find(y)
@@ -198,7 +198,7 @@ class Column:
                 self.measure(index)
             while offset < item.height and len(rows) < height:
                 leaf, row = item.at(offset)
-                rows.append(Row(item, leaf, row))
+                rows.append(RowInSight(item, leaf, row))
                 offset += 1
             index += 1
             offset = 0

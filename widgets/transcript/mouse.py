@@ -8,11 +8,11 @@ from textual.widget import Widget
 
 from widgets.transcript import messages
 from widgets.transcript.blocks import map_in
-from widgets.transcript.column import Column, Row
+from widgets.transcript.column import Column, RowInSight
 from widgets.transcript.item import Item
 from widgets.transcript.keyboard import Keyboard
 from widgets.transcript.overlay import Overlay
-from widgets.transcript.pointing import Link, Place, between, link_at, place_at, span, word_at
+from widgets.transcript.pointing import Link, TextPlace, between, link_at, place_at, span, word_at
 from widgets.transcript.viewport import Viewport
 
 
@@ -30,7 +30,7 @@ class Mouse:
         self._pressed_at = Offset(-1, -1)
         self._selected_before: Selection | None = None
         """What was selected when the button went down: letting it go without a move clears it."""
-        self._clicked: Place | None = None
+        self._clicked: TextPlace | None = None
         """Where a click with Shift selects from, if nothing is selected."""
 
     def take(self, event: events.Event) -> None:
@@ -91,7 +91,7 @@ class Mouse:
         elif row.leaf is not None:
             self._act(row, event.x)
 
-    def _act(self, row: Row, x: int) -> None:
+    def _act(self, row: RowInSight, x: int) -> None:
         """What stands at a cell of a row is a link, or does something."""
         leaf, item = row.leaf, row.item
         assert leaf is not None
@@ -117,14 +117,14 @@ class Mouse:
 
     # -- selecting -----------------------------------------------------------------------------------------
 
-    def _place(self, event: events.Click) -> Place:
+    def _place(self, event: events.Click) -> TextPlace:
         return place_at(self._column, self._viewport.rows, event.x, event.y)
 
     def _select_to(self, event: events.Click) -> None:
         """Move the nearer end of the selection here, or select from the last click on."""
         here = self._place(event)
         if (before := self._selected_before) is not None and before.start and before.end:
-            start, end = Place(before.start.y, before.start.x), Place(before.end.y, before.end.x - 1)
+            start, end = TextPlace(before.start.y, before.start.x), TextPlace(before.end.y, before.end.x - 1)
             other = end if here < start else start
         elif self._clicked is not None:
             other = self._clicked

@@ -11,7 +11,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets import textual_inside
-from widgets.transcript.column import Column, Row
+from widgets.transcript.column import Column, RowInSight
 from widgets.transcript.look import CurrentLook, Look
 from widgets.transcript.overlay import Overlay
 from widgets.transcript.paint import Mark, paint, paint_marked, with_edge, with_end, with_places, with_start
@@ -127,7 +127,7 @@ class Painter:
             strip = look.finish(with_end(strip, label, look.style("new-below"), width))
         return strip
 
-    def _overlaid(self, row: Row, selection: Selection | None, width: int, look: Look) -> Strip:
+    def _overlaid(self, row: RowInSight, selection: Selection | None, width: int, look: Look) -> Strip:
         """A row with what lies over it: the selection, search hits, the mark of the focused block."""
         marks = self._marks(row, selection, look) if row.leaf is not None else []
         if row.leaf is None:
@@ -143,7 +143,7 @@ class Painter:
             strip = look.finish(with_edge(strip, sign, look.style(style), width))
         return strip
 
-    def _marks(self, row: Row, selection: Selection | None, look: Look) -> list[Mark]:
+    def _marks(self, row: RowInSight, selection: Selection | None, look: Look) -> list[Mark]:
         item, leaf = row.item, row.leaf
         assert leaf is not None
         base = item.base_of(leaf)
@@ -170,5 +170,5 @@ class Painter:
         return marks
 
 
-def _is_gap(row: Row) -> bool:
+def _is_gap(row: RowInSight) -> bool:
     return row.leaf is None and row.row < 0

@@ -6,14 +6,14 @@ from typing import NamedTuple
 from textual.geometry import Offset
 from textual.selection import Selection
 
-from widgets.transcript.column import Column, Row
+from widgets.transcript.column import Column, RowInSight
 from widgets.transcript.leaf import Leaf, Piece
 from widgets.transcript.text import cells
 
 _WORD = re.compile(r"[\w./~@:+-]+|\s+|[^\w\s]+")
 
 
-class Place(NamedTuple):
+class TextPlace(NamedTuple):
     """A character of a block's text."""
 
     block: int
@@ -83,7 +83,7 @@ def link_at(leaf: Leaf, row: int, x: int) -> Link | None:
     return Link(leaf, start, end, piece.key[1:].partition("\0")[0])
 
 
-def place_at(column: Column, rows: list[Row], x: int, y: int) -> Place:
+def place_at(column: Column, rows: list[RowInSight], x: int, y: int) -> TextPlace:
     """The character under a cell of the viewport; blank rows count for what is below them."""
     y = max(0, y)
     below = next((row for row in rows[y:] if row.leaf is not None), None)
@@ -91,8 +91,8 @@ def place_at(column: Column, rows: list[Row], x: int, y: int) -> Place:
         index = column.index_of(below.item.block.id) or 0
         is_there = y < len(rows) and rows[y].leaf is not None
         offset = offset_in(below.leaf, below.row, x if is_there else 0)
-        return Place(index, below.item.base_of(below.leaf) + offset)
-    return Place(max(0, len(column) - 1), 1 << 40)
+        return TextPlace(index, below.item.base_of(below.leaf) + offset)
+    return TextPlace(max(0, len(column) - 1), 1 << 40)
 
 
 def word_at(text: str, offset: int) -> tuple[int, int]:
@@ -137,7 +137,7 @@ def selected_text(column: Column, selection: Selection) -> str:
     return "".join(parts)
 
 
-def between(one: Place, other: Place) -> Selection:
+def between(one: TextPlace, other: TextPlace) -> Selection:
     """From one character to another, whichever comes first, both of them included."""
     first, last = sorted((one, other))
     return Selection(Offset(first.offset, first.block), Offset(last.offset + 1, last.block))

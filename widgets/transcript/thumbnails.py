@@ -2,7 +2,7 @@
 
 import asyncio
 
-from widgets.transcript.column import Column, Row
+from widgets.transcript.column import Column, RowInSight
 from widgets.transcript.item import Item
 from widgets.transcript.picture import PictureLeaf
 from widgets.transcript.viewport import Viewport
@@ -12,11 +12,11 @@ class Thumbnails:
     def __init__(self, column: Column, viewport: Viewport) -> None:
         self._column = column
         self._viewport = viewport
-        self._seen: list[Row] | None = None
+        self._seen: list[RowInSight] | None = None
         self.tasks: dict[PictureLeaf, asyncio.Task[None]] = {}
         """Those that are being made."""
 
-    def want(self, rows: list[Row]) -> None:
+    def want(self, rows: list[RowInSight]) -> None:
         """These rows are in sight; looked through once."""
         if rows is self._seen:
             return

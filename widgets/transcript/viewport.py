@@ -9,7 +9,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 
 from widgets import textual_inside
-from widgets.transcript.column import Anchor, Column, Row
+from widgets.transcript.column import Anchor, Column, RowInSight
 from widgets.transcript.item import Item
 from widgets.transcript.overlay import Overlay
 from widgets.transcript.scrollbar import Thumb
@@ -25,7 +25,7 @@ class Viewport:
         self.new_below = 0
         """Blocks that came since the view left the end."""
         self._is_setting = False
-        self._rows: list[Row] = []
+        self._rows: list[RowInSight] = []
         self._rows_key: tuple[int, int, int] | None = None
         self._version = 0
         textual_inside.watch_size(widget, self._resizing)
@@ -47,7 +47,7 @@ class Viewport:
         return self._widget.scroll_offset.y
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[RowInSight]:
         """What is in sight; another list when that is another."""
         key = (self._version, self.top, self.height)
         if key != self._rows_key:
@@ -55,7 +55,7 @@ class Viewport:
             self._rows_key = key
         return self._rows
 
-    def row_at(self, y: int) -> Row | None:
+    def row_at(self, y: int) -> RowInSight | None:
         rows = self.rows
         return rows[y] if 0 <= y < len(rows) else None
 

@@ -1,7 +1,7 @@
 """The keys of all screens that open over the page, by the place where they are heard."""
 
 from app.tui.keys.keymap import KeyPlace, place
-from widgets.lists.view import RowList
+from widgets.lists.row_list import RowList
 from widgets.screens.catalogue import ThemeScreen
 from widgets.screens.context import ContextScreen
 from widgets.screens.dialogs import ConfirmScreen, QuestionScreen

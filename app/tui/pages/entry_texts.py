@@ -19,7 +19,7 @@ from app.values.messages import (
     UserMessage,
 )
 from widgets.lists.rows import ListRow
-from widgets.lists.tree import time_of_day
+from widgets.lists.tree_rows import time_of_day
 
 
 def prompt_rows(log: SessionLog) -> list[ListRow]:

@@ -28,7 +28,7 @@ from app.values.messages import (
 )
 from app.values.usage import dollars
 from widgets.lists.rows import Badge
-from widgets.lists.tree import EntryKind, TreeEntry, time_of_day
+from widgets.lists.tree_rows import EntryKind, TreeEntry, time_of_day
 
 _MESSAGES: dict[type, EntryKind] = {
     UserMessage: "user",

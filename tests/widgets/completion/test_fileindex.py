@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tools.searching.ripgrep import bundled_ripgrep
-from widgets.completion.fileindex import FileIndex, Hit
+from widgets.completion.fileindex import FileIndex, FoundFile
 from widgets.completion.frecency import HALF_LIFE, Frecency
 
 RG = bundled_ripgrep() or "rg"
@@ -32,8 +32,8 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def find(index: FileIndex, query: str, limit: int = 20) -> list[Hit]:
-    found: list[Hit] = []
+async def find(index: FileIndex, query: str, limit: int = 20) -> list[FoundFile]:
+    found: list[FoundFile] = []
     async for hits in index.search(query, limit):
         found = hits
     return found
@@ -61,7 +61,7 @@ async def test_ignored_files_are_there_but_last(tree: Path) -> None:
     index = FileIndex(tree, rg=RG)
     await index.refresh()
     hits = await find(index, "parser")
-    assert hits[-1] == Hit("build/parser.o", hits[-1].score, True)
+    assert hits[-1] == FoundFile("build/parser.o", hits[-1].score, True)
 
 
 async def test_characters_apart_and_other_letters(tree: Path) -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widgets.lists.tree import FILTERS, Tree, TreeEntry
+from widgets.lists.tree_rows import FILTERS, EntryTree, TreeEntry
 
 
 def chain(*pairs: tuple[str, str | None], kind: str = "assistant") -> list[TreeEntry]:
@@ -16,35 +16,35 @@ def chain(*pairs: tuple[str, str | None], kind: str = "assistant") -> list[TreeE
 FORKED = chain(("u1", None), ("a1", "u1"), ("u2", "a1"), ("a2", "u2"), ("u3", "a1"), ("a3", "u3"))
 
 
-def drawn(tree: Tree, **options: object) -> list[str]:
+def drawn(tree: EntryTree, **options: object) -> list[str]:
     return [line.prefix + line.entry.id for line in tree.lines(**options)]  # type: ignore[arg-type]
 
 
 def test_only_forks_are_indented() -> None:
-    assert drawn(Tree(FORKED)) == ["u1", "a1", "├─ u2", "│  a2", "└─ u3", "   a3"]
+    assert drawn(EntryTree(FORKED)) == ["u1", "a1", "├─ u2", "│  a2", "└─ u3", "   a3"]
 
 
 def test_the_path_to_where_one_stands_is_marked() -> None:
-    tree = Tree(FORKED, "a2")
+    tree = EntryTree(FORKED, "a2")
     assert tree.path == {"u1", "a1", "u2", "a2"}
     rows = tree.rows(tree.lines())
     assert "← here" in [badge.text for badge in rows[3].row.badges]
 
 
 def test_a_folded_branch_tells_how_much_it_hides() -> None:
-    tree = Tree(FORKED)
+    tree = EntryTree(FORKED)
     assert drawn(tree, folded=frozenset({"u2"})) == ["u1", "a1", "├─ u2", "└─ u3", "   a3"]
     assert [line.hidden for line in tree.lines(folded=frozenset({"a1"}))] == [0, 4]
 
 
 def test_what_a_filter_leaves_out_is_passed_over() -> None:
-    assert drawn(Tree(FORKED), kind="user-only") == ["u1", "├─ u2", "└─ u3"]
+    assert drawn(EntryTree(FORKED), kind="user-only") == ["u1", "├─ u2", "└─ u3"]
 
 
 def test_a_search_keeps_only_what_matches_with_labels_among_the_words() -> None:
     entries = [*FORKED, TreeEntry(id="x", parent="a3", text="done", label="release")]
-    assert drawn(Tree(entries), query="rele") == ["x"]
-    assert drawn(Tree(entries), query="re:^u[23]") == ["├─ u2", "└─ u3"]
+    assert drawn(EntryTree(entries), query="rele") == ["x"]
+    assert drawn(EntryTree(entries), query="re:^u[23]") == ["├─ u2", "└─ u3"]
 
 
 def test_labelled_only_and_minor_entries() -> None:
@@ -53,9 +53,9 @@ def test_labelled_only_and_minor_entries() -> None:
         TreeEntry(id="b", parent="a", is_minor=True),
         TreeEntry(id="c", parent="b", kind="change"),
     ]
-    assert drawn(Tree(entries)) == ["a"]
-    assert drawn(Tree(entries), kind="all") == ["a", "b", "c"]
-    assert drawn(Tree(entries, "c"), kind="labeled-only") == ["a"]
+    assert drawn(EntryTree(entries)) == ["a"]
+    assert drawn(EntryTree(entries), kind="all") == ["a", "b", "c"]
+    assert drawn(EntryTree(entries, "c"), kind="labeled-only") == ["a"]
 
 
 @given(st.lists(st.integers(0, 30), max_size=30), st.sampled_from(FILTERS), st.sets(st.integers(0, 30)))
@@ -66,7 +66,7 @@ def test_nothing_shows_twice_and_all_shows_everything(
         TreeEntry(id=str(number), parent=str(parent) if parent < number else None, kind="user")
         for number, parent in enumerate(parents)
     ]
-    tree = Tree(entries, "0")
+    tree = EntryTree(entries, "0")
     lines = tree.lines(kind, folded=frozenset(map(str, folded)))  # type: ignore[arg-type]
     ids = [line.entry.id for line in lines]
     assert len(set(ids)) == len(ids)
@@ -77,8 +77,8 @@ def test_nothing_shows_twice_and_all_shows_everything(
 
 def test_a_conversation_may_be_as_deep_as_it_likes() -> None:
     entries = [TreeEntry(id=str(n), parent=str(n - 1) if n else None, kind="user") for n in range(20_000)]
-    assert len(Tree(entries, "19999").lines()) == 20_000
+    assert len(EntryTree(entries, "19999").lines()) == 20_000
 
 
 def test_an_entry_whose_parent_is_missing_is_a_root() -> None:
-    assert drawn(Tree([TreeEntry(id="a", parent="gone", kind="user")])) == ["a"]
+    assert drawn(EntryTree([TreeEntry(id="a", parent="gone", kind="user")])) == ["a"]

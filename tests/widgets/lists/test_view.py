@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from tests.widgets.host import Host, screen_text
 from widgets.lists.filtering import Filter
+from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
-from widgets.lists.view import RowList
 
 ROWS = [ListRow(id=str(number), title=f"row {number}", detail="of many") for number in range(5000)]
 

@@ -16,9 +16,9 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from tests.widgets.host import Host, screen_text
+from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
-from widgets.lists.tree import TreeEntry
-from widgets.lists.view import RowList
+from widgets.lists.tree_rows import TreeEntry
 from widgets.screens.parts import KeyHints, RuleTitle
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import Preview, preview_of

@@ -1,6 +1,6 @@
 """The list: rows drawn by the line API, so that thousands open at once. Scrolls, moves a cursor, marks what matched.
 
-Filtering is `filtering`, the typed query is `query`; screens put them together.
+Filtering is `filtering`, the typed line `editor.line_input`; screens put them together.
 """
 
 from collections.abc import Iterator, Sequence

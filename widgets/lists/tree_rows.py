@@ -72,7 +72,7 @@ class TreeLine(msgspec.Struct, frozen=True, gc=False):
     """How many are folded away below."""
 
 
-class Tree:
+class EntryTree:
     """The entries with what hangs on what; asked for lines again and again as filters change.
 
     With `describe` the entries need no words of their own: it gives them to those that come in sight, and to all for a
@@ -191,7 +191,7 @@ class Tree:
 class TreeRows:
     """The rows of lines, each made when it is first looked at: of thousands a screen shows forty."""
 
-    def __init__(self, tree: Tree, lines: Sequence[TreeLine], *, shows_time: bool) -> None:
+    def __init__(self, tree: EntryTree, lines: Sequence[TreeLine], *, shows_time: bool) -> None:
         self._tree = tree
         self._lines = lines
         self._shows_time = shows_time

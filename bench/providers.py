@@ -144,7 +144,7 @@ def _echoes(variable: str, model: str) -> list[float]:
 
 
 def _stream(api: str) -> Iterator[Row]:
-    with _server(*_wire(api, "word and "), DELTAS) as url:
+    with _server(*wire_of(api, "word and "), DELTAS) as url:
         bare, ours = asyncio.run(_cpu(api, url))
     per_thousand = 1000 / DELTAS * 1000
     yield Row(
@@ -199,7 +199,7 @@ async def _cpu(api: str, url: str) -> tuple[float, float]:
     return min(bare), min(ours)
 
 
-def _wire(api: str, text: str) -> tuple[bytes, bytes, bytes]:
+def wire_of(api: str, text: str) -> tuple[bytes, bytes, bytes]:
     """Beginning, one delta, end."""
 
     def event(data: Any) -> bytes:
@@ -299,7 +299,7 @@ def _best(work: Callable[[], None]) -> float:
 def _long_answer() -> Row:
     """Growth of the peak while 100 MB of text arrive; the finished message alone is as much."""
     text = "x" * 1000
-    with _server(*_wire("openai-completions", text), MEGABYTES * 1000) as url:
+    with _server(*wire_of("openai-completions", text), MEGABYTES * 1000) as url:
         growth = float(_python(_LONG, url))
     return Row(
         name=f"{MEGABYTES} MB of text, growth of the peak",
@@ -314,7 +314,7 @@ def _printed_answer() -> Row:
     """The whole program: 100 MB in pieces of 50 KB, recorded in the session and printed."""
     with (
         world() as (cwd, env),
-        _server(*_wire("openai-completions", "lorem ips " * 5_000), MEGABYTES * 20) as url,
+        _server(*wire_of("openai-completions", "lorem ips " * 5_000), MEGABYTES * 20) as url,
     ):
         folder = Path(env["HOME"]) / ".bayou" / "agent"
         folder.mkdir(parents=True)

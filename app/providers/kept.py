@@ -17,6 +17,8 @@ from app.values.models import Model
 Spell = Callable[[Sequence[Sent], int], list[dict[str, Any]]]
 """An adapter's JSON for some messages that stand behind so many others."""
 
+Piece = bytearray | dict[str, Any]
+"""The JSON of messages in a row, or one message as data."""
 _LARGE = 256 * 1024
 """Encoded so large (images), a message is encoded anew each time rather than held in memory twice."""
 
@@ -32,12 +34,18 @@ class Settled:
         """The ids of calls that were given out."""
         self.count = 0
         self.measure = Measure()
-        self.pieces: list[bytes | dict[str, Any]] = []
+        self.pieces: list[Piece] = []
 
     def take(self, items: Sequence[dict[str, Any]]) -> None:
         for item in items:
             encoded = encode_json(item)
-            self.pieces.append(encoded if len(encoded) < _LARGE else item)
+            if len(encoded) >= _LARGE:
+                self.pieces.append(item)
+            elif self.pieces and isinstance(self.pieces[-1], bytearray):
+                self.pieces[-1] += b","
+                self.pieces[-1] += encoded
+            else:
+                self.pieces.append(bytearray(encoded))
 
 
 class Measure:
@@ -97,18 +105,31 @@ class Kept:
 class Pieces:
     """The growing list of a request: what was kept of it between what is new."""
 
-    def __init__(
-        self, head: list[dict[str, Any]], kept: list[bytes | dict[str, Any]], tail: list[dict[str, Any]]
-    ) -> None:
+    def __init__(self, head: list[dict[str, Any]], kept: list[Piece], tail: list[dict[str, Any]]) -> None:
         self.head = head
-        self._kept = kept
+        self._kept = [(piece, len(piece)) for piece in kept]
+        """The last of them may grow before this is sent."""
         self.tail = tail
 
-    def encoded(self) -> bytes:
-        kept = (piece if isinstance(piece, bytes) else encode_json(piece) for piece in self._kept)
-        return b"[" + b",".join([*map(encode_json, self.head), *kept, *map(encode_json, self.tail)]) + b"]"
+    def encoded(self) -> list[bytes | bytearray]:
+        """The list's JSON in parts, for the kept ones may be millions of bytes that need be copied only once."""
+        kept = (
+            encode_json(piece)
+            if isinstance(piece, dict)
+            else piece
+            if len(piece) == length
+            else piece[:length]
+            for piece, length in self._kept
+        )
+        out: list[bytes | bytearray] = [b"["]
+        for part in (*map(encode_json, self.head), *kept, *map(encode_json, self.tail)):
+            out += (part, b",")
+        out[-1] = b"]" if len(out) > 1 else b"[]"
+        return out
 
     def items(self) -> list[dict[str, Any]]:
         """As data, for who wants to change it."""
-        kept = [decode_json(piece) if isinstance(piece, bytes) else piece for piece in self._kept]
-        return [*self.head, *kept, *self.tail]
+        out = list(self.head)
+        for piece, length in self._kept:
+            out += [piece] if isinstance(piece, dict) else decode_json(b"[%b]" % piece[:length])
+        return [*out, *self.tail]

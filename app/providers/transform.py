@@ -217,6 +217,8 @@ class _Ids:
         self._rule = rule
         self._given: dict[str, str] = {}
         self._taken: set[str] = set()
+        self._attempts: dict[str, int] = {}
+        """How often an id had to be changed: from there on it is tried again."""
         self._before = before
 
     def beginning_of_more(self) -> "_Ids":
@@ -226,10 +228,14 @@ class _Ids:
     def assign(self, call_id: str) -> str:
         """For a new call; a later message may use an id again (servers without ids of their own count from zero)."""
         given = self._rule(call_id)
-        attempt = 0
+        attempt = self._attempts.get(call_id) or (
+            self._before._attempts.get(call_id, 0) if self._before else 0
+        )
         while not given or given in self._taken or (self._before and given in self._before._taken):
             attempt += 1
             given = self._rule(f"{fitting_id(call_id, 40)}_{attempt}")
+        if attempt:
+            self._attempts[call_id] = attempt
         self._given[call_id] = given
         self._taken.add(given)
         return given

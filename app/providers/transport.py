@@ -91,7 +91,8 @@ def encode_payload(payload: Mapping[str, Any], last: str = "messages") -> bytes:
     growing = payload.get(last)
     if isinstance(growing, Pieces):
         before = encode_json({name: payload[name] for name in names})[:-1]
-        return b"%s%s%s:%s}" % (before, b"," if names else b"", encode_json(last), growing.encoded())
+        separator = b"," if names else b""
+        return b"".join([before, separator, encode_json(last), b":", *growing.encoded(), b"}"])
     if last in payload:
         names.append(last)
     return encode_json({name: payload[name] for name in names})

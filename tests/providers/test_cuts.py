@@ -43,19 +43,19 @@ MakeReader = Callable[[Model, AssistantStream], Reader]
 
 
 def completions(model: Model, stream: AssistantStream) -> Reader:
-    return completions_reader.Reader(model, switches_for(model), stream)
+    return completions_reader.CompletionsReader(model, switches_for(model), stream)
 
 
 READERS: dict[str, MakeReader] = {
-    "anthropic-messages": anthropic_wire.Reader,
-    "azure-openai-responses": responses_reader.Reader,
-    "bedrock-converse-stream": bedrock_wire.Reader,
-    "google-generative-ai": google_wire.Reader,
-    "google-vertex": google_wire.Reader,
+    "anthropic-messages": anthropic_wire.MessagesReader,
+    "azure-openai-responses": responses_reader.ResponsesReader,
+    "bedrock-converse-stream": bedrock_wire.ConverseReader,
+    "google-generative-ai": google_wire.GoogleReader,
+    "google-vertex": google_wire.GoogleReader,
     "mistral-conversations": completions,
-    "openai-codex-responses": responses_reader.Reader,
+    "openai-codex-responses": responses_reader.ResponsesReader,
     "openai-completions": completions,
-    "openai-responses": responses_reader.Reader,
+    "openai-responses": responses_reader.ResponsesReader,
 }
 APIS = sorted(ANSWERS)
 

@@ -1,6 +1,6 @@
 """`anthropic-messages`: through the anthropic SDK, for Anthropic and for every server that speaks its format."""
 
-from app.providers.adapters.anthropic_wire import Reader, payload
+from app.providers.adapters.anthropic_wire import MessagesReader, payload
 from app.providers.adapters.common import (
     address,
     affinity_headers,
@@ -34,7 +34,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
             **copilot_headers(model, prepared),
         ),
     )
-    await converse(await sender_for(model), request, options, Reader(model, stream), stream)
+    await converse(await sender_for(model), request, options, MessagesReader(model, stream), stream)
 
 
 def _key(model: Model, options: StreamOptions) -> dict[str, str]:

@@ -179,7 +179,7 @@ def _assistant_blocks(message: AssistantMessage, model: Model) -> list[dict[str,
     return out
 
 
-class Reader:
+class MessagesReader:
     """Reads one response. Blocks are known by their index on the wire."""
 
     def __init__(self, model: Model, stream: AssistantStream) -> None:

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import quote
 
-from app.providers.adapters.bedrock_wire import EXCEPTION, Reader, payload
+from app.providers.adapters.bedrock_wire import EXCEPTION, ConverseReader, payload
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.errors import ProviderError
 from app.providers.senders.choice import sender_for
@@ -50,7 +50,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
     headers = await asyncio.to_thread(_authorized, request, session, region, options)
     signed = Request(base_url=base, path=request.path, body=request.body, headers=headers)
     await converse(
-        await sender_for(model), signed, options, Reader(model, stream), stream, EventStreamDecoder()
+        await sender_for(model), signed, options, ConverseReader(model, stream), stream, EventStreamDecoder()
     )
 
 

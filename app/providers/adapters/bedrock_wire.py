@@ -161,7 +161,7 @@ def _result(message: ToolResultMessage) -> dict[str, Any]:
     }
 
 
-class Reader:
+class ConverseReader:
     """Text blocks begin with their first delta: this format announces only tool calls."""
 
     def __init__(self, model: Model, stream: AssistantStream) -> None:

@@ -38,7 +38,7 @@ _ERRORS = {
 }
 
 
-class Reader:
+class CompletionsReader:
     def __init__(self, model: Model, switches: Switches, stream: AssistantStream) -> None:
         self.is_over = False
         self._model = model

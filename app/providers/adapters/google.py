@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 from app.providers.adapters.common import address
 from app.providers.adapters.google_identity import access_token
-from app.providers.adapters.google_wire import Reader, payload
+from app.providers.adapters.google_wire import GoogleReader, payload
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.errors import ProviderError
 from app.providers.senders.choice import sender_for, warm
@@ -29,7 +29,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
         body=encode_payload(body, last="contents"),
         headers=request_headers(model, options, **own),
     )
-    await converse(await sender_for(model), request, options, Reader(model, stream), stream)
+    await converse(await sender_for(model), request, options, GoogleReader(model, stream), stream)
 
 
 async def _place(model: Model, options: StreamOptions) -> tuple[str, str, dict[str, str]]:

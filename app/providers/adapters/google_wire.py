@@ -140,7 +140,7 @@ def _signed(part: dict[str, Any], signature: str | None) -> dict[str, Any]:
     return {**part, "thoughtSignature": signature} if signature else part
 
 
-class Reader:
+class GoogleReader:
     """Parts have no index: a text goes on until a part of another kind comes."""
 
     def __init__(self, model: Model, stream: AssistantStream) -> None:

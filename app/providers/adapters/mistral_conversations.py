@@ -5,7 +5,7 @@ from typing import Any
 
 from app.providers.adapters.common import address, answer_limit, authorization
 from app.providers.adapters.completions_compat import Switches
-from app.providers.adapters.completions_reader import Reader
+from app.providers.adapters.completions_reader import CompletionsReader
 from app.providers.adapters.completions_request import prompt, spell
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.kept import Pieces
@@ -41,7 +41,9 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
         body=encode_payload(body),
         headers=request_headers(model, options, **authorization(model, options)),
     )
-    await converse(await sender_for(model), request, options, Reader(model, _SWITCHES, stream), stream)
+    await converse(
+        await sender_for(model), request, options, CompletionsReader(model, _SWITCHES, stream), stream
+    )
 
 
 def payload(prepared: Prepared, model: Model, options: StreamOptions) -> dict[str, Any]:

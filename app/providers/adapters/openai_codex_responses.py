@@ -5,7 +5,7 @@ import binascii
 
 import msgspec
 
-from app.providers.adapters.responses_reader import Reader
+from app.providers.adapters.responses_reader import ResponsesReader
 from app.providers.adapters.responses_request import joined_id, payload
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.errors import ProviderError
@@ -39,7 +39,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
         body=encode_payload(body, last="input"),
         headers=request_headers(model, options, **own),
     )
-    await converse(await sender_for(model), request, options, Reader(model, stream), stream)
+    await converse(await sender_for(model), request, options, ResponsesReader(model, stream), stream)
 
 
 def account_of(token: str) -> str:

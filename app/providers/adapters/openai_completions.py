@@ -2,7 +2,7 @@
 
 from app.providers.adapters.common import address, affinity_headers, authorization, copilot_headers
 from app.providers.adapters.completions_compat import switches_for
-from app.providers.adapters.completions_reader import Reader
+from app.providers.adapters.completions_reader import CompletionsReader
 from app.providers.adapters.completions_request import payload
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.senders.choice import sender_for
@@ -31,4 +31,6 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
             **copilot_headers(model, prepared),
         ),
     )
-    await converse(await sender_for(model), request, options, Reader(model, switches, stream), stream)
+    await converse(
+        await sender_for(model), request, options, CompletionsReader(model, switches, stream), stream
+    )

@@ -1,7 +1,7 @@
 """`openai-responses`: through the openai SDK, for OpenAI and for every server that speaks its responses format."""
 
 from app.providers.adapters.common import address, affinity_headers, authorization, copilot_headers
-from app.providers.adapters.responses_reader import Reader
+from app.providers.adapters.responses_reader import ResponsesReader
 from app.providers.adapters.responses_request import joined_id, payload
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.senders.choice import sender_for
@@ -28,4 +28,4 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
             **copilot_headers(model, prepared),
         ),
     )
-    await converse(await sender_for(model), request, options, Reader(model, stream), stream)
+    await converse(await sender_for(model), request, options, ResponsesReader(model, stream), stream)

@@ -18,7 +18,7 @@ from app.values.models import Model
 from app.values.usage import Usage
 
 
-class Reader:
+class ResponsesReader:
     def __init__(self, model: Model, stream: AssistantStream) -> None:
         self.is_over = False
         self._model = model
@@ -178,23 +178,23 @@ class Reader:
         )
 
 
-_HANDLERS: dict[str, Callable[[Reader, dict[str, Any]], None]] = {
-    "response.output_text.delta": Reader._text_delta,
-    "response.refusal.delta": Reader._text_delta,
-    "response.reasoning_summary_text.delta": Reader._thinking_delta,
-    "response.reasoning_text.delta": Reader._thinking_delta,
-    "response.reasoning_summary_part.added": Reader._thinking_part,
-    "response.function_call_arguments.delta": Reader._arguments_delta,
-    "response.function_call_arguments.done": Reader._arguments_done,
-    "response.output_item.added": Reader._item_added,
-    "response.output_item.done": Reader._item_done,
-    "response.created": Reader._created,
-    "response.in_progress": Reader._created,
-    "response.completed": Reader._ended,
-    "response.incomplete": Reader._ended,
-    "response.done": Reader._ended,
-    "response.failed": Reader._failed_event,
-    "error": Reader._error,
+_HANDLERS: dict[str, Callable[[ResponsesReader, dict[str, Any]], None]] = {
+    "response.output_text.delta": ResponsesReader._text_delta,
+    "response.refusal.delta": ResponsesReader._text_delta,
+    "response.reasoning_summary_text.delta": ResponsesReader._thinking_delta,
+    "response.reasoning_text.delta": ResponsesReader._thinking_delta,
+    "response.reasoning_summary_part.added": ResponsesReader._thinking_part,
+    "response.function_call_arguments.delta": ResponsesReader._arguments_delta,
+    "response.function_call_arguments.done": ResponsesReader._arguments_done,
+    "response.output_item.added": ResponsesReader._item_added,
+    "response.output_item.done": ResponsesReader._item_done,
+    "response.created": ResponsesReader._created,
+    "response.in_progress": ResponsesReader._created,
+    "response.completed": ResponsesReader._ended,
+    "response.incomplete": ResponsesReader._ended,
+    "response.done": ResponsesReader._ended,
+    "response.failed": ResponsesReader._failed_event,
+    "error": ResponsesReader._error,
 }
 
 

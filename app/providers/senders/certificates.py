@@ -4,6 +4,7 @@ import os
 import ssl
 import threading
 from functools import cache
+from pathlib import Path
 
 from app.providers.errors import ProviderError
 
@@ -14,6 +15,15 @@ _one_at_a_time = threading.Lock()
 def bundle_of(given: str | None) -> str:
     """The file with further certificates: what the options name, else the environment."""
     return given or next((os.environ[name] for name in _EXTRA_BUNDLES if os.environ.get(name)), "")
+
+
+def must_be_readable(bundle: str) -> None:
+    """A file that is not there is told at the first request, encrypted or not. Raises `ProviderError`."""
+    try:
+        if bundle:
+            Path(bundle).open("rb").close()
+    except OSError as problem:
+        raise ProviderError(f"The certificate file {bundle} cannot be read: {problem}") from None
 
 
 def trusted(bundle: str) -> ssl.SSLContext:

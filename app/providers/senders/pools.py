@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 import httpcore2
 
 from app.providers.contract import StreamOptions
-from app.providers.senders.certificates import bundle_of, trusted
+from app.providers.senders.certificates import bundle_of, must_be_readable, trusted
 from app.providers.senders.line import Lines
 from app.providers.senders.proxies import proxy_for
 
@@ -30,8 +30,10 @@ async def pool_for(url: str, options: StreamOptions) -> httpcore2.AsyncConnectio
     pools = _pools.setdefault(asyncio.get_running_loop(), {})
     key = (str(is_tls), proxy or "", bundle)
     if key not in pools:
-        # Certificates take time: not on the loop that draws the screen. A file that cannot be read is told always.
-        context = await asyncio.to_thread(trusted, bundle) if is_tls or bundle else None
+        # Certificates take time: not on the loop that draws the screen, and only where they are needed.
+        context = await asyncio.to_thread(trusted, bundle) if is_tls else None
+        if not is_tls:
+            must_be_readable(bundle)
         pools.setdefault(key, _pool(proxy, context))
     return pools[key]
 

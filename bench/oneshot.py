@@ -78,7 +78,7 @@ def rows() -> Iterator[Row]:
                 yield from _compared(f"-p hi, {api}", api, url, ("-p",), cwd, env, "0.6x", "0.36x")
         with _server(APIS[0], FEW, certificates) as url:
             yield from _compared("-p hi, over TLS", APIS[0], url, ("-p",), cwd, env, "0.7x", "0.36x")
-        with _server(APIS[0], MANY, pause=64) as url:
+        with _server(APIS[0], MANY) as url:
             yield from _compared(f"-p, {MANY:,} deltas", APIS[0], url, ("-p",), cwd, env, "0.6x", "")
             yield from _compared(
                 f"JSON mode, {MANY:,} deltas", APIS[0], url, ("--mode", "json"), cwd, env, "0.6x", ""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from app.providers.errors import ProviderError
 from app.providers.senders.choice import close_connections
 from app.providers.senders.proxies import proxy_for
 from tests.providers.loopback import Loopback, loopback
@@ -188,3 +189,43 @@ def test_importing_the_package_loads_no_client_and_no_sdk():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+async def _socks(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int, asked: list[str]
+) -> None:
+    """SOCKS5 as far as a client needs it; whatever host is asked for is taken to be the one at `port`."""
+    _, count = await reader.readexactly(2)
+    await reader.readexactly(count)
+    writer.write(b"\x05\x00")
+    head = await reader.readexactly(5)
+    name = await reader.readexactly(head[4])
+    asked.append(f"{name.decode()}:{int.from_bytes(await reader.readexactly(2), 'big')}")
+    upstream_reader, upstream = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x00")
+    await asyncio.gather(_pump(reader, upstream), _pump(upstream_reader, writer))
+
+
+async def test_a_socks_proxy_is_told_the_name_and_looks_it_up_itself(server: Loopback):
+    api, asked = "openai-completions", list[str]()
+    server.sse(ANSWERS[api]())
+    port = int(server.url.rpartition(":")[2])
+    listener = await asyncio.start_server(lambda r, w: _socks(r, w, port, asked), "127.0.0.1", 0)
+    proxy = f"socks5h://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+    message = await ask(model_for(api, "http://models.test/v1"), how=options(proxy=proxy))
+    assert message.stop_reason == "toolUse", message.error_message
+    assert asked == ["models.test:80"]
+    await close_connections()
+    listener.close()
+
+
+def test_networks_ports_and_proxies_that_are_none(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("NO_PROXY", "10.0.0.0/8, odd.test:8443,*.wild.test")
+    proxy = "http://proxy:3128"
+    for url in ("https://10.1.2.3/v1", "https://odd.test:8443/", "https://a.wild.test/", "http://[::1]:8080"):
+        assert proxy_for(url, proxy) is None
+    for url in ("https://11.1.2.3/v1", "https://odd.test/", "https://nowild.test/"):
+        assert proxy_for(url, proxy) == proxy
+    with pytest.raises(ProviderError, match=r"The proxy host:70 cannot be used"):
+        proxy_for("https://api.openai.com", "gopher://me:secret@host:70")
+    assert proxy_for("https://a.test", None, {"ALL_PROXY": "socks5://s:1080"}) == "socks5://s:1080"

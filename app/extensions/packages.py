@@ -23,10 +23,17 @@ from app.extensions.package_contents import BadPackage, Contents, look_into, loo
 from app.resources.files import FileFault, read_text, write_text
 from app.resources.fingerprint import fingerprint
 from app.resources.paths import Paths
+from tools.running.own_programs import find_own_program
 
 Kind = Literal["path", "git", "python"]
 _LEFT_OUT = shutil.ignore_patterns(".git", "__pycache__", "node_modules", ".venv", "*.pyc")
 _FETCH_SECONDS = 300
+_ARCHIVE = re.compile(r"\.(?:whl|egg|zip|tar|tgz|tbz|txz|gz|bz2|xz)\Z", re.IGNORECASE)
+"""How files end that pip would take for a distribution by themselves."""
+_DISTRIBUTION = re.compile(
+    r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:==[A-Za-z0-9][A-Za-z0-9.!+-]*)?"
+)
+"""A name, as an index has it, and a version: nothing that leads past the index."""
 
 
 class Installed(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +92,7 @@ def stage(paths: Paths, source: str) -> Staged:
     place = top / "package"
     try:
         revision = {"path": _copy, "git": _clone, "python": _pip}[kind](paths, source, place)
+        _require_own_files(place)
         contents = look_into_site(place) if kind == "python" else look_into(place)
         if contents.is_empty:
             raise BadPackage(f"{source} holds no extension, skill, prompt or theme")
@@ -198,45 +206,69 @@ def _copy(paths: Paths, source: str, place: Path) -> str:
     return ""
 
 
+def _require_own_files(place: Path) -> None:
+    """A link out of the package would be what was shown only until somebody changes what lies there."""
+    top = os.path.realpath(place)
+    for folder, names, files in os.walk(place):
+        for name in (*names, *files):
+            path = Path(folder, name)
+            if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(top):
+                raise BadPackage(f"{path.relative_to(place)} is a link that leads out of the package")
+
+
 def _clone(paths: Paths, source: str, place: Path) -> str:
     url, _, ref = source.removeprefix("git+").partition("#")
     url = url.removeprefix("git:")
     if not url.startswith(("git@", "https://", "http://", "ssh://", "file://", "/")):
         url = f"https://{url}"
-    command = ["git", "-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never", "clone", "--quiet"]
-    command += ["--depth", "1", "--no-recurse-submodules", *(["--branch", ref] if ref else [])]
-    _run([*command, "--", url, str(place)], "git", {"GIT_TERMINAL_PROMPT": "0", "GIT_LFS_SKIP_SMUDGE": "1"})
-    revision = _run(["git", "-C", str(place), "rev-parse", "--short=12", "HEAD"], "git", {}).strip()
+    program = find_own_program("git", outside=paths.cwd) or "git"
+    base = [program, "-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never"]
+    clone = [
+        "clone",
+        "--quiet",
+        "--depth",
+        "1",
+        "--no-recurse-submodules",
+        *(["--branch", ref] if ref else []),
+    ]
+    _run(
+        [*base, *clone, "--", url, str(place)],
+        "git",
+        {"GIT_TERMINAL_PROMPT": "0", "GIT_LFS_SKIP_SMUDGE": "1"},
+    )
+    revision = _run([*base, "-C", str(place), "rev-parse", "--short=12", "HEAD"], "git", {}).strip()
     shutil.rmtree(place / ".git", ignore_errors=True)
     return revision
 
 
 def _pip(paths: Paths, source: str, place: Path) -> str:
-    requirement = source.removeprefix("pip:").strip()
-    if not requirement or requirement.startswith("-"):
-        raise BadPackage("pip: needs the name of a distribution, as in pip:bayou-notes")
-    base = [sys.executable, "-m", "pip", "install"]
-    if subprocess.run(
-        [sys.executable, "-m", "pip", "--version"], capture_output=True, check=False
-    ).returncode:
-        uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
+    match = _DISTRIBUTION.fullmatch(source.removeprefix("pip:").strip())
+    if match is None or _ARCHIVE.search(match["name"]):
+        raise BadPackage(
+            f"{source}: pip: takes the name of a distribution and, if you like, its version, as in pip:bayou-notes or "
+            "pip:bayou-notes==1.2. A folder or an address of your own is given without pip:"
+        )
+    # Isolated, and away from any folder: Python would import a `pip` that lies in the one where bayou was started.
+    base = [sys.executable, "-I", "-m", "pip"]
+    if subprocess.run([*base, "--version"], capture_output=True, check=False, cwd="/").returncode:
+        beside = str(Path(sys.executable).parent)
+        uv = shutil.which("uv", path=beside) or find_own_program("uv", outside=paths.cwd)
         if uv is None:
             raise BadPackage("Python packages need pip or uv; neither is there")
-        base = [uv, "pip", "install", "--python", sys.executable]
+        base = [uv, "pip"]
+        target = ["--python", sys.executable, "--target", str(place)]
+    else:
+        target = ["--target", str(place)]
     # Only wheels: building from source would run the package's code before anybody has agreed.
-    _run([*base, "--quiet", "--only-binary", ":all:", "--target", str(place), requirement], "pip", {})
+    _run([*base, "install", "--quiet", "--only-binary", ":all:", *target, "--", match[0]], "pip", {})
     versions = {one.metadata["Name"].lower(): one.version for one in _distributions(place)}
-    return versions.get(_distribution_name(requirement).lower(), "")
+    return versions.get(match["name"].lower(), "")
 
 
 def _distributions(place: Path) -> Sequence[Any]:
     from importlib.metadata import distributions  # noqa: PLC0415  (only for Python packages)
 
     return tuple(distributions(path=[str(place)]))
-
-
-def _distribution_name(requirement: str) -> str:
-    return re.split(r"[\s<>=!~\[;@]", requirement, maxsplit=1)[0]
 
 
 def _run(command: list[str], program: str, env: dict[str, str]) -> str:
@@ -248,6 +280,7 @@ def _run(command: list[str], program: str, env: dict[str, str]) -> str:
             timeout=_FETCH_SECONDS,
             env={**os.environ, **env},
             stdin=subprocess.DEVNULL,
+            cwd="/",
             check=False,
         )
     except FileNotFoundError:
@@ -265,7 +298,7 @@ def _name(source: str, kind: Kind, place: Path) -> str:
     if isinstance(given, str) and given:
         raw = given
     elif kind == "python":
-        raw = _distribution_name(source.removeprefix("pip:"))
+        raw = source.removeprefix("pip:").strip().partition("==")[0]
     else:
         raw = source.partition("#")[0].rstrip("/").rsplit("/", 1)[-1].removesuffix(".git").removesuffix(".py")
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", raw).strip(".-")

@@ -12,7 +12,7 @@ import msgspec
 
 from app.resources.files import FileFault, read_text
 from app.resources.fingerprint import TooMuch, fingerprint, text_fingerprint
-from app.resources.paths import Paths, project_root
+from app.resources.paths import Paths, between, project_root
 from app.values.json_comments import JsonFault, parse
 from tools.files.presence import exists, is_dir, is_file
 from tools.git.repository import find_repository
@@ -169,14 +169,6 @@ class _Look:
         if path.is_relative_to(self._paths.cwd):
             return path.relative_to(self._paths.cwd).as_posix()
         return str(path)
-
-
-def between(cwd: Path, top: Path) -> Iterator[Path]:
-    """`cwd` and the folders above it, up to the project's top."""
-    for folder in (cwd, *cwd.parents):
-        yield folder
-        if folder == top:
-            return
 
 
 def _has_something(folder: Path) -> bool:

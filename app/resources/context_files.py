@@ -5,8 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from app.resources.files import FileFault, read_text
-from app.resources.paths import Paths
+from app.resources.files import FileFault, read_text, way_out
+from app.resources.paths import Paths, project_root
 from tools.files.presence import is_dir, is_file
 
 NAMES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
@@ -29,6 +29,7 @@ def find_context_files(paths: Paths) -> ContextFiles:
     found: list[ContextFile] = []
     problems: list[str] = []
     seen: set[Path] = set()
+    top = project_root(paths.cwd) or paths.cwd
     for folder in (paths.agent_dir, *_folders(paths.cwd)):
         path = _first(folder)
         if path is None:
@@ -37,6 +38,9 @@ def find_context_files(paths: Paths) -> ContextFiles:
         if real in seen:
             continue
         seen.add(real)
+        if folder != paths.agent_dir and (problem := way_out(path, _base(folder, top))):
+            problems.append(problem)
+            continue
         try:
             text = read_text(path)
         except FileFault as problem:
@@ -45,6 +49,11 @@ def find_context_files(paths: Paths) -> ContextFiles:
         if text and text.strip():
             found.append(ContextFile(path=path, text=text.strip()))
     return ContextFiles(files=tuple(found), problems=tuple(problems))
+
+
+def _base(folder: Path, top: Path) -> Path:
+    """What a file's links may not lead out of: the project, or of a folder above it that folder."""
+    return top if folder.is_relative_to(top) else folder
 
 
 def _first(folder: Path) -> Path | None:

@@ -39,6 +39,14 @@ def read_text(path: Path) -> str | None:
         raise FileFault(path, f"line {line}: not UTF-8 text; save the file as UTF-8") from None
 
 
+def way_out(path: Path, base: Path) -> str:
+    """What is wrong with a file that seems to lie in `base` and is a link, or behind one, that leads out of it."""
+    target = Path(os.path.realpath(path))
+    if not path.is_relative_to(base) or target.is_relative_to(os.path.realpath(base)):
+        return ""
+    return f"{path} leads out of {base}, to {target}, and is not read"
+
+
 def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
     """Replaces the file in one step: a reader sees the old or the new text, also after a crash.
 

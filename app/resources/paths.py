@@ -1,11 +1,12 @@
 """Where things lie: bayou's own folder, the project's, sessions, caches, crash reports, shipped styles."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
+from app.resources.files import way_out
 from tools.files.presence import exists, is_dir
 
 PROJECT_FOLDER = ".bayou"
@@ -74,6 +75,12 @@ class Paths(msgspec.Struct, frozen=True, kw_only=True):
     def themes_dir(self) -> Path:
         return self.agent_dir / "themes"
 
+    def way_out(self, path: Path) -> str:
+        """What is wrong with a file that seems to be the project's and lies elsewhere."""
+        if path.is_relative_to(self.agent_dir):
+            return ""
+        return way_out(path, project_root(self.cwd) or self.cwd)
+
     def shown(self, path: Path) -> str:
         """A path as people read it: relative to here, or with `~`."""
         for base, prefix in ((self.cwd, ""), (self.home, "~/")):
@@ -108,3 +115,11 @@ def project_root(cwd: Path) -> Path | None:
         if exists(folder / ".git"):
             return folder
     return None
+
+
+def between(cwd: Path, top: Path) -> Iterator[Path]:
+    """`cwd` and the folders above it, up to the project's top."""
+    for folder in (cwd, *cwd.parents):
+        yield folder
+        if folder == top:
+            return

@@ -47,6 +47,9 @@ def find_prompts(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) -
     problems: list[str] = []
     for place in places:
         for path in _files(place, problems):
+            if problem := paths.way_out(path):
+                problems.append(problem)
+                continue
             template = _read(path, problems)
             if template is None:
                 continue

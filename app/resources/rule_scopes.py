@@ -27,6 +27,10 @@ DEFAULT_SCOPES = (Scope(part="text"), Scope(part="tool"))
 _TOKEN = re.compile(r"(?P<part>text|thinking|toolcall|tool)(?::(?P<tool>[\w.-]+))?(?:\((?P<glob>.*)\))?\Z")
 
 
+_ONE = re.compile(r"\*+|\[!?[^\]]+\]|.", re.DOTALL)
+_MOST_CHOICES = 64
+
+
 def parse_scopes(text: str) -> tuple[Scope, ...]:
     """Tokens between commas, those inside quotes and brackets excepted. Unknown tokens are passed over."""
     found: list[Scope] = []
@@ -67,45 +71,66 @@ def scopes_of_glob(text: str) -> tuple[Scope, ...]:
     return (Scope(part="tool", tool="edit", glob=text), Scope(part="tool", tool="write", glob=text))
 
 
-def compile_condition(text: str) -> str:
-    """What is wrong with a regular expression; empty when nothing is."""
-    try:
-        re.compile(text)
-    except (re.error, OverflowError, RecursionError) as problem:
-        return str(problem)
-    return ""
-
-
 def matches_glob(path: str, glob: str) -> bool:
     """`**` crosses folders, `*` does not, `{a,b}` chooses; a glob without a slash is matched against the name."""
     name = path.replace("\\", "/")
     if "/" not in glob:
-        name = PurePosixPath(name).name
-    pattern = _glob_pattern(glob)
-    if pattern.fullmatch(name):
-        return True
+        return any(_fits(PurePosixPath(name).name, one) for one in _choices(glob))
     # Calls often name absolute paths, globs are written from the project's top: any tail of folders may fit.
     parts = name.split("/")
-    return "/" in glob and any(pattern.fullmatch("/".join(parts[at:])) for at in range(1, len(parts)))
+    return any(_matches(parts, one.split("/")) for one in _choices(glob))
 
 
 @lru_cache(maxsize=256)
-def _glob_pattern(glob: str) -> re.Pattern[str]:
-    out = ""
-    at = 0
-    while at < len(glob):
-        rest = glob[at:]
-        if rest.startswith("**/"):
-            out, at = out + "(?:.*/)?", at + 3
-        elif rest.startswith("**"):
-            out, at = out + ".*", at + 2
-        elif (brace := re.match(r"\{([^{}]*)\}", rest)) is not None:
-            out += "(?:" + "|".join(re.escape(part) for part in brace[1].split(",")) + ")"
-            at += brace.end()
-        elif (group := re.match(r"\[(!?)([^\]]+)\]", rest)) is not None:
-            out += f"[{'^' if group[1] else ''}{re.escape(group[2]).replace(chr(92) + '-', '-')}]"
-            at += group.end()
+def _choices(glob: str) -> tuple[str, ...]:
+    """`{a,b}` as globs without braces, as many as anybody would write."""
+    found, waiting = [], [glob]
+    while waiting and len(found) + len(waiting) <= _MOST_CHOICES:
+        one = waiting.pop()
+        brace = re.search(r"\{([^{}]*)\}", one)
+        if brace is None:
+            found.append(one)
         else:
-            out += {"*": "[^/]*", "?": "[^/]"}.get(glob[at]) or re.escape(glob[at])
-            at += 1
-    return re.compile(out)
+            waiting += [one[: brace.start()] + part + one[brace.end() :] for part in brace[1].split(",")]
+    return tuple(found)
+
+
+def _matches(parts: list[str], globs: list[str]) -> bool:
+    """Whether any tail of the folders fits: in steps, so that no glob costs more than its length times the path's."""
+    reached = set(range(len(parts)))
+    for glob in globs:
+        if glob == "**":
+            first = min(reached, default=len(parts) + 1)
+            reached = set(range(first, len(parts) + 1))
+        else:
+            reached = {at + 1 for at in reached if at < len(parts) and _fits(parts[at], glob)}
+    return len(parts) in reached
+
+
+def _fits(name: str, glob: str) -> bool:
+    """One name, `*` for any part of it, `?` and `[…]` for a character."""
+    wanted = _ONE.findall(glob)
+    at = star = held = 0
+    last = -1
+    while at < len(name):
+        if star < len(wanted) and wanted[star].startswith("*"):
+            last, held, star = star, at, star + 1
+        elif star < len(wanted) and _is_one(name[at], wanted[star]):
+            at, star = at + 1, star + 1
+        elif last >= 0:
+            held, star = held + 1, last + 1
+            at = held
+        else:
+            return False
+    return all(token.startswith("*") for token in wanted[star:])
+
+
+def _is_one(character: str, token: str) -> bool:
+    if len(token) < 3:
+        return token in ("?", character)
+    inside = token[1:-1]
+    is_other = inside.startswith("!")
+    inside = inside[1:] if is_other else inside
+    ranges = [inside[at : at + 3] for at in range(len(inside) - 2) if inside[at + 1] == "-"]
+    is_in = character in inside or any(low <= character <= high for low, _, high in ranges)
+    return is_in != is_other

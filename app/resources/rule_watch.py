@@ -5,10 +5,13 @@ with the text that `interruption` makes.
 """
 
 import re
+import time
+from collections import defaultdict
 from collections.abc import Iterable
 
 import msgspec
 
+from app.resources.rule_patterns import TooSlow, search
 from app.resources.rule_scopes import DEFAULT_SCOPES, Part
 from app.resources.rules import Rule
 from app.values.stream import BlockEvent, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallStart
@@ -17,6 +20,8 @@ _REACH = 4000
 """How far before new text a match may begin. Looking at the whole answer again for each piece would cost its square."""
 
 
+_MOST_SECONDS = 5.0
+"""That one rule may be looked for in one session."""
 _HEAD = 20_000
 """The path is looked for at the beginning of a call's arguments only."""
 _PATH = re.compile(r'"(?:path|file_path|filePath)"\s*:\s*"((?:[^"\\]|\\.)*)"')
@@ -50,12 +55,10 @@ class RuleWatch:
     """The conditional rules of one session."""
 
     def __init__(self, rules: Iterable[Rule], *, repeat_gap_turns: int = 0) -> None:
-        self._rules = [
-            (rule, [re.compile(condition, re.MULTILINE) for condition in rule.conditions])
-            for rule in rules
-            if rule.bucket == "conditional"
-        ]
+        self._rules = [rule for rule in rules if rule.bucket == "conditional"]
+        self._problems: list[str] = []
         self._gap = repeat_gap_turns
+        self._seconds: defaultdict[str, float] = defaultdict(float)
         self._turn = 0
         self._last_hit: dict[str, int] = {}
         self._tails: dict[int, str] = {}
@@ -99,15 +102,36 @@ class RuleWatch:
         tail = self._tails.get(index, "")
         text = tail + delta
         self._tails[index] = text[-_REACH:]
-        for rule, patterns in self._rules:
+        for rule in tuple(self._rules):
             if not self._may_hit(rule) or not self._covers(rule, part, tool, path):
                 continue
-            for pattern in patterns:
-                match = pattern.search(text)
-                if match is not None:
-                    self._last_hit[rule.name] = self._turn
-                    return Hit(rule=rule, matched=match.group()[:200], interrupts=_interrupts(rule, part))
+            matched = self._search(rule, text)
+            if matched is not None:
+                self._last_hit[rule.name] = self._turn
+                return Hit(rule=rule, matched=matched[:200], interrupts=_interrupts(rule, part))
         return None
+
+    def take_problems(self) -> tuple[str, ...]:
+        """What went wrong since the last time, in words."""
+        told, self._problems = tuple(self._problems), []
+        return told
+
+    def _search(self, rule: Rule, text: str) -> str | None:
+        """A rule that takes too long, at once or by and by, is looked for no more."""
+        begun = time.monotonic()
+        try:
+            found = [matched for one in rule.conditions if (matched := search(one, text)) is not None]
+            self._seconds[rule.name] += time.monotonic() - begun
+            if self._seconds[rule.name] < _MOST_SECONDS:
+                return found[0] if found else None
+        except TooSlow:
+            found = []
+        self._rules.remove(rule)
+        self._problems.append(
+            f"{rule.path}: looking for its condition takes too long, so the rule {rule.name} interrupts no more in "
+            "this session. Write the condition without nested repetitions."
+        )
+        return found[0] if found else None
 
     def _may_hit(self, rule: Rule) -> bool:
         last = self._last_hit.get(rule.name)

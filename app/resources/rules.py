@@ -12,8 +12,9 @@ import msgspec
 
 from app.resources.files import FileFault, read_text
 from app.resources.frontmatter import split_frontmatter
-from app.resources.paths import Paths
-from app.resources.rule_scopes import Scope, compile_condition, parse_scopes, scopes_of_glob
+from app.resources.paths import Paths, between, project_root
+from app.resources.rule_patterns import compile_condition
+from app.resources.rule_scopes import Scope, parse_scopes, scopes_of_glob
 from app.resources.system_prompt import RuleLine
 from tools.files.presence import is_dir, is_file
 
@@ -82,8 +83,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_rules(paths: Paths, *, is_trusted: bool, sources: Iterable[str] = SOURCES) -> Rules:
-    """All rules, those of the first source first. `.bayou/rules` counts once the project is trusted; the others are
-    texts like context files."""
+    """All rules, those of the first source first. The project's count once it is trusted."""
     wanted = set(sources)
     problems: list[str] = []
     counted: dict[str, Rule] = {}
@@ -92,6 +92,9 @@ def find_rules(paths: Paths, *, is_trusted: bool, sources: Iterable[str] = SOURC
         if source not in wanted:
             continue
         for path, name in _files(source, paths, is_trusted, problems):
+            if problem := paths.way_out(path):
+                problems.append(problem)
+                continue
             rule = read_rule(path, name=name, source=source, problems=problems)
             if rule is None:
                 continue
@@ -103,6 +106,7 @@ def find_rules(paths: Paths, *, is_trusted: bool, sources: Iterable[str] = SOURC
 
 
 def _files(source: Source, paths: Paths, is_trusted: bool, problems: list[str]) -> Iterator[tuple[Path, str]]:
+    """The project's own, whoever they were written for, once it is trusted."""
     match source:
         case "native":
             if is_trusted:
@@ -110,14 +114,17 @@ def _files(source: Source, paths: Paths, is_trusted: bool, problems: list[str]) 
             yield from _in_folder(paths.agent_dir / "rules", (".md", ".mdc"), problems)
         case "cursor":
             yield from _in_folder(paths.home / ".cursor" / "rules", (".mdc", ".md"), problems)
-            yield from _in_folder(paths.cwd / ".cursor" / "rules", (".mdc", ".md"), problems)
+            if is_trusted:
+                yield from _in_folder(paths.cwd / ".cursor" / "rules", (".mdc", ".md"), problems)
         case "windsurf":
             shared = paths.home / ".codeium" / "windsurf" / "memories" / "global_rules.md"
             if is_file(shared):
                 yield shared, "global_rules"
-            yield from _in_folder(paths.cwd / ".windsurf" / "rules", (".md",), problems)
+            if is_trusted:
+                yield from _in_folder(paths.cwd / ".windsurf" / "rules", (".md",), problems)
         case "cline":
-            yield from _cline(paths.cwd, problems)
+            if is_trusted:
+                yield from _cline(paths.cwd, problems)
 
 
 def _in_folder(folder: Path, suffixes: tuple[str, ...], problems: list[str]) -> Iterator[tuple[Path, str]]:
@@ -133,8 +140,8 @@ def _in_folder(folder: Path, suffixes: tuple[str, ...], problems: list[str]) -> 
 
 
 def _cline(cwd: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
-    """The nearest `.clinerules` at or above here: one rule, or a folder of them."""
-    for folder in (cwd, *cwd.parents):
+    """The nearest `.clinerules` from here up to the project's top: one rule, or a folder of them."""
+    for folder in between(cwd, project_root(cwd) or cwd):
         place = folder / ".clinerules"
         if is_dir(place):
             yield from _in_folder(place, (".md",), problems)

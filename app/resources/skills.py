@@ -92,6 +92,9 @@ def find_skills(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) ->
             if real in seen:
                 continue
             seen.add(real)
+            if problem := paths.way_out(path):
+                problems.append(problem)
+                continue
             skill = _read(path, problems)
             if skill is None:
                 continue

@@ -190,6 +190,9 @@ def read_prompt_files(paths: Paths, *, is_trusted: bool) -> PromptFiles:
 
     def first(name: str) -> str | None:
         for folder in (paths.project_dir, paths.agent_dir) if is_trusted else (paths.agent_dir,):
+            if problem := paths.way_out(folder / name):
+                problems.append(problem)
+                continue
             try:
                 text = read_text(folder / name)
             except FileFault as problem:

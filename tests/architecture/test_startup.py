@@ -54,6 +54,7 @@ DEFERRED = {
     "certifi": "the first encrypted connection",
     "jiter": "the first tool call that streams in",
     "yaml": "the first file with front matter",
+    "regex": "the first rule with a condition",
     "markdown_it": "the first answer that is drawn",
     "pygments": "the first code block that is drawn",
     "filelock": "the first change of a file that bayou shares with others",

@@ -174,8 +174,14 @@ def wheel(folder: Path) -> Path:
     return path
 
 
-async def test_a_python_distribution(paths: Paths, tmp_path: Path, scene):
-    staged = stage(paths, f"pip:{wheel(tmp_path)}")
+async def test_a_python_distribution(paths: Paths, tmp_path: Path, scene, monkeypatch: pytest.MonkeyPatch):
+    """From an index of one wheel, as pip and uv may be told to look for them."""
+    wheel(tmp_path)
+    for name, value in (("NO_INDEX", "1"), ("FIND_LINKS", str(tmp_path))):
+        monkeypatch.setenv(f"PIP_{name}", value)
+        monkeypatch.setenv(f"UV_{name}", value)
+    staged = stage(paths, "pip:bayou-thing==1.5")
+    assert staged.package.revision == "1.5"
     assert "runs Python code: thing (bayou_thing_module:extension)" in staged.shown()
     commit(paths, staged)
     found = find_extensions(paths, Choice(sites=resource_paths(paths).sites))
@@ -201,7 +207,7 @@ def test_kinds_of_sources(source: str, kind: str):
 
 def test_an_option_in_place_of_a_source_is_no_source(paths: Paths):
     for source in ("pip:--index-url=x", "pip:"):
-        with pytest.raises(BadPackage, match="needs the name"):
+        with pytest.raises(BadPackage, match="takes the name"):
             stage(paths, source)
 
 

@@ -24,12 +24,12 @@ def test_sources_have_a_rank_and_later_ones_of_a_name_are_kept_as_shadowed(paths
     put(paths.cwd / ".cursor" / "rules" / "c.mdc", rule("alwaysApply: true"))
     put(paths.home / ".codeium" / "windsurf" / "memories" / "global_rules.md", "Everywhere.")
     put(paths.cwd / ".windsurf" / "rules" / "w.md", rule("description: w"))
-    put(paths.cwd.parent / ".clinerules", "From Cline.")
+    put(paths.cwd / ".clinerules", "From Cline.")
     rules = find_rules(paths, is_trusted=True)
     assert list(by_name(rules)) == ["style", "mine", "c", "global_rules", "w", "clinerules"]
     assert by_name(rules)["style"].description == "native"
     assert [one.description for one in rules.shadowed] == ["cursor at home"]
-    assert "style" in by_name(find_rules(paths, is_trusted=False))
+    assert "style" in by_name(find_rules(paths, is_trusted=True))
     assert by_name(find_rules(paths, is_trusted=False))["style"].source == "cursor"
     assert list(by_name(find_rules(paths, is_trusted=True, sources=("cline",)))) == ["clinerules"]
 
@@ -38,7 +38,7 @@ def test_the_nearest_clinerules_counts_and_may_be_a_folder(paths: Paths, put):
     put(paths.cwd.parent / ".clinerules", "above")
     put(paths.cwd / ".clinerules" / "one.md", "first")
     put(paths.cwd / ".clinerules" / "two.md", "second")
-    assert [one.name for one in find_rules(paths, is_trusted=False).rules] == ["one", "two"]
+    assert [one.name for one in find_rules(paths, is_trusted=True).rules] == ["one", "two"]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_buckets(paths: Paths, put, fields: str, bucket: str):
 def test_globs_are_a_list_or_a_text(paths: Paths, put):
     put(paths.cwd / ".cursor" / "rules" / "a.mdc", rule("globs: [ '*.py', 3, 'x/*.ts' ]\ndescription: d"))
     put(paths.cwd / ".cursor" / "rules" / "b.mdc", rule("globs: '*.py, *.ts'\ndescription: d"))
-    rules = by_name(find_rules(paths, is_trusted=False))
+    rules = by_name(find_rules(paths, is_trusted=True))
     assert rules["a"].globs == ("*.py", "x/*.ts")
     assert rules["b"].globs == ("*.py", "*.ts")
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from widgets.transcript.addresses import told_target
 from widgets.transcript.diagram import code_leaf
 from widgets.transcript.leaf import Leaf, Piece, Run
 from widgets.transcript.table import Cell, TableLeaf
@@ -113,6 +114,8 @@ class _Inline:
         self.at = 0
         self.flags: list[str] = []
         self.href = ""
+        self.words_from = 0
+        """The part at which the words of the open link begin."""
 
     def add(self, token: Token) -> None:
         match token.type:
@@ -130,9 +133,13 @@ class _Inline:
                 href = str(token.attrs.get("href", ""))
                 self.href = href if _LINKABLE.match(href) else ""
                 self.flags.append("l")
+                self.words_from = len(self.parts)
             case "link_close":
+                target = told_target("".join(self.parts[self.words_from :]), self.href)
                 self.href = ""
                 self._close("l")
+                if target:
+                    self._put(f" (leads to {target})", self._key())
             case "image":
                 self._put(f"[image: {token.content or token.attrs.get('src', '')}]", self._key())
             case "html_inline":

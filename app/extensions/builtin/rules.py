@@ -63,6 +63,8 @@ class _RulesInForce:
         if isinstance(event, ToolCallStart):
             self.calls[event.content_index] = event.id
         hit = self.watch.hear(event)
+        for problem in self.watch.take_problems():
+            context.ui.notify(problem, "warning")
         if hit is None or self._stopping is not None:
             return
         if hit.interrupts:

@@ -1,0 +1,174 @@
+"""The fingerprint covers what runs: there is no place, link or number of files behind which a change is not seen."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.resources.fingerprint import MOST_BYTES, MOST_FILES
+from app.resources.paths import Paths
+from app.resources.trust import decide, question_for, remember
+from tests.hostile.conftest import Put
+from tests.hostile.repositories import git, repository
+
+
+def trusted_now(paths: Paths) -> bool:
+    return decide(paths, can_ask=True).is_trusted
+
+
+Change = Callable[[Path, Put], Path]
+
+
+def named_by_a_setting(folder: Path, put: Put) -> Path:
+    put(folder / ".bayou" / "settings.json", '{"extensions": ["./tools/agent.py"]}')
+    return put(folder / "tools" / "agent.py", "x = 1")
+
+
+def in_a_named_folder(folder: Path, put: Put) -> Path:
+    put(folder / ".bayou" / "settings.json", '{"extensions": ["tools"]}')
+    return put(folder / "tools" / "deep" / "er" / "part.py", "x = 1")
+
+
+def sourced_by_the_prefix(folder: Path, put: Put) -> Path:
+    put(folder / ".bayou" / "settings.json", '{"shellCommandPrefix": "source \\"./env.sh\\";"}')
+    return put(folder / "env.sh", "x=1")
+
+
+def the_shell_itself(folder: Path, put: Put) -> Path:
+    put(folder / ".bayou" / "settings.json", '{"shellPath": "./sh"}')
+    return put(folder / "sh", "x=1")
+
+
+def in_a_linked_folder(folder: Path, put: Put) -> Path:
+    file = put(folder / "lib" / "part.py", "x = 1")
+    put(folder / ".bayou" / "extensions" / "one" / "__init__.py", "from . import lib")
+    (folder / ".bayou" / "extensions" / "one" / "lib").symlink_to(folder / "lib")
+    return file
+
+
+def behind_a_link(folder: Path, put: Put) -> Path:
+    file = put(folder / "one.py", "x = 1")
+    put(folder / ".bayou" / "extensions" / ".keep", "")
+    (folder / ".bayou" / "extensions" / "one.py").symlink_to(file)
+    return file
+
+
+def data_of_an_extension(folder: Path, put: Put) -> Path:
+    put(folder / ".bayou" / "extensions" / "one" / "__init__.py", "exec(open('code.txt').read())")
+    return put(folder / ".bayou" / "extensions" / "one" / "code.txt", "x = 1")
+
+
+def compiled(folder: Path, put: Put) -> Path:
+    put(folder / ".bayou" / "extensions" / "one" / "__init__.py", "x = 1")
+    return put(folder / ".bayou" / "extensions" / "one" / "__pycache__" / "part.cpython-311.pyc", "1")
+
+
+def hidden(folder: Path, put: Put) -> Path:
+    put(folder / ".bayou" / "extensions" / "one" / "__init__.py", "x = 1")
+    return put(folder / ".bayou" / "extensions" / "one" / ".config" / "part", "1")
+
+
+def beside_the_extensions(folder: Path, put: Put) -> Path:
+    put(folder / ".bayou" / "extensions" / "one.py", "x = 1")
+    return put(folder / ".bayou" / "extensions" / "data" / "part.bin", "1")
+
+
+def skills_of_all_agents(folder: Path, put: Put) -> Path:
+    return put(folder / ".agents" / "skills" / "fix" / "run.sh", "x=1")
+
+
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        *(named_by_a_setting, in_a_named_folder, sourced_by_the_prefix, the_shell_itself, in_a_linked_folder),
+        *(behind_a_link, data_of_an_extension, compiled, hidden, beside_the_extensions, skills_of_all_agents),
+    ],
+    ids=lambda prepare: prepare.__name__,
+)
+def test_a_change_is_seen(prepare: Change, paths: Paths, folder: Path, put: Put) -> None:
+    """Also one that leaves size and times as they were."""
+    file = prepare(folder, put)
+    remember(paths, question_for(paths), is_trusted=True)
+    assert trusted_now(paths)
+    before = file.stat()
+    text = file.read_text()
+    file.write_text(text[:-1] + ("2" if text[-1] != "2" else "3"))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert not trusted_now(paths)
+
+
+@pytest.mark.parametrize("what", ["files", "bytes"])
+def test_above_a_limit_nothing_can_be_vouched_for(what: str, paths: Paths, folder: Path, put: Put) -> None:
+    place = folder / ".bayou" / "extensions" / "one"
+    put(place / "__init__.py", "x = 1")
+    if what == "files":
+        for number in range(MOST_FILES):
+            (place / f"{number}.txt").touch()
+    else:
+        with (place / "large").open("wb") as file:
+            file.truncate(MOST_BYTES + 1)
+    question = question_for(paths)
+    assert [item.path for item in question.too_much] == [".bayou/extensions/one"]
+    with pytest.raises(Exception, match="more than anybody can vouch for"):
+        remember(paths, question, is_trusted=True)
+    assert not trusted_now(paths)
+
+
+def test_loops_pipes_and_what_cannot_be_read_keep_nothing_waiting(
+    paths: Paths, folder: Path, put: Put
+) -> None:
+    place = folder / ".bayou" / "extensions" / "one"
+    put(place / "__init__.py", "x = 1")
+    (place / "round").symlink_to(place)
+    (place / "nowhere").symlink_to(folder / "nowhere")
+    os.mkfifo(place / "pipe")
+    remember(paths, question_for(paths), is_trusted=True)
+    assert trusted_now(paths)
+
+
+def test_a_trusted_parent_does_not_vouch_for_a_clone_below_it(paths: Paths, folder: Path, put: Put) -> None:
+    put(paths.trust_file, f'{{"{folder}": true}}')
+    below = folder / "vendor" / "theirs"
+    put(below / ".bayou" / "extensions" / "x.py", "x = 1")
+    inner = Paths.from_env({"HOME": str(paths.home)}, below)
+    assert trusted_now(inner), "the person wrote that all below is trusted"
+    repository(below)
+    assert not trusted_now(inner)
+
+
+@pytest.mark.parametrize("how", ["bare", "file", "link"])
+def test_whatever_way_the_clone_has_its_repository(how: str, paths: Paths, folder: Path, put: Put) -> None:
+    put(paths.trust_file, f'{{"{folder}": true}}')
+    below = folder / "theirs"
+    put(below / ".bayou" / "extensions" / "x.py", "x = 1")
+    if how == "bare":
+        git(folder, "init", "--quiet", "--bare", str(below))
+    elif how == "file":
+        put(below / ".git", "gitdir: ../elsewhere\n")
+    else:
+        repository(folder / "other")
+        (below / ".git").symlink_to(folder / "other" / ".git")
+    assert not trusted_now(Paths.from_env({"HOME": str(paths.home)}, below))
+
+
+def test_an_answer_about_the_top_covers_what_a_folder_below_has_in_common_with_it(
+    paths: Paths, folder: Path, put: Put
+) -> None:
+    repository(folder)
+    git(folder, "config", "core.hooksPath", ".husky")
+    remember(paths, question_for(paths), is_trusted=True)
+    below = Paths.from_env({"HOME": str(paths.home)}, folder / "src")
+    below.cwd.mkdir()
+    assert trusted_now(below)
+    put(below.project_dir / "extensions" / "x.py", "x = 1")
+    assert not trusted_now(below)
+
+
+def test_configuration_of_a_repository_is_part_of_it(paths: Paths, folder: Path) -> None:
+    repository(folder)
+    git(folder, "config", "core.sshCommand", "ssh -4")
+    remember(paths, question_for(paths), is_trusted=True)
+    assert trusted_now(paths)
+    git(folder, "config", "core.sshCommand", "evil")
+    assert not trusted_now(paths)

@@ -1,0 +1,94 @@
+"""`bayou install pip:…` takes a name and a version from the index: all else is refused before anything is started."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.extensions.package_contents import BadPackage
+from app.extensions.packages import installed, stage
+from app.resources.paths import Paths
+from tests.hostile.conftest import Put, program
+
+REFUSED = [
+    *(
+        ".",
+        "./here",
+        "/tmp/theirs",
+        "../up",
+        "here/",
+        "~/x",
+        "file:///tmp/theirs",
+        "theirs.whl",
+        "theirs.tar.gz",
+    ),
+    *("git+https://example.org/x.git", "hg+ssh://example.org/x", "https://example.org/x.whl"),
+    *("x @ https://example.org/x.whl", "x@git+https://example.org/x", "x[extra] @ file:///tmp/x"),
+    *(
+        "-r requirements.txt",
+        "--index-url=https://example.org",
+        "-e.",
+        "x --pre",
+        "x\n--pre",
+        "x;python_version>'3'",
+    ),
+    *("x>=1", "x==1 --no-binary=:all:", "x==-1", "", " ", "\u202ex"),
+]
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_no_name_is_refused_before_anything_is_started(
+    what: str, paths: Paths, folder: Path, mark: Path, monkeypatch: pytest.MonkeyPatch, put: Put
+) -> None:
+    for place in (folder, folder / "here"):
+        put(place / "setup.py", f"open({str(mark)!r}, 'w')\n")
+    monkeypatch.setattr(sys, "executable", str(program(folder.parent / "python", f"touch '{mark}'; exit 1")))
+    monkeypatch.chdir(folder)
+    with pytest.raises(BadPackage, match="takes the name"):
+        stage(paths, f"pip:{what}")
+    assert not mark.exists()
+    assert installed(paths) == ()
+
+
+def test_a_pip_in_the_folder_is_not_taken_for_pip(
+    paths: Paths, folder: Path, mark: Path, monkeypatch: pytest.MonkeyPatch, put: Put
+) -> None:
+    put(folder / "pip.py", f"open({str(mark)!r}, 'w')\n")
+    put(folder / "uv.toml", 'index-url = "https://example.org"\n')
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PYTHONPATH", ".")
+    for name, value in (("NO_INDEX", "1"), ("FIND_LINKS", str(folder.parent))):
+        monkeypatch.setenv(f"PIP_{name}", value)
+        monkeypatch.setenv(f"UV_{name}", value)
+    with pytest.raises(BadPackage):
+        stage(paths, "pip:there-is-no-such-package")
+    assert not mark.exists()
+
+
+def test_a_source_is_not_built(
+    paths: Paths, folder: Path, mark: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An index that offers nothing but source."""
+    import tarfile
+
+    code = folder / "theirs-1.0"
+    code.mkdir()
+    (code / "setup.py").write_text(
+        f"open({str(mark)!r}, 'w')\nfrom setuptools import setup\nsetup(name='theirs')\n"
+    )
+    with tarfile.open(folder.parent / "theirs-1.0.tar.gz", "w:gz") as archive:
+        archive.add(code, "theirs-1.0")
+    for name, value in (("NO_INDEX", "1"), ("FIND_LINKS", str(folder.parent))):
+        monkeypatch.setenv(f"PIP_{name}", value)
+        monkeypatch.setenv(f"UV_{name}", value)
+    with pytest.raises(BadPackage):
+        stage(paths, "pip:theirs")
+    assert not mark.exists()
+
+
+def test_a_package_with_a_link_out_of_it_is_refused(paths: Paths, folder: Path, put: Put) -> None:
+    put(folder / "theirs" / "one.py", "def extension(api): ...")
+    put(folder / "elsewhere.py", "def extension(api): ...")
+    (folder / "theirs" / "two.py").symlink_to(folder / "elsewhere.py")
+    with pytest.raises(BadPackage, match="leads out of the package"):
+        stage(paths, str(folder / "theirs"))

@@ -1,6 +1,7 @@
 """Loading extensions for a session, in whichever face: found, loaded, connected, started."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
@@ -14,6 +15,7 @@ from app.extensions.catalogue import Catalogue
 from app.extensions.choosing import Asked, choose
 from app.extensions.payloads import ProjectTrust
 from app.extensions.ports import Mode, Ui
+from app.extensions.registrations import Source
 from app.extensions.runner import Extensions
 from app.resources.files import FileFault
 from app.resources.paths import Paths
@@ -46,6 +48,7 @@ async def extend(
     """
     session = assembled.session
     extensions = assembled.extensions
+    extensions.may_read = partial(_may_read, assembled)
     resources = Resources(assembled, options, paths)
 
     async def reload() -> None:
@@ -94,6 +97,12 @@ async def extend(
         session.notify(summary(assembled, extensions))
     await extensions.start()
     return extended
+
+
+def _may_read(assembled: Assembled, source: Source) -> bool:
+    """The project's own, and what its settings name, as long as it is what the person said yes to."""
+    is_named = source.origin == "settings" and assembled.in_force.origin("extensions") == "project"
+    return not (is_named or source.origin == "project") or assembled.project.counts()
 
 
 async def _load(assembled: Assembled, paths: Paths, options: Options, extensions: Extensions) -> None:

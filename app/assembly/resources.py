@@ -14,7 +14,7 @@ from app.extensions.listing import file_commands
 from app.extensions.payloads import ResourcesDiscover
 from app.extensions.runner import Extensions
 from app.resources.files import FileFault
-from app.resources.paths import Paths, project_root
+from app.resources.paths import Paths
 from app.resources.prompts import Prompts, find_prompts
 
 
@@ -81,11 +81,13 @@ class Resources:
 
     def _is_readable(self, text: str) -> bool:
         """A skill is read when it is called: one of the project's only if it is what the person said yes to."""
-        skill = self._assembled.prompt.skills.called_by(text)
-        is_theirs = skill is not None and skill.path.is_relative_to(
-            project_root(self._paths.cwd) or self._paths.cwd
-        )
-        return not is_theirs or self._assembled.project.counts()
+        skill, here = self._assembled.prompt.skills.called_by(text), self._assembled
+        if skill is None:
+            return True
+        own = here.in_force.without_project().resources.skills
+        named = self._places(tuple(set(here.settings.resources.skills) - set(own)))
+        is_theirs = any(skill.path.is_relative_to(place) for place in (self._paths.top, *named))
+        return not is_theirs or here.project.counts()
 
     def commands(self) -> list[CommandInfo]:
         here = self._assembled

@@ -7,7 +7,7 @@ modules import each other relatively: `from . import helper`.
 import importlib.util
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
@@ -26,10 +26,19 @@ class CannotLoad(Exception):
 
 
 class _FreshLoader(SourceFileLoader):
-    """Always compiles: a file changed twice within a second must not be run in its older form."""
+    """Always compiles: a file changed twice within a second must not be run in its older form.
+
+    `may_read`: asked before each file, so that one that is imported late is what the person said yes to.
+    """
+
+    def __init__(self, fullname: str, path: str, may_read: Callable[[], bool]) -> None:
+        super().__init__(fullname, path)
+        self.may_read = may_read
 
     def get_code(self, fullname: str) -> Any:
         path = self.get_filename(fullname)
+        if not self.may_read():
+            raise CannotLoad("the folder's own files have changed since it was trusted; /trust asks again")
         return self.source_to_code(self.get_data(path), path)
 
 
@@ -42,8 +51,10 @@ class _Finder(MetaPathFinder):
         if not fullname.startswith(_PREFIX) or path is None:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
+        loader = getattr(sys.modules.get(fullname.partition(".")[0]), "__loader__", None)
+        may_read = loader.may_read if isinstance(loader, _FreshLoader) else (lambda: True)
         if spec is not None and isinstance(spec.loader, SourceFileLoader) and spec.origin:
-            spec.loader = _FreshLoader(fullname, spec.origin)
+            spec.loader = _FreshLoader(fullname, spec.origin, may_read)
         return spec
 
 
@@ -75,7 +86,7 @@ def _import(file: Path, extension: Extension) -> ModuleType:
     slug = re.sub(r"\W", "_", extension.name)
     name = f"{_PREFIX}{extension.epoch}_{slug}"
     folder = [str(file.parent)] if file.name == "__init__.py" else None
-    loader = _FreshLoader(name, str(file))
+    loader = _FreshLoader(name, str(file), extension.may_read)
     spec = importlib.util.spec_from_file_location(
         name, file, loader=loader, submodule_search_locations=folder
     )

@@ -101,6 +101,8 @@ class Extension:
         self.source = source
         self.epoch = epoch
         self.is_open = True
+        self.may_read: Callable[[], bool] = lambda: True
+        """Whether its files are still what the person said yes to."""
         self.tools: dict[str, Tool] = {}
         self.commands: dict[str, Command] = {}
         self.shortcuts: dict[str, Shortcut] = {}

@@ -5,7 +5,8 @@ hooks is `session_hooks`'.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from app.extensions.api import ExtensionApi
@@ -27,6 +28,8 @@ class Extensions:
         self.hooked = Hooked(**shared)
         self._epoch = 0
         self._memory = Memory()
+        self.may_read: Callable[[Source], bool] = lambda source: True
+        """Asked whenever a file of an extension is read."""
 
     @property
     def loaded(self) -> tuple[Extension, ...]:
@@ -70,6 +73,7 @@ class Extensions:
     async def _load_one(self, source: Source) -> None:
         self._epoch += 1
         extension = Extension(source, self._epoch)
+        extension.may_read = partial(self.may_read, source)
         api = ExtensionApi(self.hooked, extension)
         try:
             function = call_now(source.load, extension, block=self.hooked.limits.load)

@@ -12,7 +12,7 @@ import msgspec
 
 from app.resources.files import FileFault, read_text
 from app.resources.fingerprint import TooMuch, fingerprint, text_fingerprint
-from app.resources.paths import Paths, between, project_root
+from app.resources.paths import Paths, between
 from app.values.json_comments import JsonFault, parse
 from tools.files.presence import exists, is_dir, is_file
 from tools.git.repository import find_repository
@@ -69,7 +69,7 @@ class _Look:
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._project = paths.project_dir
-        self._top = project_root(paths.cwd) or paths.cwd
+        self._top = paths.top
 
     def items(self) -> Iterator[Item]:
         yield from self._extensions()

@@ -1,12 +1,13 @@
 """Context files: what a person tells every session about a folder, from the top of the disk down to here."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from app.resources.files import FileFault, read_text, way_out
-from app.resources.paths import Paths, project_root
+from app.resources.paths import Paths
 from tools.files.presence import is_dir, is_file
 
 NAMES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
@@ -29,7 +30,7 @@ def find_context_files(paths: Paths) -> ContextFiles:
     found: list[ContextFile] = []
     problems: list[str] = []
     seen: set[Path] = set()
-    top = project_root(paths.cwd) or paths.cwd
+    top = paths.top
     for folder in (paths.agent_dir, *_folders(paths.cwd)):
         path = _first(folder)
         if path is None:
@@ -38,6 +39,9 @@ def find_context_files(paths: Paths) -> ContextFiles:
         if real in seen:
             continue
         seen.add(real)
+        if not folder.is_relative_to(top) and _is_strangers(path):
+            problems.append(f"{path} belongs to somebody else on this machine and is not read")
+            continue
         if folder != paths.agent_dir and (problem := way_out(path, _base(folder, top))):
             problems.append(problem)
             continue
@@ -49,6 +53,14 @@ def find_context_files(paths: Paths) -> ContextFiles:
         if text and text.strip():
             found.append(ContextFile(path=path, text=text.strip()))
     return ContextFiles(files=tuple(found), problems=tuple(problems))
+
+
+def _is_strangers(path: Path) -> bool:
+    """Above a project anybody may have written, as in `/tmp`."""
+    try:
+        return path.stat().st_uid not in (0, os.getuid())
+    except (OSError, AttributeError):  # not there any more; a system without owners
+        return False
 
 
 def _base(folder: Path, top: Path) -> Path:

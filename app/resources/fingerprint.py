@@ -31,7 +31,7 @@ def fingerprint(path: Path, *, is_limited: bool = True) -> str:
         except OSError as problem:
             read, digest = 0, f"errno {problem.errno}".encode()
         left -= read
-        whole.update(digest)
+        whole.update(hashlib.sha256(digest).digest())
     return whole.hexdigest()[:32]
 
 

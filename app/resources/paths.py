@@ -75,11 +75,17 @@ class Paths(msgspec.Struct, frozen=True, kw_only=True):
     def themes_dir(self) -> Path:
         return self.agent_dir / "themes"
 
+    @property
+    def top(self) -> Path:
+        """Where the project begins that `cwd` is in: its repository's folder, unless that holds the person's home."""
+        root = project_root(self.cwd)
+        return self.cwd if root is None or (root != self.cwd and self.home.is_relative_to(root)) else root
+
     def way_out(self, path: Path) -> str:
         """What is wrong with a file that seems to be the project's and lies elsewhere."""
         if path.is_relative_to(self.agent_dir):
             return ""
-        return way_out(path, project_root(self.cwd) or self.cwd)
+        return way_out(path, self.top)
 
     def shown(self, path: Path) -> str:
         """A path as people read it: relative to here, or with `~`."""

@@ -12,7 +12,7 @@ import msgspec
 
 from app.resources.files import FileFault, read_text
 from app.resources.frontmatter import split_frontmatter
-from app.resources.paths import Paths, between, project_root
+from app.resources.paths import Paths, between
 from app.resources.rule_patterns import compile_condition
 from app.resources.rule_scopes import Scope, parse_scopes, scopes_of_glob
 from app.resources.system_prompt import RuleLine
@@ -124,7 +124,7 @@ def _files(source: Source, paths: Paths, is_trusted: bool, problems: list[str]) 
                 yield from _in_folder(paths.cwd / ".windsurf" / "rules", (".md",), problems)
         case "cline":
             if is_trusted:
-                yield from _cline(paths.cwd, problems)
+                yield from _cline(paths, problems)
 
 
 def _in_folder(folder: Path, suffixes: tuple[str, ...], problems: list[str]) -> Iterator[tuple[Path, str]]:
@@ -139,9 +139,9 @@ def _in_folder(folder: Path, suffixes: tuple[str, ...], problems: list[str]) -> 
         yield path, path.stem
 
 
-def _cline(cwd: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
+def _cline(paths: Paths, problems: list[str]) -> Iterator[tuple[Path, str]]:
     """The nearest `.clinerules` from here up to the project's top: one rule, or a folder of them."""
-    for folder in between(cwd, project_root(cwd) or cwd):
+    for folder in between(paths.cwd, paths.top):
         place = folder / ".clinerules"
         if is_dir(place):
             yield from _in_folder(place, (".md",), problems)

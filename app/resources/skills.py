@@ -9,7 +9,7 @@ import msgspec
 
 from app.resources.files import FileFault, read_text
 from app.resources.frontmatter import split_frontmatter
-from app.resources.paths import Paths, project_root
+from app.resources.paths import Paths, between
 from tools.files.presence import is_dir, is_file
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
@@ -110,11 +110,8 @@ def find_skills(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) ->
 def _places(paths: Paths, is_trusted: bool) -> Iterator[Path]:
     if is_trusted:
         yield paths.project_dir / "skills"
-        top = project_root(paths.cwd) or paths.cwd
-        for folder in (paths.cwd, *paths.cwd.parents):
+        for folder in between(paths.cwd, paths.top):
             yield folder / ".agents" / "skills"
-            if folder == top:
-                break
     yield paths.agent_dir / "skills"
     yield paths.home / ".agents" / "skills"
 

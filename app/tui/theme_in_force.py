@@ -116,7 +116,9 @@ class ThemeInForce:
 
     def _counts(self, file: ThemeFile) -> bool:
         """A project's theme could hide what a person is asked: it is what they said yes to, or it is not used."""
-        return file.source != "project" or self._assembled.project.counts()
+        here = self._assembled
+        is_named = file.source == "settings" and here.in_force.origin("themes") == "project"
+        return not (is_named or file.source == "project") or here.project.counts()
 
     def _remember(self, file: ThemeFile | None) -> None:
         self._file = file

@@ -124,6 +124,44 @@ def test_a_skill_that_has_changed_is_not_called(paths: Paths, put: Put) -> None:
     assert expand("/skill:fix") == "/skill:fix"
 
 
+async def test_a_part_that_an_extension_imports_late_is_what_was_said_yes_to(
+    paths: Paths, folder: Path, mark: Path, put: Put
+) -> None:
+    place = folder / ".bayou" / "extensions" / "one"
+    put(place / "late.py", "x = 1\n")
+    put(
+        place / "__init__.py",
+        "def extension(api):\n"
+        "    @api.on('input')\n"
+        "    def heard(event, context):\n"
+        "        from . import late\n",
+    )
+    remember(paths, question_for(paths), is_trusted=True)
+    here = session(paths)
+    ui = SilentUi(here.session.publish_now, "print")
+    extended = await extend(here, Options(), paths, mode="rpc", ui=ui, shutdown=lambda: None)
+    assert "one" in {extension.name for extension in extended.extensions.loaded}
+    put(place / "late.py", code(mark))
+    await here.session.prompt("hello")
+    await here.session.wait_until_idle()
+    assert not mark.exists()
+    assert "changed since it was trusted" in " ".join(
+        problem.text for problem in extended.extensions.problems
+    )
+
+
+async def test_what_changes_between_the_answer_and_the_loading_is_not_loaded(
+    paths: Paths, folder: Path, mark: Path, put: Put
+) -> None:
+    file = put(folder / ".bayou" / "extensions" / "one.py", "def extension(api): ...")
+    remember(paths, question_for(paths), is_trusted=True)
+    here = session(paths)
+    file.write_text(code(mark))
+    ui = SilentUi(here.session.publish_now, "print")
+    await extend(here, Options(), paths, mode="rpc", ui=ui, shutdown=lambda: None)
+    assert not mark.exists()
+
+
 def test_without_a_person_nothing_counts_and_that_is_said_once(folder: Path, mark: Path, put: Put) -> None:
     """`-p`, JSON and RPC, as whole processes."""
     put(folder / ".bayou" / "extensions" / "theirs.py", code(mark))

@@ -205,6 +205,29 @@ def test_what_leads_elsewhere_is_told(folder: Path, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[core]\n\tfsmonitor = true\f\n",
+        "[CORE]fsMonitor=./x",
+        '[core]\n\tfsmonitor = "./x" ; # y\n',
+        "[core]\n\tfsmonitor = \\\n  ./x\n",
+        "\ufeff[core]\r\n\tfsmonitor = ./x\r\n",
+        '[filter "a.b\\"c"]\n\tprocess = x\n',
+        "[filter.old]\n\tsmudge = x\n",
+        "[alias]\n\tst = !x\n",
+        "[include]\n\tpath = nowhere\n",
+        '[submodule "x"]\n\tupdate = !x\n',
+        '[remote "x"]\n\turl = ext::x\n',
+        "[core\n",
+    ],
+)
+def test_however_it_is_written_it_is_told(text: str, folder: Path) -> None:
+    repository(folder)
+    (folder / ".git" / "config").write_text(text, newline="")
+    assert len(_oddities(folder)) == 1
+
+
 def _oddities(folder: Path) -> list[str]:
     found = find_repository(folder)
     assert found is not None

@@ -16,6 +16,8 @@ _LARGEST = 1 << 20
 _MOST_FILES = 32
 _HEADER = re.compile(r'\[\s*(?P<section>[A-Za-z0-9.-]+)(?:\s+"(?P<sub>(?:[^"\\\n]|\\.)*)")?\s*\]')
 _KEY = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9-]*)[ \t]*")
+_BLANK = " \t\r\n"
+"""To git; a form feed is part of a value."""
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", '"': '"', "\\": "\\"}
 
 
@@ -101,7 +103,7 @@ def parse(text: str, file: Path) -> Iterator[Entry]:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     section, sub, at = "", "", 0
     while at < len(text):
-        if text[at].isspace():
+        if text[at] in _BLANK:
             at += 1
         elif text[at] in "#;":
             end = text.find("\n", at)
@@ -158,7 +160,7 @@ def _value(text: str, at: int) -> tuple[str | None, int]:
         if character == '"':
             is_quoted = not is_quoted
             kept = len(out)
-        elif is_quoted or not character.isspace():
+        elif is_quoted or character not in _BLANK:
             out.append(character)
             kept = len(out)
         elif out:

@@ -272,7 +272,7 @@ def _choice(
         if options.model is not None:
             selection = select_model(options.model, catalogue, credentials, options.provider)
     except ModelNotFound as problem:
-        raise UsageError(str(problem)) from None
+        raise UsageError(" ".join([str(problem), *map(str, catalogue.problems)])) from None
     try:
         if not options.models:
             scope = select_scope(settings.model.enabled_models or (), catalogue, credentials)

@@ -28,7 +28,9 @@ def report_crash(folder: Path, error: BaseException) -> Crash:
         path = place / f"bayou-crash-{stamp}-{os.getpid()}.txt"
         try:
             place.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(text)
         except OSError:
             continue
         return Crash(error, path)

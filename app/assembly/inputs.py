@@ -8,6 +8,7 @@ import msgspec
 
 from app.assembly.options import Options, UsageError
 from app.values.content import Image
+from tools.files.regular import read_given
 
 _IMAGE_STARTS = {
     b"\x89PNG\r\n\x1a\n": "image/png",
@@ -37,9 +38,10 @@ def files_input(names: tuple[str, ...], cwd: Path) -> Input:
     texts: list[str] = []
     images: list[Image] = []
     for name in names:
-        path = (cwd / Path(name).expanduser()).resolve()
+        named = cwd / Path(name).expanduser()
+        path = named.resolve()
         try:
-            data = path.read_bytes()
+            data = read_given(named)
         except OSError as problem:
             raise UsageError(f"@{name}: {problem.strerror or problem}.") from None
         mime_type = image_type(data)

@@ -126,4 +126,4 @@ def _stop_on_signals() -> "asyncio.Future[int]":
 
 
 def _signals() -> Sequence[int]:
-    return (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+    return (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)

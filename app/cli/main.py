@@ -11,6 +11,9 @@ EXIT_FAILED = 1
 
 def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
+    if not _has_streams():
+        _complain("standard output is closed: there is nowhere to write an answer to.")
+        return EXIT_FAILED
     if words in (["--version"], ["-v"]):
         return _written_out(_say(f"bayou {VERSION}"))
     _keep_to_itself(words)
@@ -20,6 +23,19 @@ def main(arguments: list[str] | None = None) -> int:
 
         leave(code)
     return code
+
+
+def _has_streams() -> bool:
+    """False without a standard output. Where the others are missing there is nothing to read, and nobody to tell."""
+    has_output = sys.stdout is not None
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            if nothing != number:
+                os.dup2(nothing, number)
+                os.close(nothing)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
+    return has_output
 
 
 def _keep_to_itself(words: list[str]) -> None:

@@ -43,7 +43,7 @@ def start(options: Options) -> int:
         from widgets.appearance import AppearanceQuestion  # noqa: PLC0415  (only the full screen asks)
 
         # From here on the terminal is to be given back, whatever ends the program.
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             signal.signal(number, lambda number, _: sys.exit(128 + number))
         question = AppearanceQuestion()
         try:

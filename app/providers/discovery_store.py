@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from tools.files.regular import read_regular
+
 
 class Discovered(msgspec.Struct, frozen=True, kw_only=True):
     """Models in the form of models.json, and when they were told."""
@@ -24,7 +26,7 @@ class Discovered(msgspec.Struct, frozen=True, kw_only=True):
 def load_discovered(agent_dir: Path) -> Mapping[str, Discovered]:
     """Nothing when there is no store, or none that can be read: it can always be filled again."""
     try:
-        return msgspec.json.decode(store_path(agent_dir).read_bytes(), type=dict[str, Discovered])
+        return msgspec.json.decode(read_regular(store_path(agent_dir)), type=dict[str, Discovered])
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return {}
 

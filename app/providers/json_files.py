@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from app.values.json_comments import JsonFault, line_and_column, parse, places
+from tools.files.regular import read_regular
 
 
 class FileFault(Exception):
@@ -17,7 +18,7 @@ class FileFault(Exception):
 def read_object(path: Path) -> tuple[dict[str, Any], str]:
     """The file's object and its text; an empty object where there is no file. Raises `FileFault`."""
     try:
-        raw = path.read_bytes()
+        raw = read_regular(path)
     except FileNotFoundError:
         return {}, ""
     except OSError as problem:

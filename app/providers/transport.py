@@ -135,7 +135,7 @@ async def converse(
         async for chunk in answer.chunks():
             if not seen and len(head) < _KEPT_FOR_DIAGNOSIS:
                 head += chunk[:_KEPT_FOR_DIAGNOSIS]
-            if not seen and head.lstrip()[:1] == b"<":
+            if not seen and _is_other_answer(bytes(head)):
                 raise _no_event_stream(bytes(head))
             for event, data in decoder.feed(chunk):
                 seen += 1
@@ -156,6 +156,18 @@ async def converse(
         if not seen:
             raise _no_event_stream(bytes(head))
         reader.finish()
+
+
+def _is_other_answer(head: bytes) -> bool:
+    """A page, or one whole JSON value: told at once, though the server may leave the connection open."""
+    start = head.lstrip()[:1]
+    if start != b"{":
+        return start == b"<"
+    try:
+        _decoder.decode(head)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return True
 
 
 def _take_last(reader: Reader, event: str, data: bytes) -> None:

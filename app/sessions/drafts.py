@@ -15,6 +15,7 @@ from app.values.codec import decode, encode
 from app.values.content import Image
 from app.values.messages import now_ms
 from app.values.wire import Wire
+from tools.files.regular import read_regular
 
 
 class Attachment(Wire, frozen=True, kw_only=True):
@@ -81,7 +82,7 @@ class DraftFile:
 
 def read_draft(path: Path) -> Draft | None:
     try:
-        draft: Draft = decode(path.read_bytes(), Draft)
+        draft: Draft = decode(read_regular(path), Draft)
     except (OSError, msgspec.DecodeError):
         return None
     return None if draft.is_empty else draft

@@ -17,6 +17,7 @@ from app.values.content import Text, Thinking
 from app.values.entries import MessageEntry
 from app.values.messages import AssistantMessage, now_ms
 from app.values.wire import Wire
+from tools.files.regular import read_regular
 
 INTERVAL = 0.5
 """Seconds between two writes while text streams."""
@@ -122,7 +123,7 @@ def left_behind(log: SessionLog) -> Partial | None:
     if log.path is None:
         return None
     try:
-        partial: Partial = decode(sidecar(log.path, "partial").read_bytes(), Partial)
+        partial: Partial = decode(read_regular(sidecar(log.path, "partial")), Partial)
     except (OSError, msgspec.DecodeError):
         return None
     if partial.session_id != log.session_id or not partial.message.content:

@@ -13,6 +13,7 @@ from app.sessions.ids import sidecar
 from app.sessions.reading import BadLine
 from app.values.codec import decode_json, encode_json
 from app.values.entries import now_iso
+from tools.files.regular import read_regular
 
 LARGEST_COPY = 8 * 1024 * 1024
 """Of a longer line only the place is noted; the line itself stays in the session file."""
@@ -32,12 +33,16 @@ def set_aside(path: Path, lines: Iterable[BadLine], *, leaves_file: bool = False
             known.add(digest)
             fresh.append(encode_json(_record(line, digest, is_whole=leaves_file)) + b"\n")
     if fresh:
-        with place.open("ab") as file:
+        with open(place, "ab", opener=_at_once) as file:
             file.write(b"".join(fresh))
             if leaves_file:
                 file.flush()
                 os.fsync(file.fileno())
     return len(fresh)
+
+
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK, 0o600)
 
 
 def _record(line: BadLine, digest: str, *, is_whole: bool) -> dict[str, Any]:
@@ -58,7 +63,7 @@ def _record(line: BadLine, digest: str, *, is_whole: bool) -> dict[str, Any]:
 def quarantined(path: Path) -> list[dict[str, Any]]:
     """The records beside a session file, oldest first."""
     try:
-        data = sidecar(path, "quarantine").read_bytes()
+        data = read_regular(sidecar(path, "quarantine"))
     except OSError:
         return []
     found: list[dict[str, Any]] = []

@@ -228,6 +228,9 @@ def read_entry(line: bytes) -> Entry | None:
     try:
         entry = decode(line, Entry)
     except msgspec.DecodeError:
+        sound = line.decode("utf-8", "replace").encode()
+        if sound != line:  # a byte that is no text costs one character, not the line
+            return read_entry(sound)
         if b"\0" not in line:
             return None
         text = line.strip(b"\0 \t\r\n")  # a power cut leaves zeros where a block was never written

@@ -86,7 +86,7 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
 
 async def _run(app: BayouApp, *, mouse: bool) -> int:
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         loop.add_signal_handler(number, _end_on_signal, app, number)
     try:
         code = await app.run_async(mouse=mouse)

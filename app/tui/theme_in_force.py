@@ -13,6 +13,7 @@ from textual.theme import Theme
 from app.assembly.build import Assembled
 from app.resources.files import Stamp
 from app.resources.themes import ThemeFile, Themes
+from tools.files.regular import read_regular
 from widgets import textual_inside
 from widgets.themes import ThemeProblem, read_tcss_theme, read_theme, textual_theme
 
@@ -192,9 +193,9 @@ def _read(file: ThemeFile) -> tuple[Theme | None, str, str | None]:
     """The theme and its rules, or why it cannot be used."""
     try:
         if file.path.suffix == ".tcss":
-            spec, rules = read_tcss_theme(file.path.read_text(encoding="utf-8"), file.name, str(file.path))
+            spec, rules = read_tcss_theme(read_regular(file.path).decode("utf-8"), file.name, str(file.path))
         else:
-            spec, rules = read_theme(file.path.read_bytes(), str(file.path)), ""
+            spec, rules = read_theme(read_regular(file.path), str(file.path)), ""
         return textual_theme(spec), rules, None
     except (OSError, UnicodeDecodeError, ThemeProblem) as problem:
         return None, "", f"The theme '{file.name}' cannot be used: {problem}"

@@ -20,6 +20,9 @@ _STRING = r'(?s)"(?:[^"\\]|\\.)*"'
 _SCALAR = r'[^\s,\[\]{}:"]+'
 
 
+_TOO_LONG = re.compile(r"\d{4301,}")
+
+
 class JsonFault(ValueError):
     """The text is not JSON. `str` of it names line and column."""
 
@@ -63,6 +66,10 @@ def _parse_tolerantly(text: str) -> Any:
         raise JsonFault(f"{problem} is not a JSON value", line, column) from None
     except RecursionError:
         raise JsonFault("nested too deeply", 1, 1) from None
+    except ValueError:  # Python reads no number that is so long
+        digits = _TOO_LONG.search(plain)
+        place = line_and_column(plain, digits.start() if digits else 0)
+        raise JsonFault("a number of more than 4,300 digits", *place) from None
 
 
 def without_comments(text: str) -> str:

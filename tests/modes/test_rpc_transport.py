@@ -122,7 +122,9 @@ async def test_sigterm_ends_it_although_nobody_reads(tmp_path: Path) -> None:
     assert process.returncode == 143
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGQUIT, 131)]
+)
 @pytest.mark.parametrize("mode", ["rpc", "json"])
 async def test_a_signal_ends_it_with_the_run_settled(
     mode: str, number: int, code: int, tmp_path: Path

@@ -128,7 +128,8 @@ def test_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)]
+    ("number", "code"),
+    [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGQUIT, 131)],
 )
 def test_signals_end_it_with_their_code(number: signal.Signals, code: int, tmp_path: Path) -> None:
     with terminal(tmp_path) as shown:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from app.values.content import Image, UserContent
 from tools.files.images import identify, prepare
+from tools.files.regular import read_regular
 from widgets.editor.chips import Attachment, Chip, Draft, ImageChip
 from widgets.editor.graphemes import CHIP_FIRST
 from widgets.editor.images import image_bytes
@@ -21,7 +22,7 @@ def images_of(attachments: Sequence[Attachment], *, resizes: bool) -> tuple[Imag
 
 def _image_of(attachment: Attachment, *, resizes: bool) -> Image:
     try:
-        data = attachment.data or (attachment.path.read_bytes() if attachment.path else b"")
+        data = attachment.data or (read_regular(attachment.path) if attachment.path else b"")
     except OSError as problem:
         raise Unsendable(f"{attachment.path}: {problem.strerror or problem}. Take the image out.") from None
     info = identify(data)

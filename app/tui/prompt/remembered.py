@@ -13,6 +13,7 @@ import msgspec
 from app.resources.files import FileFault, write_text
 from app.resources.paths import Paths
 from app.sessions.ids import folder_name
+from tools.files.regular import read_regular
 from widgets.completion.frecency import Frecency
 from widgets.editor.chips import Draft, ImageChip
 
@@ -33,7 +34,7 @@ class Remembered:
     def read_prompts(self) -> list[Draft]:
         """Oldest first; lines that cannot be read are left out. Shortens a file that has grown to twice its size."""
         try:
-            lines = self._prompts.read_bytes().splitlines()
+            lines = read_regular(self._prompts).splitlines()
         except OSError:
             return []
         most = self._most()
@@ -67,7 +68,7 @@ class Remembered:
 
     def read_files(self) -> None:
         try:
-            marks = msgspec.json.decode(self._files.read_bytes(), type=dict[str, tuple[float, float]])
+            marks = msgspec.json.decode(read_regular(self._files), type=dict[str, tuple[float, float]])
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return
         self.frecency.marks.update(marks)

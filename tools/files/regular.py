@@ -1,0 +1,32 @@
+"""Reading files of bayou's own, whatever lies in their place: a pipe would keep a reader waiting for ever."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+
+def read_regular(path: Path) -> bytes:
+    """The bytes of a regular file. Anything else is an `OSError`, never a wait."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(descriptor, "rb") as file:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            code = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
+            raise OSError(code, "It is not a regular file", str(path))
+        return file.read()
+
+
+def read_given(path: Path) -> bytes:
+    """What a person names, which may be a pipe that another program writes into (`<(command)`). One into which nobody
+    writes is an `OSError`.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
+        if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+            return file.readall()
+        first = file.read(1 << 16)  # None: somebody is about to write
+        if first == b"":
+            raise OSError(errno.EPIPE, "It is a pipe into which nobody writes", str(path))
+        os.set_blocking(descriptor, True)
+        return (first or b"") + file.readall()

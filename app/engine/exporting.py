@@ -1,5 +1,6 @@
 """Writing a session for people and other programs: HTML, Markdown or JSONL, by the file's ending."""
 
+import os
 from pathlib import Path
 
 from app.sessions.log import SessionLog
@@ -11,8 +12,15 @@ def export_session(log: SessionLog, target: Path | None = None, *, folder: Path 
         stem = log.path.stem if log.path else log.session_id
         target = (folder or Path.cwd()) / f"bayou-session-{stem}.html"
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(_rendered(log, target.suffix.lower()))
+    _write(target, _rendered(log, target.suffix.lower()))
     return target
+
+
+def _write(target: Path, data: bytes) -> None:
+    """A conversation is for its person alone; who wants to share it says so by the file's mode."""
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
 
 
 def _rendered(log: SessionLog, suffix: str) -> bytes:

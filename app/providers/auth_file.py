@@ -21,6 +21,8 @@ class AuthFile:
     def __init__(self, agent_dir: Path) -> None:
         self.path = agent_dir / "auth.json"
         self.fault: str | None = None
+        self.tightened: str | None = None
+        """That others could read it, and no longer can."""
         self._entries: dict[str, Entry] = {}
         self._seen: tuple[int, int, int] | None = None
 
@@ -80,7 +82,26 @@ class AuthFile:
             return None
         return found.st_mtime_ns, found.st_size, found.st_ino
 
+    def _tighten(self) -> None:
+        """Copied from elsewhere, or made by hand: keys are nobody else's business."""
+        try:
+            mode = self.path.stat().st_mode & 0o777
+            if not mode & 0o077 or os.name != "posix":
+                return
+            self.path.chmod(mode & 0o700)
+        except OSError as problem:
+            why = problem.strerror
+            self.tightened = (
+                f"{self.path} can be read by others, which could not be changed ({why}). Use chmod 600."
+            )
+            return
+        self.tightened = (
+            f"{self.path} could be read by others (mode {mode:03o}); now only you can. "
+            "If this machine has other users, replace the keys in it."
+        )
+
     def _read(self) -> tuple[dict[str, Entry], str | None]:
+        self._tighten()
         try:
             data, text = read_object(self.path)
         except FileFault as problem:

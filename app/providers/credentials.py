@@ -54,7 +54,7 @@ class Credentials:
     def problems(self) -> tuple[str, ...]:
         """What is wrong with auth.json, with its place; its other entries still count."""
         self._auth.entries()
-        return (self._auth.fault,) if self._auth.fault else ()
+        return tuple(problem for problem in (self._auth.tightened, self._auth.fault) if problem)
 
     def use_for_this_run(self, provider: str, key: str) -> None:
         """The command line's key; never written anywhere."""

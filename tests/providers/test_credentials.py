@@ -204,7 +204,7 @@ async def test_a_broken_file_is_named_left_alone_and_not_shown(
 ):
     path = write_auth(tmp_path, text)
     credentials = Credentials(tmp_path, {"OPENAI_API_KEY": "env"})
-    (problem,) = credentials.problems
+    (*_, problem) = credentials.problems
     assert f"auth.json, {place}: " in problem and words in problem and "s3cret" not in problem
     assert await key_of(credentials, "openai") == "env", "bayou goes on without it"
     with pytest.raises(CredentialError, match="left as it is"):

@@ -5,6 +5,7 @@ application, its id comes from a variable; the sign-in says so when it is missin
 """
 
 import asyncio
+import secrets
 import time
 import uuid
 from collections.abc import Mapping
@@ -30,9 +31,10 @@ class OpenRouterKey(msgspec.Struct, frozen=True, kw_only=True):
         from urllib.parse import urlencode  # noqa: PLC0415  (only this sign-in needs it)
 
         verifier, challenge = new_verifier()
-        async with Callback(0, "/callback") as callback:
+        path = f"/callback/{secrets.token_urlsafe(16)}"  # in the place of a state, which this page does not hand back
+        async with Callback(0, path) as callback:
             query = {
-                "callback_url": f"http://localhost:{callback.port}/callback",
+                "callback_url": f"http://localhost:{callback.port}{path}",
                 "code_challenge": challenge,
                 "code_challenge_method": "S256",
             }

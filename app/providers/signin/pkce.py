@@ -66,7 +66,7 @@ class Pkce(msgspec.Struct, frozen=True, kw_only=True):
             raise unregistered(self.name, self.missing)
         verifier, challenge = new_verifier()
         state = secrets.token_urlsafe(16)
-        async with Callback(self.redirect_port, self.redirect_path) as callback:
+        async with Callback(self.redirect_port, self.redirect_path, state) as callback:
             redirect = f"http://{self.redirect_host}:{callback.port}{self.redirect_path}"
             query = {
                 "response_type": "code",
@@ -157,6 +157,10 @@ def code_of(answer: str, state: str) -> str:
         fields["state"] = pasted_state or state
     if not code:
         raise CredentialError("The address holds no sign-in code. Start again with /login.")
+    if state and "state" not in fields:
+        raise CredentialError(
+            "The address does not say which sign-in it belongs to (it has no state). Start again."
+        )
     if fields.get("state", state) != state:
         raise CredentialError("The answer belongs to another sign-in (its state differs). Start again.")
     return code
@@ -192,11 +196,14 @@ async def first_answer(callback: "Callback", ui: SignInUi) -> str:
 
 
 class Callback:
-    """A server on this machine that waits for one redirect."""
+    """A server on this machine that waits for one redirect. Any page can send a browser here: what does not bring the
+    state of this sign-in is turned away, and waited on.
+    """
 
-    def __init__(self, port: int, path: str) -> None:
+    def __init__(self, port: int, path: str, state: str = "") -> None:
         self.port = port
         self._path = path
+        self._state = state
         self._answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._server: asyncio.Server | None = None
 
@@ -215,11 +222,19 @@ class Callback:
     async def answer(self) -> str:
         return await asyncio.shield(self._answer)
 
+    def _is_ours(self, fields: Mapping[str, str]) -> bool:
+        """A refusal may come without a state: it brings nothing in."""
+        if "error" in fields and "state" not in fields:
+            return True
+        return not self._state or fields.get("state") == self._state
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             words = (await reader.readline()).decode("latin-1").split()
             target = words[1] if len(words) > 1 else ""
-            if urlsplit(target).path == self._path:
+            if urlsplit(target).path == self._path and not self._is_ours(_fields(target)):
+                writer.write(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+            elif urlsplit(target).path == self._path:
                 writer.write(_PAGE.format("You are signed in. This window can be closed.").encode())
                 if not self._answer.done():
                     self._answer.set_result(target)

@@ -1,0 +1,116 @@
+"""Keys on their way and at rest: redirects, sign-ins, files that others can read, echoes of a server."""
+
+import asyncio
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from app.assembly.crash import report_crash
+from app.providers.key_values import CredentialError
+from app.providers.signin.pkce import Callback, code_of
+from tests.hostile.staging import BAYOU, MODEL, model_at, run, settings, spoken
+from tests.providers.loopback import Reply, loopback
+
+KEY = "planted-key-of-the-model"
+APIS = [
+    "openai-completions",
+    "anthropic-messages",
+    "openai-responses",
+    "google-generative-ai",
+    "mistral-conversations",
+]
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.parametrize("api", APIS)
+async def test_a_redirect_to_another_server_takes_no_key_along(api: str, status: int, tmp_path: Path):
+    async with loopback() as elsewhere, loopback() as server:
+        settings(retry={"enabled": False})
+        model_at(server, api)
+        elsewhere.reply(Reply(status=400, body=b"no"))
+        server.reply(Reply(status=status, headers={"Location": f"{elsewhere.url}/taken"}))
+        await run(*BAYOU, *MODEL, "-p", "Say it", cwd=tmp_path)
+        assert server.requests and KEY in str(server.requests[0].headers) + server.requests[0].target
+        for request in elsewhere.requests:
+            assert KEY not in f"{request.target} {request.headers} {request.body!r}"
+
+
+async def test_an_echo_of_the_key_in_an_error_stays_masked(tmp_path: Path):
+    async with loopback() as server:
+        settings(retry={"enabled": False})
+        model_at(server)
+        told = {"error": {"message": f"Incorrect API key provided: {KEY}. Find yours at the console."}}
+        server.reply(
+            Reply(status=401, headers={"Content-Type": "application/json"}, body=json.dumps(told).encode())
+        )
+        code, out, err = await run(*BAYOU, *MODEL, "-p", "Say it", cwd=tmp_path)
+    assert code == 1 and "Incorrect API key" in err
+    assert KEY not in out + err
+    written = "".join(
+        file.read_text() for file in Path(os.environ["BAYOU_AGENT_DIR"]).glob("sessions/**/*.jsonl")
+    )
+    assert "Incorrect API key" in written and KEY not in written
+
+
+async def visit(port: int, target: str) -> bytes:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    answer = await reader.read()
+    writer.close()
+    return answer
+
+
+async def test_a_sign_in_waits_on_when_another_page_sends_the_browser_to_it():
+    async with Callback(0, "/callback", "our-state") as callback:
+        for target in (
+            "/callback?code=theirs",
+            "/callback?code=theirs&state=guess",
+            "/callback?error=x&state=guess",
+        ):
+            assert b" 400 " in (await visit(callback.port, target)).split(b"\r\n")[0]
+        assert (
+            b" 200 " in (await visit(callback.port, "/callback?code=ours&state=our-state")).split(b"\r\n")[0]
+        )
+        async with asyncio.timeout(5):
+            assert code_of(await callback.answer(), "our-state") == "ours"
+
+
+def test_an_address_without_a_state_signs_nobody_in():
+    with pytest.raises(CredentialError, match="has no state"):
+        code_of("http://localhost:1455/auth/callback?code=theirs", "our-state")
+    assert code_of("bare-code", "our-state") == "bare-code"
+
+
+async def test_stored_keys_that_others_can_read_are_tightened_and_told(tmp_path: Path):
+    async with loopback() as server:
+        model_at(server)
+        server.reply(Reply(body=spoken("an answer")))
+        file = Path(os.environ["BAYOU_AGENT_DIR"]) / "auth.json"
+        file.write_text('{"mine": {"type": "api_key", "key": "k"}}')
+        file.chmod(0o644)
+        code, _, err = await run(*BAYOU, *MODEL, "-p", "Say it", cwd=tmp_path)
+        assert code == 0 and mode(file) == 0o600
+        assert f"{file} could be read by others (mode 644); now only you can." in err
+        code, _, err = await run(*BAYOU, *MODEL, "-p", "Say it", cwd=tmp_path)
+        assert (code, err) == (0, "")
+
+
+async def test_sessions_exports_and_crash_reports_are_for_their_person_alone(tmp_path: Path):
+    async with loopback() as server:
+        model_at(server)
+        server.reply(Reply(body=spoken("an answer")))
+        await run(*BAYOU, *MODEL, "--session-dir", str(tmp_path / "s"), "-p", "Say it", cwd=tmp_path)
+    (session,) = (tmp_path / "s").glob("*.jsonl")
+    assert mode(session) == 0o600
+    for name in ("page.html", "page.md", "page.jsonl"):
+        await run(*BAYOU, "--export", str(session), name, cwd=tmp_path)
+        assert mode(tmp_path / name) == 0o600
+    report = report_crash(tmp_path / "crashes", RuntimeError("x")).report
+    assert report is not None and mode(report) == 0o600

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 
 _SET_DEATH_SIGNAL, _SET_NAME, _SET_SUBREAPER = 1, 15, 36
 _SENT_BY_OTHERS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+_SYSTEM = ctypes.CDLL(None)
 _PATIENCE_SECONDS = 0.3
 _SETTLE_SECONDS = 0.01
 _ROUNDS = 100
@@ -61,7 +62,7 @@ def main() -> None:
 def _control(option: int, value: "int | bytes") -> bool:
     """Linux's `prctl`. False where there is none."""
     try:
-        return ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0
+        return _SYSTEM.prctl(option, value, 0, 0, 0) == 0
     except (AttributeError, OSError):
         return False
 

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -52,6 +53,7 @@ _REFUSALS: Final = re.compile(
 _NAMED_AT_MOST: Final = 6
 
 
+@lru_cache(maxsize=1024)  # every command asks for all variables
 def looks_secret(name: str, value: str) -> bool:
     """By its name, unless its value cannot be one; or by its value."""
     upper = name.upper()

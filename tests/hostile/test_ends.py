@@ -1,0 +1,63 @@
+"""Ends and crowds: a signal in RPC, and a hundred commands at once."""
+
+import asyncio
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.hostile.staging import MODEL, model_at, piece
+from tests.modes.processes import lines_until, put, start
+from tests.providers.loopback import Reply, loopback, sse
+from tests.tools.conftest import Hands
+from tools.workspace import Workspace
+
+TRIES = 4
+"""A busy machine spoils one; the best of them counts."""
+
+
+@pytest.mark.parametrize("what", ["nothing", "an answer", "a command"])
+async def test_sigterm_ends_rpc_in_less_than_three_tenths_of_a_second(tmp_path: Path, what: str):
+    taken: list[float] = []
+    async with loopback() as server:
+        model_at(server)
+        server.reply(Reply(body=(sse(piece("I begin.")),), then_hang=True))
+        for _ in range(TRIES):
+            process = await start(tmp_path, *MODEL, "--no-session")
+            if what == "an answer":
+                put(process, type="prompt", message="Say it")
+                await lines_until(process, type="message_update")
+            elif what == "a command":
+                put(process, type="bash", command="echo up; sleep 100")
+                await lines_until(process, type="bash_execution_update")
+            else:
+                put(process, type="get_state")
+                await lines_until(process, command="get_state")
+            began = time.perf_counter()
+            process.send_signal(signal.SIGTERM)
+            assert await process.wait() == 143
+            taken.append(time.perf_counter() - began)
+    assert min(taken) < 0.3
+
+
+async def test_a_hundred_commands_at_once_cost_little_more_than_their_shells(tmp_path: Path):
+    workspace = Workspace(tmp_path)
+    hands = Hands(workspace)
+    await hands("bash", command="true")
+    ratios: list[float] = []
+    for _ in range(TRIES):
+        began = time.perf_counter()
+        shells = [
+            subprocess.Popen(["bash", "-c", f"echo {n}"], stdout=subprocess.DEVNULL) for n in range(100)
+        ]
+        for shell in shells:
+            shell.wait()
+        bare = time.perf_counter() - began
+        began = time.perf_counter()
+        texts = await asyncio.gather(*(hands.text("bash", command=f"echo {n}") for n in range(100)))
+        ratios.append((time.perf_counter() - began) / bare)
+        assert texts == [str(number) for number in range(100)]
+    assert min(ratios) < 6
+    workspace.close()

@@ -18,6 +18,8 @@ from widgets.terminal.pen import Pen
 
 _MAX_HISTORY: Final = 5_000
 _MAX_SEQUENCE: Final = 65_536
+_DIGITS: Final = 9
+"""Of a number; Python reads none of thousands."""
 _MAX_PARAMETER: Final = 9_999
 _TAB: Final = 8
 _TOKEN: Final = re.compile(
@@ -178,7 +180,7 @@ class Emulator:
                 self._pen.obey(parameters)
             return
         numbers = [
-            min(int(part), _MAX_PARAMETER) if part.isdigit() else 0
+            min(int(part[:_DIGITS]), _MAX_PARAMETER) if part.isdigit() else 0
             for part in parameters.removeprefix(sign)[:_MAX_SEQUENCE].split(";")
         ]
         if sign == "?" and final in "hl":

@@ -262,7 +262,9 @@ async def test_a_session_without_its_folder(screen: Screen, photographs: Photogr
 async def test_trust_and_extensions(screen: Screen, photographs: Photographs) -> None:
     for name, text in {
         "extensions/greet.py": "def activate(bayou):\n    bayou.register_command('greet', run=None)\n",
-        "settings.json": '{"theme": "nord"}',
+        "settings.json": '{"theme": "nord", "externalEditor": "edit\\u202eteg", "shellCommandPrefix": "true;'
+        + " " * 90
+        + 'source ./env.sh;"}',
         "prompts/review.md": "---\ndescription: look over what changed\n---\nReview $ARGUMENTS.\n",
     }.items():
         file = screen.project / ".bayou" / name
@@ -273,6 +275,7 @@ async def test_trust_and_extensions(screen: Screen, photographs: Photographs) ->
         await tour.until(lambda: isinstance(app.screen, QuestionScreen))
         await tour.photograph("trust")
         await tour.photograph_small("trust")
+        await tour.photograph_small("trust", (200, 60))
         await tour.answer("ctrl+y", seconds=PAUSE)
         await tour.until("is trusted")
         await tour.say("/extensions")

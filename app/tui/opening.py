@@ -91,7 +91,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         for draft in abandoned:
             app.remembered.add_prompt(draft)
         app.editor.history.replace([*prompts, *abandoned, *app.editor.history.entries])
-        await asyncio.to_thread(app.remembered.read_files)
+        app.remembered.take_files(await asyncio.to_thread(app.remembered.read_files))
         if abandoned:
             app.presenter.note(_found_again(len(abandoned), is_behind=not app.editor.is_blank))
 

@@ -120,6 +120,8 @@ async def test_sigterm_ends_it_although_nobody_reads(tmp_path: Path) -> None:
         while process.returncode is None:  # noqa: ASYNC110  (asyncio's `wait` waits for the pipes too)
             await asyncio.sleep(0.05)
     assert process.returncode == 143
+    process.stdout._transport.resume_reading()  # pyright: ignore[reportAttributeAccessIssue]
+    await process.communicate()  # or the pipe would outlive the loop
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ import pytest
 
 from app.assembly.options import Options
 from app.providers.scripted import call, say
+from app.resources.paths import Paths
+from app.tui.prompt.remembered import Remembered
 from app.values.content import Image
 from app.values.messages import UserMessage
 from tests.agent.stage import Gate
@@ -34,6 +36,17 @@ async def test_prompts_of_earlier_sessions_are_one_up_away(home: Path) -> None:
         assert second.editor.text == "what is in the harbour?"
         await pilot.press("down")
         assert second.editor.is_blank
+
+
+def test_a_file_that_is_mentioned_while_the_older_ones_are_read_counts(home: Path) -> None:
+    paths = Paths.from_env({"HOME": str(home)}, home)
+    before, now = (Remembered(paths, most_prompts=lambda: 10) for _ in range(2))
+    before.mention(["a", "b"])
+    read = now.read_files()
+    now.mention(["b"])
+    newest = now.frecency.marks["b"]
+    now.take_files(read)
+    assert list(now.frecency.marks) == ["a", "b"] and now.frecency.marks["b"] == newest
 
 
 async def test_prompts_of_another_project_are_not(home: Path) -> None:

@@ -144,7 +144,7 @@ class FileIndex:
                     process.kill()
                 except ProcessLookupError:
                     pass
-            await process.wait()
+            await process.communicate()  # to the end of its output, or the pipe would stay open
         if waiting:
             blocks.append(_Block(waiting, is_ignored=is_ignored))
         return seen
@@ -219,7 +219,7 @@ class _Search:
             if not block.is_ignored:
                 for path in block.paths:
                     found.setdefault(path, FoundFile(path, -path.count("/") * 10 - len(path) * 0.01))
-        return heapq.nlargest(self.limit, found.values(), key=lambda hit: hit.score)
+        return heapq.nsmallest(self.limit, found.values(), key=_order)
 
     def scan_whole(self, block: _Block) -> None:
         """Paths that contain the query in one piece."""
@@ -241,7 +241,7 @@ class _Search:
 
     def hits(self) -> list[FoundFile]:
         self.has_more = False
-        return heapq.nlargest(self.limit, self.best.values(), key=lambda hit: (hit.score, -len(hit.path)))
+        return heapq.nsmallest(self.limit, self.best.values(), key=_order)
 
     def _keep(self, path: str, block: _Block) -> None:
         if path in self.best:
@@ -254,7 +254,7 @@ class _Search:
         self.best[path] = FoundFile(path, score, block.is_ignored)
         self.has_more = True
         if len(self.best) > self.limit * 40:
-            kept = heapq.nlargest(self.limit * 4, self.best.values(), key=lambda hit: hit.score)
+            kept = heapq.nsmallest(self.limit * 4, self.best.values(), key=_order)
             self.best = {hit.path: hit for hit in kept}
 
     def _score(self, path: str) -> float:
@@ -275,6 +275,11 @@ class _Search:
 
     def _weight(self, path: str) -> float:
         return self._frecency.weight(path) if path in self._frecency.marks else 0.0
+
+
+def _order(hit: FoundFile) -> tuple[float, int, str]:
+    """The best first. Among equals the name decides: `rg` tells of files in another order each time."""
+    return -hit.score, len(hit.path), hit.path
 
 
 def _in_order(query: str, text: str) -> bool:

@@ -66,12 +66,16 @@ class Remembered:
         except OSError:
             return
 
-    def read_files(self) -> None:
+    def read_files(self) -> dict[str, tuple[float, float]]:
+        """What was mentioned before, for `take_files`."""
         try:
-            marks = msgspec.json.decode(read_regular(self._files), type=dict[str, tuple[float, float]])
+            return msgspec.json.decode(read_regular(self._files), type=dict[str, tuple[float, float]])
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-            return
-        self.frecency.marks.update(marks)
+            return {}
+
+    def take_files(self, marks: dict[str, tuple[float, float]]) -> None:
+        """What was mentioned since is newer."""
+        self.frecency.marks = {**marks, **self.frecency.marks}
 
     def mention(self, paths: Sequence[str]) -> None:
         for path in paths:

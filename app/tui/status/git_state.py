@@ -47,10 +47,12 @@ async def _ask(command: GitCommand) -> str | None:
         return None
     try:
         told, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
-    except TimeoutError:  # a huge repository or a slow disk: the footer does without
-        process.kill()
-        await process.wait()
-        return None
+    except TimeoutError:
+        return None  # a huge repository or a slow disk: the footer does without
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.communicate()
     return told.decode("utf-8", "replace") if process.returncode == 0 else None
 
 

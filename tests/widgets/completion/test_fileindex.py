@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tools.searching.ripgrep import bundled_ripgrep
-from widgets.completion.fileindex import FileIndex, FoundFile
+from widgets.completion.fileindex import BLOCK, FileIndex, FoundFile, _Block
 from widgets.completion.frecency import HALF_LIFE, Frecency
 
 RG = bundled_ripgrep() or "rg"
@@ -85,6 +85,15 @@ async def test_what_was_chosen_lately_comes_first(tree: Path) -> None:
     assert frecency.weight("tests/test_parser.py") == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("query", ["tide", "td", ""])
+async def test_among_equals_the_name_decides(query: str, tmp_path: Path) -> None:
+    index = FileIndex(tmp_path, rg=RG)
+    await index.refresh()
+    for names in (["tide.c", "tide.a", "tide.b"], ["tide.b", "tide.c", "tide.a"]):
+        index._blocks = [_Block(names)]
+        assert [hit.path for hit in await find(index, query)] == ["tide.a", "tide.b", "tide.c"]
+
+
 async def test_new_files_are_known_after_a_refresh(tree: Path) -> None:
     index = FileIndex(tree, rg=RG)
     await index.refresh()
@@ -105,7 +114,6 @@ async def test_without_rg_it_says_so(tree: Path) -> None:
 async def test_others_get_their_turn_while_it_searches(tmp_path: Path) -> None:
     index = FileIndex(tmp_path, rg=RG)
     await index.refresh()
-    from widgets.completion.fileindex import BLOCK, _Block
 
     names = [f"folder_{number % 97}/module_{number}.py" for number in range(BLOCK * 60)]
     index._blocks = [_Block(names[at : at + BLOCK]) for at in range(0, len(names), BLOCK)]

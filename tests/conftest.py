@@ -30,10 +30,12 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 OUTSIDE = dict(os.environ)
 """The environment that the run was started in, for the few tests that need the person's own (package index)."""
 
+ROOT = Path(__file__).resolve().parents[1]
+
 _FOREIGN_PREFIXES = ("BAYOU_", "PI_", "TEXTUAL_", "XDG_", "GIT_")
 _FOREIGN_SUFFIXES = ("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_ACCESS_TOKEN", "_SECRET_ACCESS_KEY")
 _FOREIGN = {
-    "PYTHONUNBUFFERED",
+    *("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"),
     "NO_COLOR",
     "FORCE_COLOR",
     "COLORFGBG",
@@ -46,13 +48,19 @@ _FOREIGN = {
 _KEPT = {"TEXTUAL_SNAPSHOT_TEMPDIR", "TEXTUAL_SNAPSHOT_FILE_OPEN_PREFIX"}
 _FIXED = {
     # Some tests start bayou in a process of its own; a checkout need not be installed for that.
-    "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
+    "PYTHONPATH": str(ROOT),
     "TZ": "UTC",
     "LC_ALL": "C.UTF-8",
     "TERM": "xterm-256color",
     "COLORTERM": "truecolor",
     "BAYOU_OFFLINE_PACE": "0",
 }
+
+if sys.dont_write_bytecode:
+    # Whoever wants no such files among the sources gets none; without any, half of what the run costs is compiling
+    # bayou and its libraries anew in each process that a test starts.
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = _FIXED["PYTHONPYCACHEPREFIX"] = str(ROOT / "build" / "pycache")
 
 _numbers = itertools.count()
 

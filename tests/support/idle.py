@@ -105,6 +105,18 @@ def text_of(screen: Screen[Any]) -> str:
     return "\n".join(row.text.rstrip() for row in rows_of(screen))
 
 
+def watch_paints(app: App[Any], noted: Callable[[Screen[Any], Any], None]) -> None:
+    """Calls `noted` with every update of a screen that is sent to the terminal."""
+    send = app._display
+
+    def display(screen: Screen[Any], update: Any) -> None:
+        if update is not None:
+            noted(screen, update)
+        send(screen, update)
+
+    app._display = display  # type: ignore[method-assign]
+
+
 async def _pause(self: Pilot[Any], delay: float | None = None) -> None:
     await self._wait_for_screen()
     if delay is not None:

@@ -3,20 +3,37 @@
 import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual import events
+from textual.geometry import Size
 
 from app.providers.scripted import call, fail, say, think
 from app.values.events import ToolExecutionStart
 from app.values.messages import BashExecutionMessage, UserMessage
 from tests.agent.stage import Gate, echo
+from tests.support.idle import watch_paints
 from tests.support.sizes import resize
 from tests.tui.stage import make_app, settled, submit
+from widgets.textual_inside import LayoutUpdate
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
+
+
+async def test_a_terminal_that_was_small_for_a_moment_is_painted_whole(home: Path) -> None:
+    app = make_app(home, say("x"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.is_ready.wait()
+        await pilot.pause()
+        painted: list[Any] = []
+        watch_paints(app, lambda screen, update: painted.append(update))
+        app.post_message(events.Resize(Size(100, 30), Size(100, 30)))  # nobody looked when it was small
+        await pilot.pause()
+        assert any(isinstance(update, LayoutUpdate) for update in painted)
 
 
 async def test_a_prompt_is_sent_streamed_and_shown(home: Path) -> None:

@@ -63,6 +63,30 @@ def test_a_new_size_is_drawn(shared_terminal: Terminal) -> None:
     shown.until("still here")
 
 
+SLOWLY_READ_SIZES = """
+import sys, time
+from textual.drivers.linux_driver import LinuxDriver
+read = LinuxDriver._get_terminal_size
+def slowly(self):
+    size = read(self)
+    time.sleep(0.02)
+    return size
+LinuxDriver._get_terminal_size = slowly
+from app.cli.main import main
+sys.exit(main([]))
+"""
+
+
+def test_a_size_that_is_read_slowly_is_not_overtaken_by_a_newer_one(tmp_path: Path) -> None:
+    with terminal(tmp_path, program=SLOWLY_READ_SIZES) as shown:
+        shown.until(PAGE)
+        for _ in range(3):
+            shown.resize(2, 2)
+            time.sleep(0.005)  # the older size is being read
+            shown.resize(80, 24)
+            shown.until(lambda: PAGE in shown.screen and "─" * 80 in shown.screen)
+
+
 def test_it_steps_into_the_background_and_comes_back(tmp_path: Path) -> None:
     with terminal(tmp_path) as shown:
         shown.until(PAGE)

@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 
+from tests.support.idle import idle, watch_paints
 from tests.widgets.host import Host, screen_text
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
@@ -55,21 +56,16 @@ class Shown:
 
     def __init__(self, app: Host) -> None:
         self.updates: list[LayoutUpdate | ChopsUpdate] = []
-        self._send = app._display
-        app._display = self._display  # type: ignore[method-assign]
+        watch_paints(app, self._note)
 
-    def _display(self, screen: Screen[Any], update: Any) -> None:
-        if isinstance(screen, SheetScreen) and update is not None:
+    def _note(self, screen: Screen[Any], update: Any) -> None:
+        if isinstance(screen, SheetScreen):
             self.updates.append(update)
-        self._send(screen, update)
 
 
 async def settle(pilot: Pilot[None]) -> None:
     """Until nobody waits for a frame any more."""
-    await pilot.pause()
-    screen = pilot.app.screen
-    while screen._dirty_widgets or screen._layout_required or screen._repaint_required or screen._callbacks:
-        await pilot.pause()
+    await idle(pilot.app)
 
 
 @pytest.mark.parametrize("make", SHEETS)

@@ -1,5 +1,8 @@
 """The transcript in an application: following, staying put, opening, streaming."""
 
+import asyncio
+
+from tests.support.idle import text_of
 from tests.support.sizes import resize
 from tests.widgets.transcript.page import BASH, CARDS, EVERYTHING, PROSE, READ, Page
 from tools.results import Card, CommandBlock
@@ -36,6 +39,17 @@ def rows(transcript: Transcript) -> list[str]:
     """All rows, the blank ones at the end too."""
     shown = lines(transcript)
     return shown + [""] * (transcript.size.height - len(shown))
+
+
+async def test_what_arrives_shows_by_itself() -> None:
+    page = Page()
+    async with page.run_test(size=SIZE) as pilot:
+        page.transcript.begin_reply("r1")
+        for word in ("first", "second", "third"):
+            page.transcript.append_text("r1", f"{word} ")
+            async with asyncio.timeout(10):
+                while word not in text_of(page.screen):
+                    await pilot.pause()
 
 
 async def test_a_conversation_reads_like_this() -> None:

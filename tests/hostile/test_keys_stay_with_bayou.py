@@ -170,3 +170,16 @@ async def test_a_setting_passes_variables_on(tmp_path: Path, own_home: Path, mon
     process = await start(tmp_path, "--no-session")
     assert (await told_by(process, "echo $GITHUB_TOKEN $AWS_SESSION_TOKEN")).split() == [KEY, KEY + "-2"]
     await ended(process)
+
+
+async def test_programs_that_bayou_starts_by_itself_get_no_key_either(
+    tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A command in the background could read it from their environment."""
+    from tools.git.command import git_command
+    from tools.git.config import read_configuration
+
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    command = git_command(tmp_path, "status", repository=read_configuration(home=own_home), home=own_home)
+    assert command is not None and KEY not in str(command.environment)
+    assert command.environment["PATH"]

@@ -11,6 +11,7 @@ from tools.filemap.language import Draft
 from tools.filemap.watch import Watch
 from tools.filemap.wording import MAX_SIGNATURE, one_line
 from tools.running.own_programs import find_own_program
+from tools.running.withheld import own_variables
 
 _LIMIT = 32 * 1024 * 1024
 _STEP_SECONDS = 0.05
@@ -45,7 +46,9 @@ def _program() -> str | None:
     # Options come first, and away from any folder: it would read files with options before anything else.
     question = [path, "--options=NONE", "--list-features"]
     try:
-        told = subprocess.run(question, capture_output=True, timeout=5, check=False, cwd="/")
+        told = subprocess.run(
+            question, capture_output=True, timeout=5, check=False, cwd="/", env=own_variables()
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     return path if b"json" in told.stdout else None
@@ -73,7 +76,12 @@ def outline(path: Path, last_row: int, watch: Watch) -> tuple[str, list[Draft]] 
 def _output(command: list[str], watch: Watch) -> bytes:
     try:
         running = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/"
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env=own_variables(),
         )
     except OSError:
         return b""

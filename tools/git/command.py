@@ -9,6 +9,7 @@ import msgspec
 from tools.git.config import Configuration, read_configuration
 from tools.git.steering import filters
 from tools.running.own_programs import find_own_program
+from tools.running.withheld import own_variables
 
 _SWITCHED_OFF = {
     "core.fsmonitor": "false",
@@ -93,6 +94,9 @@ def _own_configuration(home: Path) -> Configuration:
 
 
 def _environment(top: Path) -> dict[str, str]:
-    """The person's, without what would name another repository or a program; nothing is looked for above `top`."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
+    """The person's, without secrets and without what would name another repository or a program; nothing is looked
+    for above `top`.
+    """
+    own = own_variables()
+    kept = {name: value for name, value in own.items() if not name.startswith("GIT_") or name in _KEPT}
     return {**kept, **_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": str(top.parent)}

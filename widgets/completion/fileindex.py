@@ -10,7 +10,7 @@ import heapq
 import re
 import time
 from bisect import bisect_right
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,8 +52,11 @@ class _Block:
 
 
 class FileIndex:
-    def __init__(self, root: Path, *, rg: str, frecency: Frecency | None = None) -> None:
+    def __init__(
+        self, root: Path, *, rg: str, env: Mapping[str, str] | None = None, frecency: Frecency | None = None
+    ) -> None:
         self.root = root
+        self._env = env
         self.frecency = frecency or Frecency(clock=time.time)
         self.problem = ""
         """Why there is no list, or not all of it."""
@@ -113,6 +116,7 @@ class FileIndex:
             "--no-config",
             *options,
             cwd=self.root,
+            env=self._env,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

@@ -9,6 +9,7 @@ from app.engine.session import Session
 from app.tui.handed import OwnProgram
 from app.tui.prompt.remembered import Remembered
 from app.tui.slash import COMMANDS
+from tools.running.withheld import own_variables
 from tools.searching.ripgrep import bundled_ripgrep
 from widgets.completion.commands import Arguments, CommandCompletions, CommandRow
 from widgets.completion.fileindex import FileIndex
@@ -35,7 +36,7 @@ def popup_for(
 ) -> CompletionPopup:
     """The completion list of an editor. `arguments`: what may stand behind bayou's own commands, by their name."""
     rg = bundled_ripgrep() or own_program("rg") or "/usr/bin/rg"
-    index = FileIndex(cwd, frecency=remembered.frecency, rg=rg)
+    index = FileIndex(cwd, frecency=remembered.frecency, rg=rg, env=own_variables())
 
     def mention(chosen: Suggestion) -> None:
         if chosen.kind in ("file", "folder"):

@@ -10,6 +10,7 @@ from app.resources.settings import Settings
 from app.tui.handed import Say
 from app.tui.status.status_lines import StatusLines
 from app.tui.theme_in_force import ThemeInForce
+from widgets.completion.popup import CompletionPopup
 from widgets.editor.prompt import PromptEditor
 from widgets.status.header import StatusHeader
 from widgets.transcript.blocks import NoteKind
@@ -77,4 +78,6 @@ class DisplaySettings:
         self._editor.history.size = settings.editor.history_size
         self._editor.paste_chip_lines = settings.editor.paste_chip_lines
         self._editor.surface.set_padding(settings.editor.editor_padding_x)
+        if isinstance(popup := self._editor.popup, CompletionPopup):
+            popup.most_rows = settings.editor.autocomplete_max_visible
         self._status.refresh_all()

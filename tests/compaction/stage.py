@@ -51,7 +51,7 @@ class Scene:
         self.assembled = assemble(chosen, self.paths, {})
         session = self.session
         self.assembled.choice.set(self.script.register(self.assembled.registry))
-        await extend(
+        self.extended = await extend(
             self.assembled,
             chosen,
             self.paths,

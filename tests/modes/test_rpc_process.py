@@ -255,3 +255,21 @@ async def test_sigterm_ends_it_soon_with_its_children(tmp_path: Path) -> None:
     assert await asyncio.wait_for(client.wait_until_ended(), 5) == 143
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
+
+
+async def test_a_mode_that_was_set_stays_when_another_setting_changes(tmp_path: Path) -> None:
+    """The project's file says otherwise, and is read again meanwhile."""
+    project = tmp_path / ".bayou" / "settings.json"
+    project.parent.mkdir()
+    project.write_text('{"steeringMode": "all"}')
+    async with RpcClient(arguments=("--approve",), cwd=tmp_path, env={**os.environ, **FAST}) as client:
+        assert (await client.get_state())["steeringMode"] == "all"
+        await client.set_steering_mode("one-at-a-time")
+        await client.request("set_auto_retry", enabled=False)
+        await client.prompt_and_wait("list")
+        assert (await client.get_state())["steeringMode"] == "one-at-a-time"
+        project.write_text('{"steeringMode": "all", "followUpMode": "all"}')
+        await client.prompt_and_wait("list")
+        state = await client.get_state()
+        assert state["steeringMode"] == "one-at-a-time", "what was asked for here"
+        assert state["followUpMode"] == "all" and state["autoRetryEnabled"] is False, "what the files say"

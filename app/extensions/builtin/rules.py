@@ -7,6 +7,7 @@ the rule, and begins again. Where stopping would end the whole (print, JSON) it 
 
 import asyncio
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from app.extensions.public import (
@@ -43,10 +44,12 @@ class _RulesInForce:
         self.calls: dict[int, str] = {}
         self.reminders: dict[str, Hit] = {}
         self._stopping: asyncio.Task[None] | None = None
+        self._wishes: Mapping[str, Any] = {}
 
     def read(self, context: Context) -> None:
-        wishes = self._api.settings().get("rules") or {}
+        self._wishes = wishes = self._api.settings().get("rules") or {}
         paths = Paths.from_env(os.environ, context.cwd)
+        self.rules = Rules()
         if wishes.get("enabled", True):
             sources = wishes.get("sources", SOURCES)
             self.rules = find_rules(paths, is_trusted=context.is_project_trusted(), sources=sources)
@@ -54,6 +57,11 @@ class _RulesInForce:
         self.watch = RuleWatch(watched, repeat_gap_turns=wishes.get("repeatGapTurns", 10))
         for problem in self.rules.problems:
             context.ui.notify(problem, "warning")
+
+    def follow(self, context: Context) -> None:
+        """Other wishes than the last time are other rules."""
+        if (self._api.settings().get("rules") or {}) != self._wishes:
+            self.read(context)
 
     def begin_answer(self) -> None:
         self.watch.begin_turn()
@@ -98,6 +106,7 @@ def extension(api: ExtensionApi) -> None:
 
     @api.on("before_agent_start")
     def tell(event: BeforeAgentStart, context: Context) -> None:
+        state.follow(context)
         section = rules_section(*state.rules.for_prompt())
         if section:
             event.sections[SECTION] = section

@@ -1,0 +1,403 @@
+"""Settings that a running session goes by. Each look is taken twice of one session, the file changed in between."""
+
+import asyncio
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from PIL import Image as Picture
+
+from app.engine.brancher import Wish
+from app.providers.contract import StreamOptions
+from app.providers.scripted import call, fail, say
+from app.sessions import file as session_file
+from app.values.content import Image, text_of
+from app.values.events import AutoRetryStart, ExtensionError
+from app.values.messages import CustomMessage, ToolResultMessage, UserMessage
+from tests.compaction.stage import Scene
+from tests.settings.cases import Cases
+from tools.base import Tool, ToolContext
+from tools.results import text_result
+
+LIVE = Cases()
+LONG = "many words " * 400
+SLOW_EXTENSION = """
+import asyncio, time
+
+def extension(api):
+    @api.on("before_agent_start")
+    async def slow(event, context):
+        await asyncio.sleep(0.15)
+
+    @api.on("agent_end")
+    def blocks(event, context):
+        time.sleep(0.15)
+"""
+
+
+async def asked_with(scene: Scene) -> StreamOptions:
+    """The options of one request."""
+    seen: list[StreamOptions] = []
+
+    async def adapter(model: Any, context: Any, options: StreamOptions, stream: Any) -> None:
+        seen.append(options)
+        await scene.script.adapter(model, context, options, stream)
+
+    scene.assembled.registry.register("scripted", adapter, owner="test")
+    scene.script.responses[:] = [say("ok")]
+    await scene.prompt("go")
+    return seen[0]
+
+
+async def result_of(scene: Scene, tool: str, **arguments: Any) -> ToolResultMessage:
+    scene.script.responses[:] = [call(tool, **arguments), say("ok")]
+    await scene.prompt("go")
+    return next(one for one in reversed(scene.session.messages) if isinstance(one, ToolResultMessage))
+
+
+async def said_by(scene: Scene, command: str) -> str:
+    return text_of((await result_of(scene, "bash", command=command)).content)
+
+
+for level in ("minimal", "low", "medium", "high"):
+
+    @LIVE.add(f"thinkingBudgets.{level}", 10, 20)
+    async def budget(scene: Scene, level: str = level) -> Any:
+        return (await asked_with(scene)).thinking_budgets[level]
+
+
+@LIVE.add("cacheRetention", "short", "long")
+async def cache(scene: Scene) -> Any:
+    return (await asked_with(scene)).is_long_cache
+
+
+@LIVE.add("httpProxy", None, "http://proxy.test")
+async def proxy(scene: Scene) -> Any:
+    return (await asked_with(scene)).proxy
+
+
+@LIVE.add("firstEventTimeoutMs", 1_000, 2_000)
+async def first_event(scene: Scene) -> Any:
+    return (await asked_with(scene)).first_event_seconds
+
+
+@LIVE.add("httpIdleTimeoutMs", 1_000, 2_000)
+async def idle(scene: Scene) -> Any:
+    return (await asked_with(scene)).idle_seconds
+
+
+@LIVE.add("modelThinkingLevels", {"one/m": "low"}, {"one/m": "high"})
+async def level_of_a_model(scene: Scene) -> Any:
+    scene.session.choice.set(scene.script.model)
+    await scene.session.set_model(scene.session.find_model("one", "m"))
+    return scene.session.state.thinking
+
+
+@LIVE.add("compaction.model", "one/m", "two/m")
+async def summary_model(scene: Scene) -> Any:
+    chosen, _ = scene.session.summariser.chosen()
+    return chosen and chosen.key
+
+
+@LIVE.add("steeringMode", "one-at-a-time", "all")
+async def steering(scene: Scene) -> Any:
+    return taken_at_once(scene, "steering")
+
+
+@LIVE.add("followUpMode", "one-at-a-time", "all")
+async def follow_ups(scene: Scene) -> Any:
+    return taken_at_once(scene, "follow_up")
+
+
+def taken_at_once(scene: Scene, queue: Any) -> int:
+    queues = scene.session.queues
+    for text in ("a", "b"):
+        queues.add(queue, UserMessage(content=text))
+    count = len(queues.take(queue))
+    queues.clear()
+    return count
+
+
+def own_tool(scene: Scene, name: str, run: Any) -> None:
+    scene.session.add_tool(
+        Tool(name=name, description="A test's.", schema={"type": "object", "properties": {}}, run=run),
+        owner=f"test-{name}",
+    )
+    scene.session.set_active_tools([*scene.session.active_tools(), name])
+
+
+@LIVE.add("interruptMode", "wait", "immediate")
+async def interrupting(scene: Scene) -> Any:
+    async def steered(arguments: Any, context: ToolContext) -> Any:
+        await scene.session.queue("steering", "stop that")
+        await asyncio.sleep(0.3)
+        return text_result("it went on to its end")
+
+    own_tool(scene, "steered", steered)
+    result = await result_of(scene, "steered")
+    scene.session.queues.clear()
+    return "to its end" in text_of(result.content)
+
+
+@LIVE.add("background.resultDelivery", "steer", "followUp")
+async def delivery(scene: Scene) -> Any:
+    waits: list[str] = []
+
+    async def gate(arguments: Any, context: ToolContext) -> Any:
+        async with asyncio.timeout(10):
+            while not waits:
+                waits.extend(queue for queue in ("steering", "follow_up") if scene.session.waiting(queue))
+                await asyncio.sleep(0.01)
+        return text_result("done")
+
+    own_tool(scene, "gate", gate)
+    scene.script.responses[:] = [
+        call("bash", command="true", background=True) + call("gate"),
+        *[say("ok")] * 3,
+    ]
+    await scene.prompt("go")
+    return waits[0]
+
+
+@LIVE.add("bash.interceptor.enabled", False, True)
+async def interceptor(scene: Scene) -> Any:
+    scene.write("a.txt", "hello")
+    return await said_by(scene, "cat a.txt")
+
+
+@LIVE.add("bash.defaultTimeoutSeconds", 0, 1)
+async def time_limit(scene: Scene) -> Any:
+    return await said_by(scene, "sleep 1.4; echo done")
+
+
+@LIVE.add("bash.persistentShell", False, True)
+async def one_shell(scene: Scene) -> Any:
+    await said_by(scene, "export TIDE=low")
+    return await said_by(scene, "echo [$TIDE]")
+
+
+@LIVE.add("bash.autoBackground.thresholdMs", 0, 50)
+async def to_the_background(scene: Scene) -> Any:
+    scene.script.responses[:] = [call("bash", command="sleep 0.4; echo $((40 + 2))"), *[say("ok")] * 3]
+    await scene.prompt("go")
+    result = next(one for one in reversed(scene.session.messages) if isinstance(one, ToolResultMessage))
+    return "42" in text_of(result.content)
+
+
+@LIVE.add("shellPath", "/bin/sh", "/bin/bash")
+async def shell(scene: Scene) -> Any:
+    return await said_by(scene, "echo $0")
+
+
+@LIVE.add("shellCommandPrefix", None, "echo before;")
+async def prefix(scene: Scene) -> Any:
+    return await said_by(scene, "echo after")
+
+
+@LIVE.add("shellPassEnvironment", [], ["HARBOUR_API_KEY"])
+async def passed(scene: Scene) -> Any:
+    os.environ["HARBOUR_API_KEY"] = "open"
+    try:
+        return "[open]" in await said_by(scene, "echo [$HARBOUR_API_KEY]")
+    finally:
+        del os.environ["HARBOUR_API_KEY"]
+
+
+@LIVE.add("images.autoResize", True, False)
+async def resized(scene: Scene) -> Any:
+    path = scene.project / "large.png"
+    Picture.effect_noise((2_600, 400), 60).save(path)
+    result = await result_of(scene, "read", path=str(path))
+    return [len(part.data) for part in result.content if isinstance(part, Image)]
+
+
+def python_file(scene: Scene, functions: int) -> Path:
+    body = "\n".join(
+        f"def function_{number}(a, b):\n    return a + b + {number}\n" for number in range(functions)
+    )
+    return scene.write(f"long{time.monotonic_ns()}.py", body)
+
+
+async def map_of(scene: Scene, functions: int) -> CustomMessage | None:
+    before = len(scene.session.messages)
+    path = python_file(scene, functions)
+    await result_of(scene, "read", path=str(path))
+    maps = (one for one in scene.session.messages[before:] if isinstance(one, CustomMessage))
+    return next(maps, None)
+
+
+@LIVE.add("fileMaps.enabled", True, False)
+async def maps(scene: Scene) -> Any:
+    return await map_of(scene, 1_500) is None
+
+
+@LIVE.add("fileMaps.maxBytes", 1_024, 8_192)
+async def size_of_maps(scene: Scene) -> Any:
+    found = await map_of(scene, 1_501)
+    return found and len(text_of(found.content)) > 2_000
+
+
+@LIVE.add("fileMaps.timeLimitMs", 50, 60_000)
+async def time_of_maps(scene: Scene) -> Any:
+    found = await map_of(scene, 40_000)
+    return found and (found.details or {}).get("parser")
+
+
+@LIVE.add("sessionDir", None, "~/elsewhere")
+async def folder(scene: Scene) -> Any:
+    return scene.assembled.places.folder
+
+
+@LIVE.add("sessionSync", "off", "entry")
+async def synced(scene: Scene) -> Any:
+    forced: list[Any] = []
+    real = session_file.os.fsync
+    session_file.os.fsync = lambda descriptor: forced.append(descriptor)  # a disk that is slow to answer
+    try:
+        scene.script.responses[:] = [say("ok")]
+        await scene.prompt("go")
+    finally:
+        session_file.os.fsync = real
+    return bool(forced)
+
+
+async def retries(scene: Scene) -> list[AutoRetryStart]:
+    begun: list[AutoRetryStart] = []
+    leave = scene.session.subscribe(
+        lambda event: begun.append(event) if isinstance(event, AutoRetryStart) else None
+    )
+    scene.script.responses[:] = [fail("overloaded", status=529)] * 3
+    await scene.prompt("go")
+    leave()
+    return begun
+
+
+QUICK = {"retry.baseDelayMs": 1, "retry.maxRetries": 2}
+
+
+@LIVE.add("retry.enabled", True, False, QUICK)
+async def tries(scene: Scene) -> Any:
+    return len(await retries(scene))
+
+
+@LIVE.add("retry.maxRetries", 1, 2, QUICK)
+async def most_tries(scene: Scene) -> Any:
+    return len(await retries(scene))
+
+
+@LIVE.add("retry.baseDelayMs", 1, 30, QUICK)
+async def first_delay(scene: Scene) -> Any:
+    return (await retries(scene))[0].delay_ms >= 30
+
+
+@LIVE.add("retry.maxAgentDelayMs", 10, 60_000, {"retry.baseDelayMs": 40, "retry.maxRetries": 2})
+async def longest_delay(scene: Scene) -> Any:
+    return (await retries(scene))[0].delay_ms >= 40
+
+
+async def talked(scene: Scene) -> None:
+    if len(scene.session.messages) < 5:
+        for text in ("one", "two", "three"):
+            scene.script.responses[:] = [say(LONG)]
+            await scene.prompt(text)
+
+
+@LIVE.add("compaction.reserveTokens", 1_000, 199_000)
+async def reserve(scene: Scene) -> Any:
+    await talked(scene)
+    return scene.session.state.is_full
+
+
+@LIVE.add("compaction.keepRecentTokens", 100, 1_500)
+async def kept(scene: Scene) -> Any:
+    await talked(scene)
+    return scene.session.compactor.preparation().first_kept_entry_id
+
+
+@LIVE.add("compaction.modelOverrides", {}, {"scripted/script": {"reserveTokens": 199_000}})
+async def reserve_of_a_model(scene: Scene) -> Any:
+    await talked(scene)
+    return scene.session.state.is_full
+
+
+@LIVE.add(
+    "compaction.mode", "off", "auto", {"compaction.reserveTokens": 199_000, "compaction.keepRecentTokens": 50}
+)
+async def compacting(scene: Scene) -> Any:
+    scene.script.responses[:] = [say(LONG)] * 6
+    before = len(scene.session.entries)
+    await scene.prompt("go on")
+    return any(entry.__struct_config__.tag == "compaction" for entry in scene.session.entries[before:])
+
+
+@LIVE.add("branchSummary.reserveTokens", 190_000, 197_000)
+async def branch_room(scene: Scene) -> Any:
+    """Little room leaves the older half of a branch out of what is summarised."""
+    start = scene.session.entries[-1].id if scene.session.entries else None
+    for text in ("one", "two", "three"):
+        scene.script.responses[:] = [say("word " * 1_600)]
+        await scene.prompt(text)
+    scene.script.responses[:] = [say("a summary")]
+    await scene.session.go_to(start, Wish(summarise=True))
+    return len(text_of(scene.asked[-1].messages[-1].content)) > 14_000  # pyright: ignore[reportAttributeAccessIssue, reportArgumentType]
+
+
+@LIVE.add("enableSkillCommands", True, False)
+async def skill_commands(scene: Scene) -> Any:
+    return [command["name"] for command in scene.session.commands() if command["name"].startswith("skill:")]
+
+
+async def complaints(scene: Scene) -> str:
+    failed: list[ExtensionError] = []
+    leave = scene.session.subscribe(
+        lambda event: failed.append(event) if isinstance(event, ExtensionError) else None
+    )
+    scene.script.responses[:] = [say("ok")]
+    await scene.prompt("go")
+    leave()
+    return " ".join(error.event for error in failed)
+
+
+@LIVE.add("extensionLimits.hookTimeoutMs", 10_000, 50)
+async def hook_limit(scene: Scene) -> Any:
+    return "before_agent_start" in await complaints(scene)
+
+
+@LIVE.add("extensionLimits.blockTimeoutMs", 5_000, 30)
+async def block_limit(scene: Scene) -> Any:
+    return "agent_end" in await complaints(scene)
+
+
+async def rule_section(scene: Scene) -> str:
+    scene.script.responses[:] = [say("ok")]
+    await scene.prompt("go")
+    return scene.prompt_now()
+
+
+@LIVE.add("rules.enabled", True, False)
+async def rules(scene: Scene) -> Any:
+    return "Anchor twice." in await rule_section(scene)
+
+
+@LIVE.add("rules.sources", ["native"], ["native", "cursor"])
+async def rule_folders(scene: Scene) -> Any:
+    return "Cast off once." in await rule_section(scene)
+
+
+async def interruptions(scene: Scene, answers: int) -> int:
+    before = len(scene.session.messages)
+    for _ in range(answers):
+        scene.script.responses[:] = [say("a FORBIDDEN word"), say("ok"), say("ok")]
+        await scene.prompt("go")
+    return sum(isinstance(one, CustomMessage) for one in scene.session.messages[before:])
+
+
+@LIVE.add("rules.interrupt", True, False)
+async def rule_stops(scene: Scene) -> Any:
+    return await interruptions(scene, 1)
+
+
+@LIVE.add("rules.repeatGapTurns", 50, 1)
+async def rule_stops_again(scene: Scene) -> Any:
+    return await interruptions(scene, 4)

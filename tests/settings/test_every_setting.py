@@ -1,0 +1,188 @@
+"""Each setting has a reader: two values of it are not the same thing. Those of a running session act at once."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.assembly.build import Assembled, assemble
+from app.assembly.options import Options
+from app.cli.list_models import list_models
+from app.providers.scripted import Scripted
+from app.resources.settings import keys
+from tests.compaction.stage import Scene
+from tests.settings.cases import Case, in_file
+from tests.settings.in_sessions import LIVE, SLOW_EXTENSION
+from tests.settings.on_screen import ON_SCREEN, Seat
+from tests.support.terminals import Terminal, terminal
+from tests.tui.stage import StageApp, make_app
+
+MODELS = {
+    name: {
+        "baseUrl": f"http://{name}.test",
+        "api": "openai-completions",
+        "apiKey": "k",
+        "models": [{"id": "m", "reasoning": True, "contextWindow": 100_000}],
+    }
+    for name in ("one", "two")
+}
+AT_START: dict[str, tuple[Any, Any]] = {
+    "defaultProvider": ("one", "two"),
+    "defaultModel": ("one/m", "two/m"),
+    "defaultThinkingLevel": ("low", "high"),
+    "enabledModels": (["one/m"], ["two/m"]),
+    "defaultTools": (["read"], ["bash"]),
+    "defaultProjectTrust": ("always", "never"),
+    "extensions": ([], ["~/more/mine.py"]),
+    "extensionLimits.loadTimeoutMs": (10_000, 20),
+    "skills": ([], ["~/more/skills"]),
+    "prompts": ([], ["~/more/prompts"]),
+    "themes": ([], ["~/more/themes"]),
+}
+"""What a session begins with, by two values."""
+IN_A_TERMINAL: dict[str, tuple[Any, Any, str]] = {
+    "terminal.mouse": (True, False, r"\x1b\[\?1000h"),
+    "terminal.scrollRegions": (True, False, r"\x1b\[\d+;\d+r"),
+    "terminal.trueColor": ("on", "off", ";2;"),
+}
+"""What the full screen begins with, by two values, and what is then sent or is not."""
+
+
+def scene_in(home: Path, values: dict[str, Any]) -> Scene:
+    made = Scene(home)
+    made.settings(in_file(values))
+    made.write("~/.bayou/agent/models.json", json.dumps({"providers": MODELS}))
+    made.write("~/.bayou/agent/skills/knots/SKILL.md", "---\nname: knots\ndescription: Ties.\n---\nTie.\n")
+    made.write("~/.bayou/agent/extensions/slow.py", SLOW_EXTENSION)
+    made.write(".bayou/rules/anchor.md", "---\nalwaysApply: true\n---\nAnchor twice.\n")
+    made.write(".cursor/rules/cast.mdc", "---\nalwaysApply: true\n---\nCast off once.\n")
+    made.write(".bayou/rules/words.md", "---\ncondition: FORBIDDEN\n---\nNot that word.\n")
+    return made
+
+
+def test_each_setting_has_a_case():
+    cases = [case.name for case in (*LIVE, *ON_SCREEN)]
+    cases += [*AT_START, *IN_A_TERMINAL, "offline"]
+    assert sorted(cases) == sorted(key.name for key in keys()), "what has no reader leaves the settings"
+
+
+@pytest.mark.parametrize("case", LIVE, ids=[case.name for case in LIVE])
+async def test_it_acts_at_once_in_a_session(case: Case, tmp_path: Path) -> None:
+    scene = await scene_in(tmp_path, {**case.base, case.name: case.one}).open()
+    seen = [await case.look(scene)]
+    scene.settings(in_file({**case.base, case.name: case.other}))
+    scene.session.follow_settings()
+    seen.append(await case.look(scene))
+    await scene.session.close()
+    assert seen[0] != seen[1]
+
+
+@pytest.mark.parametrize("case", ON_SCREEN, ids=[case.name for case in ON_SCREEN])
+async def test_it_acts_at_once_on_the_page(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+    monkeypatch.setattr("app.tui.app.write_to", lambda app, sequence: written.append(sequence))
+    monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "full")
+    app = page_in(tmp_path, {**case.base, case.name: case.one})
+    async with app.run_test(size=(100, 40)) as pilot:
+        await app.is_ready.wait()
+        seat = Seat(app, pilot, written)
+        seen = [await case.look(seat)]
+        seat.set(case.name, case.other)
+        await pilot.pause()
+        seen.append(await case.look(seat))
+    assert seen[0] != seen[1]
+
+
+def page_in(home: Path, values: dict[str, Any]) -> StageApp:
+    file = home / ".bayou" / "agent" / "settings.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(in_file(values)))
+    app = make_app(home, options=Options(no_session=True))
+    script = Scripted([])
+    app.session.choice.set(script.register(app.assembled.registry))
+    app.script_of_test = script  # pyright: ignore[reportAttributeAccessIssue]
+    return app
+
+
+@pytest.mark.parametrize("name", AT_START)
+async def test_a_session_begins_with_it(name: str, tmp_path: Path) -> None:
+    seen = []
+    for number, value in enumerate(AT_START[name]):
+        base = {"defaultModel": "m"} if name == "defaultProvider" else {"defaultModel": "one/m"}
+        scene = scene_in(tmp_path / str(number), {**base, name: value})
+        scene.write("~/more/mine.py", "def extension(api):\n    import time\n    time.sleep(0.1)\n")
+        scene.write("~/more/skills/sails/SKILL.md", "---\nname: sails\ndescription: Sets.\n---\nSet.\n")
+        scene.write("~/more/prompts/reef.md", "Reef.\n")
+        scene.write("~/more/themes/sea.json", '{"name": "sea", "colors": {}}')
+        if name == "extensionLimits.loadTimeoutMs":
+            scene.write(
+                "~/.bayou/agent/extensions/mine.py",
+                "import time\ntime.sleep(0.1)\ndef extension(api): pass\n",
+            )
+            await scene.open()
+            seen.append([status.problems != () for status in loaded(scene)])
+            continue
+        begun = assemble(Options(), scene.paths, {})
+        seen.append(beginning(begun))
+    assert seen[0] != seen[1]
+
+
+def loaded(scene: Scene) -> Any:
+    return scene.extended.extensions.status()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def beginning(begun: Assembled) -> Any:
+    state, chosen = begun.session.state, begun.chosen
+    return (
+        state.model and state.model.key,
+        state.thinking,
+        [model.key for model in state.scope],
+        list(begun.session.active_tools()),
+        begun.trust.is_trusted,
+        [source.name for source in chosen.sources],
+        [len(chosen.skills), len(chosen.prompts), len(chosen.themes)],
+    )
+
+
+def test_offline_asks_no_server_for_its_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = []
+    for number, is_offline in enumerate((False, True)):
+        scene = Scene(tmp_path / str(number))
+        silent = {"baseUrl": "http://127.0.0.1:9", "api": "openai-completions", "apiKey": "k"}
+        scene.write("~/.bayou/agent/models.json", json.dumps({"providers": {"own": silent}}))
+        scene.settings({"offline": is_offline})
+        list_models(scene.paths, "", is_offline=False)
+        told.append(capsys.readouterr().err)
+        list_models(scene.paths, "", is_offline=True)
+        assert "own" not in capsys.readouterr().err, "the flag says the same"
+    assert "own" in told[0] and "own" not in told[1]
+
+
+@pytest.mark.parametrize("name", IN_A_TERMINAL)
+def test_the_full_screen_begins_with_it(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other, sent = IN_A_TERMINAL[name]
+    seen = []
+    for value in (one, other):
+        agent = tmp_path / str(value)
+        agent.mkdir()
+        (agent / "settings.json").write_text(json.dumps(in_file({name: value})))
+        with terminal(tmp_path, env={"BAYOU_AGENT_DIR": str(agent)}) as shown:
+            shown.until("Ask anything")
+            if name == "terminal.scrollRegions":
+                scroll(shown)
+            seen.append(re.search(sent.encode(), shown.sent) is not None)
+    assert seen == [True, False]
+
+
+def scroll(shown: Terminal) -> None:
+    """More lines arrive than there is room for."""
+    for _ in range(2):
+        shown.press("help\r")
+        shown.until(lambda: "Requests can be combined" in shown.screen)
+        shown.until(lambda: "Working" not in shown.screen)
+    shown.press("\x1b[5~")
+    shown.until("read FILE")

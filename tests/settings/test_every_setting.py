@@ -184,5 +184,5 @@ def scroll(shown: Terminal) -> None:
         shown.press("help\r")
         shown.until(lambda: "Requests can be combined" in shown.screen)
         shown.until(lambda: "Working" not in shown.screen)
-    shown.press("\x1b[5~")
+    shown.press("\x1b[<64;40;10M")
     shown.until("read FILE")

@@ -17,9 +17,9 @@ from app.extensions.payloads import ProjectTrust
 from app.extensions.ports import Mode, Ui
 from app.extensions.registrations import Source
 from app.extensions.runner import Extensions
-from app.resources.files import FileFault
 from app.resources.paths import Paths
 from app.resources.trust import Question, remember
+from app.values.unable import FileFault
 
 
 class Extended(msgspec.Struct, kw_only=True):

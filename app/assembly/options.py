@@ -2,8 +2,10 @@
 
 import msgspec
 
+from app.values.unable import Unable
 
-class UsageError(Exception):
+
+class UsageError(Unable):
     """What was asked for cannot be understood or had; the text names what and the remedy."""
 
 

@@ -13,9 +13,9 @@ from app.extensions.choosing import choose
 from app.extensions.listing import file_commands
 from app.extensions.payloads import ResourcesDiscover
 from app.extensions.runner import Extensions
-from app.resources.files import FileFault
 from app.resources.paths import Paths
 from app.resources.prompts import Prompts, find_prompts
+from app.values.unable import FileFault
 
 
 class Resources:

@@ -30,13 +30,14 @@ from app.values.messages import (
     ToolResultMessage,
     UserMessage,
 )
+from app.values.unable import Unable
 
 _LEFT_OUT = "bayou.left-out"
 _SUMMARY_TOKENS = 1_500
 """What a summary takes, as a rule."""
 
 
-class CannotCompact(Exception):
+class CannotCompact(Unable):
     """There is nothing that a summary could stand for."""
 
 

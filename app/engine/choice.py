@@ -9,9 +9,10 @@ from app.providers.credentials import Credentials
 from app.providers.known import PROVIDERS
 from app.providers.thinking import clamp_level, supported_levels
 from app.values.models import Model, ThinkingLevel, thinking_level
+from app.values.unable import Unable
 
 
-class NoModel(Exception):
+class NoModel(Unable):
     """No model is chosen, or the one that was named is not there."""
 
 

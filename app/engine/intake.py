@@ -6,12 +6,13 @@ from typing import Literal
 import msgspec
 
 from app.values.content import Image
+from app.values.unable import Unable
 
 Source = Literal["interactive", "rpc", "print", "extension"]
 WhileRunning = Literal["steer", "follow_up"]
 
 
-class Refused(Exception):
+class Refused(Unable):
     """The session cannot do that now; the text says why and what to do."""
 
 

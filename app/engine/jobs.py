@@ -9,6 +9,7 @@ import msgspec
 
 from app.agent.outcomes import failure
 from app.values.events import Event, JobChanged
+from app.values.unable import Unable
 from tools.results import ToolResult
 
 JobState = Literal["running", "done", "failed", "killed", "delivered"]
@@ -81,12 +82,12 @@ class JobTable:
         return tuple(job for job in self._jobs.values() if job.state == "running")
 
     def get(self, job_id: str) -> Job:
-        """Raises KeyError with a sentence for people."""
+        """Raises `Unable` when there is none."""
         try:
             return self._jobs[job_id]
         except KeyError:
             known = ", ".join(self._jobs) or "none"
-            raise KeyError(f"No job {job_id}. Jobs: {known}.") from None
+            raise Unable(f"No job {job_id}. Jobs: {known}.") from None
 
     def kill(self, job_id: str, *, tell: bool = False) -> Job:
         """`tell`: the agent does not know of it yet, because a person did it."""

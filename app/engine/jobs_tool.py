@@ -6,6 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from app.engine.jobs import Job, JobTable
+from app.values.unable import Unable
 from tools.base import Tool, ToolContext, ToolError
 from tools.results import Card, TextBlock, ToolResult, text_result
 from tools.schema import schema_of
@@ -27,8 +28,8 @@ def jobs_tool(table: JobTable) -> Tool:
             raise ToolError(f"Name the job for action '{arguments.action}': job: \"job1\".")
         try:
             job = table.get(arguments.job)
-        except KeyError as problem:
-            raise ToolError(str(problem.args[0])) from None
+        except Unable as problem:
+            raise ToolError(str(problem)) from None
         if arguments.action == "wait":
             await table.wait_for_agent(job.id, arguments.timeout)
         elif arguments.action == "kill":

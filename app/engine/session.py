@@ -260,7 +260,7 @@ class Session(Reached):
         return self._made.jobs.all()
 
     def job(self, job_id: str) -> Job:
-        """Raises KeyError with a sentence for people."""
+        """Raises `Unable` when there is none."""
         return self._made.jobs.get(job_id)
 
     def kill_job(self, job_id: str) -> Job:

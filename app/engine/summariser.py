@@ -26,6 +26,7 @@ from app.values.events import (
 from app.values.messages import AssistantMessage, user_message
 from app.values.models import Model
 from app.values.stream import TextDelta
+from app.values.unable import Unable
 
 Source = Literal["compaction", "preview", "branchSummary"]
 
@@ -34,7 +35,7 @@ _ROOM_FOR_SUMMARY = 4_000
 """Tokens that a summary may take."""
 
 
-class SummaryFailed(Exception):
+class SummaryFailed(Unable):
     """No summary could be had; the text says why."""
 
 

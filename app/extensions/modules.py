@@ -16,12 +16,13 @@ from typing import Any
 
 from app.extensions.registrations import Extension
 from app.extensions.versions import require_version
+from app.values.unable import Unable
 
 _PREFIX = "bayou_extension_"
 _DECLARED = re.compile(r"^BAYOU_API\s*(?::\s*str\s*)?=\s*['\"](.*)['\"]\s*(?:#.*)?$", re.MULTILINE)
 
 
-class CannotLoad(Exception):
+class CannotLoad(Unable):
     """The code is not an extension for this bayou. `str` says why."""
 
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from app.extensions.package_contents import BadPackage
 from app.extensions.packages import Installed, commit, discard, find, installed, remove, stage
-from app.resources.files import FileFault
 from app.resources.paths import Paths
+from app.values.unable import FileFault
 
 Ask = Callable[[str], bool]
 """Shows a text and asks yes or no."""

@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 
 from app.extensions.loader import GROUP, MANIFEST
+from app.values.unable import Unable
 from tools.files.presence import exists, is_dir, is_file
 
 
-class BadPackage(Exception):
+class BadPackage(Unable):
     """It cannot be installed. `str` says why."""
 
 

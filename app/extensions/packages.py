@@ -20,9 +20,10 @@ from typing import Any, Literal
 import msgspec
 
 from app.extensions.package_contents import BadPackage, Contents, look_into, look_into_site, manifest_of
-from app.resources.files import FileFault, read_text, write_text
+from app.resources.files import read_text, write_text
 from app.resources.fingerprint import fingerprint
 from app.resources.paths import Paths
+from app.values.unable import FileFault
 from tools.running.own_programs import find_own_program
 
 Kind = Literal["path", "git", "python"]

@@ -2,13 +2,15 @@
 
 import re
 
+from app.values.unable import Unable
+
 API_VERSION = "1.0"
 """Rises in its first number when something that worked stops working, in its second when something is added."""
 
 _CLAUSE = re.compile(r"\s*(>=|<=|==|!=|~=|>|<)?\s*(\d+(?:\.\d+)*)(?:\.\*)?\s*\Z")
 
 
-class WrongVersion(Exception):
+class WrongVersion(Unable):
     """The extension was written for another version of the API."""
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import msgspec
 
-from app.providers.json_files import FileFault, place_of, read_object
+from app.providers.json_files import place_of, read_object
 from app.values.codec import decode_json, encode_json
+from app.values.unable import FileFault
+from tools.files.replacing import replace
 
 LOCK_SECONDS = 60.0
 Entry = dict[str, Any]
@@ -44,14 +46,12 @@ class AuthFile:
         try:
             lock.acquire()
         except Timeout:
-            raise FileFault(self.path, "another process holds its lock and does not let go") from None
+            raise FileFault(self.path, "is locked by another process, which does not let go") from None
         try:
             self._seen = None
             before = self.entries()
             if self.fault is not None:
-                raise FileFault(
-                    self.path, f"it is broken and is left as it is; mend or remove it. {self.fault}"
-                )
+                raise FileFault(self.path, f"is broken and is left as it is; mend or remove it. {self.fault}")
             entries = decode_json(encode_json(before))
             yield entries
             if entries != before:
@@ -61,18 +61,10 @@ class AuthFile:
 
     def _write(self, entries: dict[str, Entry]) -> None:
         text = msgspec.json.format(encode_json(entries), indent=2) + b"\n"
-        import tempfile  # noqa: PLC0415  (only writing needs it)
-
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".auth-")
         try:
-            with os.fdopen(handle, "wb") as file:  # mkstemp made it readable for its owner alone
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(self.path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+            replace(self.path, text, mode=0o600)
+        except OSError as problem:
+            raise FileFault(self.path, f"cannot be written: {problem.strerror or problem}") from None
         self._seen = None
 
     def _mark(self) -> tuple[int, int, int] | None:

@@ -14,10 +14,10 @@ import msgspec
 from app.providers.ambient import AMBIENT
 from app.providers.auth_file import AuthFile, Entry
 from app.providers.contract import Credential
-from app.providers.json_files import FileFault
 from app.providers.key_values import CredentialError, KeyValues, can_be_had, masked
 from app.providers.known import PROVIDERS, KnownProvider
 from app.providers.models_file import ModelsFile, load_models_file
+from app.values.unable import FileFault
 
 if TYPE_CHECKING:
     from app.providers.signin.interface import SignIn

@@ -1,6 +1,5 @@
 """What servers said of their models when they were asked, kept with the time of the answer."""
 
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import msgspec
 
 from tools.files.regular import read_regular
+from tools.files.replacing import replace
 
 
 class Discovered(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,18 +33,8 @@ def load_discovered(agent_dir: Path) -> Mapping[str, Discovered]:
 
 def save_discovered(agent_dir: Path, provider: str, found: Discovered) -> None:
     """Replaces the file whole; two writers at once lose at most one of the answers."""
-    agent_dir.mkdir(parents=True, exist_ok=True)
     store = {**load_discovered(agent_dir), provider: found}
-    import tempfile  # noqa: PLC0415  (only writing needs it)
-
-    handle, name = tempfile.mkstemp(dir=agent_dir, prefix=".models-store-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(msgspec.json.encode(store))
-        Path(name).replace(store_path(agent_dir))
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    replace(store_path(agent_dir), msgspec.json.encode(store), mode=0o600)
 
 
 def store_path(agent_dir: Path) -> Path:

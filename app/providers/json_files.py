@@ -4,15 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from app.values.json_comments import JsonFault, line_and_column, parse, places
+from app.values.unable import FileFault
 from tools.files.regular import read_regular
-
-
-class FileFault(Exception):
-    """A file that cannot be used, and where in it the fault is."""
-
-    def __init__(self, path: Path, message: str, line: int | None = None, column: int | None = None) -> None:
-        place = f", line {line}, column {column}" if line is not None else ""
-        super().__init__(f"{path.name}{place}: {message} ({path})")
 
 
 def read_object(path: Path) -> tuple[dict[str, Any], str]:
@@ -22,7 +15,7 @@ def read_object(path: Path) -> tuple[dict[str, Any], str]:
     except FileNotFoundError:
         return {}, ""
     except OSError as problem:
-        raise FileFault(path, f"it cannot be read: {problem.strerror or problem}") from None
+        raise FileFault(path, f"cannot be read: {problem.strerror or problem}") from None
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as problem:

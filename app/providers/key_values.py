@@ -5,11 +5,13 @@ import os
 import re
 from collections.abc import Mapping
 
+from app.values.unable import Unable
+
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 _COMMAND_SECONDS = 60.0
 
 
-class CredentialError(Exception):
+class CredentialError(Unable):
     """A credential that cannot be had. Names the provider and what to do, never the secret."""
 
 

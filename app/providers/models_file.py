@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
-from app.providers.json_files import FileFault, place_of, read_object
+from app.providers.json_files import place_of, read_object
 from app.providers.known import PROVIDERS
+from app.values.unable import FileFault
 
 _TEXTS = ("name", "baseUrl", "apiKey", "api", "oauth", "transport")
 _OBJECTS = ("headers", "compat", "modelOverrides")

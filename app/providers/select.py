@@ -9,6 +9,7 @@ from app.providers.catalogue import Catalogue
 from app.providers.credentials import Credentials
 from app.providers.known import PROVIDERS
 from app.values.models import Model, Prices, ThinkingLevel, thinking_level
+from app.values.unable import Unable
 
 _SHOWN = 12
 _KEYLESS = ("offline", "scripted")
@@ -21,7 +22,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     warning: str | None = None
 
 
-class ModelNotFound(Exception):
+class ModelNotFound(Unable):
     """No model, or more than one, goes by that name. `candidates` are those that were meant, perhaps."""
 
     def __init__(self, message: str, candidates: Sequence[Model] = ()) -> None:

@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.resources.files import FileFault, read_text
+from app.resources.files import read_text
 from app.resources.fingerprint import TooMuch, fingerprint, text_fingerprint
 from app.resources.paths import Paths, between
 from app.values.json_comments import JsonFault, parse
+from app.values.unable import FileFault
 from tools.files.presence import exists, is_dir, is_file
 from tools.git.repository import find_repository
 from tools.text import spelled_out

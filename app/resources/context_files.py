@@ -6,8 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from app.resources.files import FileFault, read_text, way_out
+from app.resources.files import read_text, way_out
 from app.resources.paths import Paths
+from app.values.unable import FileFault
 from tools.files.presence import is_dir, is_file
 
 NAMES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")

@@ -4,16 +4,11 @@ import os
 import stat
 from pathlib import Path
 
+from app.values.unable import FileFault
+from tools.files.replacing import replace
+
 LIMIT = 4 * 1024 * 1024
 """No file that a person writes for bayou is larger; what is, is not one."""
-
-
-class FileFault(Exception):
-    """The file could not be read or written. `str` of it says which, what and why; `what` leaves the file out."""
-
-    def __init__(self, path: Path, what: str) -> None:
-        self.what = what
-        super().__init__(f"{path} {what}")
 
 
 def read_text(path: Path) -> str | None:
@@ -48,37 +43,11 @@ def way_out(path: Path, base: Path) -> str:
 
 
 def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
-    """Replaces the file in one step: a reader sees the old or the new text, also after a crash.
-
-    A symbolic link stays one, and the file keeps its mode unless `mode` is given. Raises `FileFault`.
-    """
-    import tempfile  # noqa: PLC0415  (reading settings must not pay for writing them)
-
-    target = Path(os.path.realpath(path))
+    """Replaces the file in one step; without `mode` it keeps its own. Raises `FileFault`."""
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        keep = mode if mode is not None else _mode_of(target)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-        draft = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(text.encode("utf-8", "surrogatepass"))
-                file.flush()
-                os.fsync(file.fileno())
-            draft.chmod(keep)
-            draft.replace(target)
-        except BaseException:
-            draft.unlink(missing_ok=True)
-            raise
+        replace(path, text.encode("utf-8", "surrogatepass"), mode=mode)
     except OSError as problem:
         raise FileFault(path, f"cannot be written: {problem.strerror or problem}") from None
-
-
-def _mode_of(path: Path) -> int:
-    try:
-        return path.stat().st_mode & 0o777
-    except OSError:
-        return 0o644
 
 
 Stamp = tuple[int, int, int] | None

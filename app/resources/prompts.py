@@ -6,9 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from app.resources.files import FileFault, read_text
+from app.resources.files import read_text
 from app.resources.frontmatter import split_frontmatter
 from app.resources.paths import Paths
+from app.values.unable import FileFault
 from tools.files.presence import is_file
 
 

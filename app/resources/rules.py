@@ -10,12 +10,13 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.resources.files import FileFault, read_text
+from app.resources.files import read_text
 from app.resources.frontmatter import split_frontmatter
 from app.resources.paths import Paths, between
 from app.resources.rule_patterns import compile_condition
 from app.resources.rule_scopes import Scope, parse_scopes, scopes_of_glob
 from app.resources.system_prompt import RuleLine
+from app.values.unable import FileFault, Unable
 from tools.files.presence import is_dir, is_file
 
 Source = Literal["native", "cursor", "windsurf", "cline"]
@@ -50,7 +51,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         return "rulebook" if self.description else "unreachable"
 
 
-class UnknownRule(LookupError):
+class UnknownRule(Unable):
     """`str` names the rules that there are."""
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from app.resources import settings_agent as agent
 from app.resources import settings_display as look
+from app.values.unable import Unable
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -47,7 +48,7 @@ FLAT_GROUPS = frozenset(
 """Groups whose keys stand at the top of the file: `defaultModel`, not `model.defaultModel`."""
 
 
-class SettingRefused(ValueError):
+class SettingRefused(Unable):
     """The change was not made. `str` says why and what to do."""
 
 

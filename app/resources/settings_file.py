@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from app.resources.files import FileFault, read_text, write_text
+from app.resources.files import read_text, write_text
 from app.resources.settings import SettingRefused, converted, find_key
 from app.values.json_comments import JsonFault, with_value, without_key
+from app.values.unable import FileFault
 from tools.files.presence import exists
 
 

@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.resources.files import FileFault, read_text
+from app.resources.files import read_text
 from app.resources.settings import Key, SettingRefused, converted, keys
 from app.values.json_comments import JsonFault, parse, places
+from app.values.unable import FileFault
 
 Kind = Literal["broken", "wrong", "unknown", "ignored"]
 

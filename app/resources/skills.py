@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
-from app.resources.files import FileFault, read_text
+from app.resources.files import read_text
 from app.resources.frontmatter import split_frontmatter
 from app.resources.paths import Paths, between
+from app.values.unable import FileFault
 from tools.files.presence import is_dir, is_file
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")

@@ -11,8 +11,9 @@ from pathlib import Path
 import msgspec
 
 from app.resources.context_files import ContextFile
-from app.resources.files import FileFault, read_text
+from app.resources.files import read_text
 from app.resources.paths import Paths
+from app.values.unable import FileFault
 
 SECTION_NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
 

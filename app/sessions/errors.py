@@ -4,10 +4,12 @@ import errno
 import os
 from pathlib import Path
 
+from app.values.unable import Unable
+
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-class SessionError(Exception):
+class SessionError(Unable):
     """`what` happened to `path`; `remedy` is the next step. `str` of it is a sentence to show."""
 
     def __init__(self, path: Path | None, what: str, remedy: str = "") -> None:

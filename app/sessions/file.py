@@ -12,6 +12,7 @@ from typing import Literal
 
 from app.sessions.errors import SessionLocked, SessionWriteError, reason
 from app.sessions.lock import holder_of, name_of, try_lock
+from tools.files.replacing import sync_folder
 
 Sync = Literal["off", "turn", "entry"]
 AsksSync = Callable[[], Sync]
@@ -223,20 +224,6 @@ def read_at(descriptor: int, offset: int, size: int) -> bytes:
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
-
-
-def sync_folder(folder: Path) -> None:
-    """A new name is only safe once its folder is; systems that cannot do that say so by an error."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        return
-    finally:
-        os.close(descriptor)
 
 
 def _remedy(problem: OSError) -> str:

@@ -7,12 +7,13 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.errors import SessionNotFound, SessionUnreadable, SessionWriteError, reason
-from app.sessions.file import AsksSync, SessionFile, sync_folder
+from app.sessions.file import AsksSync, SessionFile
 from app.sessions.ids import new_session_id, sidecar
 from app.sessions.quarantine import set_aside
 from app.sessions.reading import Reading, check_regular, read_session
 from app.values.codec import encode
 from app.values.entries import SESSION_VERSION, Entry, SessionHeader
+from tools.files.replacing import sync_folder
 
 _NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 

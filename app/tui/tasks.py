@@ -4,15 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from app.engine.choice import NoModel
-from app.engine.commands.base import CommandError
-from app.engine.intake import Refused
-from app.engine.shell import ShellBusy
-from app.providers.select import ModelNotFound
-from app.sessions.errors import SessionError
-
-EXPECTED = (CommandError, Refused, NoModel, ShellBusy, SessionError, ModelNotFound)
-"""Failures whose words are for the person."""
+from app.values.unable import Unable
 
 
 class Tasks:
@@ -49,7 +41,7 @@ class Tasks:
         """When it cannot be had, they are told why."""
         try:
             await work
-        except EXPECTED as problem:
+        except Unable as problem:
             self._refused(str(problem))
         self._done()
 

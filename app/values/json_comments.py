@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from app.values.unable import Unable
+
 Path = tuple[str | int, ...]
 """Keys and indices from the top of the document down to a value."""
 
@@ -23,7 +25,7 @@ _SCALAR = r'[^\s,\[\]{}:"]+'
 _TOO_LONG = re.compile(r"\d{4301,}")
 
 
-class JsonFault(ValueError):
+class JsonFault(Unable):
     """The text is not JSON. `str` of it names line and column."""
 
     def __init__(self, message: str, line: int, column: int) -> None:

@@ -9,10 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from app.engine.session import Session
-
-
-class CommandError(Exception):
-    """The command cannot be carried out; the text is for whoever sent it."""
+from app.values.unable import Unable
 
 
 class Null:
@@ -28,13 +25,13 @@ class NoParams(Params, frozen=True, kw_only=True):
 
 
 def for_the_system(text: str, field: str) -> str:
-    """A command line or a path, as an operating system can take it. Raises `CommandError`."""
+    """A command line or a path, as an operating system can take it. Raises `Unable`."""
     if "\0" in text:
-        raise CommandError(f"{field} has a NUL character, which no command line and no path can have.")
+        raise Unable(f"{field} has a NUL character, which no command line and no path can have.")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise CommandError(f"{field} is not valid Unicode: it has half a surrogate pair.") from None
+        raise Unable(f"{field} is not valid Unicode: it has half a surrogate pair.") from None
     return text
 
 

@@ -2,7 +2,7 @@
 
 from typing import Literal, NotRequired, TypedDict
 
-from app.engine.commands.base import Command, CommandError, NoParams, Params, command
+from app.engine.commands.base import Command, NoParams, Params, command
 from app.engine.jobs import Job
 from app.engine.session import Session
 
@@ -42,30 +42,23 @@ async def list_jobs(session: Session, params: NoParams) -> Jobs:
 
 
 async def get_job(session: Session, params: OneJob) -> JobInfo:
-    return _with_output(_found(session, params.job_id))
+    return _with_output(session.job(params.job_id))
 
 
 async def wait_for_job(session: Session, params: WaitForJob) -> JobInfo:
-    _found(session, params.job_id)
+    session.job(params.job_id)
     return _with_output(await session.wait_for_job(params.job_id, params.timeout))
 
 
 async def kill_job(session: Session, params: OneJob) -> JobInfo:
-    _found(session, params.job_id)
+    session.job(params.job_id)
     session.kill_job(params.job_id)
     return _with_output(await session.wait_for_job(params.job_id, 5))
 
 
 async def pin_job(session: Session, params: PinJob) -> JobInfo:
-    _found(session, params.job_id)
+    session.job(params.job_id)
     return _info(session.pin_job(params.job_id, params.pinned))
-
-
-def _found(session: Session, job_id: str) -> Job:
-    try:
-        return session.job(job_id)
-    except KeyError as problem:
-        raise CommandError(str(problem.args[0])) from None
 
 
 def _info(job: Job) -> JobInfo:

@@ -9,14 +9,15 @@ from msgspec import Raw
 
 from app.engine.brancher import Cancelled, Wish
 from app.engine.commands import results
-from app.engine.commands.base import Command, CommandError, NoParams, Params, command, for_the_system
+from app.engine.commands.base import Command, NoParams, Params, command, for_the_system
 from app.engine.intake import Stayed
 from app.engine.session import Session
-from app.engine.summariser import SummaryCancelled, SummaryFailed
+from app.engine.summariser import SummaryCancelled
 from app.values.codec import encode, encode_json
 from app.values.content import text_of
 from app.values.entries import Entry, LabelEntry, MessageEntry
 from app.values.messages import UserMessage
+from app.values.unable import Unable
 
 _UNSAVED = "This session has not been saved yet. Send a message before cloning or forking it."
 
@@ -79,7 +80,7 @@ async def switch_session(session: Session, params: SwitchSession) -> dict[str, b
     try:
         return await _unless_stayed(session.switch_to(name))
     except OSError as problem:
-        raise CommandError(f"{name}: {problem.strerror or problem}.") from None
+        raise Unable(f"{name}: {problem.strerror or problem}.") from None
 
 
 async def _unless_stayed(going: Awaitable[None]) -> dict[str, bool]:
@@ -94,9 +95,9 @@ async def fork(session: Session, params: EntryParams) -> dict[str, Any]:
     """A new file that ends before the prompt, whose text comes back."""
     log = session.log
     if params.entry_id not in log or not _is_prompt(log.entry(params.entry_id)):
-        raise CommandError("Invalid entry ID for forking")
+        raise Unable("Invalid entry ID for forking")
     if not log.is_on_disk:
-        raise CommandError(_UNSAVED)
+        raise Unable(_UNSAVED)
     text = log.navigation(params.entry_id).text
     if not await session.fork(params.entry_id, "before"):
         return {"cancelled": True}
@@ -110,9 +111,9 @@ async def clone(session: Session, params: NoParams) -> dict[str, bool]:
 async def clone_from(session: Session, entry_id: str | None) -> bool:
     """Goes on in a copy of everything down to an entry. False: an extension wants to stay."""
     if entry_id is None:
-        raise CommandError("Cannot clone session: no current entry selected")
+        raise Unable("Cannot clone session: no current entry selected")
     if not session.state.is_on_disk:
-        raise CommandError(_UNSAVED)
+        raise Unable(_UNSAVED)
     return await session.fork(entry_id, "at")
 
 
@@ -133,7 +134,7 @@ async def get_entries(session: Session, params: Since) -> dict[str, Any]:
     if params.since is not None:
         ids = [entry.id for entry in entries]
         if params.since not in ids:
-            raise CommandError(f"Entry not found: {params.since}")
+            raise Unable(f"Entry not found: {params.since}")
         entries = entries[ids.index(params.since) + 1 :]
     return {"entries": entries, "leafId": log.leaf_id}
 
@@ -201,8 +202,6 @@ def _telling_failures() -> Iterator[None]:
         yield
     except (Cancelled, SummaryCancelled):
         return
-    except SummaryFailed as problem:
-        raise CommandError(str(problem)) from None
 
 
 def _without_none(**data: Any) -> dict[str, Any]:
@@ -211,7 +210,7 @@ def _without_none(**data: Any) -> dict[str, Any]:
 
 def _require_entry(session: Session, entry_id: str) -> None:
     if entry_id not in session.log:
-        raise CommandError(f"Entry not found: {entry_id}")
+        raise Unable(f"Entry not found: {entry_id}")
 
 
 async def set_label(session: Session, params: SetLabel) -> None:

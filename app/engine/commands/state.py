@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from app.engine.commands import results
-from app.engine.commands.base import Command, CommandError, NoParams, Null, Params, command, for_the_system
+from app.engine.commands.base import Command, NoParams, Null, Params, command, for_the_system
 from app.engine.exporting import export_session
 from app.engine.session import Session
 from app.values.messages import AssistantMessage
 from app.values.models import Model, ThinkingLevel
+from app.values.unable import Unable
 
 
 class SetModel(Params, frozen=True, kw_only=True):
@@ -86,7 +87,7 @@ async def get_available_thinking_levels(session: Session, params: NoParams) -> d
 
 async def set_session_name(session: Session, params: SetName) -> None:
     if not params.name.strip():
-        raise CommandError("Session name cannot be empty")
+        raise Unable("Session name cannot be empty")
     await session.rename(params.name)
 
 
@@ -135,7 +136,7 @@ async def get_commands(session: Session, params: NoParams) -> dict[str, Any]:
 def _page(folder: Path, name: str) -> Path:
     target = folder / Path(for_the_system(name, "outputPath")).expanduser()
     if target.suffix.lower() not in (".html", ".htm"):
-        raise CommandError(f"{target} does not end in .html")
+        raise Unable(f"{target} does not end in .html")
     return target
 
 
@@ -145,7 +146,7 @@ async def export_html(session: Session, params: Export) -> dict[str, str]:
     try:
         written = await asyncio.to_thread(export_session, session.log, target, folder=session.cwd)
     except OSError as problem:
-        raise CommandError(f"{problem.filename or target}: {problem.strerror or problem}") from None
+        raise Unable(f"{problem.filename or target}: {problem.strerror or problem}") from None
     return {"path": str(written)}
 
 

@@ -4,11 +4,9 @@ from typing import Any, Literal
 
 from app.agent.ports import InterruptMode
 from app.agent.queues import QueueMode
-from app.compaction.cut import CannotCompact
-from app.engine.commands.base import Command, CommandError, NoParams, Params, command, for_the_system
+from app.engine.commands.base import Command, NoParams, Params, command, for_the_system
 from app.engine.commands.results import BashResult, Disposed, Removed
 from app.engine.session import Session
-from app.engine.summariser import SummaryFailed
 from app.values.content import Image
 from app.values.events import CompactionResult
 
@@ -98,10 +96,7 @@ async def retry_now(session: Session, params: NoParams) -> None:
 
 
 async def compact(session: Session, params: Compact) -> Any:
-    try:
-        return await session.compact(params.custom_instructions)
-    except (CannotCompact, SummaryFailed) as problem:
-        raise CommandError(str(problem)) from None
+    return await session.compact(params.custom_instructions)
 
 
 async def set_auto_compaction(session: Session, params: Switch) -> None:

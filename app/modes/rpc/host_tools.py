@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 
-from app.engine.commands.base import Command, CommandError, Params
+from app.engine.commands.base import Command, Params
 from app.engine.commands.results import ToolNames
 from app.engine.session import Session
+from app.values.unable import Unable
 from app.values.wire import new_id
 from tools.base import Tool, ToolContext, ToolError
 from tools.results import ImagePart, Part, TextPart, ToolResult
@@ -29,7 +30,7 @@ class SetHostTools(Params, frozen=True, kw_only=True):
 
 
 async def _without_client(session: Session, params: SetHostTools) -> ToolNames:
-    raise CommandError("Only a client that is connected can carry out host tools.")
+    raise Unable("Only a client that is connected can carry out host tools.")
 
 
 SET_HOST_TOOLS = Command(
@@ -57,10 +58,10 @@ class HostTools:
         names = [tool.name for tool in params.tools]
         for index, tool in enumerate(params.tools):
             if not tool.name.strip():
-                raise CommandError(f"Host tool at index {index} must provide a non-empty name")
+                raise Unable(f"Host tool at index {index} must provide a non-empty name")
         twice = {name for name in names if names.count(name) > 1}
         if twice:
-            raise CommandError(f"Host tools must have names of their own: {', '.join(sorted(twice))}")
+            raise Unable(f"Host tools must have names of their own: {', '.join(sorted(twice))}")
         self.clear()
         for declared in params.tools:
             self._session.add_tool(self._tool(declared), owner=OWNER)

@@ -9,26 +9,21 @@ from typing import Any
 
 import msgspec
 
-from app.engine.choice import NoModel
-from app.engine.commands.base import CommandError, Null
+from app.engine.commands.base import Null
 from app.engine.commands.table import COMMANDS
-from app.engine.intake import Refused
 from app.engine.session import Session
-from app.engine.shell import ShellBusy
 from app.modes.endings import LAST_WORDS, READER_PATIENCE, Prepare, fail
 from app.modes.output import LineWriter, claim_stdin, claim_stdout
 from app.modes.rpc.host_tools import SET_HOST_TOOLS, HostTools, SetHostTools
 from app.modes.rpc.lines import TooLong, read_lines
 from app.modes.rpc.questions import Questions
 from app.modes.wire_events import EventLines, forward
-from app.sessions.errors import SessionError
 from app.values.codec import decode_json, encode_json
+from app.values.unable import Unable
 from app.values.wire import to_wire
 
 ANSWER = "extension_ui_response"
 HOST_NEWS = ("host_tool_update", "host_tool_result")
-_EXPECTED = (CommandError, Refused, NoModel, ShellBusy, SessionError)
-"""Failures whose words are meant for the client."""
 _STOPPING = frozenset({"abort", "abort_and_prompt", "abort_bash", "abort_retry", "clear_queue", "kill_job"})
 """Carried out also while nobody reads what we write."""
 _ABORTING = ("abort", "abort_and_prompt")
@@ -156,7 +151,7 @@ class Server:
             answer: dict[str, Any] = {"success": True}
             if result is not None:
                 answer["data"] = None if result is Null else to_wire(result)
-        except _EXPECTED as problem:
+        except Unable as problem:
             answer = {"success": False, "error": str(problem)}
         except msgspec.ValidationError as problem:
             answer = {"success": False, "error": f"Invalid {kind} command: {problem}"}
@@ -170,7 +165,7 @@ class Server:
             return await self._host_tools.set(msgspec.convert(fields, SetHostTools))
         command = COMMANDS.get(kind) if isinstance(kind, str) else None
         if command is None:
-            raise CommandError(f"Unknown command: {'undefined' if kind is None else kind}")
+            raise Unable(f"Unknown command: {'undefined' if kind is None else kind}")
         return await command.run(self._session, msgspec.convert(fields, command.params))
 
     def _answer_parse(self, problem: str) -> None:

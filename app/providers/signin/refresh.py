@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from app.providers.auth_file import AuthFile
 from app.providers.contract import Credential
-from app.providers.json_files import FileFault
 from app.providers.key_values import CredentialError
 from app.providers.signin.interface import Entry, SignIn
+from app.values.unable import FileFault
 
 _EARLY_MS = 60_000
 """A token is not used in its last minute."""

@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 from textual.binding import Binding, BindingType
 
-from app.resources.files import FileFault, read_text, write_text
+from app.resources.files import read_text, write_text
 from app.values.json_comments import JsonFault, parse, with_value, without_key
+from app.values.unable import FileFault
 from widgets.textual_inside import key_of_character
 
 NO_KEY = "unbound"

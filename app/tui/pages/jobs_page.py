@@ -2,7 +2,6 @@
 
 import asyncio
 
-from app.engine.commands.base import CommandError
 from app.engine.jobs import Job
 from app.engine.session import Session
 from app.tui.handed import Ask, Copy, Say
@@ -64,18 +63,12 @@ class JobsPage:
 
     async def kill(self, job_id: str) -> None:
         """`/kill JOB`."""
-        try:
-            job = self._session.kill_job(job_id)
-        except KeyError as problem:
-            raise CommandError(str(problem.args[0])) from None
+        job = self._session.kill_job(job_id)
         self._say(f"{job.id} is being ended.")
 
     async def pin(self, job_id: str) -> None:
         """`/pin JOB`: once more, and it is pinned no longer."""
-        try:
-            job = self._session.job(job_id)
-        except KeyError as problem:
-            raise CommandError(str(problem.args[0])) from None
+        job = self._session.job(job_id)
         self._session.pin_job(job.id, not job.is_pinned)
         goes_on = "goes on when this session is left" if job.is_pinned else "ends with this session"
         self._say(f"{job.id} {goes_on}.")

@@ -3,12 +3,12 @@
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
-from app.resources.files import FileFault
 from app.tui.handed import Ask, Write
 from app.tui.keys.key_table import KeyTable
 from app.tui.keys.keymap import bind
 from app.tui.pages.asking import pick
 from app.values.json_comments import JsonFault
+from app.values.unable import FileFault
 from widgets.lists.rows import ListRow
 from widgets.screens.catalogue import KeyScreen, hotkeys_screen, palette_screen
 from widgets.screens.parts import key_name

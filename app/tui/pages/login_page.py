@@ -4,8 +4,7 @@ import asyncio
 import webbrowser
 from collections.abc import Callable, Sequence
 
-from app.engine.commands.base import CommandError
-from app.providers.credentials import CredentialError, Credentials, Source
+from app.providers.credentials import Credentials, Source
 from app.providers.known import PROVIDERS
 from app.providers.signin.interface import Entry, SignIn
 from app.tui.handed import Ask, Say
@@ -85,11 +84,7 @@ class LoginPage:
             if picked is None:
                 return
             provider = picked.row.id
-        try:
-            is_connected = await self._connect(provider)
-        except CredentialError as problem:
-            raise CommandError(str(problem)) from None
-        if is_connected:
+        if await self._connect(provider):
             self._say(f"{title_of(provider)} is connected. /model chooses one of its models.")
 
     async def _connect(self, provider: str) -> bool:

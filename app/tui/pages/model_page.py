@@ -5,7 +5,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from app.engine.choice import ModelChoice
-from app.engine.commands.base import CommandError
 from app.engine.session import Session
 from app.providers.discovery import discover, hint, known_state
 from app.providers.known import PROVIDERS
@@ -14,6 +13,7 @@ from app.tui.handed import Ask, Keep, Say
 from app.tui.pages.asking import pick_or_keep
 from app.tui.status.bars import amount
 from app.values.models import THINKING_LEVELS, Model, thinking_level
+from app.values.unable import Unable
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.models import ModelScreen, ScopeScreen
 from widgets.screens.picker import Picked
@@ -127,7 +127,7 @@ class ModelPage:
         """`/thinking LEVEL`."""
         level = thinking_level(name)
         if level is None:
-            raise CommandError(f"/thinking takes one of {', '.join(THINKING_LEVELS)}.")
+            raise Unable(f"/thinking takes one of {', '.join(THINKING_LEVELS)}.")
         await self._session.set_thinking(level)
         self._say(f"Thinking: {self._models.thinking}")
 

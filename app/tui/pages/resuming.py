@@ -9,7 +9,7 @@ from app.sessions.errors import SessionLocked, SessionTooNew
 from app.sessions.log import SessionLog
 from app.tui.handed import Ask, Say
 from app.tui.status.bars import short_path
-from app.tui.tasks import EXPECTED
+from app.values.unable import Unable
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import QuestionScreen
 from widgets.transcript.blocks import NoteKind
@@ -45,7 +45,7 @@ class Resuming:
         if answer == "fork" and session.log.path is not None:
             try:
                 await session.open(await self._copy(session.log.path), "fork")
-            except EXPECTED as problem:
+            except Unable as problem:
                 self._say(str(problem), NoteKind.ERROR)
         return answer is not None
 

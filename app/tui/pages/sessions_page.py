@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from app.engine.commands.base import CommandError, NoParams
+from app.engine.commands.base import NoParams
 from app.engine.commands.places import EntryParams
 from app.engine.commands.places import clone as clone_session
 from app.engine.commands.places import fork as fork_session
@@ -24,6 +24,7 @@ from app.tui.pages.asking import ask_text, pick
 from app.tui.pages.entry_texts import age, entry_title, one_line, prompt_rows
 from app.tui.status.bars import short_path
 from app.values.messages import now_ms
+from app.values.unable import Unable
 from app.values.usage import dollars
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import Picked
@@ -88,7 +89,7 @@ class SessionsPage:
     async def import_file(self, name: str) -> None:
         """`/import FILE`."""
         if not name:
-            raise CommandError("/import takes a session file (.jsonl).")
+            raise Unable("/import takes a session file (.jsonl).")
         copied = self._places.fork(name)
         await self._session.abort()
         await self._session.open(copied, "resume")
@@ -110,7 +111,7 @@ class SessionsPage:
         try:
             written = export_session(self._session.log, target, folder=self._session.cwd)
         except OSError as problem:
-            raise CommandError(f"{problem.filename or name}: {problem.strerror or problem}") from None
+            raise Unable(f"{problem.filename or name}: {problem.strerror or problem}") from None
         self._say(f"Written: {written}")
 
     async def tell_counts(self) -> None:

@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-from app.engine.commands.base import CommandError
 from app.resources.in_force import InForce, Origin
 from app.resources.settings import (
     Key,
@@ -17,6 +16,7 @@ from app.resources.settings import (
 )
 from app.tui.handed import Ask, Keep
 from app.tui.theme_in_force import ThemeInForce
+from app.values.unable import Unable
 from widgets.lists.rows import ListRow
 from widgets.screens.catalogue import ThemeScreen
 from widgets.screens.picker import Picked
@@ -89,11 +89,8 @@ class SettingsPage:
         request.screen.show_settings(setting_rows(self._in_force.settings), told)
 
     def keep(self, name: str, value: Any) -> None:
-        """What a screen offers to make the default. Raises `CommandError`."""
-        try:
-            self._write(name, value, is_default=value is None)
-        except SettingRefused as problem:
-            raise CommandError(str(problem)) from None
+        """What a screen offers to make the default. Raises `SettingRefused`."""
+        self._write(name, value, is_default=value is None)
 
     def _write(self, name: str, value: Any, *, is_default: bool) -> str:
         """Returns what became of it. Raises `SettingRefused`."""
@@ -116,7 +113,7 @@ class ThemePage:
         """`/theme NAME`; without one each theme is seen while the cursor is on it."""
         if name:
             if (problem := self._look.use(name)) is not None:
-                raise CommandError(problem)
+                raise Unable(problem)
             return
         current = self._look.name
         rows = [ListRow(id=name, title=name, is_checked=name == current) for name in self._look.names()]

@@ -4,12 +4,11 @@ from collections.abc import Awaitable, Callable
 from typing import Literal, TypeVar
 
 from app.engine.brancher import Wish
-from app.engine.commands.base import CommandError, NoParams
+from app.engine.commands.base import NoParams
 from app.engine.commands.places import EntryParams
 from app.engine.commands.places import clone as clone_session
 from app.engine.commands.places import fork as fork_session
 from app.engine.session import Session
-from app.engine.summariser import SummaryFailed
 from app.resources.settings import Settings
 from app.sessions.log import SessionLog
 from app.tui.handed import Ask, Copy, Say, UnderWay, Write
@@ -162,8 +161,6 @@ class TreePage:
     async def _summarised(self, work: Awaitable[T]) -> T:
         try:
             return await work
-        except SummaryFailed as problem:
-            raise CommandError(str(problem)) from None
         finally:
             self._under_way("")
 

@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from app.resources.brought import Item
-from app.resources.files import FileFault
 from app.resources.paths import Paths
 from app.resources.trust import Question, new_in, question_for, remember
 from app.tui.handed import Ask, Say
 from app.tui.status.bars import short_path
+from app.values.unable import FileFault
 from tools.text import spelled_out
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import GRACE

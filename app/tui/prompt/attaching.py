@@ -4,6 +4,7 @@ import base64
 from collections.abc import Sequence
 
 from app.values.content import Image, UserContent
+from app.values.unable import Unable
 from tools.files.images import identify, prepare
 from tools.files.regular import read_regular
 from widgets.editor.chips import Attachment, Chip, Draft, ImageChip
@@ -11,12 +12,8 @@ from widgets.editor.graphemes import CHIP_FIRST
 from widgets.editor.images import image_bytes
 
 
-class Unsendable(Exception):
-    """An image that cannot go with the prompt; the text says which and why."""
-
-
 def images_of(attachments: Sequence[Attachment], *, resizes: bool) -> tuple[Image, ...]:
-    """Files are read and large images made smaller: call it in a thread. Raises `Unsendable`."""
+    """Files are read and large images made smaller: call it in a thread. Raises `Unable`."""
     return tuple(_image_of(attachment, resizes=resizes) for attachment in attachments)
 
 
@@ -24,13 +21,13 @@ def _image_of(attachment: Attachment, *, resizes: bool) -> Image:
     try:
         data = attachment.data or (read_regular(attachment.path) if attachment.path else b"")
     except OSError as problem:
-        raise Unsendable(f"{attachment.path}: {problem.strerror or problem}. Take the image out.") from None
+        raise Unable(f"{attachment.path}: {problem.strerror or problem}. Take the image out.") from None
     info = identify(data)
     if info is None:
-        raise Unsendable(f"{attachment.name} is no image any more. Take it out.")
+        raise Unable(f"{attachment.name} is no image any more. Take it out.")
     ready = prepare(data, info, resizes=resizes)
     if ready.problem:
-        raise Unsendable(f"{attachment.name}: {ready.problem}")
+        raise Unable(f"{attachment.name}: {ready.problem}")
     return Image(data=ready.data, mime_type=ready.info.mime_type)
 
 

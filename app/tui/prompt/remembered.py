@@ -10,9 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from app.resources.files import FileFault, write_text
+from app.resources.files import write_text
 from app.resources.paths import Paths
 from app.sessions.ids import folder_name
+from app.values.unable import FileFault
 from tools.files.regular import read_regular
 from widgets.completion.frecency import Frecency
 from widgets.editor.chips import Draft, ImageChip

@@ -6,16 +6,15 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
-from app.engine.intake import Refused
 from app.engine.session import Session
 from app.resources.settings import Settings
 from app.tui.handed import Say
 from app.tui.pages.entry_texts import one_line
-from app.tui.prompt.attaching import Unsendable, images_of
+from app.tui.prompt.attaching import images_of
 from app.tui.status.status_lines import StatusLines
-from app.tui.tasks import EXPECTED
 from app.tui.transcript.presenter import Presenter
 from app.values.content import Image
+from app.values.unable import Unable
 from widgets.editor.chips import Attachment, Draft
 from widgets.editor.prompt import PromptEditor
 from widgets.transcript.blocks import NoteKind
@@ -73,16 +72,14 @@ class Sending:
         settings = self._settings().images
         try:
             if attachments and settings.block_images:
-                raise Unsendable(
-                    "Images are not sent: images.blockImages is on. Take them out, or change it."
-                )
+                raise Unable("Images are not sent: images.blockImages is on. Take them out, or change it.")
             images = (
                 await asyncio.to_thread(images_of, attachments, resizes=settings.auto_resize)
                 if attachments
                 else ()
             )
             await self._session.prompt(text, images, while_running=how)
-        except (Refused, Unsendable) as problem:
+        except Unable as problem:
             self._say(str(problem), NoteKind.ERROR)
             self._give_back(draft)
 
@@ -90,7 +87,7 @@ class Sending:
         """What the command line asks."""
         try:
             await self._session.prompt(text, images, while_running="steer")
-        except Refused as problem:
+        except Unable as problem:
             self._say(str(problem), NoteKind.ERROR)
             self._give_back(Draft(text=text))
 
@@ -117,7 +114,7 @@ class Sending:
             own.begin(command, exclude=exclude)
         try:
             own.end(await self._session.run_shell(command, exclude=exclude))
-        except EXPECTED as problem:
+        except Unable as problem:
             if is_first:
                 own.end(None)
             self._say(str(problem), NoteKind.ERROR)

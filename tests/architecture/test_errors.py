@@ -1,0 +1,48 @@
+"""One family of errors has words for the person; everything else that is raised is a fault, or a signal inside."""
+
+import ast
+
+from tests.architecture.sources import ROOT
+
+OF_A_MODULE_FOR_ITSELF = {
+    "app/agent/abort.py:Aborted": "how a wait ends that somebody stopped",
+    "app/agent/loop.py:CannotContinue": "a fault: the loop was asked to go on from an answer",
+    "app/extensions/guard.py:TooSlow": "a limit of foreign code, told as that extension's failure",
+    "app/extensions/guard.py:_Blocked": "raised into foreign code that does not let go",
+    "app/extensions/registrations.py:StaleExtension": "a fault of an extension, told to whoever wrote it",
+    "app/extensions/registrations.py:NotReady": "as above",
+    "app/modes/connection.py:RpcError": "of the client in another program: what the server answered",
+    "app/modes/rpc/lines.py:TooLong": "a line that cannot be read; its answer has the words",
+    "app/providers/errors.py:ProviderError": "becomes the answer's terminal event",
+    "app/providers/pieces.py:StreamBroken": "how a script breaks off",
+    "app/resources/fingerprint.py:TooMuch": "more than can be looked at; the question says so",
+    "app/sessions/index.py:_Rewritten": "the file is another than it was: it is read again",
+    "app/values/json_comments.py:_BadConstant": "becomes a JsonFault with its place",
+}
+"""Exceptions of `app` outside of the family, and what becomes of each."""
+
+
+def test_exceptions_of_app_are_of_the_family_or_have_a_reason() -> None:
+    classes: dict[str, tuple[str, list[str]]] = {}
+    for path in (ROOT / "app").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                bases = [base.id for base in node.bases if isinstance(base, ast.Name)]
+                classes[node.name] = (f"{path.relative_to(ROOT).as_posix()}:{node.name}", bases)
+
+    def roots(name: str) -> set[str]:
+        return {name} if name not in classes else set().union(*map(roots, classes[name][1]), [name])
+
+    outside = {
+        place
+        for name, (place, _) in classes.items()
+        if "Unable" not in roots(name) and any(_is_raised(root) for root in roots(name) - {name})
+    }
+    assert outside == set(OF_A_MODULE_FOR_ITSELF)
+
+
+def _is_raised(name: str) -> bool:
+    import builtins
+
+    found = getattr(builtins, name, None)
+    return isinstance(found, type) and issubclass(found, BaseException)

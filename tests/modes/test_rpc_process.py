@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 
 from app.modes.client import RpcClient, RpcError
+from app.resources.settings_file import set_value
 from app.values.content import text_of
 from app.values.events import AgentSettled, MessageEnd, MessageUpdate, ToolExecutionEnd
 from app.values.messages import (
@@ -258,7 +259,7 @@ async def test_sigterm_ends_it_soon_with_its_children(tmp_path: Path) -> None:
 
 
 async def test_a_mode_that_was_set_stays_when_another_setting_changes(tmp_path: Path) -> None:
-    """The project's file says otherwise, and is read again meanwhile."""
+    """The project's file says otherwise, and the person's is read again meanwhile."""
     project = tmp_path / ".bayou" / "settings.json"
     project.parent.mkdir()
     project.write_text('{"steeringMode": "all"}')
@@ -268,7 +269,7 @@ async def test_a_mode_that_was_set_stays_when_another_setting_changes(tmp_path: 
         await client.request("set_auto_retry", enabled=False)
         await client.prompt_and_wait("list")
         assert (await client.get_state())["steeringMode"] == "one-at-a-time"
-        project.write_text('{"steeringMode": "all", "followUpMode": "all"}')
+        set_value(Path(os.environ["BAYOU_AGENT_DIR"]) / "settings.json", "followUpMode", "all")
         await client.prompt_and_wait("list")
         state = await client.get_state()
         assert state["steeringMode"] == "one-at-a-time", "what was asked for here"

@@ -32,7 +32,6 @@ from app.values.messages import (
     ToolDeclaration,
     ToolName,
     ToolResultMessage,
-    UserMessage,
 )
 
 
@@ -205,10 +204,6 @@ class Conversation:
             if isinstance(message, AssistantMessage):
                 return message
         return None
-
-    @property
-    def has_user_message(self) -> bool:
-        return any(isinstance(message, UserMessage) for message in self.messages)
 
     def _place(self, message: Message) -> None:
         """Results are recorded as they come and read in call order, as a resumed session reads them."""

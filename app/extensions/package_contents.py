@@ -35,10 +35,6 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     def is_empty(self) -> bool:
         return not (self.extensions or self.skills or self.prompts or self.themes or self.entry_points)
 
-    @property
-    def runs_code(self) -> bool:
-        return bool(self.extensions or self.entry_points)
-
     def lines(self) -> tuple[str, ...]:
         """For people who are asked whether they want it."""
         runs = [f"runs Python code: {name}" for name in self.extensions]

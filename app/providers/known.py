@@ -186,9 +186,3 @@ _LIST = (
 
 PROVIDERS: Mapping[str, KnownProvider] = {provider.id: provider for provider in _LIST}
 """In the order in which a default is looked for: those who make models before those who pass them on."""
-
-
-def secret_variables() -> frozenset[str]:
-    """Names of all variables in which a provider's key may be."""
-    names = {name for provider in _LIST for name in (*provider.env, *provider.bearer_env)}
-    return frozenset(names | {"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"})

@@ -1,7 +1,5 @@
 """Server-sent events out of bytes, as they come. Knows nothing of what is in them."""
 
-from collections.abc import AsyncIterator
-
 _MAX_PENDING = 64 * 1024 * 1024
 """A server that never ends a line must not fill the memory."""
 
@@ -56,13 +54,3 @@ class SseDecoder:
             elif line.startswith(b"event:"):
                 self._event = line[6:].strip().decode("utf-8", "replace")
         return out
-
-
-async def sse_events(chunks: AsyncIterator[bytes]) -> AsyncIterator[list[tuple[str, bytes]]]:
-    """The events of a response, in batches as they arrive."""
-    decoder = SseDecoder()
-    async for chunk in chunks:
-        if events := decoder.feed(chunk):
-            yield events
-    if events := decoder.finish():
-        yield events

@@ -47,14 +47,6 @@ class Paths(msgspec.Struct, frozen=True, kw_only=True):
         return self.agent_dir / "keybindings.json"
 
     @property
-    def models_file(self) -> Path:
-        return self.agent_dir / "models.json"
-
-    @property
-    def auth_file(self) -> Path:
-        return self.agent_dir / "auth.json"
-
-    @property
     def trust_file(self) -> Path:
         return self.agent_dir / "trust.json"
 

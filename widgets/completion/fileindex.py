@@ -69,10 +69,6 @@ class FileIndex:
     def __len__(self) -> int:
         return sum(len(block.paths) for block in self._blocks)
 
-    @property
-    def is_loading(self) -> bool:
-        return self._loading is not None and not self._loading.done()
-
     def refresh(self, *, older_than: float = 0.0) -> "asyncio.Task[None]":
         """Look again in the background, unless that is going on or was done a short while ago."""
         if self._loading is None or (

@@ -3,26 +3,12 @@ model's own switches. Names and defaults of the switches are described in docs/m
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from app.providers.adapters.common import compat
 from app.values.models import Model
-
-ThinkingFormat = Literal[
-    "openai",
-    "openrouter",
-    "deepseek",
-    "zai",
-    "together",
-    "ant-ling",
-    "baseten",
-    "qwen",
-    "chat-template",
-    "qwen-chat-template",
-    "string-thinking",
-]
 
 
 class Switches(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

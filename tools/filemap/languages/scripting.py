@@ -83,11 +83,6 @@ def _ruby_method(node: Node, place: Place) -> list[Named] | None:
     return [Named(name, "function")]
 
 
-def _required(node: Node, place: Place) -> str | None:
-    line = head_line(node, place)
-    return line.split(None, 1)[1] if line.startswith(("require ", "require_relative ")) else None
-
-
 RUBY = Language(
     name="ruby",
     title="Ruby",

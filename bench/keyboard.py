@@ -11,6 +11,7 @@ from typing import Any
 
 from textual.app import App, ComposeResult
 from textual.screen import Screen
+from widgets.screens.tree import TreeScreen
 
 from app.tui.garbage import Garbage
 from bench.table import Row
@@ -21,7 +22,6 @@ from widgets.lists.rows import ListRow
 from widgets.lists.tree_rows import TreeEntry
 from widgets.screens.picker import PickerScreen
 from widgets.screens.settings import SettingRow, SettingsScreen
-from widgets.screens.tree import TreeScreen
 from widgets.themes import variable_defaults
 
 STYLES = Path(__file__).parents[1] / "styles"

@@ -24,10 +24,9 @@ from app.assembly.build import Assembled
 from app.assembly.extending import Extended
 from app.resources.settings import Settings
 from app.tui import theme_in_force
-from app.tui.display_settings import DisplaySettings
 from app.tui.garbage import Garbage
 from app.tui.keys import page_keys
-from app.tui.keys.key_table import KeyTable
+from app.tui.keys.action_table import ActionTable
 from app.tui.keys.key_texts import PLACEHOLDER, KeyTexts
 from app.tui.keys.own_keys import OwnKeys
 from app.tui.keys.typed_ahead import Passed, TypedAhead
@@ -43,6 +42,7 @@ from app.tui.prompt.sending import Sending
 from app.tui.prompt.unsent import Unsent
 from app.tui.screens import Screens
 from app.tui.session_texts import SessionTexts
+from app.tui.shown_settings import ShownSettings
 from app.tui.slash import command_names
 from app.tui.status.cache_misses import CacheMisses
 from app.tui.status.status_lines import StatusLines
@@ -122,7 +122,7 @@ class BayouApp(App[int]):
             home=self.home,
             tick=self.presenter.tick,
         )
-        self.display_settings = DisplaySettings(
+        self.shown_settings = ShownSettings(
             header=self.header,
             transcript=self.transcript,
             editor=self.editor,
@@ -158,13 +158,13 @@ class BayouApp(App[int]):
         )
         self.unsent = Unsent(self.session, lambda: (self.editor.text, self.editor.attachments))
         self.remembered = Remembered(paths, most_prompts=lambda: settings().editor.history_size)
-        self.key_table = KeyTable(page_keys.BINDINGS, lambda: command_names(self.session))
+        self.action_table = ActionTable(page_keys.BINDINGS, lambda: command_names(self.session))
         self.key_texts = KeyTexts(
-            self.key_table.key_of, editor=self.editor, queue_view=self.queue_view, presenter=self.presenter
+            self.action_table.key_of, editor=self.editor, queue_view=self.queue_view, presenter=self.presenter
         )
         self.own_keys = OwnKeys(
             paths.keybindings_file,
-            self.key_table,
+            self.action_table,
             self,
             say,
             tell=lambda text: self.status.tell(text) if text else self.status.say_again(),
@@ -184,7 +184,7 @@ class BayouApp(App[int]):
             settings=settings,
             may_begin=self.is_ready.wait,
             run_slash=lambda text: self.pages.run_slash(text),
-            command_names=self.key_table.command_names,
+            command_names=self.action_table.command_names,
         )
 
     def own_program(self, name: str) -> str | None:
@@ -214,7 +214,7 @@ class BayouApp(App[int]):
             self.editor,
             self.session.cwd,
             self.remembered,
-            command_names=self.key_table.command_names,
+            command_names=self.action_table.command_names,
             arguments=arguments_of(self.session, self.models, self.look.names),
             extended=lambda: self.extended,
             own_program=self.own_program,

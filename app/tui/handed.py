@@ -11,13 +11,13 @@ OnRequest = Callable[[Any], Awaitable[None] | None]
 """Answers what is asked for in a screen while it stays open: one of its kinds of `ScreenRequest`."""
 
 
-class Ask(Protocol):
+class AskPerson(Protocol):
     """Shows a screen over the page and waits for its answer; None when there was none."""
 
     async def __call__(self, screen: Screen[Any], *, on_request: OnRequest | None = None) -> Any: ...
 
 
-class Say(Protocol):
+class TellPerson(Protocol):
     """A line of bayou's own in the transcript."""
 
     def __call__(self, text: str, kind: NoteKind = NoteKind.INFO) -> object: ...

@@ -43,7 +43,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
 
     def begin(self, app: "BayouApp") -> None:
         """Before the first paint."""
-        app.display_settings.begin(app.assembled.in_force)
+        app.shown_settings.begin(app.assembled.in_force)
         if app.theme_problem:
             app.presenter.note(app.theme_problem, NoteKind.WARNING)
         key_problems = app.own_keys.read()
@@ -148,7 +148,7 @@ def adopt(app: "BayouApp", extended: Extended) -> None:
     app.extended = extended
     catalogue = extended.catalogue
     app.presenter.show_renderers(catalogue)
-    bind_shortcuts(app, (app.editor, app.transcript), catalogue, app.key_table)
+    bind_shortcuts(app, (app.editor, app.transcript), catalogue, app.action_table)
 
 
 def warm_up(app: "BayouApp") -> None:

@@ -55,7 +55,7 @@ async def _compact(pages: "Pages", argument: str) -> None:
 
 
 async def _jobs(pages: "Pages", argument: str) -> None:
-    await pages.jobs.open(pages.key_table.key_of("app.tools.background"))
+    await pages.jobs.open(pages.action_table.key_of("app.tools.background"))
 
 
 async def _help(pages: "Pages", argument: str) -> None:

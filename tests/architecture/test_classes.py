@@ -30,7 +30,7 @@ REASONS = {
         "Six are the frame's (`SheetScreen`), five are its keys, and the rest is what every selector does in the same "
         "way: rows, filter, count, preview. Eleven selectors stand on it; each of them counts without these.",
     ),
-    "widgets.screens.tree.TreeScreen": (
+    "widgets.screens.session_tree.TreeScreen": (
         39,
         "A screen of its own beside the picker: two of its keys' ways (the tree's and the search's) are methods, "
         "because Textual calls them by name.",

@@ -5,6 +5,7 @@ import fcntl
 from pathlib import Path
 
 import pytest
+from widgets.screens.tree import TreeScreen
 
 from app.engine.places import Places
 from app.providers.scripted import Scripted, call, fail, say, think
@@ -20,7 +21,6 @@ from widgets.editor.chips import Attachment
 from widgets.screens.dialogs import InputScreen, QuestionScreen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.sessions import SessionsScreen
-from widgets.screens.tree import TreeScreen
 from widgets.screens.trust import PAUSE
 
 SHOT = Attachment(name="shot.png", mime_type="image/png", byte_count=48_000, width=800, height=600)

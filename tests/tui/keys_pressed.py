@@ -1,7 +1,7 @@
 """The default keys of every action, for tests that press them all."""
 
 from app.tui.keys import page_keys
-from app.tui.keys.key_table import places
+from app.tui.keys.action_table import places
 from app.tui.keys.keymap import NO_KEY, keys_of
 
 KEYS = {

@@ -43,11 +43,11 @@ async def test_everything_that_can_be_written_is_told(home: Path) -> None:
     app = make_app(home, say("sent"), extension="def extension(api): pass")
     async with app.run_test(size=(100, 30)) as pilot:
         await app.is_ready.wait()
-        known = dict(app.key_table.command_names())
+        known = dict(app.action_table.command_names())
         assert wanted <= known.keys()
         assert all(known.values()), "each says what it does"
         await pilot.pause()
-        assert {f"/{name}" for name in known} <= {row.id for row in app.key_table.palette_rows()}
+        assert {f"/{name}" for name in known} <= {row.id for row in app.action_table.palette_rows()}
 
 
 @pytest.mark.parametrize("text", ["/etc/hosts: what is in it?", "/a.py is broken"])

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from widgets.screens.tree import TreeScreen
 
 from tests.tui.keys_pressed import KEYS, keys
 from tests.widgets.host import Host
@@ -21,7 +22,6 @@ from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import Preview, preview_of
 from widgets.screens.sessions import SessionRow, SessionsScreen
 from widgets.screens.settings import SettingRow, SettingsScreen
-from widgets.screens.tree import TreeScreen
 from widgets.status.queue import QueuedRow, QueueView
 
 ROWS = [ListRow(id=str(n), title=f"row {n}") for n in range(60)]

@@ -7,7 +7,7 @@ import pytest
 
 from app.providers.scripted import call, say
 from app.tui.keys import page_keys
-from app.tui.keys.key_table import places
+from app.tui.keys.action_table import places
 from app.tui.keys.keymap import keys_of, read_keymap, spelled
 from tests.agent.stage import Gate
 from tests.tui.stage import make_app, settled, submit
@@ -143,9 +143,9 @@ async def test_the_palette_does_what_is_chosen(home: Path) -> None:
         await pilot.press(*"yank what", "enter")
         await pilot.pause()
         assert "o" in app.editor.text
-        titles = [row.title for row in app.key_table.palette_rows()]
+        titles = [row.title for row in app.action_table.palette_rows()]
         assert "/model" in titles and "Choose a model" in titles
-        assert len({row.id for row in app.key_table.key_rows()}) == len(app.key_table.key_rows())
+        assert len({row.id for row in app.action_table.key_rows()}) == len(app.action_table.key_rows())
 
 
 async def test_waiting_messages_are_reached_with_a_key(home: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
+from widgets.screens.tree import TreeScreen
 
 from tests.widgets.host import Host
 from tools.results import Card, CommandBlock
@@ -24,7 +25,6 @@ from widgets.screens.pages import PageScreen, compare_screen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText, preview_of
 from widgets.screens.settings import SettingRow, SettingsScreen
-from widgets.screens.tree import TreeScreen
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.queue import QueuedRow, QueueView

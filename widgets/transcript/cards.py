@@ -107,7 +107,7 @@ def draw(block: Block, limit: Limit, tail: Limit) -> list[Leaf]:
             leaves = output("\n".join(block.items), limit=limit) if block.items else []
             return leaves + _note(block.note)
         case TreeBlock():
-            return output("\n".join(line for root in block.roots for line in tree_lines(root)), limit=limit)
+            return output("\n".join(line for root in block.roots for line in tree_rows(root)), limit=limit)
         case MapBlock():
             return _map(block, limit)
         case ImageBlock():
@@ -189,7 +189,7 @@ def _command(block: CommandBlock, limit: Limit) -> list[Leaf]:
     return leaves
 
 
-def tree_lines(root: TreeNode) -> list[str]:
+def tree_rows(root: TreeNode) -> list[str]:
     lines = [clean(root.label)]
     open_nodes: list[tuple[TreeNode, str, bool]] = []
 

@@ -384,7 +384,7 @@ def _raw_part(part: CardPart) -> str:
         case ListBlock():
             return "\n".join(part.items)
         case TreeBlock():
-            return "\n".join(line for root in part.roots for line in cards.tree_lines(root))
+            return "\n".join(line for root in part.roots for line in cards.tree_rows(root))
         case TableBlock():
             return "\n".join("\t".join(row) for row in (part.header, *part.rows))
         case _:

@@ -8,7 +8,7 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 
 from app.sessions.log import SessionLog
-from app.tui.handed import Ask
+from app.tui.handed import AskPerson
 from app.tui.transcript.renderers import Renderers
 
 
@@ -29,7 +29,7 @@ class OverlayScreen(ModalScreen[Any]):
             self._widget.focus()
 
 
-async def show_widget_of(block_id: str, log: SessionLog, renderers: Renderers, ask: Ask) -> bool:
+async def show_widget_of(block_id: str, log: SessionLog, renderers: Renderers, ask: AskPerson) -> bool:
     """The extension's widget for a block, full screen; False when the block has none."""
     made = renderers.widget(log.entry(block_id)) if block_id in log else None
     if isinstance(made, Screen):

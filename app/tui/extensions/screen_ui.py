@@ -12,7 +12,7 @@ from textual.widgets import Static
 from app.extensions.ports import Level, Placement
 from app.extensions.views import View, view_text
 from app.tui.extensions.overlay import OverlayScreen
-from app.tui.handed import Ask, Say
+from app.tui.handed import AskPerson, TellPerson
 from app.tui.pages.asking import ask_text, select
 from app.tui.status.status_lines import StatusLines
 from app.tui.theme_in_force import ThemeInForce
@@ -35,8 +35,8 @@ class ScreenUi:
     def __init__(
         self,
         app: App[Any],
-        ask: Ask,
-        say: Say,
+        ask: AskPerson,
+        say: TellPerson,
         *,
         asked: Callable[[str], None],
         header: StatusHeader,

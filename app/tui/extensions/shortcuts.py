@@ -7,13 +7,15 @@ from textual.app import App
 from textual.widget import Widget
 
 from app.extensions.catalogue import Catalogue
-from app.tui.keys.key_table import KeyTable
+from app.tui.keys.action_table import ActionTable
 from widgets.textual_inside import bindings_of
 
 _ACTION = "extension_key("
 
 
-def bind_shortcuts(app: App[Any], widgets: Sequence[Widget], catalogue: Catalogue, table: KeyTable) -> None:
+def bind_shortcuts(
+    app: App[Any], widgets: Sequence[Widget], catalogue: Catalogue, table: ActionTable
+) -> None:
     """Keys that nothing of bayou's has; those of extensions that are gone are taken back.
 
     `widgets`: those of the page, whose own keys stay theirs.

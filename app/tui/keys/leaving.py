@@ -47,9 +47,10 @@ class StopOrLeave:
     def escape(self) -> None:
         """Stops what is under way and gives queued messages back; idle, a second press does what is set for it."""
         session = self._session
-        if session.runner.countdown.is_running:
-            session.runner.countdown.cancel()
-        elif session.is_running or session.is_compacting or session.shell.is_running:
+        state = session.state
+        if state.is_waiting_to_retry:
+            session.give_up_retry()
+        elif state.is_busy:
             self._take_back()
             self._spawn(session.abort())
         elif self._editor.text.startswith("!"):

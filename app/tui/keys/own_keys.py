@@ -8,8 +8,8 @@ from textual.app import App
 from textual.events import Key
 
 from app.resources.files import Stamp, stamp
-from app.tui.handed import Say
-from app.tui.keys.key_table import KeyTable
+from app.tui.handed import TellPerson
+from app.tui.keys.action_table import ActionTable
 from app.tui.keys.keymap import KeyMap, read_keymap
 from widgets.chords import Chords
 from widgets.editor.line_input import LineInput
@@ -24,9 +24,9 @@ class OwnKeys:
     def __init__(
         self,
         file: Path,
-        table: KeyTable,
+        table: ActionTable,
         app: App[Any],
-        say: Say,
+        say: TellPerson,
         *,
         tell: Callable[[str], None],
         changed: Callable[[], None],

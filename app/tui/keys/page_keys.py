@@ -47,7 +47,7 @@ PAGE_KEYS: tuple[PageKey, ...] = (
         id=CLEAR,
         keys="ctrl+c",
         help="Clear; twice: quit",
-        do=lambda pages: pages.leaving.clear(pages.key_table.key_of(CLEAR), pages.screen),
+        do=lambda pages: pages.leaving.clear(pages.action_table.key_of(CLEAR), pages.screen),
         is_first=True,
     ),
     PageKey(id="app.exit", keys="ctrl+d", help="Quit", do=lambda pages: pages.leaving.leave()),

@@ -1,7 +1,7 @@
 """What keys do with the run that is going, and with the last answer."""
 
 from app.engine.session import Session
-from app.tui.handed import Copy, Say
+from app.tui.handed import Copy, TellPerson
 from app.tui.transcript.presenter import Presenter
 from widgets.transcript.view import Transcript
 
@@ -12,7 +12,7 @@ class RunKeys:
     def __init__(self, session: Session, presenter: Presenter, transcript: Transcript, copy: Copy) -> None:
         self._session = session
         self._presenter = presenter
-        self._say: Say = presenter.note
+        self._say: TellPerson = presenter.note
         self._transcript = transcript
         self._copy = copy
 

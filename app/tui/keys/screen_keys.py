@@ -9,9 +9,9 @@ from widgets.screens.jobs import JobsScreen
 from widgets.screens.models import LevelScreen, ModelScreen, ScopeScreen
 from widgets.screens.pages import PageScreen
 from widgets.screens.picker import PickerScreen
+from widgets.screens.session_tree import TreeScreen
 from widgets.screens.sessions import SessionsScreen
 from widgets.screens.settings import SettingsScreen
-from widgets.screens.tree import TreeScreen
 from widgets.screens.trust import TrustScreen
 from widgets.terminal.view import TerminalScreen
 from widgets.textual_inside import SheetScreen

@@ -43,7 +43,7 @@ class Pages:
         self._say = app.presenter.note
         self._copy = app.system_clipboard.copy
         self._session = app.session
-        self.key_table = app.key_table
+        self.action_table = app.action_table
         self.transcript = app.transcript
         self.search_bar = app.search_bar
         self.suspend = app.action_suspend_process
@@ -189,7 +189,7 @@ class Pages:
 
         own = self._app.own_keys
         return KeysPage(
-            self.key_table, self._ask, self._write, file=own.file, read_again=own.read, do=self._do
+            self.action_table, self._ask, self._write, file=own.file, read_again=own.read, do=self._do
         )
 
     @cached_property

@@ -3,30 +3,30 @@
 from collections.abc import Sequence
 from typing import Any
 
-from app.tui.handed import Ask
+from app.tui.handed import AskPerson
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import InputScreen
 from widgets.screens.models import LevelScreen
 from widgets.screens.picker import Picked, PickerScreen
 
 
-async def pick(ask: Ask, title: str, rows: Sequence[ListRow], **options: Any) -> Picked | None:
+async def pick(ask: AskPerson, title: str, rows: Sequence[ListRow], **options: Any) -> Picked | None:
     return await ask(PickerScreen(title, rows, **options))
 
 
-async def pick_or_keep(ask: Ask, title: str, rows: Sequence[ListRow], *, current: str) -> Picked | None:
+async def pick_or_keep(ask: AskPerson, title: str, rows: Sequence[ListRow], *, current: str) -> Picked | None:
     """One for this session, or also for those to come."""
     return await ask(LevelScreen(title, rows, current=current, choose="use in this session"))
 
 
-async def select(ask: Ask, title: str, options: Sequence[str]) -> str | None:
+async def select(ask: AskPerson, title: str, options: Sequence[str]) -> str | None:
     rows = [ListRow(id=str(number), title=text) for number, text in enumerate(options)]
     picked = await pick(ask, title, rows)
     return options[int(picked.row.id)] if picked is not None else None
 
 
 async def ask_text(
-    ask: Ask,
+    ask: AskPerson,
     title: str,
     text: str = "",
     *,

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from app.tui.handed import Ask, Copy, Write
+from app.tui.handed import AskPerson, Copy, Write
 from tools.files.paths import display
 from tools.results import MapBlock
 from widgets.screens.block import BlockScreen
@@ -17,7 +17,7 @@ class BlockPage:
     def __init__(
         self,
         transcript: Transcript,
-        ask: Ask,
+        ask: AskPerson,
         write: Write,
         copy: Copy,
         *,

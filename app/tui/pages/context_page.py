@@ -13,7 +13,7 @@ from app.engine.contents import (
 )
 from app.engine.session import Session
 from app.engine.summariser import SummaryFailed
-from app.tui.handed import Ask, Say, UnderWay, Write
+from app.tui.handed import AskPerson, TellPerson, UnderWay, Write
 from app.tui.status.bars import amount
 from tools.results import Card, TextBlock
 from widgets.lists.rows import ListRow, Tone
@@ -38,7 +38,9 @@ _LARGE = "large:"
 class ContextPage:
     """The context window of one session."""
 
-    def __init__(self, session: Session, ask: Ask, say: Say, write: Write, *, under_way: UnderWay) -> None:
+    def __init__(
+        self, session: Session, ask: AskPerson, say: TellPerson, write: Write, *, under_way: UnderWay
+    ) -> None:
         self._session = session
         self._ask = ask
         self._say = say
@@ -103,9 +105,10 @@ class ContextPage:
             self._under_way("")
         usage = session.stats.last_usage
         told = f"Frees about {amount(draft.preparation.freed_tokens)} tokens."
-        if session.choice.model is not None and is_in_use(usage):
-            left = session.account.context_tokens - draft.preparation.freed_tokens
-            told += f" The prompt cache is dropped: {resending(session.choice.model, max(0, left))}"
+        state = session.state
+        if state.model is not None and is_in_use(usage):
+            left = state.context_tokens - draft.preparation.freed_tokens
+            told += f" The prompt cache is dropped: {resending(state.model, max(0, left))}"
         screen = TextScreen(
             "Summary: Enter makes it count", told, prefill=draft.written.text, is_for_reading=True
         )

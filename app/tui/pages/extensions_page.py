@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from app.extensions.registrations import Status
-from app.tui.handed import Ask
+from app.tui.handed import AskPerson
 from app.tui.pages.asking import pick
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.preview import PreviewPart, PreviewText
 
 
-async def show_extensions(status: Sequence[Status], ask: Ask) -> None:
+async def show_extensions(status: Sequence[Status], ask: AskPerson) -> None:
     """What is loaded and from where, what each has registered, and what went wrong with it."""
     by_path = {each.path: each for each in status}
     await pick(

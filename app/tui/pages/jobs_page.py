@@ -4,7 +4,7 @@ import asyncio
 
 from app.engine.jobs import Job
 from app.engine.session import Session
-from app.tui.handed import Ask, Copy, Say
+from app.tui.handed import AskPerson, Copy, TellPerson
 from app.tui.pages.entry_texts import age
 from app.values.messages import now_ms
 from tools.results import Card, TextBlock
@@ -20,7 +20,7 @@ JOBS_SECONDS = 0.5
 class JobsPage:
     """The jobs of one session."""
 
-    def __init__(self, session: Session, ask: Ask, say: Say, copy: Copy) -> None:
+    def __init__(self, session: Session, ask: AskPerson, say: TellPerson, copy: Copy) -> None:
         self._session = session
         self._ask = ask
         self._say = say

@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
-from app.tui.handed import Ask, Write
-from app.tui.keys.key_table import KeyTable
+from app.tui.handed import AskPerson, Write
+from app.tui.keys.action_table import ActionTable
 from app.tui.keys.keymap import bind
 from app.tui.pages.asking import pick
 from app.values.json_comments import JsonFault
@@ -20,8 +20,8 @@ class KeysPage:
 
     def __init__(
         self,
-        table: KeyTable,
-        ask: Ask,
+        table: ActionTable,
+        ask: AskPerson,
         write: Write,
         *,
         file: Path,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from app.providers.credentials import Credentials, Source
 from app.providers.known import PROVIDERS
 from app.providers.signin.interface import Entry, SignIn
-from app.tui.handed import Ask, Say
+from app.tui.handed import AskPerson, TellPerson
 from app.tui.pages.asking import ask_text, pick, select
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.dialogs import WaitScreen
@@ -26,7 +26,7 @@ _SOURCES: dict[Source, str] = {
 class LoginUi:
     """What a sign-in asks and shows, in the transcript and in small screens."""
 
-    def __init__(self, ask: Ask, say: Say) -> None:
+    def __init__(self, ask: AskPerson, say: TellPerson) -> None:
         self._ask = ask
         self._say = say
         self._waiting: asyncio.Future[None] | None = None
@@ -68,7 +68,11 @@ class LoginPage:
     """The credentials of one person. bayou never shows them."""
 
     def __init__(
-        self, credentials: Credentials, providers: Callable[[], Sequence[str]], ask: Ask, say: Say
+        self,
+        credentials: Credentials,
+        providers: Callable[[], Sequence[str]],
+        ask: AskPerson,
+        say: TellPerson,
     ) -> None:
         """`providers`: all that there are now, by name."""
         self._credentials = credentials

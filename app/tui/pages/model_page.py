@@ -9,7 +9,7 @@ from app.engine.session import Session
 from app.providers.discovery import discover, hint, known_state
 from app.providers.known import PROVIDERS
 from app.providers.select import select_model, select_scope
-from app.tui.handed import Ask, Keep, Say
+from app.tui.handed import AskPerson, Keep, TellPerson
 from app.tui.pages.asking import pick_or_keep
 from app.tui.status.bars import amount
 from app.values.models import THINKING_LEVELS, Model, thinking_level
@@ -38,8 +38,8 @@ class ModelPage:
         self,
         session: Session,
         models: ModelChoice,
-        ask: Ask,
-        say: Say,
+        ask: AskPerson,
+        say: TellPerson,
         keep: Keep,
         *,
         connect: Callable[[str], Awaitable[None]],

@@ -7,7 +7,7 @@ from app.engine.places import Places
 from app.engine.session import Session
 from app.sessions.errors import SessionLocked, SessionTooNew
 from app.sessions.log import SessionLog
-from app.tui.handed import Ask, Say
+from app.tui.handed import AskPerson, TellPerson
 from app.tui.status.bars import short_path
 from app.values.unable import Unable
 from widgets.lists.rows import ListRow
@@ -23,7 +23,9 @@ _CANCEL = ListRow(id="cancel", title="Cancel")
 class Resuming:
     """Opens session files in one session."""
 
-    def __init__(self, session: Session, places: Places, ask: Ask, say: Say, *, home: Path) -> None:
+    def __init__(
+        self, session: Session, places: Places, ask: AskPerson, say: TellPerson, *, home: Path
+    ) -> None:
         self._session = session
         self._places = places
         self._ask_screen = ask
@@ -38,13 +40,13 @@ class Resuming:
         session = self._session
         if locked is not None:
             answer = await self._ask_locked(locked)
-        elif session.log.is_on_disk and session.log.is_cwd_gone:
-            answer = await self._ask_gone(session.log)
+        elif (log := session.log).is_on_disk and log.is_cwd_gone:
+            answer = await self._ask_gone(log)
         else:
             return True
-        if answer == "fork" and session.log.path is not None:
+        if answer == "fork" and (path := session.state.file) is not None:
             try:
-                await session.open(await self._copy(session.log.path), "fork")
+                await session.open(await self._copy(path), "fork")
             except Unable as problem:
                 self._say(str(problem), NoteKind.ERROR)
         return answer is not None

@@ -7,9 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from app.engine.commands.base import NoParams
-from app.engine.commands.places import EntryParams
-from app.engine.commands.places import clone as clone_session
+from app.engine.commands.places import EntryParams, clone_from
 from app.engine.commands.places import fork as fork_session
 from app.engine.exporting import export_session
 from app.engine.places import Places
@@ -19,7 +17,7 @@ from app.sessions.index import SessionSummary
 from app.sessions.library import list_sessions, rename_session, search_now, threads
 from app.sessions.log import SessionLog
 from app.sessions.trash import delete_session, in_trash, undo_delete
-from app.tui.handed import Ask, Say, Spawn, Write
+from app.tui.handed import AskPerson, Spawn, TellPerson, Write
 from app.tui.pages.asking import ask_text, pick
 from app.tui.pages.entry_texts import age, entry_title, one_line, prompt_rows
 from app.tui.status.bars import short_path
@@ -45,8 +43,8 @@ class SessionsPage:
         self,
         session: Session,
         places: Places,
-        ask: Ask,
-        say: Say,
+        ask: AskPerson,
+        say: TellPerson,
         write: Write,
         *,
         go_on: Callable[[Path], Awaitable[None]],
@@ -78,7 +76,7 @@ class SessionsPage:
         self._read_texts()
         self._screen = screen = SessionsScreen(rows, preview=self._preview)
         picked: Picked | None = await self._ask(screen, on_request=self._requested)
-        if picked is None or picked.row.id == str(self._session.log.path):
+        if picked is None or picked.row.id == str(self._session.state.file):
             return
         await self._go_on(Path(picked.row.id))
 
@@ -93,36 +91,37 @@ class SessionsPage:
         copied = self._places.fork(name)
         await self._session.abort()
         await self._session.open(copied, "resume")
-        self._say(f"Copied in and opened: {self._session.log.path}")
+        self._say(f"Copied in and opened: {self._session.state.file}")
 
     async def clone(self) -> None:
-        await clone_session(self._session, NoParams())
-        self._say(f"This is a copy now: {self._session.log.path}")
+        if await clone_from(self._session, self._session.state.leaf_id):
+            self._say(f"This is a copy now: {self._session.state.file}")
 
     async def rename(self, name: str) -> None:
         """`/name NAME`; without one it is told."""
         if name:
             await self._session.rename(name)
-        self._say(f"Session name: {self._session.log.name or '(none)'}")
+        self._say(f"Session name: {self._session.state.name or '(none)'}")
 
     async def export(self, name: str) -> None:
         """`/export FILE`."""
+        log = self._session.log
         target = self._session.cwd / name if name else None
         try:
-            written = export_session(self._session.log, target, folder=self._session.cwd)
+            written = export_session(log, target, folder=self._session.cwd)
         except OSError as problem:
             raise Unable(f"{problem.filename or name}: {problem.strerror or problem}") from None
         self._say(f"Written: {written}")
 
     async def tell_counts(self) -> None:
         """`/session`."""
-        log, stats = self._session.log, self._session.stats
+        state, stats = self._session.state, self._session.stats
         usage = stats.usage
         self._say(
             "\n".join(
                 (
-                    f"File: {log.path or '(not kept)'}",
-                    f"Id: {log.session_id}",
+                    f"File: {state.file or '(not kept)'}",
+                    f"Id: {state.session_id}",
                     f"Messages: {stats.user_messages} of yours, {stats.assistant_messages} answers, "
                     f"{stats.tool_calls} tool calls",
                     f"Tokens: {usage.input:,} in, {usage.output:,} out, {usage.cache_read:,} from the cache",
@@ -205,7 +204,7 @@ class SessionsPage:
                 recency=one.modified,
                 is_here=one.cwd == here,
                 is_named=bool(one.name),
-                is_open=one.path == self._session.log.path,
+                is_open=one.path == self._session.state.file,
                 words=one_line(one.first_prompt or "", 300),
             )
             for thread in threads(found)
@@ -213,7 +212,7 @@ class SessionsPage:
         ]
 
     async def _delete(self, path: Path, title: str) -> str:
-        if path == self._session.log.path:
+        if path == self._session.state.file:
             return "this one is open: /new first, then delete it"
         await asyncio.to_thread(delete_session, path, self._places.root)
         return f"ctrl+z brings it back: {one_line(title, 30)}"
@@ -233,7 +232,7 @@ class SessionsPage:
         name = await ask_text(self._ask, "Name of the session", prefill=summary.name or "")
         if name is None:
             return ""
-        if path == self._session.log.path:
+        if path == self._session.state.file:
             await self._session.rename(name)
         else:
             await asyncio.to_thread(rename_session, path, name.strip() or None)

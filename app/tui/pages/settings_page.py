@@ -14,7 +14,7 @@ from app.resources.settings import (
     keys,
     value_at,
 )
-from app.tui.handed import Ask, Keep
+from app.tui.handed import AskPerson, Keep
 from app.tui.theme_in_force import ThemeInForce
 from app.values.unable import Unable
 from widgets.lists.rows import ListRow
@@ -65,7 +65,7 @@ def typed(key: Key, text: str) -> Any:
 class SettingsPage:
     """The settings of one person."""
 
-    def __init__(self, in_force: InForce, ask: Ask) -> None:
+    def __init__(self, in_force: InForce, ask: AskPerson) -> None:
         self._in_force = in_force
         self._ask = ask
 
@@ -104,7 +104,7 @@ class SettingsPage:
 class ThemePage:
     """The theme of one application."""
 
-    def __init__(self, look: ThemeInForce, ask: Ask, keep: Keep) -> None:
+    def __init__(self, look: ThemeInForce, ask: AskPerson, keep: Keep) -> None:
         self._look = look
         self._ask = ask
         self._keep = keep

@@ -4,14 +4,12 @@ from collections.abc import Awaitable, Callable
 from typing import Literal, TypeVar
 
 from app.engine.brancher import Wish
-from app.engine.commands.base import NoParams
-from app.engine.commands.places import EntryParams
-from app.engine.commands.places import clone as clone_session
+from app.engine.commands.places import EntryParams, clone_from
 from app.engine.commands.places import fork as fork_session
 from app.engine.session import Session
 from app.resources.settings import Settings
 from app.sessions.log import SessionLog
-from app.tui.handed import Ask, Copy, Say, UnderWay, Write
+from app.tui.handed import AskPerson, Copy, TellPerson, UnderWay, Write
 from app.tui.pages.asking import ask_text, select
 from app.tui.pages.entry_texts import entry_text, entry_title, one_line
 from app.tui.pages.tree_entries import TreeEntries, files_changed, heading, kind_of, text_of_entry
@@ -23,7 +21,7 @@ from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import GRACE, QuestionScreen
 from widgets.screens.pages import compare_screen
 from widgets.screens.preview import PreviewPart, PreviewText, preview_of
-from widgets.screens.tree import TreeScreen
+from widgets.screens.session_tree import TreeScreen
 
 _MEANS = {
     "fork": (
@@ -44,8 +42,8 @@ class TreePage:
     def __init__(
         self,
         session: Session,
-        ask: Ask,
-        say: Say,
+        ask: AskPerson,
+        say: TellPerson,
         write: Write,
         copy: Copy,
         *,
@@ -82,7 +80,7 @@ class TreePage:
             case "label":
                 label = await ask_text(self._ask, "Label", prefill=log.label(entry_id) or "")
                 if label is not None:
-                    log.set_label(entry_id, label.strip() or None)
+                    self._session.set_label(entry_id, label.strip() or None)
                     screen.show_entries(TreeEntries(log).bare())
             case "copy":
                 self._copy(entry_text(log.entry(entry_id)), "entry")
@@ -102,13 +100,15 @@ class TreePage:
 
     def _prompt_above(self, entry_id: str) -> str:
         """The entry if it is a prompt, else the one that led to it; nothing if there is none."""
-        path = self._session.log.path_to(entry_id)
+        log = self._session.log
+        path = log.path_to(entry_id)
         return next((entry.id for entry in reversed(path) if kind_of(entry) == "user"), "")
 
     async def _asked(self, action: Literal["fork", "clone", "merge"], entry_id: str) -> ListRow | None:
         title, means = _MEANS[action]
         rows = (ListRow(id="yes", title=title), ListRow(id="no", title="Stay in the tree"))
-        entry = self._session.log.entry(entry_id)
+        log = self._session.log
+        entry = log.entry(entry_id)
         question = QuestionScreen(
             title,
             f"{means}\n\n{text_of_entry(entry)}",
@@ -126,9 +126,8 @@ class TreePage:
                 data = await fork_session(session, EntryParams(entry_id=entry_id))
                 self._write(data.get("text") or "")
             case "clone":
-                session.log.move_leaf(entry_id)
-                await clone_session(session, NoParams())
-                self._say(f"This is a copy now: {session.log.path}")
+                if await clone_from(session, entry_id):
+                    self._say(f"This is a copy now: {session.state.file}")
             case "merge":
                 await self._summarised(session.merge(entry_id))
 
@@ -165,7 +164,8 @@ class TreePage:
             self._under_way("")
 
     def _preview(self, entry_id: str) -> PreviewText:
-        entry = self._session.log.entry(entry_id)
+        log = self._session.log
+        entry = log.entry(entry_id)
         return preview_of(heading(entry), entry_text(entry) or text_of_entry(entry))
 
     async def _compare(self, one: str, other: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from app.resources.brought import Item
 from app.resources.paths import Paths
 from app.resources.trust import Question, new_in, question_for, remember
-from app.tui.handed import Ask, Say
+from app.tui.handed import AskPerson, TellPerson
 from app.tui.status.bars import short_path
 from app.values.unable import FileFault
 from tools.text import spelled_out
@@ -31,8 +31,8 @@ _TOO_MUCH = (
 async def ask_trust(
     paths: Paths,
     earlier: Question,
-    ask: Ask,
-    say: Say,
+    ask: AskPerson,
+    say: TellPerson,
     apply: Callable[[Question, bool], Awaitable[bool]],
     *,
     home: Path,

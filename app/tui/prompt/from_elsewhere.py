@@ -7,7 +7,7 @@ from typing import Any
 from textual.app import App
 
 from app.assembly.build import Assembled
-from app.tui.handed import Ask, OwnProgram, Say
+from app.tui.handed import AskPerson, OwnProgram, TellPerson
 from widgets import clipboard
 from widgets.editor.chips import Draft
 from widgets.editor.prompt import PromptEditor
@@ -16,7 +16,9 @@ from widgets.screens.picker import Picked
 from widgets.terminal_manners import edit_externally, editor_command
 
 
-async def paste(editor: PromptEditor, say: Say, env: Mapping[str, str], own_program: OwnProgram) -> None:
+async def paste(
+    editor: PromptEditor, say: TellPerson, env: Mapping[str, str], own_program: OwnProgram
+) -> None:
     """What the system's clipboard holds: an image as a chip, or text."""
     found = await asyncio.to_thread(clipboard.paste, env=env, find=own_program)
     if found is None:
@@ -27,7 +29,7 @@ async def paste(editor: PromptEditor, say: Say, env: Mapping[str, str], own_prog
         editor.attach(found)
 
 
-async def search_history(editor: PromptEditor, ask: Ask, entries: tuple[Draft, ...]) -> None:
+async def search_history(editor: PromptEditor, ask: AskPerson, entries: tuple[Draft, ...]) -> None:
     picked: Picked | None = await ask(history_screen(entries))
     if picked is not None:
         editor.restore(entries[int(picked.row.id)])
@@ -42,7 +44,7 @@ def editor_wanted(assembled: Assembled) -> str:
 
 
 def edit_elsewhere(
-    editor: PromptEditor, text: str, app: App[Any], say: Say, *, wanted: str, env: Mapping[str, str]
+    editor: PromptEditor, text: str, app: App[Any], say: TellPerson, *, wanted: str, env: Mapping[str, str]
 ) -> None:
     """The text in the person's own editor. Everything waits: the terminal belongs to that program.
 

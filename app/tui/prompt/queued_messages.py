@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from app.agent.queues import Queued, QueueName
 from app.engine.session import Session
-from app.tui.handed import Say
+from app.tui.handed import TellPerson
 from app.tui.prompt.attaching import attachment_of, draft_with, images_in, joined
 from app.values.content import text_of
 from widgets.editor.prompt import PromptEditor
@@ -16,7 +16,7 @@ _NAMES: tuple[tuple[QueueName, Kind], ...] = (("steering", "steer"), ("follow_up
 class QueuedMessages:
     """The queues of one session, over one editor."""
 
-    def __init__(self, session: Session, view: QueueView, editor: PromptEditor, say: Say) -> None:
+    def __init__(self, session: Session, view: QueueView, editor: PromptEditor, say: TellPerson) -> None:
         self._session = session
         self._view = view
         self._editor = editor

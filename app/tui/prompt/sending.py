@@ -8,7 +8,7 @@ from typing import Literal
 
 from app.engine.session import Session
 from app.resources.settings import Settings
-from app.tui.handed import Say
+from app.tui.handed import TellPerson
 from app.tui.pages.entry_texts import one_line
 from app.tui.prompt.attaching import images_of
 from app.tui.status.status_lines import StatusLines
@@ -49,7 +49,7 @@ class Sending:
         self._session = session
         self._editor = editor
         self._presenter = presenter
-        self._say: Say = presenter.note
+        self._say: TellPerson = presenter.note
         self._status = status
         self._settings = settings
         self._may_begin = may_begin

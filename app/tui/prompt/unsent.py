@@ -28,12 +28,12 @@ class Unsent:
     def __init__(self, session: Session, shown: Callable[[], tuple[str, tuple[Attachment, ...]]]) -> None:
         self._session = session
         self._shown = shown
-        self._file = kept.DraftFile(session.log.path)
+        self._file = kept.DraftFile(session.state.file)
         self._timer: asyncio.TimerHandle | None = None
 
     def session_replaced(self) -> Draft | None:
         """What is being written goes along; returns what had been left unsent in the session that is open now."""
-        before, self._file = self._file, kept.DraftFile(self._session.log.path)
+        before, self._file = self._file, kept.DraftFile(self._session.state.file)
         if before.path == self._file.path:
             return None
         left = self.restore()
@@ -56,12 +56,11 @@ class Unsent:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        queues = self._session.queues
         names: tuple[QueueName, ...] = ("steering", "follow_up")
         waiting = [
             kept.Waiting(text=text_of(message.content), images=images_in(message.content), deliver_as=name)
             for name in names
-            for message in queues.waiting(name)
+            for message in self._session.waiting(name)
         ]
         text, attachments = self._shown()
         draft = kept.Draft(
@@ -83,7 +82,7 @@ class Unsent:
             return None
         for waiting in draft.waiting:
             queue: QueueName = "follow_up" if waiting.deliver_as == "follow_up" else "steering"
-            self._session.queues.add(queue, user_message(waiting.text, waiting.images))
+            self._session.put_back(queue, user_message(waiting.text, waiting.images))
         return _shown_again(msgspec.structs.replace(draft, waiting=()))
 
     def abandoned(self, folder: Path) -> list[Draft]:

@@ -47,7 +47,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _name(session: Session, around: Surroundings) -> list[Segment]:
-    name = session.log.name or ""
+    name = session.state.name or ""
     return [Segment(id="session", text=_cut(name, 40), short=_cut(name, 12), importance=3)]
 
 
@@ -80,12 +80,12 @@ def _cost(session: Session, around: Surroundings) -> list[Segment]:
 
 
 def _queue(session: Session, around: Surroundings) -> list[Segment]:
-    count = len(session.queues)
+    count = session.state.waiting_count
     return [Segment(id="queue", text=f"{count} waiting" if count else "", tone="accent", importance=7)]
 
 
 def _jobs(session: Session, around: Surroundings) -> list[Segment]:
-    running = len(session.jobs.running())
+    running = session.state.running_jobs
     text = f"{running} job{'s' if running > 1 else ''}" if running else ""
     return [Segment(id="jobs", text=text, tone="accent", importance=7)]
 
@@ -109,7 +109,8 @@ def _context(session: Session, around: Surroundings) -> list[Segment]:
     percent = context.percent or 0
     tone = "error" if percent > 90 else "warning" if percent > 70 else "muted"
     text = f"{percent:.1f}% of {amount(context.context_window)}"
-    is_reminder = session.compactor.is_full and session.in_force.settings.compaction.mode == "remind"
+    state = session.state
+    is_reminder = state.is_full and state.compaction_mode == "remind"
     reminder = Segment(
         id="remind", text="window nearly full: /compact" if is_reminder else "", tone="warning", importance=7
     )
@@ -120,14 +121,14 @@ def _context(session: Session, around: Surroundings) -> list[Segment]:
 
 
 def _model(session: Session, around: Surroundings) -> list[Segment]:
-    model = session.choice.model
+    model = session.state.model
     if model is None:
         return [Segment(id="model", text="no model", tone="warning", importance=9, is_right=True)]
     return [Segment(id="model", text=model.id, tone="text", importance=9, is_right=True)]
 
 
 def _thinking(session: Session, around: Surroundings) -> list[Segment]:
-    model, level = session.choice.model, session.choice.thinking
+    model, level = session.state.model, session.state.thinking
     if model is None or not model.reasoning:
         return []
     text = "thinking off" if level == "off" else level
@@ -156,7 +157,7 @@ _SEGMENTS: dict[str, Callable[[Session, Surroundings], list[Segment]]] = {
 
 def header(session: Session) -> list[Segment]:
     """The offline model says plainly what it is."""
-    model = session.choice.model
+    model = session.state.model
     segments = [Segment(id="bayou", text="bayou", tone="accent", importance=9)]
     if model is not None and is_offline(model):
         segments.append(
@@ -168,15 +169,15 @@ def header(session: Session) -> list[Segment]:
                 importance=8,
             )
         )
-    if session.log.is_read_only:
+    if session.state.is_read_only:
         segments.append(Segment(id="readOnly", text="read-only", tone="warning", importance=9))
-    segments.append(Segment(id="name", text=session.log.name or "", importance=4))
+    segments.append(Segment(id="name", text=session.state.name or "", importance=4))
     return segments
 
 
 def is_offline_session(session: Session) -> bool:
     """A first start: nothing is connected and nothing has been said."""
-    model = session.choice.model
+    model = session.state.model
     return model is not None and is_offline(model) and not session.messages
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from app.tui.handed import Say
+from app.tui.handed import TellPerson
 from app.tui.status.bars import amount
 from app.values.events import CompactionEnd, Event, MessageEnd, ModelChanged, SessionReplaced
 from app.values.messages import AssistantMessage
@@ -15,7 +15,7 @@ KEPT_SECONDS = 300
 class CacheMisses:
     """Follows one session's answers."""
 
-    def __init__(self, say: Say, *, is_told: Callable[[], bool]) -> None:
+    def __init__(self, say: TellPerson, *, is_told: Callable[[], bool]) -> None:
         """`is_told`: whether the person wants to hear of them."""
         self._say = say
         self._is_told = is_told

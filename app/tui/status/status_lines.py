@@ -92,7 +92,7 @@ class StatusLines:
         self._activity = text
         session, editor = self._session, self._editor
         editor.follows_up = session.is_running
-        editor.surface.set_border_state(thinking_level=session.choice.thinking, status=text)
+        editor.surface.set_border_state(thinking_level=session.state.thinking, status=text)
 
     def say_what_runs(self) -> None:
         """Something else has ended; the agent may be at work still."""
@@ -104,7 +104,7 @@ class StatusLines:
 
     def tell(self, text: str, seconds: float = 0.0) -> None:
         """Something for a moment, in place of what is under way: so long, or until `say_again`."""
-        self._editor.surface.set_border_state(thinking_level=self._session.choice.thinking, status=text)
+        self._editor.surface.set_border_state(thinking_level=self._session.state.thinking, status=text)
         if seconds:
             self._editor.set_timer(seconds, self.say_again)
 

@@ -128,13 +128,15 @@ class Presenter:
         self.own_commands.forget()
         last = self._session.last_answer
         self._failed = last if last is not None and last.stop_reason == "error" else None
-        self._transcript.replace_all(replay.blocks_of(self._session.log.path_to(), self.renderers))
+        log = self._session.log
+        self._transcript.replace_all(replay.blocks_of(log.path_to(), self.renderers))
 
     def show_renderers(self, catalogue: Catalogue) -> None:
         """Extensions were loaded: what they draw is drawn again, and nothing else if that can be told."""
         is_first = self.renderers.catalogue is None
         self.renderers.catalogue = catalogue
-        changed = self.renderers.redrawn(self._session.log.path_to()) if is_first else None
+        log = self._session.log
+        changed = self.renderers.redrawn(log.path_to()) if is_first else None
         if changed is None:
             self.show_all()
             return

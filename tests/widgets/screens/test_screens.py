@@ -17,8 +17,8 @@ from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, 
 from widgets.screens.jobs import JobRow
 from widgets.screens.parts import KeyHint, KeyHints, key_name
 from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
+from widgets.screens.session_tree import TreeScreen
 from widgets.screens.settings import SettingsScreen
-from widgets.screens.tree import TreeScreen
 
 NOTHING = object()
 

@@ -7,7 +7,7 @@ from textual.types import AnimationLevel
 
 from app.resources.in_force import InForce
 from app.resources.settings import Settings
-from app.tui.handed import Say
+from app.tui.handed import TellPerson
 from app.tui.status.status_lines import StatusLines
 from app.tui.theme_in_force import ThemeInForce
 from widgets.completion.popup import CompletionPopup
@@ -23,7 +23,7 @@ _WITHOUT_LINKS = ("linux", "dumb")
 """Terminals that would show how a link is written."""
 
 
-class DisplaySettings:
+class ShownSettings:
     """What one page shows by the settings."""
 
     def __init__(
@@ -34,7 +34,7 @@ class DisplaySettings:
         editor: PromptEditor,
         status: StatusLines,
         look: ThemeInForce,
-        say: Say,
+        say: TellPerson,
         env: Mapping[str, str],
     ) -> None:
         self._header = header

@@ -32,7 +32,7 @@ def places(page: Sequence[BindingType]) -> tuple[KeyPlace, ...]:
     return (place("the page", page), *_ON_THE_PAGE, *SCREENS)
 
 
-class KeyTable:
+class ActionTable:
     """What one application can be asked to do."""
 
     def __init__(

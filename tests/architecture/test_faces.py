@@ -1,0 +1,58 @@
+"""The full screen drives a session by its verbs and reads one view of it; its pages know nothing of the application."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+from tests.architecture.sources import ROOT, SHIPPED, classes, files, name, tree
+
+FULL_SCREEN = files("app/tui")
+READ = {"state", "stats", "cwd"}
+"""Plain values of a session. What else it has is handed on as a whole, or asked by a verb."""
+MADE_BY_THE_APPLICATION = {"app.py", "run.py", "opening.py", "pages/all.py"}
+"""Where it is put together; nobody else may know it."""
+
+
+def reaches(path: Path) -> list[str]:
+    """`session.part.thing`"""
+    found = []
+    for node in ast.walk(tree(path)):
+        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Attribute):
+            continue
+        part, owner = node.value.attr, node.value.value
+        called = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
+        if called in ("session", "_session") and part not in READ:
+            found.append(f"{name(path)}:{node.lineno} {called}.{part}.{node.attr}")
+    return found
+
+
+def test_nobody_reaches_into_the_parts_of_a_session():
+    assert [found for path in FULL_SCREEN for found in reaches(path)] == []
+
+
+def test_the_application_is_known_where_it_is_put_together_and_nowhere_else():
+    here = ROOT / "app" / "tui"
+    found = {
+        path.relative_to(here).as_posix()
+        for path in FULL_SCREEN
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ImportFrom) and node.module == "app.tui.app"
+    }
+    assert found <= MADE_BY_THE_APPLICATION
+
+
+def test_a_class_of_the_full_screen_has_its_name_for_itself():
+    """Messages, which stand in the class that posts them, are named with it."""
+    where: dict[str, list[str]] = defaultdict(list)
+    for path in files(*SHIPPED):
+        inner = {inside for node in classes(path) for inside in node.body if isinstance(inside, ast.ClassDef)}
+        for node in classes(path):
+            if node not in inner:
+                where[node.name].append(name(path))
+    screens = ("app/tui/", "widgets/screens/")
+    double = {
+        called: paths
+        for called, paths in where.items()
+        if len(paths) > 1 and any(path.startswith(screens) for path in paths) and not called.startswith("_")
+    }
+    assert double == {}

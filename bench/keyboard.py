@@ -21,6 +21,7 @@ from widgets.editor.prompt import PromptEditor
 from widgets.lists.rows import ListRow
 from widgets.lists.tree_rows import TreeEntry
 from widgets.screens.picker import PickerScreen
+from widgets.screens.session_tree import TreeScreen
 from widgets.screens.settings import SettingRow, SettingsScreen
 from widgets.themes import variable_defaults
 

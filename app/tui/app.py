@@ -107,13 +107,17 @@ class BayouApp(App[int]):
 
     def _make_page(self) -> None:
         """The widgets, and what fills them."""
+        self.action_table = ActionTable(
+            page_keys.BINDINGS, lambda: command_names(self.session, self.action_table.key_told)
+        )
+        key_told = self.action_table.key_told
         self.transcript = Transcript(id="transcript", clock=self.clock)
         self.editor = PromptEditor(placeholder=PLACEHOLDER, id="editor")
         self.header = StatusHeader(id="header")
         self.footer = StatusFooter(id="footer")
         self.queue_view = QueueView(id="queue")
         self.search_bar = SearchBar(self.transcript, id="search")
-        self.presenter = Presenter(self.session, self.transcript, self.note_event, self.clock)
+        self.presenter = Presenter(self.session, self.transcript, self.note_event, key_told, self.clock)
         self.status = StatusLines(
             self.assembled,
             header=self.header,
@@ -121,6 +125,7 @@ class BayouApp(App[int]):
             editor=self.editor,
             home=self.home,
             tick=self.presenter.tick,
+            key_told=key_told,
         )
         self.shown_settings = ShownSettings(
             header=self.header,
@@ -158,7 +163,6 @@ class BayouApp(App[int]):
         )
         self.unsent = Unsent(self.session, lambda: (self.editor.text, self.editor.attachments))
         self.remembered = Remembered(paths, most_prompts=lambda: settings().editor.history_size)
-        self.action_table = ActionTable(page_keys.BINDINGS, lambda: command_names(self.session))
         self.key_texts = KeyTexts(
             self.action_table.key_of, editor=self.editor, queue_view=self.queue_view, presenter=self.presenter
         )

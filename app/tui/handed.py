@@ -43,7 +43,15 @@ class Keep(Protocol):
 
 Spawn = Callable[[Awaitable[Any]], None]
 """Does something beside everything else."""
+KeyTold = Callable[[str, str], str]
+"""The key of an action, given its usual name in the text; nothing when the person took the key away."""
 OwnProgram = Callable[[str], str | None]
 """Where a program of the machine is, by its name; never one of the folder's."""
 UnderWay = Callable[[str], None]
 """Says what is under way; nothing when it is over."""
+
+
+def stoppable(what: str, key_told: KeyTold) -> str:
+    """`Compacting · Esc stops`"""
+    key = key_told("app.interrupt", "Esc")
+    return f"{what} · {key} stops" if key else what

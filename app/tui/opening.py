@@ -14,6 +14,7 @@ from app.assembly.options import Options
 from app.engine.session import Session
 from app.resources.paths import Paths
 from app.tui.extensions.shortcuts import bind_shortcuts
+from app.tui.handed import KeyTold
 from app.tui.status import bars
 from app.tui.transcript.welcome import welcome
 from app.values.content import Image
@@ -50,7 +51,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         app.session.subscribe(app.presenter.show)
         app.presenter.show_all()
         if not app.assembled.settings.display.quiet_startup and bars.is_offline_session(app.session):
-            app.transcript.add(welcome(app.session.cwd))
+            app.transcript.add(welcome(app.session.cwd, app.action_table.key_told))
         if app.size.width < LEAST.width or app.size.height < LEAST.height:
             app.presenter.note(SMALL.format(size=app.size), NoteKind.WARNING)
         for text in (*app.assembled.problems, *key_problems):
@@ -93,7 +94,8 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         app.editor.history.replace([*prompts, *abandoned, *app.editor.history.entries])
         app.remembered.take_files(await asyncio.to_thread(app.remembered.read_files))
         if abandoned:
-            app.presenter.note(_found_again(len(abandoned), is_behind=not app.editor.is_blank))
+            key_told, is_behind = app.action_table.key_told, not app.editor.is_blank
+            app.presenter.note(_found_again(len(abandoned), key_told, is_behind=is_behind))
 
 
 def _needs_an_answer(app: "BayouApp") -> bool:
@@ -102,13 +104,14 @@ def _needs_an_answer(app: "BayouApp") -> bool:
     return app.assembled.locked is not None or (log.is_on_disk and log.is_cwd_gone)
 
 
-def _found_again(count: int, *, is_behind: bool) -> str:
+def _found_again(count: int, key_told: KeyTold, *, is_behind: bool) -> str:
     """Where drafts are that were never sent. `is_behind`: the editor has one, whose rows Up walks through first."""
     what, are = ("A draft that was", "is") if count == 1 else (f"{count} drafts that were", "are")
-    if is_behind:
-        where = f"{are} among the older prompts: Ctrl+R searches them"
+    search, up = key_told("tui.editor.historySearch", "Ctrl+R"), key_told("tui.editor.cursorUp", "Up")
+    if is_behind or not up:
+        where = f"{are} among the older prompts{f': {search} searches them' if search else ''}"
     else:
-        where = f"{are} one Up away" if count == 1 else f"{are} behind Up, the newest first"
+        where = f"{are} one {up} away" if count == 1 else f"{are} behind {up}, the newest first"
     return f"{what} not sent last time {where}."
 
 

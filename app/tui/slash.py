@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from app.engine.session import Session
+from app.tui.handed import KeyTold
 
 if TYPE_CHECKING:
     from app.tui.pages.all import Pages
@@ -20,6 +21,11 @@ class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
     run: Run
     hint: str = ""
     """What its argument is called."""
+    key: tuple[str, str] = ("", "")
+    """Action and usual key that `help` names as `{key}`."""
+
+    def told(self, key_told: KeyTold) -> str:
+        return self.help.format(key=key_told(*self.key) or "a key")
 
 
 def command_of(text: str) -> tuple[SlashCommand, str] | None:
@@ -156,7 +162,10 @@ COMMANDS: tuple[SlashCommand, ...] = (
         run=lambda pages, _: pages.reload(),
     ),
     SlashCommand(
-        name="hotkeys", help="all keys; Enter gives an action another", run=lambda pages, _: pages.keys.open()
+        name="hotkeys",
+        help="all keys; {key} gives an action another",
+        key=("tui.select.confirm", "Enter"),
+        run=lambda pages, _: pages.keys.open(),
     ),
     SlashCommand(name="keys", help="the same as /hotkeys", run=lambda pages, _: pages.keys.open()),
     SlashCommand(name="help", help="all commands", run=_help),
@@ -165,9 +174,9 @@ COMMANDS: tuple[SlashCommand, ...] = (
 BY_NAME = {command.name: command for command in COMMANDS}
 
 
-def command_names(session: Session) -> list[tuple[str, str]]:
+def command_names(session: Session, key_told: KeyTold) -> list[tuple[str, str]]:
     """All that there are, with their meaning: bayou's, then extensions', prompts, skills. The first counts."""
-    names = {command.name: command.help for command in COMMANDS}
+    names = {command.name: command.told(key_told) for command in COMMANDS}
     for other in session.commands():
         names.setdefault(other["name"], other.get("description", ""))
     return list(names.items())

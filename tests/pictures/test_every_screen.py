@@ -20,6 +20,7 @@ from tests.support.sizes import resize
 from widgets.editor.chips import Attachment
 from widgets.screens.dialogs import InputScreen, QuestionScreen
 from widgets.screens.picker import PickerScreen
+from widgets.screens.session_tree import TreeScreen
 from widgets.screens.sessions import SessionsScreen
 from widgets.screens.trust import PAUSE
 

@@ -9,6 +9,10 @@ from app.tui.transcript.welcome import welcome
 from tests.tui.stage import make_app, settled, submit
 
 
+def usual(action: str, key: str) -> str:
+    return key
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
@@ -80,9 +84,12 @@ async def test_an_answer_that_is_tried_again_leaves_one_line(home: Path) -> None
 
 
 def test_what_is_proposed_at_first_works_in_this_folder(tmp_path: Path) -> None:
-    assert [typed for typed, _ in welcome(tmp_path).tries] == ["list", "find *.py", "run git status"]
+    assert [typed for typed, _ in welcome(tmp_path, usual).tries] == ["list", "find *.py", "run git status"]
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "main.go").write_text("package main\n", encoding="utf-8")
     (tmp_path / "README.rst").write_text("x", encoding="utf-8")
-    assert [typed for typed, _ in welcome(tmp_path).tries][:2] == ["read README.rst", "map src/main.go"]
-    assert welcome(tmp_path / "nowhere").tries
+    assert [typed for typed, _ in welcome(tmp_path, usual).tries][:2] == [
+        "read README.rst",
+        "map src/main.go",
+    ]
+    assert welcome(tmp_path / "nowhere", usual).tries

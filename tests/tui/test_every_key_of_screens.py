@@ -20,6 +20,7 @@ from widgets.screens.models import LevelScreen, ModelScreen, ScopeScreen
 from widgets.screens.pages import PageScreen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import Preview, preview_of
+from widgets.screens.session_tree import TreeScreen
 from widgets.screens.sessions import SessionRow, SessionsScreen
 from widgets.screens.settings import SettingRow, SettingsScreen
 from widgets.status.queue import QueuedRow, QueueView

@@ -24,6 +24,7 @@ from widgets.screens.models import ModelScreen
 from widgets.screens.pages import PageScreen, compare_screen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText, preview_of
+from widgets.screens.session_tree import TreeScreen
 from widgets.screens.settings import SettingRow, SettingsScreen
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader

@@ -106,12 +106,12 @@ class BlockScreen(SheetScreen[None]):
             yield KeyHints(
                 (
                     KeyHint("up/down", "scroll", 6, "tui.select.up/tui.select.down"),
-                    KeyHint("slash", "search", 5),
+                    KeyHint("slash", "search", 5, "tui.altScreen.search"),
                     KeyHint("y", "copy", 5, "transcript.copy-block"),
                     KeyHint("c", "copy code", 3, "transcript.copy-code"),
                     KeyHint("r", "copy Markdown", 2, "transcript.copy-raw"),
                     KeyHint("h/l", "wide tables", 1, "transcript.scroll-left/transcript.scroll-right"),
-                    KeyHint("escape", "close", 9),
+                    KeyHint("escape", "close", 9, "tui.select.cancel"),
                 ),
                 id="keys",
             )

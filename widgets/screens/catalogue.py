@@ -7,11 +7,12 @@ from textual import events
 from textual.binding import BindingType
 
 from widgets.editor.chips import Draft, labelled
+from widgets.keys_told import key_name
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.actions import ActionRow
 from widgets.screens.dialogs import DialogScreen
-from widgets.screens.parts import KeyHint, key_name
+from widgets.screens.parts import KeyHint
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import PreviewPart, PreviewText
 

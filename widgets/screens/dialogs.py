@@ -50,7 +50,10 @@ class DialogScreen(SheetScreen[T]):
         yield from ()
 
     def hints(self) -> Sequence[KeyHint]:
-        return (KeyHint("enter", "answer", 9), KeyHint("escape", "cancel", 8))
+        return (
+            KeyHint("enter", "answer", 9, "tui.select.confirm"),
+            KeyHint("escape", "cancel", 8, "tui.select.cancel"),
+        )
 
     def on_mount(self) -> None:
         self.query_one("#text", Preview).show(self._text)
@@ -115,8 +118,14 @@ class QuestionScreen(DialogScreen[ListRow | None]):
     def hints(self) -> Sequence[KeyHint]:
         numbers = f"1-{len(self.answers)}" if 1 < len(self.answers) < 10 else ""
         own = [KeyHint(numbers, "answer", 7)] if numbers else []
-        scroll = [KeyHint("pageup/pagedown", "scroll", 4)] if self._text.parts else []
-        return (KeyHint("enter", "choose", 9), *own, *scroll, KeyHint("escape", "cancel", 8))
+        paging = KeyHint("pageup/pagedown", "scroll", 4, "tui.select.pageUp/tui.select.pageDown")
+        scroll = [paging] if self._text.parts else []
+        return (
+            KeyHint("enter", "choose", 9, "tui.select.confirm"),
+            *own,
+            *scroll,
+            KeyHint("escape", "cancel", 8, "tui.select.cancel"),
+        )
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -179,10 +188,10 @@ class ConfirmScreen(DialogScreen[bool | None]):
     def hints(self) -> Sequence[KeyHint]:
         default = self._yes if self._default else self._no
         return (
-            KeyHint("y", self._yes, 9),
-            KeyHint("n", self._no, 9),
-            KeyHint("enter", default, 6),
-            KeyHint("escape", "cancel", 8),
+            KeyHint("y", self._yes, 9, "app.confirm.yes"),
+            KeyHint("n", self._no, 9, "app.confirm.no"),
+            KeyHint("enter", default, 6, "tui.select.confirm"),
+            KeyHint("escape", "cancel", 8, "tui.select.cancel"),
         )
 
     def action_answer(self, answer: bool) -> None:
@@ -196,7 +205,7 @@ class WaitScreen(DialogScreen[None]):
     """Something that the person does elsewhere is waited for; Escape gives it up."""
 
     def hints(self) -> Sequence[KeyHint]:
-        return (KeyHint("escape", "give it up", 8),)
+        return (KeyHint("escape", "give it up", 8, "tui.select.cancel"),)
 
 
 class InputScreen(DialogScreen[str | None]):
@@ -265,9 +274,9 @@ class TextScreen(DialogScreen[str | None]):
 
     def hints(self) -> Sequence[KeyHint]:
         return (
-            KeyHint("enter", "answer", 9),
-            KeyHint("shift+enter", "new line", 6),
-            KeyHint("escape", "cancel", 8),
+            KeyHint("enter", "answer", 9, "tui.input.submit"),
+            KeyHint("shift+enter", "new line", 6, "tui.input.newLine"),
+            KeyHint("escape", "cancel", 8, "tui.select.cancel"),
         )
 
     def on_mount(self) -> None:

@@ -14,6 +14,12 @@ MOST_OF_A_PAGE = 2_000_000
 """Characters: what is laid out within the blink of an eye."""
 
 
+_HINTS = (
+    KeyHint("up/down", "scroll", 5, "tui.select.up/tui.select.down"),
+    KeyHint("escape", "close", 9, "tui.select.cancel"),
+)
+
+
 class PageScreen(SheetScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "scroll_text(-1)", "Up", show=False, id="tui.select.up"),
@@ -37,7 +43,7 @@ class PageScreen(SheetScreen[None]):
             with Horizontal(id="body"):
                 for number, _ in enumerate(self.pages):
                     yield Preview(longest=MOST_OF_A_PAGE, id=f"page-{number}")
-            yield KeyHints((KeyHint("up/down", "scroll", 5), KeyHint("escape", "close", 9)), id="keys")
+            yield KeyHints(_HINTS, id="keys")
 
     def on_mount(self) -> None:
         for pane, page in zip(self.query(Preview), self.pages, strict=True):

@@ -8,39 +8,9 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets import textual_inside
+from widgets.keys_told import NO_KEY, key_name
 from widgets.line import Line, cells, plain
 from widgets.transcript.text import crop
-
-_NAMES = {
-    "escape": "esc",
-    "pageup": "pgup",
-    "pagedown": "pgdn",
-    "up": "↑",
-    "down": "↓",
-    "left": "←",
-    "right": "→",
-    "right_square_bracket": "]",
-    "left_square_bracket": "[",
-    "underscore": "_",
-    "minus": "-",
-    "slash": "/",
-    "question_mark": "?",
-    "full_stop": ".",
-    "comma": ",",
-    "colon": ":",
-    "delete": "del",
-}
-
-
-def key_name(key: str) -> str:
-    """A key as a person reads it: `ctrl+right_square_bracket` is `ctrl+]`, `L` is `shift+l`."""
-    if " " in key:
-        return " ".join(map(key_name, key.split()))
-    parts = key.split("+")
-    parts[-1] = _NAMES.get(parts[-1], parts[-1])
-    if len(parts) == 1 and len(parts[0]) == 1 and parts[0].isupper():
-        return f"shift+{parts[0].lower()}"
-    return "+".join(parts)
 
 
 class KeyHint(NamedTuple):
@@ -93,7 +63,7 @@ def _with_own_keys(hint: KeyHint, own: Mapping[str, str]) -> KeyHint | None:
         own.get(action, default).split(",")[0]
         for action, default in zip(hint.id.split("/"), hint.key.split("/"), strict=False)
     ]
-    kept = [key for key in keys if key != "unbound"]
+    kept = [key for key in keys if key != NO_KEY]
     return hint._replace(key="/".join(kept)) if kept else None
 
 

@@ -185,10 +185,14 @@ class PickerScreen(SheetScreen[Picked | None]):
             yield from self.compose_above()
             yield LineInput(self._query, placeholder=self._placeholder, id="filter")
             with Body(id="body"):
-                yield RowList(empty=self._empty, title_cells=self._title_cells(), id="rows")
+                yield RowList(empty=self.empty_words(), title_cells=self._title_cells(), id="rows")
                 if self._preview is not None:
                     yield Preview(id="preview")
             yield KeyHints(self.hints(), id="keys")
+
+    def empty_words(self) -> str:
+        """What stands there when no row does."""
+        return self._empty
 
     def compose_above(self) -> ComposeResult:
         """What a subclass shows between title and filter."""

@@ -13,13 +13,14 @@ from textual.binding import Binding, BindingType
 
 from widgets.editor.line_input import LineInput
 from widgets.fuzzy import Query
+from widgets.keys_told import key_told
 from widgets.lists.row_list import RowList
 from widgets.lists.tree_rows import FILTER_NAMES, FILTERS, EntryTree, TreeEntry, TreeFilter, TreeLine
 from widgets.screens.parts import Body, KeyHint, KeyHints, RuleTitle, Sheet
 from widgets.screens.picker import WIDE
 from widgets.screens.preview import Preview, PreviewText
 from widgets.screens.requests import ScreenRequest
-from widgets.textual_inside import SheetScreen
+from widgets.textual_inside import SheetScreen, keymap_of
 
 HINTS = (
     KeyHint("enter", "go there", 10, "tui.select.confirm"),
@@ -36,9 +37,9 @@ HINTS = (
     KeyHint("escape", "close", 9, "tui.select.cancel"),
 )
 SEARCHING = (
-    KeyHint("enter", "to the list", 9),
-    KeyHint("↑/↓", "move", 7),
-    KeyHint("escape", "end the search", 8),
+    KeyHint("enter", "to the list", 9, "tui.select.confirm"),
+    KeyHint("up/down", "move", 7, "tui.select.up/tui.select.down"),
+    KeyHint("escape", "end the search", 8, "tui.select.cancel"),
 )
 
 
@@ -132,13 +133,17 @@ class TreeScreen(SheetScreen[None]):
 
     # -- screen --------------------------------------------------------------------------------------------
 
+    def _empty(self) -> str:
+        tab = key_told(keymap_of(self.app), "app.tree.filter.cycleForward", "tab")
+        return f"no entries here; {tab} shows others" if tab else "no entries here"
+
     def compose(self) -> ComposeResult:
         self._fit()
         with Sheet(id="sheet"):
             yield RuleTitle("Session tree", id="title")
             yield LineInput(placeholder="all words, or re:expression", mark="/ ", id="filter")
             with Body(id="body"):
-                yield RowList(empty="no entries here; tab shows others", scatters=False, id="rows")
+                yield RowList(empty=self._empty(), scatters=False, id="rows")
                 yield Preview(id="preview")
             yield KeyHints(HINTS, id="keys")
 

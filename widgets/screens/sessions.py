@@ -7,10 +7,12 @@ import msgspec
 from textual.binding import BindingType
 
 from widgets.editor.line_input import LineInput
+from widgets.keys_told import key_told
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import PreviewText
 from widgets.screens.requests import ScreenRequest
+from widgets.textual_inside import keymap_of
 
 Scope = Literal["here", "all"]
 
@@ -88,8 +90,11 @@ class SessionsScreen(PickerScreen):
             is_full_height=True,
             preview=preview,
             placeholder="title, or any word that was said",
-            empty="no session fits; tab looks everywhere",
         )
+
+    def empty_words(self) -> str:
+        tab = key_told(keymap_of(self.app), "app.session.togglePath", "tab")
+        return f"no session fits; {tab} looks everywhere" if tab else "no session fits"
 
     def show_sessions(self, sessions: Sequence[SessionRow], note: str = "") -> None:
         """Others than before: one was renamed, deleted, brought back."""

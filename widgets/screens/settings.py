@@ -76,10 +76,10 @@ class SettingsScreen(PickerScreen):
 
     def hints(self) -> list[KeyHint]:
         return [
-            KeyHint("enter", "change", 9),
-            KeyHint("left/right", "through the values", 7),
-            KeyHint("delete", "default", 5),
-            KeyHint("escape", "close", 8),
+            KeyHint("enter", "change", 9, "tui.select.confirm"),
+            KeyHint("left/right", "through the values", 7, "app.settings.previous/app.settings.next"),
+            KeyHint("delete", "default", 5, "app.settings.reset"),
+            KeyHint("escape", "close", 8, "tui.select.cancel"),
         ]
 
     @property

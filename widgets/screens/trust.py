@@ -44,11 +44,11 @@ class TrustScreen(QuestionScreen):
         self._trust_from = 0.0
 
     def hints(self) -> Sequence[KeyHint]:
-        own = [KeyHint("ctrl+y", "trust it", 8)] if self._yes is not None else []
+        own = [KeyHint("ctrl+y", "trust it", 8, "app.trust.yes")] if self._yes is not None else []
         return (
             *own,
             *(hint for hint in super().hints() if hint.label != "cancel"),
-            KeyHint("escape", "later", 8),
+            KeyHint("escape", "later", 8, "tui.select.cancel"),
         )
 
     def on_mount(self) -> None:

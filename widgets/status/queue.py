@@ -12,7 +12,9 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from widgets.keys_told import key_told, keys_told
 from widgets.line import Line, plain
+from widgets.textual_inside import keymap_of
 
 Kind = Literal["steer", "followUp", "held"]
 _LABELS: dict[Kind, str] = {"steer": "steers", "followUp": "follows", "held": "held"}
@@ -72,7 +74,7 @@ class QueueView(Widget, can_focus=True):
         super().__init__(id=id)
         self.rows: tuple[QueuedRow, ...] = ()
         self._at = 0
-        self.hint = "alt+up takes them back"
+        self.hint = ""
         """Below the messages while the editor has the focus."""
         self.show(rows)
 
@@ -108,11 +110,7 @@ class QueueView(Widget, can_focus=True):
         hint = self.get_component_rich_style("queue--hint")
         if y >= shown:
             more = len(self.rows) - shown
-            text = (
-                "enter edit · shift+↑/↓ move · del remove · tab steer or follow · esc back"
-                if self.has_focus
-                else self.hint
-            )
+            text = self._keys() if self.has_focus else self.hint
             return line.add(f"… and {more} more · " if more else "↳ ", hint).add(text, hint).strip()
         first = max(0, min(self._at - shown + 1, len(self.rows) - shown)) if self.has_focus else 0
         row = self.rows[first + y]
@@ -123,6 +121,20 @@ class QueueView(Widget, can_focus=True):
         images = f"[{row.image_count} image{'s' if row.image_count > 1 else ''}] " if row.image_count else ""
         style = self.get_component_rich_style("queue--current" if is_current else "queue--text")
         return line.add(images + plain(row.text), style).strip()
+
+    def _keys(self) -> str:
+        """What each key does while the keyboard is here."""
+        own = keymap_of(self.app)
+        moves = key_told(own, "app.queue.earlier", "shift+↑"), key_told(own, "app.queue.later", "shift+↓")
+        usual = "shift+↑/↓" if moves == ("shift+↑", "shift+↓") else "/".join(filter(None, moves))
+        told = (
+            (key_told(own, "app.queue.edit", "enter"), "edit"),
+            (usual, "move"),
+            (key_told(own, "app.queue.remove", "del"), "remove"),
+            (key_told(own, "app.queue.switch", "tab"), "steer or follow"),
+            (key_told(own, "app.queue.leave", "esc"), "back"),
+        )
+        return keys_told(told)
 
     def action_move(self, delta: int) -> None:
         if self.rows:

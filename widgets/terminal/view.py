@@ -96,7 +96,11 @@ class TerminalScreen(ModalScreen[None]):
             yield RuleTitle(self._title, "terminal", id="title")
             yield self._view
             yield KeyHints(
-                (KeyHint("escape", "end the program", 9), KeyHint("f12", "send Escape to it", 7)), id="keys"
+                (
+                    KeyHint("escape", "end the program", 9, "app.terminal.kill"),
+                    KeyHint("f12", "send Escape to it", 7, "app.terminal.escape"),
+                ),
+                id="keys",
             )
 
     def on_mount(self) -> None:

@@ -11,6 +11,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets import textual_inside
+from widgets.keys_told import key_told
 from widgets.transcript.column import Column, RowInSight
 from widgets.transcript.look import CurrentLook, Look
 from widgets.transcript.overlay import Overlay
@@ -123,9 +124,16 @@ class Painter:
             address = crop(f" {self._overlay.hovered.address}", max(8, width - 20)) + " "
             strip = look.finish(with_start(strip, address, look.style("hover"), width))
         if viewport.new_below and not viewport.is_following:
-            label = f" ↓ {viewport.new_below} new · End "
+            label = " · ".join(filter(None, (f" ↓ {viewport.new_below} new", self._end_key()))) + " "
             strip = look.finish(with_end(strip, label, look.style("new-below"), width))
         return strip
+
+    def _end_key(self) -> str:
+        """The key to the end: that of the blocks while the keyboard is there, else that of the page."""
+        own = textual_inside.keymap_of(self._widget.app)
+        if self._widget.has_focus:
+            return key_told(own, "transcript.end", "End")
+        return key_told(own, "tui.altScreen.bottom", "Ctrl+End")
 
     def _overlaid(self, row: RowInSight, selection: Selection | None, width: int, look: Look) -> Strip:
         """A row with what lies over it: the selection, search hits, the mark of the focused block."""

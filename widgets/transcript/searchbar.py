@@ -11,6 +11,8 @@ from textual.message import Message
 from textual.widgets import Static
 
 from widgets.editor.line_input import LineInput
+from widgets.keys_told import key_told, keys_told
+from widgets.textual_inside import keymap_of
 from widgets.transcript.messages import SearchChanged
 from widgets.transcript.search import REGEX
 from widgets.transcript.view import Transcript
@@ -69,11 +71,29 @@ class SearchBar(Horizontal):
         if found.problem:
             words = found.problem
         elif found.count:
-            keys = "↑↓ other hits · Enter goes there" if is_typing else "n next · N previous · Esc ends"
-            words = f"{found.current} of {found.count:,} · {keys}"
+            words = " · ".join(filter(None, (f"{found.current} of {found.count:,}", self._keys(is_typing))))
         else:
             words = "nothing found" if self._line.text else ""
         self._count.update(Content(f" {words} "))
+
+    def _keys(self, is_typing: bool) -> str:
+        own = keymap_of(self.app)
+        if not is_typing:
+            return keys_told(
+                (
+                    (key_told(own, "transcript.next-hit", "n"), "next"),
+                    (key_told(own, "transcript.previous-hit", "N"), "previous"),
+                    (key_told(own, "transcript.leave", "Esc"), "ends"),
+                )
+            )
+        others = key_told(own, "search.previous", "↑"), key_told(own, "search.next", "↓")
+        between = "" if others == ("↑", "↓") else "/"
+        return keys_told(
+            (
+                (between.join(filter(None, others)), "other hits"),
+                (key_told(own, "search.accept", "Enter"), "goes there"),
+            )
+        )
 
     def action_step(self, direction: int) -> None:
         self._finder.step(direction)

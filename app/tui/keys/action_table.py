@@ -8,8 +8,9 @@ from functools import cached_property
 
 from textual.binding import BindingType
 
-from app.tui.keys.keymap import NO_KEY, KeyMap, KeyPlace, keys_of, place
+from app.tui.keys.keymap import KeyMap, KeyPlace, keys_of, place
 from widgets.editor.prompt import PromptEditor
+from widgets.keys_told import NO_KEY, key_told
 from widgets.screens.actions import ActionRow
 from widgets.status.queue import QueueView
 from widgets.transcript.searchbar import SearchBar
@@ -109,6 +110,10 @@ class ActionTable:
         """As it is written for a person; empty when the key was taken away."""
         key = next(iter(self.keys_of(action)), NO_KEY)
         return "" if key == NO_KEY else "+".join(part.title() for part in key.split("+"))
+
+    def key_told(self, action: str, usual: str) -> str:
+        """In a text: `usual` unless the person has another key; nothing when it was taken away."""
+        return key_told(self.own.keys, action, usual)
 
     def _near_and_far(self) -> Iterator[KeyPlace]:
         """What is on the page first: for most of what is asked no screen need be loaded."""

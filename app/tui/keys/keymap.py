@@ -10,11 +10,8 @@ from textual.binding import Binding, BindingType
 from app.resources.files import read_text, write_text
 from app.values.json_comments import JsonFault, parse, with_value, without_key
 from app.values.unable import FileFault
+from widgets.keys_told import NO_KEY
 from widgets.textual_inside import key_of_character
-
-NO_KEY = "unbound"
-"""A key that no keyboard has; Textual takes a key away only by giving another."""
-
 
 _MODIFIERS = ("alt", "ctrl", "shift", "super")
 """In the order in which a terminal's keys come to be named."""

@@ -14,7 +14,7 @@ from app.tui.keys.keymap import KeyMap, read_keymap
 from widgets.chords import Chords
 from widgets.editor.line_input import LineInput
 from widgets.editor.prompt import PromptEditor
-from widgets.screens.parts import key_name
+from widgets.keys_told import key_name
 from widgets.transcript.blocks import NoteKind
 
 

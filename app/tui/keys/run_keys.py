@@ -1,7 +1,7 @@
 """What keys do with the run that is going, and with the last answer."""
 
 from app.engine.session import Session
-from app.tui.handed import Copy, TellPerson
+from app.tui.handed import Copy, KeyTold, TellPerson
 from app.tui.transcript.presenter import Presenter
 from widgets.transcript.view import Transcript
 
@@ -9,12 +9,15 @@ from widgets.transcript.view import Transcript
 class RunKeys:
     """The run of one session, as it is shown."""
 
-    def __init__(self, session: Session, presenter: Presenter, transcript: Transcript, copy: Copy) -> None:
+    def __init__(
+        self, session: Session, presenter: Presenter, transcript: Transcript, copy: Copy, key_told: KeyTold
+    ) -> None:
         self._session = session
         self._presenter = presenter
         self._say: TellPerson = presenter.note
         self._transcript = transcript
         self._copy = copy
+        self._key_told = key_told
 
     def copy_answer(self) -> None:
         message = self._session.last_answer
@@ -34,7 +37,9 @@ class RunKeys:
         for call_id in moved:
             self._session.send_to_background(call_id)
         if not moved and self._session.state.is_shell_running:
-            self._say("Your own command cannot go into the background; Escape stops it.")
+            key = self._key_told("app.interrupt", "Escape")
+            stops = f"; {key} stops it" if key else ""
+            self._say(f"Your own command cannot go into the background{stops}.")
         elif not moved:
             self._say("No tool is running.")
 

@@ -44,11 +44,12 @@ class Pages:
         self._copy = app.system_clipboard.copy
         self._session = app.session
         self.action_table = app.action_table
+        self._key_told = app.action_table.key_told
         self.transcript = app.transcript
         self.search_bar = app.search_bar
         self.suspend = app.action_suspend_process
         self.queued = QueuedMessages(app.session, app.queue_view, app.editor, self._say)
-        self.run = RunKeys(app.session, app.presenter, app.transcript, self._copy)
+        self.run = RunKeys(app.session, app.presenter, app.transcript, self._copy, self._key_told)
         self.leaving = StopOrLeave(
             app.session,
             app.editor,
@@ -101,6 +102,7 @@ class Pages:
             self._ask,
             self._say,
             self.settings.keep,
+            self._key_told,
             connect=self.login.connect,
             look_up=lambda provider: look_up(
                 choice,
@@ -135,6 +137,7 @@ class Pages:
             self._ask,
             self._say,
             self._write,
+            self._key_told,
             go_on=self.resuming.open,
             read_texts=app.session_texts.read,
             spawn=app.tasks.spawn,
@@ -160,7 +163,9 @@ class Pages:
     def context(self) -> "ContextPage":
         from app.tui.pages.context_page import ContextPage
 
-        return ContextPage(self._session, self._ask, self._say, self._write, under_way=self._under_way)
+        return ContextPage(
+            self._session, self._ask, self._say, self._write, self._key_told, under_way=self._under_way
+        )
 
     @cached_property
     def jobs(self) -> "JobsPage":

@@ -13,7 +13,7 @@ from app.engine.contents import (
 )
 from app.engine.session import Session
 from app.engine.summariser import SummaryFailed
-from app.tui.handed import AskPerson, TellPerson, UnderWay, Write
+from app.tui.handed import AskPerson, KeyTold, TellPerson, UnderWay, Write, stoppable
 from app.tui.status.bars import amount
 from tools.results import Card, TextBlock
 from widgets.lists.rows import ListRow, Tone
@@ -39,12 +39,20 @@ class ContextPage:
     """The context window of one session."""
 
     def __init__(
-        self, session: Session, ask: AskPerson, say: TellPerson, write: Write, *, under_way: UnderWay
+        self,
+        session: Session,
+        ask: AskPerson,
+        say: TellPerson,
+        write: Write,
+        key_told: KeyTold,
+        *,
+        under_way: UnderWay,
     ) -> None:
         self._session = session
         self._ask = ask
         self._say = say
         self._write = write
+        self._key_told = key_told
         self._under_way = under_way
         self._contents: Contents
 
@@ -95,7 +103,7 @@ class ContextPage:
     async def preview(self, instructions: str | None = None) -> None:
         """The summary to be read and changed; it counts once the person says so."""
         session = self._session
-        self._under_way("Writing a summary · Esc stops")
+        self._under_way(stoppable("Writing a summary", self._key_told))
         try:
             draft = await session.draft_compaction(instructions)
         except (CannotCompact, SummaryFailed) as problem:
@@ -109,8 +117,12 @@ class ContextPage:
         if state.model is not None and is_in_use(usage):
             left = state.context_tokens - draft.preparation.freed_tokens
             told += f" The prompt cache is dropped: {resending(state.model, max(0, left))}"
+        key = self._key_told("tui.input.submit", "Enter")
         screen = TextScreen(
-            "Summary: Enter makes it count", told, prefill=draft.written.text, is_for_reading=True
+            f"Summary: {key} makes it count" if key else "Summary",
+            told,
+            prefill=draft.written.text,
+            is_for_reading=True,
         )
         text: str | None = await self._ask(screen)
         if text is None:

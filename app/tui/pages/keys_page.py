@@ -9,9 +9,9 @@ from app.tui.keys.keymap import bind
 from app.tui.pages.asking import pick
 from app.values.json_comments import JsonFault
 from app.values.unable import FileFault
+from widgets.keys_told import key_name
 from widgets.lists.rows import ListRow
 from widgets.screens.catalogue import KeyScreen, hotkeys_screen, palette_screen
-from widgets.screens.parts import key_name
 from widgets.screens.picker import Picked
 
 

@@ -9,7 +9,7 @@ from app.engine.session import Session
 from app.providers.discovery import discover, hint, known_state
 from app.providers.known import PROVIDERS
 from app.providers.select import select_model, select_scope
-from app.tui.handed import AskPerson, Keep, TellPerson
+from app.tui.handed import AskPerson, Keep, KeyTold, TellPerson
 from app.tui.pages.asking import pick_or_keep
 from app.tui.status.bars import amount
 from app.values.models import THINKING_LEVELS, Model, thinking_level
@@ -41,6 +41,7 @@ class ModelPage:
         ask: AskPerson,
         say: TellPerson,
         keep: Keep,
+        key_told: KeyTold,
         *,
         connect: Callable[[str], Awaitable[None]],
         look_up: Callable[[str], Awaitable[str]],
@@ -51,6 +52,7 @@ class ModelPage:
         self._ask = ask
         self._say = say
         self._keep = keep
+        self._key_told = key_told
         self._connect = connect
         self._look_up = look_up
 
@@ -173,7 +175,9 @@ class ModelPage:
         if source is None:
             known = PROVIDERS.get(model.provider)
             names = " or ".join((*known.bearer_env, *known.env)) if known else ""
-            ways = f"Set {names}, or connect it with Enter." if names else "Connect it with Enter."
+            key = self._key_told("tui.select.confirm", "Enter")
+            by_key = f"connect it with {key}" if key else "connect it by /login"
+            ways = f"Set {names}, or {by_key}." if names else f"{by_key[0].upper()}{by_key[1:]}."
             return [PreviewPart(text="No key", tone="warning"), PreviewPart(text=ways, tone="muted")]
         told = hint(known_state(model.provider, choice.catalogue, choice.credentials))
         return [

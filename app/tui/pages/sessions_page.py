@@ -17,7 +17,7 @@ from app.sessions.index import SessionSummary
 from app.sessions.library import list_sessions, rename_session, search_now, threads
 from app.sessions.log import SessionLog
 from app.sessions.trash import delete_session, in_trash, undo_delete
-from app.tui.handed import AskPerson, Spawn, TellPerson, Write
+from app.tui.handed import AskPerson, KeyTold, Spawn, TellPerson, Write
 from app.tui.pages.asking import ask_text, pick
 from app.tui.pages.entry_texts import age, entry_title, one_line, prompt_rows
 from app.tui.status.bars import short_path
@@ -46,6 +46,7 @@ class SessionsPage:
         ask: AskPerson,
         say: TellPerson,
         write: Write,
+        key_told: KeyTold,
         *,
         go_on: Callable[[Path], Awaitable[None]],
         read_texts: Callable[[], None],
@@ -58,6 +59,7 @@ class SessionsPage:
         self._ask = ask
         self._say = say
         self._write = write
+        self._key_told = key_told
         self._go_on = go_on
         self._read_texts = read_texts
         self._spawn = spawn
@@ -215,7 +217,8 @@ class SessionsPage:
         if path == self._session.state.file:
             return "this one is open: /new first, then delete it"
         await asyncio.to_thread(delete_session, path, self._places.root)
-        return f"ctrl+z brings it back: {one_line(title, 30)}"
+        key = self._key_told("app.session.undelete", "ctrl+z")
+        return f"{key} brings it back: {one_line(title, 30)}" if key else f"deleted: {one_line(title, 30)}"
 
     async def _undelete(self) -> str:
         """The session that was deleted last, be it in an earlier run."""

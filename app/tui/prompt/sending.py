@@ -107,7 +107,7 @@ class Sending:
         command = text.lstrip("!").strip()
         if not command:
             return
-        self._status.say(f"$ {one_line(command.splitlines()[0], 60)} · Esc stops")
+        self._status.say_stoppable(f"$ {one_line(command.splitlines()[0], 60)}")
         own = self._presenter.own_commands
         is_first = not self._session.state.is_shell_running
         if is_first:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from app.assembly.build import Assembled
 from app.engine.session import Session
+from app.tui.handed import KeyTold, stoppable
 from app.tui.status import bars
 from app.tui.status.git_state import git_state
 from app.values.events import (
@@ -43,6 +44,7 @@ class StatusLines:
         editor: PromptEditor,
         home: Path,
         tick: Callable[[], bool],
+        key_told: KeyTold,
     ) -> None:
         """`tick`: draws elapsed times anew; false when nothing has one."""
         self._assembled = assembled
@@ -52,6 +54,7 @@ class StatusLines:
         self._editor = editor
         self._home = home
         self._tick = tick
+        self._key_told = key_told
         self._activity = ""
         self._retry = ""
         self._silence = ""
@@ -69,9 +72,9 @@ class StatusLines:
                 self._go_on()
             case ProviderWaiting():
                 self._silence = _brief_silence(event)
-                self.say(_silence(event))
+                self.say_stoppable(_silence(event))
             case CompactionStart():
-                self.say("Compacting · Esc stops")
+                self.say_stoppable("Compacting")
             case CompactionEnd():
                 self._retry = self._silence = ""
                 self.say_what_runs()
@@ -93,6 +96,10 @@ class StatusLines:
         session, editor = self._session, self._editor
         editor.follows_up = session.is_running
         editor.surface.set_border_state(thinking_level=session.state.thinking, status=text)
+
+    def say_stoppable(self, text: str) -> None:
+        """With the key that stops it."""
+        self.say(stoppable(text, self._key_told))
 
     def say_what_runs(self) -> None:
         """Something else has ended; the agent may be at work still."""
@@ -137,7 +144,7 @@ class StatusLines:
     def _count_down(self, attempt: int, most: int, seconds: float) -> None:
         """Once a second until the next attempt begins."""
         self._retry = f"retry {attempt}/{most} in {seconds:.0f}s"
-        self.say(f"Retrying ({attempt}/{most}) in {seconds:.0f}s · Esc stops")
+        self.say_stoppable(f"Retrying ({attempt}/{most}) in {seconds:.0f}s")
         self.refresh()
 
         def again() -> None:
@@ -173,7 +180,7 @@ class StatusLines:
 def _silence(event: ProviderWaiting) -> str:
     what = "Waiting for the model" if event.state == "waiting" else "The model has gone silent"
     end = f" · gives up in {event.seconds:.0f} s" if event.seconds else ""
-    return f"{what}{end} · Esc stops"
+    return f"{what}{end}"
 
 
 def _brief_silence(event: ProviderWaiting) -> str:

@@ -10,6 +10,7 @@ import msgspec
 from app.agent.outcomes import from_message
 from app.engine.session import Session
 from app.extensions.catalogue import Catalogue
+from app.tui.handed import KeyTold
 from app.tui.transcript import replay
 from app.tui.transcript.own_commands import OwnCommands
 from app.tui.transcript.renderers import Renderers
@@ -100,6 +101,7 @@ class Presenter:
         session: Session,
         transcript: Transcript,
         on_other: Callable[[Event], None],
+        key_told: KeyTold,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._session = session
@@ -115,8 +117,8 @@ class Presenter:
         self._retry_note: str | None = None
         self._failed: AssistantMessage | None = None
         """The last answer, if it ended in an error."""
-        self.renderers = Renderers(session.card)
-        self.summary_card = SummaryCard(transcript)
+        self.renderers = Renderers(session.card, key_told)
+        self.summary_card = SummaryCard(transcript, key_told)
         self.own_commands = OwnCommands(transcript)
         self.offers: dict[str, str] = {}
         """What the page has to offer for what a notice is about."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from app.extensions.catalogue import Catalogue, Shown
+from app.tui.handed import KeyTold
 from app.values.content import ToolCall
 from app.values.entries import CustomEntry, CustomMessageEntry, Entry
 from app.values.messages import CustomMessage
@@ -20,9 +21,10 @@ _TONES = {"warning": NoteKind.WARNING, "error": NoteKind.ERROR}
 class Renderers:
     """The renderers in force for one session. Without extensions everything is drawn as bayou does."""
 
-    def __init__(self, card: Callable[[ToolCall, ToolResult | None], Card]) -> None:
+    def __init__(self, card: Callable[[ToolCall, ToolResult | None], Card], key_told: KeyTold) -> None:
         """`card`: how the tool itself shows a call and its result."""
         self._card = card
+        self._key_told = key_told
         self.retry_key = ""
         """The key that asks again, as it is in force."""
         self.catalogue: Catalogue | None = None
@@ -39,14 +41,14 @@ class Renderers:
         if self.catalogue is None:
             return None
         shown = self.catalogue.render_message(message, expanded=True)
-        return _block(block_id, message.custom_type, shown, kind)
+        return self._block(block_id, message.custom_type, shown, kind)
 
     def entry(self, entry: CustomEntry) -> CustomBlock | None:
         """Entries that nobody draws are not shown."""
         if self.catalogue is None:
             return None
         shown = self.catalogue.render_entry(entry.custom_type, entry.data, expanded=True)
-        return _block(entry.id, entry.custom_type, shown, CustomKind.EXTENSION)
+        return self._block(entry.id, entry.custom_type, shown, CustomKind.EXTENSION)
 
     @property
     def changes_text(self) -> bool:
@@ -83,13 +85,15 @@ class Renderers:
             if isinstance(entry, CustomMessageEntry) and self.catalogue.draws(entry.custom_type)
         ]
 
-
-def _block(block_id: str, name: str, shown: Shown | None, kind: CustomKind) -> CustomBlock | None:
-    if shown is None:
-        return None
-    if shown.view is None:  # a widget: the line stands for it, and opens it on a screen of its own
-        return CustomBlock(id=block_id, kind=kind, card=Card(title=name, summary="Enter shows it"))
-    view = shown.view
-    return CustomBlock(
-        id=block_id, kind=kind, card=view.card(), peek=view.collapsed_lines, tone=_TONES.get(view.level)
-    )
+    def _block(self, block_id: str, name: str, shown: Shown | None, kind: CustomKind) -> CustomBlock | None:
+        if shown is None:
+            return None
+        key = self._key_told("transcript.full-screen", "Enter")
+        if shown.view is None:  # a widget: the line stands for it, and opens it on a screen of its own
+            return CustomBlock(
+                id=block_id, kind=kind, card=Card(title=name, summary=f"{key} shows it" if key else "")
+            )
+        view = shown.view
+        return CustomBlock(
+            id=block_id, kind=kind, card=view.card(), peek=view.collapsed_lines, tone=_TONES.get(view.level)
+        )

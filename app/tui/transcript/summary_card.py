@@ -1,5 +1,6 @@
 """The card of a summary that is being written: its text as it arrives, and how far it is."""
 
+from app.tui.handed import KeyTold, stoppable
 from tools.results import Card, TextBlock
 from widgets.transcript.blocks import CardState, CustomBlock, CustomKind
 from widgets.transcript.view import Transcript
@@ -8,8 +9,9 @@ from widgets.transcript.view import Transcript
 class SummaryCard:
     """At most one is written at a time."""
 
-    def __init__(self, transcript: Transcript) -> None:
+    def __init__(self, transcript: Transcript, key_told: KeyTold) -> None:
         self._transcript = transcript
+        self._key_told = key_told
         self._count = 0
         self._open = ""
         self._kind = CustomKind.COMPACTION
@@ -42,7 +44,7 @@ class SummaryCard:
                 state=CardState.RUNNING,
                 card=Card(
                     title=str(self._kind),
-                    subject="a summary is being written · Esc stops",
+                    subject=stoppable("a summary is being written", self._key_told),
                     summary=f"{words:,} words" if words else "",
                     blocks=(TextBlock(text=self._text, tail=True),),
                 ),

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from app.tui.handed import KeyTold
 from widgets.transcript.blocks import NoteBlock
 
 _TEXT = (
@@ -12,14 +13,16 @@ _TEXT = (
     "\n"
     "Three things to try:"
 )
-_AFTER = "/help lists the commands, /hotkeys the keys; Escape twice is the tree."
+_AFTER = "/help lists the commands, /hotkeys the keys"
 _SOURCES = (".py", ".ts", ".js", ".go", ".rs", ".java", ".c", ".cpp", ".rb", ".md")
 _MOST_LOOKED_AT = 200
 
 
-def welcome(cwd: Path) -> NoteBlock:
+def welcome(cwd: Path, key_told: KeyTold) -> NoteBlock:
     """Three requests that work in this very folder."""
     names = _names(cwd)
+    key = key_told("app.interrupt", "Escape")
+    after = f"{_AFTER}; {key} twice is the tree." if key else f"{_AFTER}."
     readable = next((name for name in names if name.lower().startswith("readme")), names[0] if names else "")
     source = next((name for end in _SOURCES for name in names if name.endswith(end) and name != readable), "")
     tries = (
@@ -29,7 +32,13 @@ def welcome(cwd: Path) -> NoteBlock:
         (f"map {source}", "its outline, with the lines") if source else ("find *.py", "files by name"),
         ("run git status", "any command"),
     )
-    return NoteBlock(id="welcome", title="Welcome to bayou", text=_TEXT, tries=tries, after=_AFTER)
+    return NoteBlock(
+        id="welcome",
+        title="Welcome to bayou",
+        text=_TEXT,
+        tries=tries,
+        after=after,
+    )
 
 
 def _names(cwd: Path) -> list[str]:

@@ -24,6 +24,7 @@ from widgets.lists.tree_rows import TreeEntry
 from widgets.screens.parts import KeyHints, RuleTitle
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import Preview, preview_of
+from widgets.screens.session_tree import TreeScreen
 from widgets.textual_inside import BareScrollBar, SheetScreen
 
 SIZE = (120, 40)

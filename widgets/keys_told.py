@@ -1,0 +1,49 @@
+"""Keys in texts: which key is in force for an action, as a person reads it. Texts name the usual one and ask here."""
+
+from collections.abc import Iterable, Mapping
+
+NO_KEY = "unbound"
+"""A key that no keyboard has; Textual takes a key away only by giving another."""
+_NAMES = {
+    "escape": "esc",
+    "pageup": "pgup",
+    "pagedown": "pgdn",
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+    "right_square_bracket": "]",
+    "left_square_bracket": "[",
+    "underscore": "_",
+    "minus": "-",
+    "slash": "/",
+    "question_mark": "?",
+    "full_stop": ".",
+    "comma": ",",
+    "colon": ":",
+    "delete": "del",
+}
+
+
+def key_name(key: str) -> str:
+    """A key as a person reads it: `ctrl+right_square_bracket` is `ctrl+]`, `L` is `shift+l`."""
+    if " " in key:
+        return " ".join(map(key_name, key.split()))
+    parts = key.split("+")
+    parts[-1] = _NAMES.get(parts[-1], parts[-1])
+    if len(parts) == 1 and len(parts[0]) == 1 and parts[0].isupper():
+        return f"shift+{parts[0].lower()}"
+    return "+".join(parts)
+
+
+def key_told(own: Mapping[str, str], action: str, usual: str) -> str:
+    """The key of an action: `usual`, as the text has it, unless the person has another; nothing when it has none."""
+    if action not in own:
+        return usual
+    key = own[action].split(",")[0].strip()
+    return "" if key == NO_KEY else key_name(key)
+
+
+def keys_told(told: Iterable[tuple[str, str]]) -> str:
+    """`enter edit · del remove`, from keys and what they do; what has no key is left out."""
+    return " · ".join(f"{key} {words}" for key, words in told if key)

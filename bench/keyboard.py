@@ -11,7 +11,6 @@ from typing import Any
 
 from textual.app import App, ComposeResult
 from textual.screen import Screen
-from widgets.screens.tree import TreeScreen
 
 from app.tui.garbage import Garbage
 from bench.table import Row

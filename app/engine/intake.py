@@ -16,6 +16,10 @@ class Refused(Unable):
     """The session cannot do that now; the text says why and what to do."""
 
 
+class Busy(Refused):
+    """Something is under way that the person can stop; each face says how."""
+
+
 class Stayed(Refused):
     """An extension cancelled going to another session."""
 

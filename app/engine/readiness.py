@@ -4,7 +4,7 @@ from app.engine.brancher import Brancher
 from app.engine.choice import ModelChoice
 from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
-from app.engine.intake import Refused
+from app.engine.intake import Busy, Refused
 from app.engine.runner import Runner
 from app.sessions.errors import SessionReadOnly, SessionWriteError
 
@@ -59,6 +59,6 @@ class Readiness:
 
     def require_idle(self, what: str) -> None:
         if self.is_compacting:
-            raise Refused(f"{what} has to wait until the summary is written. Stop it with Escape first.")
+            raise Busy(f"{what} has to wait until the summary is written.")
         if self.is_running:
-            raise Refused(f"{what} has to wait until the agent is idle. Stop it with Escape first.")
+            raise Busy(f"{what} has to wait until the agent is idle.")

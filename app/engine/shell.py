@@ -4,7 +4,7 @@ import asyncio
 
 from app.engine.conversation import Conversation
 from app.engine.hooks import Hooks
-from app.engine.intake import Refused
+from app.engine.intake import Busy
 from app.engine.telling import Telling
 from app.values.events import BashExecutionUpdate, MessageEnd
 from app.values.messages import BashExecutionMessage
@@ -37,7 +37,7 @@ class UserShell:
         self, command: str, *, exclude: bool = False, update_id: str | None = None
     ) -> BashExecutionMessage:
         if self.is_running:
-            raise Refused("A command is already running. Wait for it, or stop it with Escape.")
+            raise Busy("A command is already running.")
         self._task = asyncio.create_task(self._execute(command, exclude, update_id))
         message = await self._task
         self._held_back.append(message)

@@ -46,7 +46,7 @@ from app.tui.shown_settings import ShownSettings
 from app.tui.slash import command_names
 from app.tui.status.cache_misses import CacheMisses
 from app.tui.status.status_lines import StatusLines
-from app.tui.tasks import Tasks
+from app.tui.tasks import Tasks, words_of
 from app.tui.terminal.clipboard import Clipboard
 from app.tui.terminal.notifications import Notifications
 from app.tui.terminal.programs import TerminalHost
@@ -149,7 +149,7 @@ class BayouApp(App[int]):
 
         self.tasks = Tasks(
             fault=self._task_failed,
-            refused=lambda text: say(text, NoteKind.ERROR),
+            refused=lambda problem: say(words_of(problem, self.action_table.key_told), NoteKind.ERROR),
             done=self.status.refresh_all,
         )
         self.screens = Screens(self, self.tasks)
@@ -188,6 +188,7 @@ class BayouApp(App[int]):
             settings=settings,
             may_begin=self.is_ready.wait,
             run_slash=lambda text: self.pages.run_slash(text),
+            key_told=self.action_table.key_told,
             command_names=self.action_table.command_names,
         )
 

@@ -4,7 +4,15 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from app.engine.intake import Busy
+from app.tui.handed import KeyTold
 from app.values.unable import Unable
+
+
+def words_of(problem: Exception, key_told: KeyTold) -> str:
+    """What is told of a failure; of what can be stopped, the key that does."""
+    key = key_told("app.interrupt", "Escape") if isinstance(problem, Busy) else ""
+    return f"{problem} {key} stops it." if key else str(problem)
 
 
 class Tasks:
@@ -14,7 +22,7 @@ class Tasks:
         self,
         *,
         fault: Callable[[Exception], None],
-        refused: Callable[[str], object],
+        refused: Callable[[Exception], object],
         done: Callable[[], None],
     ) -> None:
         """`fault`: what nobody expected; `refused`: why what a person chose cannot be had; `done`: it is over."""
@@ -42,7 +50,7 @@ class Tasks:
         try:
             await work
         except Unable as problem:
-            self._refused(str(problem))
+            self._refused(problem)
         self._done()
 
     def _finished(self, task: "asyncio.Task[Any]") -> None:

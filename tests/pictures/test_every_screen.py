@@ -5,7 +5,6 @@ import fcntl
 from pathlib import Path
 
 import pytest
-from widgets.screens.tree import TreeScreen
 
 from app.engine.places import Places
 from app.providers.scripted import Scripted, call, fail, say, think

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from widgets.screens.tree import TreeScreen
 
 from tests.tui.keys_pressed import KEYS, keys
 from tests.widgets.host import Host

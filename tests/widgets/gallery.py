@@ -6,7 +6,6 @@ from typing import Any
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
-from widgets.screens.tree import TreeScreen
 
 from tests.widgets.host import Host
 from tools.results import Card, CommandBlock

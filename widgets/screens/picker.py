@@ -4,7 +4,7 @@ It rises from the lower edge as a sheet, or takes the whole height; a preview of
 What rows there are and what an action does is the application's business.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 import msgspec
@@ -20,7 +20,7 @@ from widgets.lists.rows import ListRow
 from widgets.screens.parts import Body, KeyHint, KeyHints, RuleTitle, Sheet
 from widgets.screens.preview import Preview, PreviewText
 from widgets.screens.requests import ScreenRequest
-from widgets.textual_inside import SheetScreen
+from widgets.textual_inside import SheetScreen, keymap_of
 
 WIDE = 100
 """From this width on a preview has room beside the list."""
@@ -112,7 +112,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         *,
         query: str = "",
         placeholder: str = "type to filter",
-        empty: str = "nothing matches",
+        empty: str | Callable[[Mapping[str, str]], str] = "nothing matches",
         choose: str = "choose",
         order: Order = "best",
         current: str = "",
@@ -122,12 +122,13 @@ class PickerScreen(SheetScreen[Picked | None]):
         filters: bool = True,
         id: str | None = None,
     ) -> None:
+        """`empty`: what stands there when no row does; where it names keys, made from the person's own."""
         super().__init__(id=id, classes="full-height" if is_full_height else None)
         self._title = title
         self._rows = tuple(rows)
         self._query = query
         self._placeholder = placeholder
-        self._empty = empty
+        self._empty = empty if callable(empty) else lambda own: empty
         self._choose = choose
         self._current = current
         self._note = note
@@ -185,14 +186,12 @@ class PickerScreen(SheetScreen[Picked | None]):
             yield from self.compose_above()
             yield LineInput(self._query, placeholder=self._placeholder, id="filter")
             with Body(id="body"):
-                yield RowList(empty=self.empty_words(), title_cells=self._title_cells(), id="rows")
+                yield RowList(
+                    empty=self._empty(keymap_of(self.app)), title_cells=self._title_cells(), id="rows"
+                )
                 if self._preview is not None:
                     yield Preview(id="preview")
             yield KeyHints(self.hints(), id="keys")
-
-    def empty_words(self) -> str:
-        """What stands there when no row does."""
-        return self._empty
 
     def compose_above(self) -> ComposeResult:
         """What a subclass shows between title and filter."""

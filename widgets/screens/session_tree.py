@@ -4,7 +4,7 @@ What going somewhere, forking or merging means is the application's business; he
 are keys; any other begins a search, and `/` begins one for words with those letters in front.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 from textual import events
@@ -45,6 +45,11 @@ SEARCHING = (
 
 def _key(id_: str, keys: str, action: str, description: str) -> Binding:
     return Binding(keys, action, description, show=False, id=id_)
+
+
+def _empty(own: Mapping[str, str]) -> str:
+    tab = key_told(own, "app.tree.filter.cycleForward", "tab")
+    return f"no entries here; {tab} shows others" if tab else "no entries here"
 
 
 class TreeScreen(SheetScreen[None]):
@@ -133,17 +138,13 @@ class TreeScreen(SheetScreen[None]):
 
     # -- screen --------------------------------------------------------------------------------------------
 
-    def _empty(self) -> str:
-        tab = key_told(keymap_of(self.app), "app.tree.filter.cycleForward", "tab")
-        return f"no entries here; {tab} shows others" if tab else "no entries here"
-
     def compose(self) -> ComposeResult:
         self._fit()
         with Sheet(id="sheet"):
             yield RuleTitle("Session tree", id="title")
             yield LineInput(placeholder="all words, or re:expression", mark="/ ", id="filter")
             with Body(id="body"):
-                yield RowList(empty=self._empty(), scatters=False, id="rows")
+                yield RowList(empty=_empty(keymap_of(self.app)), scatters=False, id="rows")
                 yield Preview(id="preview")
             yield KeyHints(HINTS, id="keys")
 

@@ -12,7 +12,6 @@ from widgets.lists.rows import Badge, ListRow
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import PreviewText
 from widgets.screens.requests import ScreenRequest
-from widgets.textual_inside import keymap_of
 
 Scope = Literal["here", "all"]
 
@@ -35,6 +34,11 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     """The one that one is in."""
     words: str = ""
     """Searched, not shown."""
+
+
+def _empty(own: Mapping[str, str]) -> str:
+    tab = key_told(own, "app.session.togglePath", "tab")
+    return f"no session fits; {tab} looks everywhere" if tab else "no session fits"
 
 
 class SessionsScreen(PickerScreen):
@@ -90,11 +94,8 @@ class SessionsScreen(PickerScreen):
             is_full_height=True,
             preview=preview,
             placeholder="title, or any word that was said",
+            empty=_empty,
         )
-
-    def empty_words(self) -> str:
-        tab = key_told(keymap_of(self.app), "app.session.togglePath", "tab")
-        return f"no session fits; {tab} looks everywhere" if tab else "no session fits"
 
     def show_sessions(self, sessions: Sequence[SessionRow], note: str = "") -> None:
         """Others than before: one was renamed, deleted, brought back."""

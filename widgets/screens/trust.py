@@ -7,10 +7,12 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.events import Key
 
+from widgets.keys_told import key_told
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import QuestionScreen
 from widgets.screens.parts import KeyHint, RuleTitle
 from widgets.screens.preview import Preview, PreviewText
+from widgets.textual_inside import keymap_of
 
 PAUSE = 1.0
 """Seconds without a key before the yes is heard."""
@@ -67,7 +69,11 @@ class TrustScreen(QuestionScreen):
             return  # it was answered meanwhile
         text = self.query_one("#text", Preview)
         self.has_seen_end = self.has_seen_end or text.scroll_offset.y + text.size.height >= text.row_count
-        self.query_one(RuleTitle).show(note="" if self.has_seen_end else "there is more: PgDn")
+        self.query_one(RuleTitle).show(note="" if self.has_seen_end else self._by_key("there is more"))
+
+    def _by_key(self, what: str) -> str:
+        key = key_told(keymap_of(self.app), "tui.select.pageDown", "PgDn")
+        return f"{what}: {key}" if key else what
 
     def _wait(self) -> None:
         self._trust_from = self._clock() + max(self._grace, PAUSE)
@@ -87,7 +93,7 @@ class TrustScreen(QuestionScreen):
         if self._yes is None:
             self.query_one(RuleTitle).show(note="too much to vouch for")
         elif not self.has_seen_end:
-            self.query_one(RuleTitle).show(note="read it to its end first: PgDn")
+            self.query_one(RuleTitle).show(note=self._by_key("read it to its end first"))
         elif not is_heard:
             self.query_one(RuleTitle).show(
                 note=f"again, when you have read it: after {PAUSE:.0f} s without a key"

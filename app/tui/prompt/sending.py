@@ -8,10 +8,11 @@ from typing import Literal
 
 from app.engine.session import Session
 from app.resources.settings import Settings
-from app.tui.handed import TellPerson
+from app.tui.handed import KeyTold, TellPerson
 from app.tui.pages.entry_texts import one_line
 from app.tui.prompt.attaching import images_of
 from app.tui.status.status_lines import StatusLines
+from app.tui.tasks import words_of
 from app.tui.transcript.presenter import Presenter
 from app.values.content import Image
 from app.values.unable import Unable
@@ -44,6 +45,7 @@ class Sending:
         may_begin: Callable[[], Awaitable[object]],
         run_slash: Callable[[str], Awaitable[bool]],
         command_names: Callable[[], Sequence[tuple[str, str]]],
+        key_told: KeyTold,
     ) -> None:
         """`may_begin` waits until extensions are there; `run_slash` carries out bayou's own commands, if it is one."""
         self._session = session
@@ -55,6 +57,7 @@ class Sending:
         self._may_begin = may_begin
         self._run_slash = run_slash
         self._command_names = command_names
+        self._key_told = key_told
 
     async def send(self, draft: Draft, text: str, attachments: Sequence[Attachment], how: While) -> None:
         """What was sent before the extensions were there waits for them: they may have a say in it."""
@@ -80,7 +83,7 @@ class Sending:
             )
             await self._session.prompt(text, images, while_running=how)
         except Unable as problem:
-            self._say(str(problem), NoteKind.ERROR)
+            self._say(words_of(problem, self._key_told), NoteKind.ERROR)
             self._give_back(draft)
 
     async def prompt(self, text: str, images: tuple[Image, ...] = ()) -> None:
@@ -88,7 +91,7 @@ class Sending:
         try:
             await self._session.prompt(text, images, while_running="steer")
         except Unable as problem:
-            self._say(str(problem), NoteKind.ERROR)
+            self._say(words_of(problem, self._key_told), NoteKind.ERROR)
             self._give_back(Draft(text=text))
 
     def _unknown_command(self, text: str) -> str | None:
@@ -117,7 +120,7 @@ class Sending:
         except Unable as problem:
             if is_first:
                 own.end(None)
-            self._say(str(problem), NoteKind.ERROR)
+            self._say(words_of(problem, self._key_told), NoteKind.ERROR)
             self._give_back(Draft(text=text))
         self._status.say_what_runs()
 

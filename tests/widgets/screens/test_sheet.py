@@ -14,7 +14,6 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
-from widgets.screens.tree import TreeScreen
 
 from tests.support.idle import idle, watch_paints
 from tests.widgets.host import Host, screen_text

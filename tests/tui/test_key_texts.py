@@ -1,0 +1,125 @@
+"""Texts name the keys that are in force: some are given others, some are taken away, and the page is read."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.assembly.options import Options
+from app.providers.scripted import call, say
+from tests.tui.stage import StageApp, make_app, settled, submit
+from widgets.screens.sessions import SessionsScreen
+from widgets.screens.settings import SettingsScreen
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def with_keys(home: Path, **keys: str | list[str]) -> None:
+    file = home / ".bayou" / "agent" / "keybindings.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({name.replace("_", "."): key for name, key in keys.items()}))
+
+
+def page(home: Path, *responses) -> StageApp:
+    return make_app(home, *(responses or (say("x"),)))
+
+
+async def test_the_key_that_stops(home: Path) -> None:
+    with_keys(home, app_interrupt="f9")
+    app = page(home)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.is_ready.wait()
+        app.status.say_stoppable("Compacting")
+        await pilot.pause()
+        assert "Compacting · f9 stops" in app.screen_text
+        app.presenter.summary_card.extend("so far", app.presenter.summary_card._kind)
+        await pilot.pause()
+        assert "a summary is being written · f9 stops" in app.screen_text
+
+
+async def test_without_one_nothing_is_said_of_it(home: Path) -> None:
+    with_keys(home, app_interrupt=[])
+    app = page(home)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.is_ready.wait()
+        app.status.say_stoppable("Compacting")
+        await pilot.pause()
+        assert "Compacting" in app.screen_text and "stops" not in app.screen_text
+
+
+async def test_the_way_back_to_what_was_not_sent(home: Path) -> None:
+    with_keys(home, tui_editor_cursorUp="alt+k")
+    silent = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
+    async with silent.run_test(size=(100, 30)):
+        silent.editor.set_text("half a thought")
+        silent.unsent.save()
+    again = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
+    async with again.run_test(size=(100, 30)) as pilot:
+        await again.is_ready.wait()
+        await again.settling_until(pilot, lambda: "one alt+k away" in again.screen_text)
+
+
+async def test_the_search_of_older_prompts(home: Path) -> None:
+    """`Up` was taken away, so the search is the way."""
+    with_keys(home, tui_editor_cursorUp=[], tui_editor_historySearch="alt+h")
+    silent = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
+    async with silent.run_test(size=(100, 30)):
+        silent.editor.set_text("half a thought")
+        silent.unsent.save()
+    again = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
+    async with again.run_test(size=(100, 30)) as pilot:
+        await again.is_ready.wait()
+        await again.settling_until(pilot, lambda: "older prompts: alt+h searches them" in again.screen_text)
+
+
+async def test_the_way_to_the_end(home: Path) -> None:
+    with_keys(home, tui_altScreen_bottom="alt+g")
+    app = page(home, say("\n\n".join(f"line {number}" for number in range(80))), say("more"))
+    async with app.run_test(size=(100, 20)) as pilot:
+        await submit(app, pilot, "go")
+        await settled(app, pilot)
+        app.transcript.keyboard.go_home()
+        await pilot.pause()
+        app.presenter.note("something new")
+        await pilot.pause()
+        assert "new · alt+g" in app.screen_text
+
+
+async def test_hints_of_screens(home: Path) -> None:
+    with_keys(home, app_settings_reset="ctrl+r", tui_select_confirm="f2")
+    app = page(home)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await submit(app, pilot, "/settings")
+        await app.settling_until(pilot, lambda: isinstance(app.screen, SettingsScreen))
+        last = app.screen_text.rstrip().splitlines()[-1]
+        assert "f2 change" in last and "ctrl+r default" in last and "enter" not in last
+
+
+async def test_what_brings_a_session_back_and_what_stands_in_an_empty_list(home: Path) -> None:
+    with_keys(home, app_session_undelete="f4", app_session_togglePath="f7")
+    app = page(home, call("echo", text="x"), say("done"))
+    async with app.run_test(size=(120, 30)) as pilot:
+        await app.is_ready.wait()
+        assert app.pages.sessions._key_told("app.session.undelete", "ctrl+z") == "f4"
+        screen = SessionsScreen([])
+        await app.push_screen(screen)
+        await pilot.pause()
+        assert "no session fits; f7 looks everywhere" in app.screen_text
+
+
+async def test_what_is_refused_because_something_runs(home: Path) -> None:
+    with_keys(home, app_interrupt="f9")
+    app = page(home)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.is_ready.wait()
+        await submit(app, pilot, "!sleep 5")
+        await app.settling_until(pilot, lambda: app.session.state.is_shell_running)
+        await submit(app, pilot, "!echo two")
+        await app.settling_until(
+            pilot, lambda: "A command is already running. f9 stops it." in app.screen_text
+        )
+        app.session.abort_shell()
+        await app.settling_until(pilot, lambda: not app.session.state.is_shell_running)

@@ -4,7 +4,7 @@ import asyncio
 
 from app.engine.conversation import Conversation
 from app.engine.hooks import Hooks
-from app.engine.intake import Busy
+from app.engine.intake import Busy, Refused
 from app.engine.telling import Telling
 from app.values.events import BashExecutionUpdate, MessageEnd
 from app.values.messages import BashExecutionMessage

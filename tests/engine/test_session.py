@@ -19,7 +19,6 @@ from app.values.events import (
     AutoRetryStart,
     Event,
     MessageEnd,
-    MessageUpdate,
     ProviderRequestDelivered,
     ProviderRequestFailed,
     QueueUpdate,
@@ -277,7 +276,7 @@ async def test_the_answer_that_arrives_is_kept_beside_the_log(tmp_path: Path) ->
     await play.session.prompt("go")
     assert play.session.log.path is not None
     partial = play.session.log.path.with_name(play.session.log.path.name + ".partial")
-    await play.until(lambda: bool(play.all(MessageUpdate)))
+    await play.until(partial.exists)  # written beside the loop
     assert decode_json(partial.read_bytes())["message"]["content"]
     gate.set()
     await play.session.wait_until_idle()

@@ -138,12 +138,14 @@ KEYS: KeyTable[PromptKeyboard] = KeyTable(
         "ctrl+w,alt+backspace,ctrl+backspace",
         "Kill word left",
         commands.kill_word_backward,
+        needs_text_in_line=True,
     ),
     TextKey(
         "tui.editor.deleteWordForward",
         "alt+d,alt+delete,ctrl+delete",
         "Kill word right",
         commands.kill_word_forward,
+        needs_text_in_line=True,
     ),
     TextKey(
         "tui.editor.deleteToLineStart",

@@ -4,14 +4,13 @@ import asyncio
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tarfile
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import OUTSIDE
+from tests.support.npm import why_npm_cannot
 
 PACKAGE = "@earendil-works/pi-coding-agent@1.5.2"
 FILES = ("package/dist/modes/rpc/rpc-client.js", "package/dist/modes/rpc/jsonl.js")
@@ -33,17 +32,10 @@ pytestmark = [
 def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with pi's client."""
     folder = tmp_path_factory.mktemp("pi")
-    packed = subprocess.run(
-        ["npm", "pack", PACKAGE, "--silent"],
-        cwd=folder,
-        env=OUTSIDE,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    problem = why_npm_cannot(folder, "pack", PACKAGE, "--silent")
     archives = list(folder.glob("*.tgz"))
-    if packed.returncode or not archives:
-        pytest.skip(f"{PACKAGE} cannot be had here: {packed.stderr.strip()[-200:]}")
+    if problem or not archives:
+        pytest.skip(f"{PACKAGE} cannot be had here: {problem}")
     with tarfile.open(archives[0]) as archive:
         for name in FILES:
             archive.extract(name, folder, filter="data")

@@ -34,6 +34,7 @@ from app.values.usage import Usage
 from app.values.wire import to_wire
 from tests.conftest import OUTSIDE
 from tests.sessions.say import answer, result, say
+from tests.support.npm import why_npm_cannot
 
 PACKAGE = OUTSIDE.get("BAYOU_PI_PACKAGE", "")
 NODE = OUTSIDE.get("BAYOU_NODE") or shutil.which("node") or ""
@@ -42,19 +43,20 @@ pytestmark = [] if PACKAGE else [pytest.mark.installs]
 
 
 @cache
+def folder_of_package() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="pi-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 def package() -> Path:
     """Where pi is; skips the test when it cannot be had."""
-    npm = shutil.which("npm")
     if not NODE:
         pytest.skip("there is no node to run pi with")
     if PACKAGE:
         return Path(PACKAGE)
-    if npm is None:
-        pytest.skip("there is no npm to install pi with")
-    folder = Path(tempfile.mkdtemp(prefix="pi-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    words = [
-        npm,
+    folder = folder_of_package()
+    words = (
         "install",
         "--ignore-scripts",
         "--no-audit",
@@ -62,10 +64,10 @@ def package() -> Path:
         "--prefix",
         str(folder),
         f"{NAME}@0.74.2",
-    ]
-    done = subprocess.run(words, capture_output=True, text=True, env=OUTSIDE, timeout=240)
-    if done.returncode != 0:
-        pytest.skip(f"pi cannot be installed: {done.stderr.strip()[-300:]}")
+    )
+    problem = why_npm_cannot(folder, *words)
+    if problem:
+        pytest.skip(f"pi cannot be installed: {problem}")
     return folder / "node_modules" / NAME
 
 

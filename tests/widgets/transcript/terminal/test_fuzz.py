@@ -79,11 +79,17 @@ class Pane:
             "30",
             f"cd {ROOT}; exec env -u COLUMNS -u LINES {environment} {' '.join(command)}",
         )
-        for _ in range(200):
-            if self.socket.exists():
-                break
-            await asyncio.sleep(0.05)
-        self.reader, self.writer = await asyncio.open_unix_connection(str(self.socket))
+        async with asyncio.timeout(30):
+            while not await self._connects():
+                await asyncio.sleep(0.02)
+
+    async def _connects(self) -> bool:
+        """The file of a socket is there a moment before anybody listens at it."""
+        try:
+            self.reader, self.writer = await asyncio.open_unix_connection(str(self.socket))
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        return True
 
     async def ask(self, command: str) -> None:
         """Have the app do something; returns when the terminal has taken in all of its output."""

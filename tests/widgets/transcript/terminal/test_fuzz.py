@@ -79,9 +79,11 @@ class Pane:
             "30",
             f"cd {ROOT}; exec env -u COLUMNS -u LINES {environment} {' '.join(command)}",
         )
-        async with asyncio.timeout(30):
-            while not await self._connects():
-                await asyncio.sleep(0.02)
+        for _ in range(1500):
+            if await self._connects():
+                return
+            await asyncio.sleep(0.02)
+        raise AssertionError("the app does not listen")
 
     async def _connects(self) -> bool:
         """The file of a socket is there a moment before anybody listens at it."""

@@ -18,3 +18,7 @@ def is_dir(path: Path) -> bool:
 
 def exists(path: Path) -> bool:
     return os.path.exists(path)  # noqa: PTH110  (as above)
+
+
+def is_link(path: Path) -> bool:
+    return os.path.islink(path)  # noqa: PTH114  (as above)

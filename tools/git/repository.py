@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from tools.files.presence import exists, is_dir
+from tools.files.presence import exists, is_dir, is_link
 from tools.git.config import Configuration, read_configuration, small_text
 from tools.git.steering import steering
 
@@ -66,9 +66,7 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
 
     def _is_at_home(self) -> bool:
         """Git's folder is `.git` here, or one elsewhere that names this one: a linked work tree's, a submodule's."""
-        if self.is_bare or (
-            _is_same(self.folder, self.top / ".git") and not (self.top / ".git").is_symlink()
-        ):
+        if self.is_bare or (_is_same(self.folder, self.top / ".git") and not is_link(self.top / ".git")):
             return True
         try:
             back = small_text(self.folder / "gitdir", _SMALL)
@@ -84,7 +82,7 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
         """The branch, a short commit when none is checked out, `git` where only git can tell."""
         file = self.folder / "HEAD"
         try:
-            told = str(file.readlink()) if file.is_symlink() else (small_text(file, _SMALL) or "").strip()
+            told = str(file.readlink()) if is_link(file) else (small_text(file, _SMALL) or "").strip()
         except (OSError, ValueError):
             return "git"
         if _COMMIT.match(told):
@@ -100,7 +98,7 @@ def find_repository(folder: Path) -> Repository | None:
     """Looks upwards, as git does: `.git` first, then whether the folder itself is one of git's."""
     for place in (folder, *folder.parents):
         link = place / ".git"
-        if exists(link) or link.is_symlink():
+        if exists(link) or is_link(link):
             target = _target(link)
             if target is not None and _is_gits(target):
                 return Repository(top=place, folder=target, common=_common(target))
@@ -132,7 +130,7 @@ def _common(folder: Path) -> Path:
 def _is_gits(folder: Path) -> bool:
     head = folder / "HEAD"
     common = _common(folder)
-    return (exists(head) or head.is_symlink()) and is_dir(common / "objects") and is_dir(common / "refs")
+    return (exists(head) or is_link(head)) and is_dir(common / "objects") and is_dir(common / "refs")
 
 
 def _is_same(one: Path, other: Path) -> bool:

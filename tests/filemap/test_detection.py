@@ -99,7 +99,7 @@ def test_ctags_outlines_what_it_knows_where_it_is_installed(
     program.parent.mkdir()
     program.write_text(
         "#!/bin/sh\n"
-        'if [ "$1" = --list-features ]; then echo json; exit; fi\n'
+        'case "$*" in *--list-features*) echo json; exit;; esac\n'
         'case "$*" in *--fields=*N*) ;; *) echo no names wanted >&2; exit 1;; esac\n'
         'echo \'{"_type":"tag","name":"Main","kind":"class","line":1,"end":4,"language":"Cobol"}\'\n'
         "echo not json\n"
@@ -111,7 +111,8 @@ def test_ctags_outlines_what_it_knows_where_it_is_installed(
     monkeypatch.setattr(mapping, "_FALLBACK_SECONDS", 60.0)
     ctags._program.cache_clear()
     try:
-        source = tmp_path / "pay.cob"
+        source = tmp_path / "project" / "pay.cob"
+        source.parent.mkdir()
         source.write_text("one\ntwo\nthree\nfour\n", encoding="utf-8")
         made = map_file(source)
     finally:

@@ -100,7 +100,7 @@ async def test_pipes_in_place_of_files_are_not_waited_for(
 async def test_models_that_are_a_pipe_are_named(server: Loopback, tmp_path: Path):
     os.mkfifo(agent_file("models.json"))
     code, _, err = await say(tmp_path)
-    assert code == 1 and "models.json: it cannot be read: It is not a regular file" in err
+    assert code == 1 and "models.json cannot be read: It is not a regular file" in err
 
 
 async def test_pipes_in_place_of_sessions_and_what_lies_beside_them(server: Loopback, tmp_path: Path):

@@ -78,7 +78,12 @@ def same(name: str, shown: str) -> None:
     if OUTSIDE.get("BAYOU_ACCEPT_SCREENS"):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(shown, encoding="utf-8")
-    assert shown == file.read_text(encoding="utf-8")
+    assert _without_count(shown) == _without_count(file.read_text(encoding="utf-8"))
+
+
+def _without_count(screen: str) -> str:
+    """The tokens of the prompt depend on how long the folder's name is."""
+    return re.sub(r"↑[\d.]+k", "↑…k", screen)
 
 
 @pytest.fixture

@@ -60,9 +60,9 @@ async def _turns() -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as name:
         stage = Stage(Path(name), 0)
         session = stage.session
-        session.choice.set(msgspec.structs.replace(MODEL, context_window=5_000))
-        session.options.in_force.set("compaction.reserveTokens", 1_500)
-        session.options.in_force.set("compaction.keepRecentTokens", 600)
+        stage.choice.set(msgspec.structs.replace(MODEL, context_window=5_000))
+        stage.in_force.set("compaction.reserveTokens", 1_500)
+        stage.in_force.set("compaction.keepRecentTokens", 600)
         for _ in range(LATE + TURNS):
             stage.script.deltas = 400
             began = time.process_time()
@@ -78,11 +78,11 @@ async def _turns() -> tuple[float, float]:
 def _seconds(entries: int) -> float:
     """CPU seconds an event."""
     with tempfile.TemporaryDirectory() as name:
-        session = Stage(Path(name), entries).session
+        parts = Stage(Path(name), entries).parts
         event = MessageEnd(message=user_message("a word or two"))
         gc.collect()
         began = time.process_time()
         for _ in range(EVENTS):
-            session.account.note(event)
-            assert not session.compactor.is_full
+            parts.account.note(event)
+            assert not parts.compactor.is_full
         return (time.process_time() - began) / EVENTS

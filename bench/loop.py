@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from app.engine.choice import ModelChoice
-from app.engine.machinery import Parts
+from app.engine.machinery import Machinery, Parts
 from app.engine.options import SessionOptions
 from app.engine.places import Places
 from app.engine.session import Session
@@ -24,6 +24,7 @@ from app.providers.classify import Failure
 from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.credentials import Credentials
 from app.providers.registry import Registry
+from app.resources.in_force import InForce
 from app.sessions.log import SessionLog
 from app.values.content import Text, ToolCall
 from app.values.entries import MessageEntry
@@ -82,6 +83,10 @@ class Stage:
         places = Places(own=folder, cwd=folder)
         self.script = Script()
         registry = Registry()
+        self.in_force = InForce()
+        self.choice = ModelChoice(
+            Catalogue.load(folder / "agent", env={}), Credentials(folder / "agent", {}), model=MODEL
+        )
         registry.register("scripted", self.script.answer, owner="bench")
         log = SessionLog.open(path) if path else places.new()
         for number in range(messages // 2):
@@ -93,17 +98,20 @@ class Stage:
                 log=log,
                 places=places,
                 registry=registry,
-                choice=ModelChoice(
-                    Catalogue.load(folder / "agent", env={}), Credentials(folder / "agent", {}), model=MODEL
-                ),
+                choice=self.choice,
                 toolbox=Toolbox([NOTHING], Workspace(folder), folder),
                 sections=lambda: {"preamble": "A benchmark."},
                 classify=lambda message, model: Failure(is_retryable=False),
-                options=SessionOptions(merges_deltas=False),
+                options=SessionOptions(self.in_force, merges_deltas=False),
             )
         )
         self.heard = 0
         self.session.subscribe(self._hear)
+
+    @property
+    def parts(self) -> Machinery:
+        """For what is measured of one part alone."""
+        return self.session._made
 
     def _hear(self, event: Event) -> None:
         self.heard += isinstance(event, MessageUpdate)

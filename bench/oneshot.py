@@ -245,8 +245,8 @@ async def _measure_turns(url: str, compacts: bool) -> None:
     with tempfile.TemporaryDirectory() as name:
         stage = Stage(Path(name), 0)
         session = stage.session
-        session.choice.credentials.use_for_this_run("bench", "made-up")
-        session.choice.set(
+        stage.choice.credentials.use_for_this_run("bench", "made-up")
+        stage.choice.set(
             Model(
                 id="m",
                 name="m",
@@ -268,12 +268,12 @@ async def _measure_turns(url: str, compacts: bool) -> None:
                 found[seen] = (time.process_time(), resident_kilobytes())
             if compacts and seen % 20 == 0:
                 kept = session.log.leaf_id or ""
-                session.conversation.record_state(
+                stage.parts.conversation.record_state(
                     CompactionEntry(
                         parent_id=None, summary=f"{seen} turns.", first_kept_entry_id=kept, tokens_before=1
                     )
                 )
-                session.conversation.reload()
+                stage.parts.conversation.reload()
             if seen == TURNS:
                 leaving.append(asyncio.ensure_future(session.abort()))
 

@@ -17,6 +17,7 @@ from app.engine.options import SessionOptions, read_settings, shell_settings
 from app.engine.places import Places
 from app.engine.prompting import PromptChoice, PromptSource
 from app.engine.session import Session
+from app.engine.summariser import summary_model
 from app.engine.toolbox import Toolbox, ToolChoice
 from app.extensions.choosing import Asked, Chosen, choose, limits_of
 from app.extensions.runner import Extensions
@@ -124,7 +125,7 @@ def assemble(
     )
     session.subscribe(_following(session))
     project.tell = partial(session.notify, level="warning")
-    _, summary_problem = session.summariser.chosen()
+    _, summary_problem = summary_model(settings.compaction.model, choice)
     if not options.no_builtin_tools:
         session.add_tool(jobs_tool(session.job_table), owner="built-in")
     session.choose_tools(tool_choice(options, settings))

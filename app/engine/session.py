@@ -36,13 +36,12 @@ from app.engine.compactor import Proposal
 from app.engine.delivery import Receipt
 from app.engine.intake import Source, WhileRunning, Words
 from app.engine.jobs import Job, JobTable
-from app.engine.machinery import Parts
+from app.engine.machinery import Machinery, Parts
 from app.engine.models import ModelSource
 from app.engine.navigation import Arrival, SwitchReason
 from app.engine.opinions import Wish
 from app.engine.prompts import DeliverAs, Disposition
 from app.engine.publisher import Listener, Pace
-from app.engine.reached import Reached
 from app.engine.state import Room, State, room_of, state_of
 from app.engine.stats import ContextUsage, Stats
 from app.engine.toolbox import ToolChoice
@@ -60,11 +59,12 @@ LAST_WORDS_SECONDS = 3.0
 """How long the end of a session waits for listeners that are behind."""
 
 
-class Session(Reached):
+class Session:
     """A conversation with a model that can use tools."""
 
     def __init__(self, parts: Parts) -> None:
-        super().__init__(parts)
+        self._parts = parts
+        self._made = Machinery(parts)
 
     # What it is
 

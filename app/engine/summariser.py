@@ -43,6 +43,16 @@ class SummaryCancelled(SummaryFailed):
     """Somebody stopped it."""
 
 
+def summary_model(named: str | None, choice: ModelChoice) -> tuple[Model | None, str | None]:
+    """The model that the settings name for summaries (None: the session's own), and what is wrong with the name."""
+    if named is None:
+        return None, None
+    try:
+        return select_model(named, choice.catalogue, choice.credentials).model, None
+    except ModelNotFound as problem:
+        return None, f"compaction.model: {problem} Summaries are written by the session's own model."
+
+
 class Summariser:
     """Writes summaries with the session's model, or with a cheaper one that was chosen for it."""
 
@@ -60,16 +70,6 @@ class Summariser:
         self._classify = classify
         self._publish = publish
         self._options = options
-
-    def chosen(self) -> tuple[Model | None, str | None]:
-        """The model that the settings name for this (None: the session's own), and what is wrong with the name."""
-        named = self._options.in_force.settings.compaction.model
-        if named is None:
-            return None, None
-        try:
-            return select_model(named, self._choice.catalogue, self._choice.credentials).model, None
-        except ModelNotFound as problem:
-            return None, f"compaction.model: {problem} Summaries are written by the session's own model."
 
     async def write(self, request: str, abort: Abort, source: Source) -> Written:
         """The answer to `request`. Raises `SummaryFailed`."""
@@ -90,7 +90,7 @@ class Summariser:
             await self._wait(delay, attempt, problem, abort, source)
 
     async def _ask(self, request: str, abort: Abort, source: Source) -> AssistantMessage:
-        model = await self._model_for(request)
+        model = await self.model_for(request)
         try:
             credential = await self._choice.credentials.resolve(model.provider) or Credential()
         except CredentialError as problem:
@@ -111,10 +111,10 @@ class Summariser:
             forget()
             stream.cancel()
 
-    async def _model_for(self, request: str) -> Model:
+    async def model_for(self, request: str) -> Model:
         """The cheaper one that was chosen, unless this is too much for it to read."""
         own = self._choice.required()
-        chosen, problem = self.chosen()
+        chosen, problem = summary_model(self._options.in_force.settings.compaction.model, self._choice)
         if problem is not None:
             await self._publish(Notice(level="warning", text=problem))
         if chosen is None:

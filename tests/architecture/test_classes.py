@@ -13,8 +13,6 @@ from tests.architecture.sources import SHIPPED, classes, files, name, tree
 MOST_METHODS = 25
 
 BEING_TAKEN_APART = {
-    "app.engine.reached.Reached",
-    "app.engine.commands.talking.Say",
     "app.extensions.api.ExtensionApi",
     "app.extensions.contexts.CommandContext",
     "app.modes.client.RpcClient",

@@ -14,6 +14,7 @@ from app.extensions.ui import SilentUi
 from app.providers.contract import Context
 from app.providers.scripted import Response, Scripted
 from app.resources.paths import Paths
+from tests.support.sessions import parts_of
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 
@@ -76,4 +77,4 @@ class Scene:
 
     def prompt_now(self) -> str:
         """The system prompt as it was declared to the model."""
-        return prompt_text(self.session.conversation.declared.sections)
+        return prompt_text(parts_of(self.session).conversation.declared.sections)

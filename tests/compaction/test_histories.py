@@ -41,6 +41,7 @@ from app.values.messages import (
     UserMessage,
 )
 from tests.engine.stage import Play
+from tests.support.sessions import parts_of
 
 texts = st.integers(0, 200).map(lambda size: "x" * size)
 
@@ -168,15 +169,15 @@ async def _compacted_again_and_again(history: History, keeps: Sequence[int]) -> 
 
     with tempfile.TemporaryDirectory() as folder:
         play = Play(Path(folder), *([answer] * 20), log=history.log)
-        session = play.session
+        session, parts = play.session, parts_of(play.session)
         draw, changed = history.draw, files_changed(history.log.path_to())
         for keep in keeps:
-            session.in_force.set("compaction.reserveTokens", 1_000)
-            session.in_force.set("compaction.keepRecentTokens", keep)
-            before, declared = session.messages, session.conversation.declared
+            play.in_force.set("compaction.reserveTokens", 1_000)
+            play.in_force.set("compaction.keepRecentTokens", keep)
+            before, declared = session.messages, parts.conversation.declared
             path = session.log.path_to()
             try:
-                prepared = session.compactor.preparation()
+                prepared = parts.compactor.preparation()
             except CannotCompact:
                 _require_no_more_to_do(path, before, keep)
                 continue
@@ -185,7 +186,7 @@ async def _compacted_again_and_again(history: History, keeps: Sequence[int]) -> 
 
             # Prompt and tools stay, then comes the summary, then what was kept, word for word and in its order.
             assert isinstance(after[0], SystemMessage) and isinstance(after[1], CompactionSummaryMessage)
-            assert session.conversation.declared == declared
+            assert parts.conversation.declared == declared
             kept = after[2:]
             said = [message for message in before if not isinstance(message, SystemMessage)]
             assert list(kept) == (said[-len(kept) :] if kept else [])
@@ -211,7 +212,7 @@ async def _compacted_again_and_again(history: History, keeps: Sequence[int]) -> 
             if draw(st.booleans()):
                 history.edit()
             history.turn()
-            session.conversation.reload()
+            parts.conversation.reload()
             changed |= files_changed(session.log.path_to())
         await session.close()
 

@@ -14,6 +14,7 @@ from app.providers.scripted import Answer, call, say
 from app.values.content import text_of
 from app.values.entries import CompactionEntry
 from tests.compaction.stage import Scene
+from tests.support.sessions import parts_of
 
 SKILL = """\
 ---
@@ -125,7 +126,7 @@ async def test_very_long_skills_are_named_to_be_read_again(tmp_path: Path) -> No
     for text in ("/skill:one", "/skill:two", "go on"):
         await on.prompt(text)
     await on.session.compact()
-    section = on.session.conversation.standing[SECTION]
+    section = parts_of(on.session).conversation.standing[SECTION]
     assert '<skill name="two"' in section and '<skill name="one"' not in section
     assert "- one: " in section and len(section) < 45_000
 
@@ -140,7 +141,7 @@ async def test_a_skill_that_was_taken_out_of_the_context_does_not_come_back(
         message for message in on.session.messages if RULE in text_of(getattr(message, "content", ""))
     )
     if is_taken_out:
-        on.session.conversation.omit(given.id)
+        parts_of(on.session).conversation.omit(given.id)
     await on.prompt("go on")
     await on.session.compact()
     assert (RULE in on.prompt_now()) is not is_taken_out

@@ -29,6 +29,7 @@ from app.values.events import (
 from app.values.messages import CompactionSummaryMessage, Message, SystemMessage, ToolResultMessage
 from tests.agent.stage import echo
 from tests.engine.stage import Play
+from tests.support.sessions import parts_of
 
 LONG = "many words " * 300
 """About 825 tokens."""
@@ -54,8 +55,8 @@ class Model:
 
 def play_of(folder: Path, *responses: Any, window: int = 4_000, keep: int = 500, **more: Any) -> Play:
     play = Play(folder, *responses, context_window=window, **more)
-    play.session.in_force.set("compaction.reserveTokens", 1_000)
-    play.session.in_force.set("compaction.keepRecentTokens", keep)
+    play.in_force.set("compaction.reserveTokens", 1_000)
+    play.in_force.set("compaction.keepRecentTokens", keep)
     return play
 
 
@@ -88,7 +89,7 @@ async def test_five_compactions_then_resumed_then_back_before_the_first_and_on(t
     assert len(entries) == 5
     assert all("kept.md" in entry.summary for entry in entries), "a changed file is never forgotten"
     assert all(f"Summary {len(model.summaries)}" not in text for text in texts(session.messages)[:1])
-    assert session.account.context_tokens < 4_000
+    assert session.state.context_tokens < 4_000
     before, path = session.messages, session.log.path
     assert path is not None
     await session.close()
@@ -102,8 +103,8 @@ async def test_five_compactions_then_resumed_then_back_before_the_first_and_on(t
     assert not any(isinstance(message, CompactionSummaryMessage) for message in again.session.messages)
     assert "prompt 1" in texts(again.session.messages)
     await again.prompt("on from there")
-    assert again.session.conversation.last_assistant is not None
-    assert again.session.conversation.last_assistant.stop_reason == "stop"
+    assert again.session.last_answer is not None
+    assert again.session.last_answer.stop_reason == "stop"
     await again.session.close()
 
 
@@ -148,7 +149,7 @@ async def test_off_means_never_and_the_error_says_what_can_be_done(tmp_path: Pat
     play = play_of(
         tmp_path, say(LONG), say(LONG), say(LONG), say(LONG), fail("prompt is too long", status=400)
     )
-    play.session.in_force.set("compaction.mode", "off")
+    play.in_force.set("compaction.mode", "off")
     for number in range(5):
         await play.prompt(f"prompt {number}")
     assert not reasons(play)
@@ -159,7 +160,7 @@ async def test_off_means_never_and_the_error_says_what_can_be_done(tmp_path: Pat
 
 async def test_remind_tells_once_and_does_nothing(tmp_path: Path) -> None:
     play = play_of(tmp_path, *([Model()] * 6))
-    play.session.in_force.set("compaction.mode", "remind")
+    play.in_force.set("compaction.mode", "remind")
     for number in range(5):
         await play.prompt(f"prompt {number}")
     told = [notice for notice in play.all(Notice) if notice.about == "contextFull"]
@@ -191,8 +192,8 @@ async def test_after_an_overflow_the_run_goes_on_by_itself(tmp_path: Path) -> No
     )
     for text in ("one", "two", "three"):
         await play.prompt(text)
-    assert play.session.conversation.last_assistant is not None
-    assert play.session.conversation.last_assistant.text == "at last"
+    assert play.session.last_answer is not None
+    assert play.session.last_answer.text == "at last"
     assert "three" in texts(play.session.messages)
 
 
@@ -209,11 +210,11 @@ async def test_a_loop_is_guarded_against_with_what_fills_the_window(tmp_path: Pa
 
 async def test_limits_of_one_model_hold_for_it_alone(tmp_path: Path) -> None:
     play = play_of(tmp_path, *([Model()] * 8))
-    in_force, own = play.session.in_force, {"reserveTokens": 10, "keepRecentTokens": 10}
+    in_force, own = play.in_force, {"reserveTokens": 10, "keepRecentTokens": 10}
     in_force.set("compaction.modelOverrides", {"scripted/script": own})
-    assert play.session.compactor.limits == Limits(reserve_tokens=10, keep_recent_tokens=10)
+    assert parts_of(play.session).compactor.limits == Limits(reserve_tokens=10, keep_recent_tokens=10)
     in_force.set("compaction.modelOverrides", {"scripted/other": own})
-    assert play.session.compactor.limits.reserve_tokens == 1_000
+    assert parts_of(play.session).compactor.limits.reserve_tokens == 1_000
 
 
 async def test_a_cheaper_model_writes_and_its_tokens_are_counted(tmp_path: Path) -> None:
@@ -251,8 +252,8 @@ def cheap_model(play: Play, *responses: Answer, window: int = 9_000) -> Scripted
         "baseUrl": "http://cheap.test",
         "models": [{"id": "cheap", "name": "Cheap", "contextWindow": window}],
     }
-    play.session.choice.catalogue.add_provider("cheap", entry, owner="cheap")
-    play.session.in_force.set("compaction.model", "cheap/cheap")
+    play.choice.catalogue.add_provider("cheap", entry, owner="cheap")
+    play.in_force.set("compaction.model", "cheap/cheap")
     return script
 
 
@@ -336,13 +337,13 @@ async def test_an_extension_writes_changes_or_stops_a_summary_a_previewed_one_to
 async def test_a_stopped_run_stops_its_compaction(tmp_path: Path) -> None:
     gate = asyncio.Event()
     play = play_of(tmp_path, say(LONG), say(LONG), say(LONG), say("never", gate=gate))
-    run = asyncio.create_task(play.session.compactor.compact("threshold", run=(abort := Abort())))
+    run = asyncio.create_task(parts_of(play.session).compactor.compact("threshold", run=(abort := Abort())))
     with pytest.raises(CannotCompact):
         await run
     await play.prompt("one")
     await play.prompt("two")
     play.script.responses[:] = [say("never", gate=gate)]
-    run = asyncio.create_task(play.session.compactor.compact("threshold", run=abort))
+    run = asyncio.create_task(parts_of(play.session).compactor.compact("threshold", run=abort))
     await play.until(lambda: bool(play.all(CompactionProgress)))
     abort.set()
     with pytest.raises(SummaryCancelled):

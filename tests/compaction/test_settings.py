@@ -9,6 +9,7 @@ from app.providers.scripted import Answer, say
 from app.values.events import CompactionStart, Notice
 from app.values.models import Model
 from tests.compaction.stage import Scene
+from tests.support.sessions import parts_of
 
 LONG = "many words " * 300
 
@@ -19,8 +20,8 @@ def answer(context: Context, count: int) -> Answer:
 
 async def test_without_settings_the_defaults_hold(tmp_path: Path) -> None:
     on = await Scene(tmp_path).open()
-    assert on.session.compactor.limits == Limits(reserve_tokens=16_384, keep_recent_tokens=20_000)
-    assert on.session.in_force.settings.compaction.mode == "auto"
+    assert parts_of(on.session).compactor.limits == Limits(reserve_tokens=16_384, keep_recent_tokens=20_000)
+    assert on.assembled.in_force.settings.compaction.mode == "auto"
 
 
 async def test_the_limits_of_one_model_hold_for_it_and_what_is_left_out_is_the_general_one(
@@ -38,10 +39,10 @@ async def test_the_limits_of_one_model_hold_for_it_and_what_is_left_out_is_the_g
         }
     )
     on = await made.open()
-    assert on.session.compactor.limits == Limits(reserve_tokens=3_000, keep_recent_tokens=100)
+    assert parts_of(on.session).compactor.limits == Limits(reserve_tokens=3_000, keep_recent_tokens=100)
     other = Model(id="other", name="Other", api="scripted", provider="scripted", context_window=9_000)
-    on.session.choice.set(other)
-    assert on.session.compactor.limits == Limits(reserve_tokens=3_000, keep_recent_tokens=900)
+    on.assembled.choice.set(other)
+    assert parts_of(on.session).compactor.limits == Limits(reserve_tokens=3_000, keep_recent_tokens=900)
 
 
 async def test_a_session_is_compacted_where_the_file_says(tmp_path: Path) -> None:
@@ -76,5 +77,5 @@ async def test_a_project_may_switch_it_off(tmp_path: Path) -> None:
     on.session.subscribe(happened.append)
     for number in range(4):
         await on.prompt(f"prompt {number}")
-    assert on.session.account.context_tokens > 3_000
+    assert on.session.state.context_tokens > 3_000
     assert not [event for event in happened if isinstance(event, CompactionStart | Notice)]

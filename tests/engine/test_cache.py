@@ -33,8 +33,8 @@ async def talked(folder: Path, prices: Prices) -> Play:
     play = Play(folder, *([answer] * 12), tools=[echo()])
     play.script.model = msgspec.structs.replace(play.script.model, cost=prices)
     session = play.session
-    session.in_force.set("compaction.keepRecentTokens", 500)
-    session.choice.set(play.script.model)
+    play.in_force.set("compaction.keepRecentTokens", 500)
+    play.choice.set(play.script.model)
     for text in ("one", "two", "three"):
         await play.prompt(text)
     usage = session.stats.last_usage
@@ -48,9 +48,9 @@ async def act(play: Play, action: str) -> None:
         case "model":
             await session.set_model(msgspec.structs.replace(model, id="other"))
         case "thinking":
-            await session.set_thinking("high" if session.choice.thinking != "high" else "low")
+            await session.set_thinking("high" if session.state.thinking != "high" else "low")
         case "tools":
-            session.toolbox.register(echo("shout"), owner="test")
+            session.add_tool(echo("shout"), owner="test")
             await play.prompt("four")
         case "compaction":
             await session.compact()

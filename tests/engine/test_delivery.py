@@ -30,6 +30,7 @@ from tests.agent.stage import plain
 from tests.engine.stage import Play
 from tests.providers.loopback import Loopback, Received, Reply, loopback
 from tests.providers.wires import model_for, sse
+from tests.support.sessions import parts_of
 from tools.registry import builtin_tools
 
 
@@ -45,7 +46,7 @@ async def test_every_request_has_an_id_and_names_what_is_new_in_it_before_and_af
     assert [event.request_id for event in prepared] == [event.request_id for event in delivered]
     assert len({event.request_id for event in prepared}) == 2
     assert {event.session_id for event in prepared} == {play.session.log.session_id}
-    said = [message.id for message in play.session.conversation.said]
+    said = [message.id for message in parts_of(play.session).conversation.said]
     assert prepared[0].message_ids == tuple(said[:1])
     assert prepared[1].message_ids == tuple(said[1:3])
     assert delivered[0].status == 200
@@ -60,7 +61,7 @@ async def test_what_a_failed_request_named_is_named_again(tmp_path: Path) -> Non
     for text in ("a", "b", "c"):
         await play.prompt(text)
     named = [event.message_ids for event in play.all(ProviderRequestPrepared)]
-    a, one, b, failed, c = [message.id for message in play.session.conversation.said][:5]
+    a, one, b, failed, c = [message.id for message in parts_of(play.session).conversation.said][:5]
     assert named == [(a,), (one, b), (one, b, failed, c)]
 
 
@@ -97,7 +98,7 @@ async def test_a_failed_request_does_not_count_and_a_retry_with_another_model_do
 
     def switch(event: Event) -> None:
         if isinstance(event, AutoRetryStart):
-            play.session.choice.set(other)
+            play.choice.set(other)
 
     play.session.subscribe(switch)
     message = note()
@@ -107,8 +108,8 @@ async def test_a_failed_request_does_not_count_and_a_retry_with_another_model_do
     failed, delivered = play.all(ProviderRequestFailed), play.all(ProviderRequestDelivered)
     assert [event.error_message for event in failed] == ["overloaded"]
     assert [event.request_id for event in delivered] == [receipt.request_id]
-    assert play.session.conversation.last_assistant is not None
-    assert play.session.conversation.last_assistant.model == "other"
+    assert play.session.last_answer is not None
+    assert play.session.last_answer.model == "other"
 
 
 def _fields(model: Any) -> dict[str, Any]:
@@ -129,20 +130,20 @@ async def test_what_is_summarised_away_before_it_was_sent_is_dropped(tmp_path: P
     message = note()
     await play.session.send(message)  # stands in the context, unsent
     waiting = asyncio.ensure_future(play.session.wait_for_delivery(message.id))
-    play.session.in_force.set("compaction.keepRecentTokens", 1)
+    play.in_force.set("compaction.keepRecentTokens", 1)
     await play.session.send(note("something newer " * 50))
     await play.session.compact()
-    assert message.id not in play.session.conversation.context_ids
+    assert message.id not in parts_of(play.session).conversation.context_ids
     assert (await asyncio.wait_for(waiting, 10)).outcome == "dropped"
 
 
 async def test_what_is_taken_out_of_its_queue_is_dropped(tmp_path: Path) -> None:
     play = Play(tmp_path)
     await play.session.queue("follow_up", "later")
-    message = play.session.queues.waiting("follow_up")[0]
+    message = play.session.waiting("follow_up")[0]
     waiting = asyncio.ensure_future(play.session.wait_for_delivery(message.id))
     await asyncio.sleep(0)
-    play.session.queues.remove(message.id)
+    play.session.take_back(message.id)
     assert (await asyncio.wait_for(waiting, 10)).outcome == "dropped"
 
 
@@ -164,7 +165,7 @@ class Flight:
     def __init__(self, folder: Path) -> None:
         self.headers = [asyncio.Event(), asyncio.Event()]
         self.play = Play(folder, *[self._response] * 2)
-        self.made = self.play.session._made
+        self.made = parts_of(self.play.session)
         self.deliveries = self.made.deliveries
         self.events = self.play.events
         self.answers = [say("fine"), say("fine")]
@@ -264,9 +265,9 @@ def runs(command: str) -> Reply:
 
 def with_provider(folder: Path, server: Loopback) -> Play:
     play = Play(folder, tools=builtin_tools())
-    play.session.choice.credentials = Credentials(folder / "agent", {"OPENAI_API_KEY": "k"})
-    play.session.choice.model = model_for("openai-completions", server.url, provider="openai")
-    play.session.in_force.set("bash.autoBackground.thresholdMs", 50)
+    play.choice.credentials = Credentials(folder / "agent", {"OPENAI_API_KEY": "k"})
+    play.choice.model = model_for("openai-completions", server.url, provider="openai")
+    play.in_force.set("bash.autoBackground.thresholdMs", 50)
     return play
 
 
@@ -301,13 +302,13 @@ async def test_a_background_result_is_pending_until_headers_answer_a_request_wit
     assert "built 42 files" in plain(message)
     assert message.details["jobId"] == "job1"
     assert "built 42 files" in server.requests[-1].body.decode(), "the result is on the wire"
-    assert play.session.jobs.get("job1").state == "done", "but no headers have come: still pending"
+    assert play.session.job("job1").state == "done", "but no headers have come: still pending"
     if has_outage:
         assert len(play.all(ProviderRequestFailed)) == 1, "nor did the failed request count"
 
     headers.set()
     await play.session.wait_until_idle()
-    await play.until(lambda: play.session.jobs.get("job1").state == "delivered")
+    await play.until(lambda: play.session.job("job1").state == "delivered")
     receipt = await play.session.wait_for_delivery(message.id, timeout=10)
     delivered = next(e for e in play.all(ProviderRequestDelivered) if e.request_id == receipt.request_id)
     cleared = next(e for e in play.all(JobChanged) if e.state == "delivered")
@@ -320,7 +321,7 @@ async def test_a_background_result_is_pending_until_headers_answer_a_request_wit
 
 async def test_a_quick_command_has_no_mark_at_all(tmp_path: Path, server: Loopback) -> None:
     play = with_provider(tmp_path, server)
-    play.session.in_force.set("bash.autoBackground.thresholdMs", 60000)
+    play.in_force.set("bash.autoBackground.thresholdMs", 60000)
     server.reply(runs("echo quick"), speaks("ok"))
     await play.prompt("go")
     assert play.all(JobChanged) == []

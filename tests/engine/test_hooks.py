@@ -8,6 +8,7 @@ from app.engine.hooks import ORDER, Hooks
 from app.providers.scripted import call, say
 from tests.agent.stage import echo
 from tests.engine.stage import Play
+from tests.support.sessions import parts_of
 
 WITHOUT_A_NETWORK = {"on_headers"}
 """Asked by what sends over the network (`tests/extensions/test_provider_hooks`)."""
@@ -37,13 +38,13 @@ def first_of_each(asked: list[str]) -> tuple[str, ...]:
 async def test_a_prompt_and_a_turn_ask_in_the_order_that_is_written_down(tmp_path: Path) -> None:
     asked: list[str] = []
     play = Play(tmp_path, call("echo", text="a"), say("done"), tools=[echo()], hooks=noting(asked))
-    usual = play.session._made.compactor.check
+    usual = parts_of(play.session).compactor.check
 
     async def check(run: Any = None) -> None:
         asked.append("compaction: check")
         await usual(run)
 
-    play.session._made.compactor.check = check
+    parts_of(play.session).compactor.check = check
     await play.session.prompt("/go", while_running="steer")
     prompt = [name for name in asked if name in ORDER["a prompt"]]
     assert tuple(prompt) == tuple(name for name in ORDER["a prompt"] if name != "is_command")

@@ -14,6 +14,7 @@ from app.values.events import AgentSettled, JobChanged, Notice, QueueUpdate
 from app.values.messages import CustomMessage
 from tests.agent.stage import Gate, plain, tool
 from tests.engine.stage import Play
+from tests.support.sessions import waiting_texts
 from tools.base import Tool, ToolContext
 from tools.results import ToolResult, text_result
 
@@ -54,7 +55,7 @@ def background_messages(play: Play) -> list[CustomMessage]:
 async def test_the_end_of_a_job_wakes_an_idle_agent(tmp_path: Path, how: str) -> None:
     slow = Slow()
     play = Play(tmp_path, call("slow"), say("I go on."), say("Done."), tools=[slow.tool])
-    play.session.in_force.set("background.resultDelivery", how)
+    play.in_force.set("background.resultDelivery", how)
     await play.prompt("go")
     assert len(play.all(AgentSettled)) == 1
     slow.done.set()
@@ -63,19 +64,19 @@ async def test_the_end_of_a_job_wakes_an_idle_agent(tmp_path: Path, how: str) ->
     assert message.custom_type == "background-result"
     assert plain(message) == "Background job1 (a slow one) has ended: done.\n\n42 files"
     assert plain(play.session.messages[-1]) == "Done."
-    await play.until(lambda: play.session.jobs.get("job1").state == "delivered")
+    await play.until(lambda: play.session.job("job1").state == "delivered")
 
 
 @pytest.mark.parametrize(("how", "calls"), [("steer", 3), ("followUp", 3)])
 async def test_the_end_of_a_job_is_queued_while_the_agent_works(tmp_path: Path, how: str, calls: int) -> None:
     slow, gate = Slow(), Gate("gate")
     play = Play(tmp_path, call("slow") + call("gate"), say("a"), say("b"), tools=[slow.tool, gate.tool])
-    play.session.in_force.set("background.resultDelivery", how)
+    play.in_force.set("background.resultDelivery", how)
     await play.session.prompt("go")
     await gate.started.wait()
     slow.done.set()
     await play.until(lambda: any(e.steering or e.follow_up for e in play.all(QueueUpdate)))
-    queued = play.session.queues.texts("steering" if how == "steer" else "follow_up")
+    queued = waiting_texts(play.session, "steering" if how == "steer" else "follow_up")
     assert len(queued) == 1
     gate.go_on.set()
     await play.session.wait_until_idle()
@@ -88,15 +89,15 @@ async def test_the_end_of_a_job_is_queued_while_the_agent_works(tmp_path: Path, 
 def who_waits(tmp_path: Path, slow: Slow, *answers: Any) -> Play:
     """A session whose agent begins a job and then waits for its end."""
     play = Play(tmp_path, call("slow"), call("jobs", action="wait", job="job1"), *answers, tools=[slow.tool])
-    play.session.toolbox.register(jobs_tool(play.session.jobs), owner="test")
-    play.session.toolbox.set_active(["slow", "jobs"])
+    play.session.add_tool(jobs_tool(play.session.job_table), owner="test")
+    play.session.set_active_tools(["slow", "jobs"])
     return play
 
 
 async def until_waiting(play: Play) -> None:
     await play.until(lambda: play.script.call_count == 2)
     async with asyncio.timeout(10):
-        while not play.session.jobs.get("job1").awaited:  # noqa: ASYNC110  (no event tells of it)
+        while not play.session.job("job1").awaited:  # noqa: ASYNC110  (no event tells of it)
             await asyncio.sleep(0)
 
 
@@ -132,8 +133,8 @@ async def test_a_wait_with_a_time_limit_tells_how_far_the_job_is(tmp_path: Path)
     slow = Slow()
     play = Play(tmp_path, call("slow"), say("ok"), tools=[slow.tool])
     await play.prompt("go")
-    jobs = jobs_tool(play.session.jobs)
-    context = play.session.toolbox.context(ToolCall(id="c", name="jobs", arguments={}), lambda result: None)
+    jobs = jobs_tool(play.session.job_table)
+    context = play.toolbox.context(ToolCall(id="c", name="jobs", arguments={}), lambda result: None)
     for arguments, expected in [
         ({}, "job1  running"),
         ({"action": "tail", "job": "job1"}, "so far"),
@@ -153,9 +154,9 @@ async def test_a_job_that_the_person_ends_is_answered_at_once_and_told_with_the_
     slow = Slow()
     play = Play(tmp_path, call("slow"), say("ok"), say("I see"), tools=[slow.tool])
     await play.prompt("go")
-    play.session.jobs.kill("job1", tell=True)
+    play.session.kill_job("job1")
     async with asyncio.timeout(3):
-        await play.session.jobs.wait("job1")
+        await play.session.wait_for_job("job1")
     await play.until(lambda: bool(background_messages(play)))
     assert len(play.all(AgentSettled)) == 1, "nobody was woken"
     await play.prompt("and?")
@@ -166,10 +167,10 @@ async def test_a_job_whose_end_cannot_be_sent_is_told_with_the_next_prompt(tmp_p
     slow = Slow()
     play = Play(tmp_path, call("slow"), say("ok"), say("I see"), tools=[slow.tool])
     await play.prompt("go")
-    model, play.session.choice.model = play.session.choice.model, None
+    model, play.choice.model = play.choice.model, None
     slow.done.set()
     await play.until(lambda: any("waits for your next prompt" in e.text for e in play.all(Notice)))
-    play.session.choice.model = model
+    play.choice.model = model
     await play.prompt("and?")
     assert "42 files" in plain(background_messages(play)[0])
 
@@ -186,18 +187,18 @@ async def test_a_job_that_ends_while_a_summary_is_written_wakes_the_agent_behind
     )
     await play.prompt("go " * 400)
 
-    play.session.in_force.set("compaction.keepRecentTokens", 1)
+    play.in_force.set("compaction.keepRecentTokens", 1)
     compacting = asyncio.ensure_future(play.session.compact())
     await play.until(lambda: play.script.call_count == 3)
     slow.done.set()
     await play.until(lambda: bool(play.all(QueueUpdate)))
-    assert len(play.session.queues) == 1
+    assert play.session.state.waiting_count == 1
     assert not play.session.is_running
     gate.set()
     await compacting
     await play.until(lambda: len(play.all(AgentSettled)) == 2)
     assert plain(play.session.messages[-1]) == "Done."
-    assert len(play.session.queues) == 0
+    assert play.session.state.waiting_count == 0
 
 
 async def test_jobs_end_with_their_session_unless_they_are_pinned(tmp_path: Path) -> None:
@@ -205,12 +206,12 @@ async def test_jobs_end_with_their_session_unless_they_are_pinned(tmp_path: Path
     two.tool = tool("other", two._run)
     play = Play(tmp_path, call("slow") + call("other"), say("ok"), tools=[one.tool, two.tool])
     await play.prompt("go")
-    play.session.jobs.pin("job2")
+    play.session.pin_job("job2")
     await play.session.open(play.places.new(), "new")
-    assert [job.state for job in play.session.jobs.all()] == ["killed", "running"]
+    assert [job.state for job in play.session.all_jobs()] == ["killed", "running"]
     await play.session.close()
     assert two.was_killed
-    assert [job.state for job in play.session.jobs.all()] == ["killed", "killed"]
+    assert [job.state for job in play.session.all_jobs()] == ["killed", "killed"]
 
 
 async def test_a_job_that_fails_says_so(tmp_path: Path) -> None:
@@ -218,7 +219,9 @@ async def test_a_job_that_fails_says_so(tmp_path: Path) -> None:
         raise RuntimeError("disk full")
 
     play = Play(tmp_path, say("I see"))
-    play.session.jobs.adopt(call_id="c", title="broken", work=broken(), tail=lambda: "", kill=lambda: None)
+    play.session.job_table.adopt(
+        call_id="c", title="broken", work=broken(), tail=lambda: "", kill=lambda: None
+    )
     await play.until(lambda: any(event.state == "failed" for event in play.all(JobChanged)))
     await play.until(lambda: bool(play.all(AgentSettled)))
     assert "has ended: failed.\n\ndisk full" in plain(background_messages(play)[0])

@@ -61,7 +61,7 @@ async def test_what_a_listener_brings_about_is_told_to_all_after_the_event_that_
     def meddle(event: Event) -> None:
         early.append(event)
         if isinstance(event, AgentStart):
-            play.session.queues.add("follow_up", play_message())
+            play.session.put_back("follow_up", play_message())
 
     play.session.subscribe(meddle)
     play.session.subscribe(late.append)

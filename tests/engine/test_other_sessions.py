@@ -46,7 +46,7 @@ async def test_a_locked_session_is_refused_and_one_stays(tmp_path: Path) -> None
 async def test_a_read_only_session_takes_no_prompt_and_no_model(tmp_path: Path) -> None:
     play = Play(tmp_path, say("x"))
     path = a_session(play, tmp_path)
-    content, model = path.read_bytes(), play.session.choice.model
+    content, model = path.read_bytes(), play.choice.model
     await play.session.open(SessionLog.open(path, read_only=True), "resume")
     with pytest.raises(Refused, match="read-only"):
         await play.session.prompt("go on")

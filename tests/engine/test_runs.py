@@ -28,6 +28,7 @@ from app.values.events import (
 from app.values.messages import AssistantMessage, CustomMessage, Message, UserMessage, user_message
 from tests.agent.stage import Gate, echo, plain
 from tests.engine.stage import Play
+from tests.support.sessions import parts_of, waiting_texts
 
 HOUR = RetryPolicy(base_delay_ms=3_600_000, max_delay_ms=3_600_000)
 
@@ -76,7 +77,7 @@ async def test_what_is_queued_while_the_run_ends_is_delivered_one_by_one_before_
     def too_late(event: Event) -> None:
         if isinstance(event, AgentEnd) and len(play.all(AgentEnd)) == 1:
             for text in ("b", "c"):
-                play.session.queues.add("steering", user_message(text))
+                play.session.put_back("steering", user_message(text))
 
     play.session.subscribe(too_late)
     await play.prompt("a")
@@ -105,10 +106,7 @@ async def test_continuing_needs_something_to_answer_and_an_idle_agent(tmp_path: 
 async def test_going_on_adds_no_message(tmp_path: Path) -> None:
     play = Play(tmp_path, fail("no such model", status=400), say("now"))
     await play.prompt("go")
-    failed = play.session.conversation.last_assistant
-    assert failed is not None
-    await play.session.runner.leave_out(failed)
-    play.session.resume()
+    assert await play.session.retry()
     await play.session.wait_until_idle()
     assert prompts(play) == ["go"]
     assert plain(play.session.messages[-1]) == "now"
@@ -124,12 +122,12 @@ async def test_a_queued_message_can_be_seen_changed_moved_and_taken_back(tmp_pat
     await gate.started.wait()
     for text in ("one", "two", "three"):
         await play.session.queue("follow_up", text)
-    queues = play.session.queues
-    one, two, three = queues.waiting("follow_up")
-    queues.replace("follow_up", (one, msgspec.structs.replace(three, content="three, changed")))
-    assert queues.remove(one.id) == one
-    assert queues.remove(one.id) is None
-    queues.switch(three.id)
+    session = play.session
+    one, two, three = session.waiting("follow_up")
+    session.reorder("follow_up", (one, msgspec.structs.replace(three, content="three, changed")))
+    assert session.take_back(one.id) == one
+    assert session.take_back(one.id) is None
+    session.switch_queue(three.id)
     assert [(event.steering, event.follow_up) for event in play.all(QueueUpdate)][3:] == [
         ((), ("one", "three, changed")),
         ((), ("three, changed",)),
@@ -138,7 +136,7 @@ async def test_a_queued_message_can_be_seen_changed_moved_and_taken_back(tmp_pat
     gate.go_on.set()
     await play.session.wait_until_idle()
     assert prompts(play) == ["go", "three, changed"]
-    assert two.id not in play.session.conversation.context_ids
+    assert two.id not in parts_of(play.session).conversation.context_ids
 
 
 async def test_queues_survive_an_abort_and_go_with_the_next_prompt(tmp_path: Path) -> None:
@@ -150,7 +148,7 @@ async def test_queues_survive_an_abort_and_go_with_the_next_prompt(tmp_path: Pat
     await play.session.queue("follow_up", "follow")
     await play.session.abort()
     assert play.all(AgentSettled)[-1].aborted
-    assert play.session.queues.texts("steering") == ("steer",)
+    assert waiting_texts(play.session, "steering") == ("steer",)
     assert play.script.call_count == 1, "and nothing of it runs by itself"
     await play.prompt("on")
     assert prompts(play) == ["go", "on", "steer", "follow"]
@@ -211,15 +209,14 @@ async def test_the_countdown_can_be_answered_in_the_very_moment_it_is_announced(
 
     def answer(event: Event) -> None:
         if isinstance(event, AutoRetryStart):
-            countdown = play.session.runner.countdown
-            countdown.cancel() if gives_up else countdown.retry_now()
+            play.session.give_up_retry() if gives_up else play.session.retry_now()
 
     play.session.subscribe(answer)
     async with asyncio.timeout(10):
         await play.prompt("go")
     assert play.all(AutoRetryEnd)[-1].success is not gives_up
     assert play.script.call_count == (1 if gives_up else 2)
-    assert not play.session.runner.countdown.is_running
+    assert not play.session.state.is_waiting_to_retry
 
 
 async def test_a_countdown_that_nobody_runs_takes_no_answer() -> None:
@@ -234,7 +231,7 @@ async def test_a_failure_that_is_no_use_to_repeat_is_not_repeated(tmp_path: Path
     kinds = await play.prompt("go")
     assert "auto_retry_start" not in kinds
     assert play.script.call_count == 1
-    assert play.session.conversation.last_assistant is not None
+    assert play.session.last_answer is not None
 
 
 async def test_the_order_of_a_retry_is_as_documented(tmp_path: Path) -> None:
@@ -257,9 +254,9 @@ ORDER = {
 async def test_steering_that_came_during_the_countdown_goes_with_the_next_attempt(tmp_path: Path) -> None:
     play = Play(tmp_path, fail("overloaded"), say("now"), retry=HOUR)
     await play.session.prompt("go")
-    await play.until(lambda: play.session.runner.countdown.is_running)
+    await play.until(lambda: play.session.state.is_waiting_to_retry)
     await play.session.queue("steering", "by the way")
-    play.session.runner.countdown.retry_now()
+    play.session.retry_now()
     await play.session.wait_until_idle()
     assert [plain(message) for message in play.script.contexts[1].messages] == ["go", "by the way"]
 
@@ -301,7 +298,7 @@ async def test_a_credential_that_never_comes_does_not_keep_a_run_from_being_stop
         await asyncio.Event().wait()
         return Credential()
 
-    play.session.choice.credentials.resolve = never  # type: ignore[method-assign]
+    play.choice.credentials.resolve = never  # type: ignore[method-assign]
     await play.session.prompt("go")
     await asked.wait()
     async with asyncio.timeout(10):

@@ -27,6 +27,7 @@ from app.values.events import (
 from app.values.messages import AssistantMessage, CustomMessage, UserMessage
 from tests.agent.stage import Gate, echo
 from tests.engine.stage import Play
+from tests.support.sessions import waiting_texts
 
 
 async def test_a_prompt_is_answered_and_lands_in_the_file(tmp_path: Path) -> None:
@@ -135,7 +136,7 @@ async def test_abort_answers_after_it_settled_and_keeps_the_queue(tmp_path: Path
     await play.session.queue("follow_up", "later")
     await play.session.abort()
     assert play.all(AgentSettled)[-1].aborted
-    assert play.session.queues.texts("follow_up") == ("later",)
+    assert waiting_texts(play.session, "follow_up") == ("later",)
     assert not play.session.is_running
 
 
@@ -165,15 +166,15 @@ async def test_a_retry_can_be_cancelled_and_hurried(tmp_path: Path) -> None:
     slow = RetryPolicy(base_delay_ms=3_600_000, max_delay_ms=3_600_000)
     play = Play(tmp_path, fail("overloaded"), say("now"), retry=slow)
     await play.session.prompt("go")
-    await play.until(lambda: play.session.runner.countdown.is_running)
-    play.session.runner.countdown.retry_now()
+    await play.until(lambda: play.session.state.is_waiting_to_retry)
+    play.session.retry_now()
     await play.session.wait_until_idle()
-    assert play.session.conversation.last_assistant is not None
-    assert play.session.conversation.last_assistant.text == "now"
+    assert play.session.last_answer is not None
+    assert play.session.last_answer.text == "now"
 
     other = Play(tmp_path / "other", fail("overloaded"), retry=slow)
     await other.session.prompt("go")
-    await other.until(lambda: other.session.runner.countdown.is_running)
+    await other.until(lambda: other.session.state.is_waiting_to_retry)
     await other.session.abort()
     assert not other.all(AutoRetryEnd)[-1].success
 

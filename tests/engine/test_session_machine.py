@@ -46,6 +46,7 @@ from app.values.messages import (
 )
 from tests.agent.stage import plain, tool
 from tests.engine.stage import Play
+from tests.support.sessions import parts_of, waiting_texts
 from tools.base import ToolContext, ToolError
 from tools.results import ToolResult, text_result
 
@@ -187,29 +188,29 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(mode=st.sampled_from(("all", "one-at-a-time")), interrupt=st.sampled_from(("wait", "immediate")))
     def change_modes(self, mode: Any, interrupt: Any) -> None:
-        in_force = self.play.session.in_force
+        in_force = self.play.in_force
         in_force.set("steeringMode", mode)
         in_force.set("followUpMode", mode)
         in_force.set("interruptMode", interrupt)
 
-    @precondition(lambda self: len(self.play.session.queues) > 0)
+    @precondition(lambda self: self.play.session.state.waiting_count > 0)
     @rule(how=st.sampled_from(("remove", "edit", "switch")), which=st.integers(0, 10))
     def change_queue(self, how: str, which: int) -> None:
         async def change() -> None:
-            queues = self.play.session.queues
-            name = "steering" if queues.waiting("steering") else "follow_up"
-            waiting = queues.waiting(name)
+            session = self.play.session
+            name = "steering" if session.waiting("steering") else "follow_up"
+            waiting = session.waiting(name)
             one = waiting[which % len(waiting)]
             if how == "remove":
                 self.removed.add(plain(one))
-                queues.remove(one.id)
+                session.take_back(one.id)
             elif how == "edit":
                 self.removed.add(plain(one))
                 changed = user_message(f"edited {plain(one)}")
-                queues.replace(name, tuple(changed if other is one else other for other in waiting))
+                session.reorder(name, tuple(changed if other is one else other for other in waiting))
             else:
                 self.removed.add(plain(one))  # it loses its place
-                queues.switch(one.id)
+                session.switch_queue(one.id)
 
         self.do(change())
 
@@ -227,12 +228,12 @@ class SessionMachine(RuleBasedStateMachine):
         self.do(self.play.session.abort())
         assert not self.play.session.is_running
 
-    @precondition(lambda self: self.play.session.runner.countdown.is_running)
+    @precondition(lambda self: self.play.session.state.is_waiting_to_retry)
     @rule(gives_up=st.booleans())
     def answer_the_countdown(self, gives_up: bool) -> None:
         async def press() -> None:
-            countdown = self.play.session.runner.countdown
-            countdown.cancel() if gives_up else countdown.retry_now()
+            session = self.play.session
+            session.give_up_retry() if gives_up else session.retry_now()
 
         self.do(press())
 
@@ -252,15 +253,15 @@ class SessionMachine(RuleBasedStateMachine):
         session = self.play.session
         told = [plain(event.message) for event in self.play.all(MessageEnd)]
         for kind, queue in (("steer", "steering"), ("follow", "follow_up")):
-            waiting = [*session.queues.texts("steering"), *session.queues.texts("follow_up")]
+            waiting = [*waiting_texts(session, "steering"), *waiting_texts(session, "follow_up")]
             seen = [text for text in [*told, *waiting] if text.startswith(f"{kind} ")]
             kept = [text for text in seen if text not in self.removed]
             wanted = [f"{kind} {number}" for number in self.added[kind]]
             assert kept == [text for text in wanted if text not in self.removed], queue
         updates = self.play.all(QueueUpdate)
         if updates:
-            assert updates[-1].steering == session.queues.texts("steering")
-            assert updates[-1].follow_up == session.queues.texts("follow_up")
+            assert updates[-1].steering == waiting_texts(session, "steering")
+            assert updates[-1].follow_up == waiting_texts(session, "follow_up")
 
     @invariant()
     def requests_are_answered_for(self) -> None:
@@ -278,7 +279,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @invariant()
     def file_and_memory_agree(self) -> None:
-        conversation = self.play.session.conversation
+        conversation = parts_of(self.play.session).conversation
         said = [message for message in conversation.messages if not isinstance(message, SystemMessage)]
         assert conversation.said == said
         assert conversation.said_ids == [message.id for message in said]

@@ -122,7 +122,7 @@ async def test_everything_is_told(tmp_path: Path, mode: str) -> None:
         await stage.prompt("read it")
         await stage.prompt("change it")
         await stage.prompt("once more")
-        await session.jobs.wait(session.jobs.all()[0].id)
+        await session.wait_for_job(session.all_jobs()[0].id)
         await session.wait_until_idle()
         await session.queue("follow_up", "and this")
         session.resume()

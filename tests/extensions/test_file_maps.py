@@ -118,7 +118,7 @@ async def test_behind_a_compaction_and_on_another_branch_it_is_told_in_full(tmp_
     (tmp_path / "a.py").write_text(functions(900))
     theatre = await stage(tmp_path, read(), say("seen"), read(), say("again"))
     session = theatre.play.session
-    start = session.conversation.log.leaf_id
+    start = session.state.leaf_id
     await theatre.prompt("look")
     await session.go_to(start)
     await theatre.prompt("look from here")

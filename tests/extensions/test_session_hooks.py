@@ -44,7 +44,7 @@ async def test_an_extension_may_stay(tmp_path: Path) -> None:
     before = session.log
     assert await new_session(session, NewSession()) == {"cancelled": True}
     with pytest.raises(Stayed):
-        await session.open(session.places.new(), "resume")
+        await session.open(theatre.play.places.new(), "resume")
     assert session.log is before and not before.is_read_only
 
 
@@ -87,7 +87,7 @@ async def test_resuming_and_forking_say_goodbye_with_where_one_goes(tmp_path: Pa
     forked = session.log.path
     await session.drain()
     assert first is not None
-    await session.open(session.places.open(first), "resume")
+    await session.open(theatre.play.places.open(first), "resume")
     await session.drain()
     assert told == [("fork", forked), ("fork", None), ("resume", first), ("resume", None)]
 

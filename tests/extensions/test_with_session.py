@@ -63,7 +63,7 @@ async def test_reads_that_steering_skipped_are_asked_for_again(tmp_path, large) 
     """With `interruptMode: immediate`; the follow-up comes when the agent would otherwise stop."""
     reads = call("read", "1", path="a.txt") + call("read", "2", path="b.txt", offset=7)
     theatre = Theatre(tmp_path, reads, say("ok"), say("reading again"))
-    theatre.play.session.in_force.set("interruptMode", "immediate")
+    theatre.play.in_force.set("interruptMode", "immediate")
 
     def interrupts(api: ExtensionApi) -> None:
         @api.on("tool_call")
@@ -225,20 +225,20 @@ async def test_changes_are_told_with_what_was_before(tmp_path: Path) -> None:
 
     await theatre.load(listens)
     session = theatre.play.session
-    before = session.choice.model
+    before = session.state.model
     assert before is not None
     other = msgspec.structs.replace(before, id="other", reasoning=True)
     await session.set_model(other)
-    level = session.choice.thinking
+    level = session.state.thinking
     await session.set_thinking("high" if level != "high" else "low")
-    await session.open(session.places.new(), "new")
+    await session.open(theatre.play.places.new(), "new")
     await session.drain()
     selected = [event for event in told if isinstance(event, ModelSelect)]
     assert [(event.previous_model, event.model, event.source) for event in selected] == [
         (before, other, "set")
     ]
     levels = [event for event in told if isinstance(event, ThinkingLevelSelect)]
-    assert levels[-1].level == session.choice.thinking or levels[-1].previous_level == level
+    assert levels[-1].level == session.state.thinking or levels[-1].previous_level == level
     assert [event.reason for event in told if isinstance(event, SessionStart)] == ["new"]
 
 
@@ -298,7 +298,7 @@ async def test_in_print_mode_the_model_is_told_behind_its_answer(tmp_path: Path,
     await theatre.load(rules_extension.extension)
     await theatre.extensions.start()
     await theatre.play.session.prompt("go")
-    await theatre.play.until(lambda: len(theatre.play.session.queues) > 0)
+    await theatre.play.until(lambda: theatre.play.session.state.waiting_count > 0)
     gate.set()
     await theatre.play.session.wait_until_idle()
     assert theatre.read()[-1].startswith("rule-violation: Your last answer breaks the rule no-todo")

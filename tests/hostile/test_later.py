@@ -16,6 +16,7 @@ from app.resources.paths import Paths
 from app.resources.trust import decide, question_for, remember
 from tests.hostile.conftest import Put
 from tests.hostile.repositories import git, repository
+from tests.support.sessions import workspace_of
 from tests.support.terminals import terminal
 from tools.running.commands import as_set
 from tools.running.shell import SpawnPlan
@@ -31,7 +32,7 @@ def session(paths: Paths, **options: object) -> Assembled:
 
 async def command_of(assembled: Assembled, paths: Paths) -> str:
     plan = SpawnPlan(command="true", cwd=str(paths.cwd), environment={})
-    return (await as_set(assembled.session.toolbox.workspace, plan)).argv[-1]
+    return (await as_set(workspace_of(assembled.session), plan)).argv[-1]
 
 
 def test_what_the_model_writes_does_not_run_at_a_reload(folder: Path, mark: Path, put: Put) -> None:

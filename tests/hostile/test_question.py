@@ -182,4 +182,4 @@ async def test_what_changes_while_it_is_read_is_not_trusted(tmp_path: Path, put:
         async with app.settling(pilot):
             while "It has changed while you read it" not in app.screen_text:
                 await pilot.pause()
-        assert app.session.options.interrupt_mode == "wait"
+        assert app.session.state.interrupt_mode == "wait"

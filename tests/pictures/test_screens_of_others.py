@@ -45,7 +45,7 @@ class ByCode:
 
 async def test_signing_in_and_out(screen: Screen, photographs: Photographs) -> None:
     app = screen.app("--offline", theme=photographs.theme)
-    credentials = app.session.choice.credentials
+    credentials = app.assembled.choice.credentials
     credentials.sign_ins["harbour"] = ByCode()
     async with photographs.of(app) as tour:
         await tour.say("/login harbour")

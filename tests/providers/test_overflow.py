@@ -23,15 +23,14 @@ async def overflowing(api: str, server: Loopback, folder: Path) -> Play:
     """A session with two turns behind it, whose model is then one that is asked over HTTP."""
     answers = [say("many words " * 300)] * 2 + [say("a summary")] * 2
     play = Play(folder, *answers, retry=RetryPolicy(is_enabled=False), classify=classify)
-    session = play.session
-    session.in_force.set("compaction.keepRecentTokens", 500)
-    session.choice.credentials.use_for_this_run("local", KEY)
+    play.in_force.set("compaction.keepRecentTokens", 500)
+    play.choice.credentials.use_for_this_run("local", KEY)
     await play.prompt("one")
     await play.prompt("two")
     scripted = {"api": "scripted", "baseUrl": "http://scripted.test", "models": [{"id": "script"}]}
-    session.choice.catalogue.add_provider("scripted", scripted, owner="test")
-    session.in_force.set("compaction.model", "scripted/script")
-    session.choice.set(model_for(api, server.url))
+    play.choice.catalogue.add_provider("scripted", scripted, owner="test")
+    play.in_force.set("compaction.model", "scripted/script")
+    play.choice.set(model_for(api, server.url))
     return play
 
 

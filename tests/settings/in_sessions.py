@@ -17,6 +17,7 @@ from app.values.events import AutoRetryStart, ExtensionError
 from app.values.messages import CustomMessage, ToolResultMessage, UserMessage
 from tests.compaction.stage import Scene
 from tests.settings.cases import Cases
+from tests.support.sessions import parts_of
 from tools.base import Tool, ToolContext
 from tools.results import text_result
 
@@ -89,15 +90,14 @@ async def idle(scene: Scene) -> Any:
 
 @LIVE.add("modelThinkingLevels", {"one/m": "low"}, {"one/m": "high"})
 async def level_of_a_model(scene: Scene) -> Any:
-    scene.session.choice.set(scene.script.model)
+    scene.assembled.choice.set(scene.script.model)
     await scene.session.set_model(scene.session.find_model("one", "m"))
     return scene.session.state.thinking
 
 
 @LIVE.add("compaction.model", "one/m", "two/m")
-async def summary_model(scene: Scene) -> Any:
-    chosen, _ = scene.session.summariser.chosen()
-    return chosen and chosen.key
+async def model_of_summaries(scene: Scene) -> Any:
+    return (await parts_of(scene.session).summariser.model_for("a few words")).key
 
 
 @LIVE.add("steeringMode", "one-at-a-time", "all")
@@ -111,7 +111,7 @@ async def follow_ups(scene: Scene) -> Any:
 
 
 def taken_at_once(scene: Scene, queue: Any) -> int:
-    queues = scene.session.queues
+    queues = parts_of(scene.session).queues
     for text in ("a", "b"):
         queues.add(queue, UserMessage(content=text))
     count = len(queues.take(queue))
@@ -136,7 +136,7 @@ async def interrupting(scene: Scene) -> Any:
 
     own_tool(scene, "steered", steered)
     result = await result_of(scene, "steered")
-    scene.session.queues.clear()
+    scene.session.clear_queues()
     return "to its end" in text_of(result.content)
 
 
@@ -312,7 +312,7 @@ async def reserve(scene: Scene) -> Any:
 @LIVE.add("compaction.keepRecentTokens", 100, 1_500)
 async def kept(scene: Scene) -> Any:
     await talked(scene)
-    return scene.session.compactor.preparation().first_kept_entry_id
+    return parts_of(scene.session).compactor.preparation().first_kept_entry_id
 
 
 @LIVE.add("compaction.modelOverrides", {}, {"scripted/script": {"reserveTokens": 199_000}})

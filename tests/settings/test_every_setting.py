@@ -103,7 +103,7 @@ def page_in(home: Path, values: dict[str, Any]) -> StageApp:
     file.write_text(json.dumps(in_file(values)))
     app = make_app(home, options=Options(no_session=True))
     script = Scripted([])
-    app.session.choice.set(script.register(app.assembled.registry))
+    app.assembled.choice.set(script.register(app.assembled.registry))
     app.script_of_test = script  # pyright: ignore[reportAttributeAccessIssue]
     return app
 

@@ -150,4 +150,4 @@ def _usage(*arguments: object) -> Usage:
 
 def _answer_with(script: Scripted, assembled: Assembled) -> None:
     model = script.register(assembled.registry)
-    assembled.session.choice.set(model)
+    assembled.choice.set(model)

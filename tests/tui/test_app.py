@@ -14,6 +14,7 @@ from app.values.events import ToolExecutionStart
 from app.values.messages import BashExecutionMessage, UserMessage
 from tests.agent.stage import Gate, echo
 from tests.support.idle import watch_paints
+from tests.support.sessions import waiting_texts
 from tests.support.sizes import resize
 from tests.tui.stage import make_app, settled, submit
 from widgets.textual_inside import LayoutUpdate
@@ -65,7 +66,7 @@ async def test_escape_aborts_and_gives_the_queue_back(home: Path) -> None:
         await gate.started.wait()
         await submit(app, pilot, "and then this")
         await pilot.pause()
-        assert app.session.queues.texts("steering") == ("and then this",)
+        assert waiting_texts(app.session, "steering") == ("and then this",)
         assert "and then this" in app.screen_text
         await pilot.press("escape")
         await settled(app, pilot)
@@ -83,7 +84,7 @@ async def test_alt_enter_follows_up(home: Path) -> None:
         app.editor.set_text("afterwards")
         await pilot.press("alt+enter")
         await pilot.pause()
-        assert app.session.queues.texts("follow_up") == ("afterwards",)
+        assert waiting_texts(app.session, "follow_up") == ("afterwards",)
         gate.go_on.set()
         await settled(app, pilot)
         prompts = [m for m in app.session.messages if isinstance(m, UserMessage)]
@@ -311,7 +312,7 @@ async def test_a_setting_is_changed_in_the_persons_own_file(home: Path) -> None:
         await pilot.press(*"interruptMode")
         await pilot.press("enter")
         await pilot.pause()
-        assert app.session.options.interrupt_mode == "immediate"
+        assert app.session.state.interrupt_mode == "immediate"
         file = app.assembled.prompt.paths.settings_file
         assert '"interruptMode": "immediate"' in file.read_text()
 
@@ -325,13 +326,13 @@ async def test_waiting_messages_are_edited_where_they_stand(home: Path) -> None:
         for text in ("one", "two"):
             await submit(app, pilot, text)
         await pilot.pause()
-        first, second = app.session.queues.waiting("steering")
+        first, second = app.session.waiting("steering")
         app.pages.queued.move(second.id, -1)
-        assert app.session.queues.texts("steering") == ("two", "one")
+        assert waiting_texts(app.session, "steering") == ("two", "one")
         app.pages.queued.switch(first.id)
-        assert app.session.queues.texts("follow_up") == ("one",)
+        assert waiting_texts(app.session, "follow_up") == ("one",)
         app.pages.queued.edit(second.id)
         assert app.editor.text == "two"
-        assert app.session.queues.texts("steering") == ()
+        assert waiting_texts(app.session, "steering") == ()
         await pilot.press("ctrl+u", "escape")
         await settled(app, pilot)

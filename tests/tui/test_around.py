@@ -97,7 +97,7 @@ async def test_a_retry_is_counted_down_and_a_silence_told(home: Path) -> None:
         await submit(app, pilot, "go")
         await app.settling_until(pilot, lambda: "retry 1/3 in 2s" in footer_line(app))
         assert "Retrying (1/3) in 2s" in app.screen_text
-        app.session.runner.countdown.retry_now()
+        app.session.retry_now()
         await settled(app, pilot)
         assert "retry" not in footer_line(app)
         app.status.note(ProviderWaiting(state="stalled", seconds=30))
@@ -120,7 +120,7 @@ async def test_jobs_are_seen_working_and_ended_from_their_panel(home: Path) -> N
         (home / "project" / "gate").touch()
         await app.settling_until(pilot, lambda: "begunended" in app.screen_text)
         await pilot.press("ctrl+x")
-        await app.settling_until(pilot, lambda: not app.session.jobs.running())
+        await app.settling_until(pilot, lambda: not app.session.state.running_jobs)
         await pilot.press("escape")
 
 
@@ -130,12 +130,12 @@ async def test_a_tool_goes_to_the_background_with_ctrl_b(home: Path) -> None:
         await submit(app, pilot, "go")
         await app.settling_until(pilot, lambda: "sleep 600" in app.screen_text and app.session.is_running)
         async with asyncio.timeout(10):
-            while not app.session.jobs.running():
+            while not app.session.state.running_jobs:
                 await pilot.press("ctrl+b")
                 await pilot.pause()
         await settled(app, pilot)
         assert "1 job" in footer_line(app)
-        await app.session.jobs.close()
+        await app.session.job_table.close()
 
 
 @pytest.mark.parametrize(
@@ -215,9 +215,9 @@ async def test_a_scroll_bar_can_be_done_without(home: Path) -> None:
 
 def test_a_model_brings_its_own_thinking_level(home: Path) -> None:
     wish(home, "modelThinkingLevels", {"offline/guide": "high"})
-    assert make_app(home).session.choice.thinking == "high"
+    assert make_app(home).session.state.thinking == "high"
     by_hand = make_app(home, options=Options(no_session=True, thinking="low", use_theme="bayou-dark"))
-    assert by_hand.session.choice.thinking == "low"
+    assert by_hand.session.state.thinking == "low"
 
 
 def test_a_missed_prompt_cache_is_told_if_one_wishes() -> None:

@@ -78,7 +78,7 @@ async def test_an_answer_that_is_tried_again_leaves_one_line(home: Path) -> None
         await submit(app, pilot, "go")
         await app.settling_until(pilot, lambda: "Trying again: 1 of 3" in app.screen_text)
         assert app.screen_text.count("overloaded") == 1
-        app.session.runner.countdown.retry_now()
+        app.session.retry_now()
         await settled(app, pilot)
         assert "overloaded" not in app.screen_text
 

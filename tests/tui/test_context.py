@@ -29,7 +29,7 @@ async def until(app: StageApp, pilot, *texts: str) -> None:
 
 async def talked(app: StageApp, pilot, count: int = 2) -> None:
     """So many prompts with their answers; only the last answer has to stay word for word."""
-    app.session.in_force.set("compaction.keepRecentTokens", 200)
+    app.assembled.in_force.set("compaction.keepRecentTokens", 200)
     for number in range(count):
         await submit(app, pilot, f"prompt {number}")
         await settled(app, pilot, number + 1)
@@ -107,10 +107,10 @@ async def test_a_large_result_is_dropped_and_put_back(home: Path) -> None:
 async def test_a_full_window_is_told_once_with_the_key_and_stays_in_the_footer(home: Path) -> None:
     app = make_app(home, say(LONG), say("b"))
     async with app.run_test(size=(120, 40)) as pilot:
-        app.session.in_force.set("compaction.mode", "remind")
+        app.assembled.in_force.set("compaction.mode", "remind")
         await talked(app, pilot, 1)
-        app.session.in_force.set("compaction.reserveTokens", 199_500)
-        app.session.in_force.set("compaction.keepRecentTokens", 200)
+        app.assembled.in_force.set("compaction.reserveTokens", 199_500)
+        app.assembled.in_force.set("compaction.keepRecentTokens", 200)
         await submit(app, pilot, "and on")
         await settled(app, pilot, 2)
         await until(app, pilot, "Alt+S writes the summary for you", "window nearly full: /compact")

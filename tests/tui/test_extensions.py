@@ -90,8 +90,8 @@ async def test_tools_and_text_are_drawn_the_extensions_way(home: Path) -> None:
         text = await until(app, pilot, "Bayou™ it is")
         assert "said hello" in text
         assert "what is it™" in text
-        assert app.session.conversation.last_assistant is not None
-        assert app.session.conversation.last_assistant.text == "BayouTM it is"
+        assert app.session.last_answer is not None
+        assert app.session.last_answer.text == "BayouTM it is"
 
 
 async def test_what_was_said_before_is_drawn_again_when_extensions_come_and_go(home: Path) -> None:
@@ -351,20 +351,20 @@ async def test_trusting_the_project_brings_its_extensions_at_once(home: Path) ->
     app = make_app(home, say("not a command"), extension="def extension(api):\n    pass\n")
     async with app.run_test(size=(120, 30)) as pilot:
         await ready(app, pilot)
-        assert app.session.options.interrupt_mode == "wait"
+        assert app.session.state.interrupt_mode == "wait"
         await submit(app, pilot, "/trust")
         text = await until(app, pilot, "Trust this project?")
         assert "theirs.py" in text and "settings.json" in text
         await say_yes(app, pilot)
         await until(app, pilot, "This folder is trusted")
-        assert app.session.options.interrupt_mode == "immediate"
+        assert app.session.state.interrupt_mode == "immediate"
         await submit(app, pilot, "/theirs")
         await until(app, pilot, "theirs runs")
         await submit(app, pilot, "/trust")
         await until(app, pilot, "Trust this project?")
         await pilot.press("down", "enter")
         await until(app, pilot, "This folder is not trusted")
-        assert app.session.options.interrupt_mode == "wait"
+        assert app.session.state.interrupt_mode == "wait"
         assert app.extended and "theirs" not in app.extended.catalogue.commands()
 
 
@@ -381,5 +381,5 @@ async def test_settings_follow_their_file(home: Path) -> None:
         file.write_text('{"steeringMode": "one-at-a-time", "interruptMode": "immediate"}')
         await submit(app, pilot, "go")
         await until(app, pilot, "one")
-        assert app.session.options.queue_mode("steering") == "one-at-a-time"
-        assert app.session.options.interrupt_mode == "immediate"
+        assert app.session.state.steering_mode == "one-at-a-time"
+        assert app.session.state.interrupt_mode == "immediate"

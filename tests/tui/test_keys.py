@@ -10,6 +10,7 @@ from app.tui.keys import page_keys
 from app.tui.keys.action_table import places
 from app.tui.keys.keymap import keys_of, read_keymap, spelled
 from tests.agent.stage import Gate
+from tests.support.sessions import waiting_texts
 from tests.tui.stage import make_app, settled, submit
 
 PLACES = places(page_keys.BINDINGS)
@@ -158,12 +159,12 @@ async def test_waiting_messages_are_reached_with_a_key(home: Path) -> None:
             await submit(app, pilot, text)
         await pilot.pause()
         await pilot.press("alt+q", "down", "shift+up")
-        assert app.session.queues.texts("steering") == ("two", "one", "three")
+        assert waiting_texts(app.session, "steering") == ("two", "one", "three")
         await pilot.press("delete")
-        assert app.session.queues.texts("steering") == ("one", "three")
+        assert waiting_texts(app.session, "steering") == ("one", "three")
         await pilot.press("tab")
         await pilot.pause()
-        assert len(app.session.queues.texts("follow_up")) == 1
+        assert len(waiting_texts(app.session, "follow_up")) == 1
         await pilot.press("enter")
         await pilot.pause()
         assert not app.editor.is_blank and app.editor.has_focus
@@ -177,13 +178,13 @@ async def test_a_screen_over_the_page_takes_the_keys_of_the_page_away(home: Path
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "hello")
         await settled(app, pilot)
-        level = app.session.choice.thinking
+        level = app.session.state.thinking
         await submit(app, pilot, command)
         await app.settling_until(pilot, lambda: len(app.screen_stack) == 2)
         app.editor.set_text("a draft")
         await pilot.press("shift+tab", "ctrl+f")
         assert not app.search_bar.display
-        assert app.session.choice.thinking == level
+        assert app.session.state.thinking == level
         await pilot.press("ctrl+c")
         await app.settling_until(pilot, lambda: len(app.screen_stack) == 1)
         assert app.editor.text == "a draft"

@@ -36,7 +36,7 @@ async def shown(app: StageApp, pilot: Pilot, condition: "Callable[[], bool] | st
 
 
 def result(app: StageApp) -> str:
-    found = [m for m in app.session.conversation.messages if isinstance(m, ToolResultMessage)]
+    found = [m for m in app.session.messages if isinstance(m, ToolResultMessage)]
     return "".join(block.text for block in found[-1].content if isinstance(block, Text))
 
 

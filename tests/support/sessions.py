@@ -1,0 +1,21 @@
+"""What tests ask of a session that no face asks."""
+
+from app.agent.queues import QueueName
+from app.engine.machinery import Machinery
+from app.engine.session import Session
+from app.values.content import text_of
+from tools.workspace import Workspace
+
+
+def waiting_texts(session: Session, queue: QueueName) -> tuple[str, ...]:
+    return tuple(text_of(message.content) for message in session.waiting(queue))
+
+
+def parts_of(session: Session) -> Machinery:
+    """For tests of one part, in its place among the others."""
+    return session._made
+
+
+def workspace_of(session: Session) -> Workspace:
+    """Where its tools run."""
+    return session._parts.toolbox.workspace

@@ -1,7 +1,7 @@
 """The wish to stop. One object per run; whoever works in the run looks at it or registers what to call."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 
@@ -45,7 +45,7 @@ class Abort:
         return forget
 
     @contextmanager
-    def interrupting(self) -> Iterator[None]:
+    def interrupting(self) -> Generator[None]:
         """What is awaited inside is cancelled when this is set; then `Aborted` is raised in its place."""
         if self._event.is_set():
             raise Aborted

@@ -26,7 +26,7 @@ from app.agent.outcomes import (
 )
 from app.agent.ports import Ports
 from app.values.content import ToolCall
-from app.values.events import Event, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
+from app.values.events import RunEvent, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from app.values.messages import AssistantMessage
 from tools.base import Tool, ToolError
 from tools.results import ToolResult
@@ -61,7 +61,7 @@ class Batch:
         self._inbox: asyncio.Queue[_Work] = asyncio.Queue()
         """Calls that have something to tell: progress, or their end."""
 
-    async def events(self) -> AsyncGenerator[Event, None]:
+    async def events(self) -> AsyncGenerator[RunEvent]:
         stop_watching = self._watch()
         try:
             for work in self._works:
@@ -144,7 +144,7 @@ class Batch:
     def _refusal(self) -> ToolResult | None:
         return failure(ABORTED) if self._ports.abort.is_set else self._skip
 
-    async def _run(self, works: list[_Work]) -> AsyncGenerator[Event, None]:
+    async def _run(self, works: list[_Work]) -> AsyncGenerator[RunEvent]:
         refusal = self._refusal()
         for work in works:
             if refusal is not None:  # an earlier group of a sequential batch was stopped
@@ -228,12 +228,12 @@ class Batch:
                 work.task.cancel()
                 loop.call_later(self._ports.unwind_seconds, self._settle, work, result)
 
-    def _start(self, work: _Work) -> Event:
+    def _start(self, work: _Work) -> RunEvent:
         return ToolExecutionStart(
             tool_call_id=work.call.id, tool_name=work.call.name, args=work.call.arguments
         )
 
-    def _update(self, work: _Work, progress: ToolResult) -> Event:
+    def _update(self, work: _Work, progress: ToolResult) -> RunEvent:
         return ToolExecutionUpdate(
             tool_call_id=work.call.id,
             tool_name=work.call.name,
@@ -241,7 +241,7 @@ class Batch:
             partial_result=as_outcome(checked(work.call.name, progress)),
         )
 
-    def _end(self, work: _Work) -> Event:
+    def _end(self, work: _Work) -> RunEvent:
         assert work.result is not None
         duration = None if work.started is None else round((time.monotonic() - work.started) * 1000)
         return ToolExecutionEnd(

@@ -15,9 +15,9 @@ from app.agent.response import receive
 from app.values.events import (
     AgentEnd,
     AgentStart,
-    Event,
     MessageEnd,
     MessageStart,
+    RunEvent,
     ToolExecutionEnd,
     TurnEnd,
     TurnStart,
@@ -31,7 +31,7 @@ class CannotContinue(Exception):
 
 async def run(
     prompts: Sequence[Message], ports: Ports, *, is_from_queue: bool = False
-) -> AsyncGenerator[Event, None]:
+) -> AsyncGenerator[RunEvent]:
     """Delivers `prompts` and lets the agent work until it has no more to do.
 
     `is_from_queue`: they were taken from a queue just now, so that none is taken beside them.
@@ -43,7 +43,7 @@ async def run(
             yield event
 
 
-async def resume(history: Sequence[Message], ports: Ports) -> AsyncGenerator[Event, None]:
+async def resume(history: Sequence[Message], ports: Ports) -> AsyncGenerator[RunEvent]:
     """Lets the agent go on from the conversation as it stands, whose last message is not the model's own."""
     if not history:
         raise CannotContinue("Cannot continue: no messages in context")
@@ -54,7 +54,7 @@ async def resume(history: Sequence[Message], ports: Ports) -> AsyncGenerator[Eve
             yield event
 
 
-async def _run(pending: list[Message], ports: Ports, *, takes_steering: bool) -> AsyncGenerator[Event, None]:
+async def _run(pending: list[Message], ports: Ports, *, takes_steering: bool) -> AsyncGenerator[RunEvent]:
     produced: list[Message] = []
     last: AssistantMessage | None = None
     yield AgentStart()
@@ -114,7 +114,7 @@ class _Turn:
         """The model asked for nothing more, or every result of its batch says to end."""
         return not self._wants_end or all(self._wants_end.values())
 
-    async def events(self) -> AsyncGenerator[Event, None]:
+    async def events(self) -> AsyncGenerator[RunEvent]:
         yield TurnStart()
         system = self._ports.system_update()
         arrived = [*self._pending, *self._ports.queues.take_asides()]
@@ -136,7 +136,7 @@ class _Turn:
                 yield event
         yield TurnEnd(message=self.message, tool_results=self.results)
 
-    async def _answer_calls(self, message: AssistantMessage) -> AsyncGenerator[Event, None]:
+    async def _answer_calls(self, message: AssistantMessage) -> AsyncGenerator[RunEvent]:
         async with aclosing(Batch(message, self._ports).events()) as events:
             async for event in events:
                 if isinstance(event, ToolExecutionEnd) and event.message is not None:

@@ -8,6 +8,7 @@ from app.values.codec import encode_json
 from app.values.content import Image, Text, ToolCall, UserContent
 from app.values.events import ToolOutcome
 from app.values.messages import ToolResultMessage
+from app.values.wire import Json
 from tools.results import ImagePart, TextPart, ToolResult, text_result
 
 ABORTED = "Operation aborted"
@@ -30,14 +31,16 @@ def not_run_after_length(name: str) -> ToolResult:
     )
 
 
-def checked(name: str, result: Any) -> ToolResult:
+def checked(name: str, result: object) -> ToolResult:
     """What a tool returned, if it is a result at all and can be kept."""
     if not isinstance(result, ToolResult):
         return failure(f"Tool {name} returned {type(result).__name__} instead of a result")
-    for part in result.content:
-        is_text = isinstance(part, TextPart) and isinstance(part.text, str)
-        is_image = isinstance(part, ImagePart) and isinstance(part.data, str)
-        if not is_text and not is_image:
+    parts: tuple[object, ...] = result.content
+    for part in parts:
+        said: object = part.text if isinstance(part, TextPart) else None
+        if isinstance(part, ImagePart):
+            said = part.data
+        if not isinstance(said, str):
             return failure(f"Tool {name} returned content that is neither text nor image")
     if result.details is None and result.structured_content is None:
         return result
@@ -80,6 +83,7 @@ def as_message(call: ToolCall, result: ToolResult, duration_ms: int | None) -> T
 
 def from_message(message: ToolResultMessage) -> ToolResult:
     """The way back: a stored result as its tool made it, for drawing."""
+    details: Json = message.details
     return ToolResult(
         content=tuple(
             TextPart(text=block.text)
@@ -88,7 +92,7 @@ def from_message(message: ToolResultMessage) -> ToolResult:
             for block in message.content
             if isinstance(block, Text | Image)
         ),
-        details=message.details if isinstance(message.details, dict) else None,
+        details=details if isinstance(details, dict) else None,
         is_error=message.is_error,
     )
 

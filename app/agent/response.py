@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import AsyncGenerator, Callable
+from typing import assert_never
 
 import msgspec
 
@@ -10,21 +11,46 @@ from app.agent.hooks import LoopHooks
 from app.agent.outcomes import in_words
 from app.providers.contract import AssistantStream
 from app.values.content import AssistantContent, ToolCall
-from app.values.events import Event, MessageEnd, MessageStart, MessageUpdate
+from app.values.events import MessageEnd, MessageStart, MessageUpdate, RunEvent
 from app.values.messages import AssistantMessage
-from app.values.stream import StreamDone, StreamError, StreamStart
+from app.values.stream import (
+    StreamDone,
+    StreamError,
+    StreamStart,
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ThinkingDelta,
+    ThinkingEnd,
+    ThinkingStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
 from app.values.wire import new_id
 
 
 async def receive(
     stream: AssistantStream, abort: Abort, hooks: LoopHooks, report: Callable[[str], None]
-) -> AsyncGenerator[Event, None]:
+) -> AsyncGenerator[RunEvent]:
     """Yields one `MessageStart`, updates, and one `MessageEnd`, however the response ends."""
     started = time.monotonic()
     forget = abort.on_set(stream.cancel)
     try:
         async for event in stream:
             match event:
+                case (
+                    TextDelta()
+                    | ThinkingDelta()
+                    | ToolCallDelta()
+                    | TextStart()
+                    | TextEnd()
+                    | ThinkingStart()
+                    | ThinkingEnd()
+                    | ToolCallStart()
+                    | ToolCallEnd()
+                ):
+                    yield MessageUpdate(usage=stream.draft.usage, assistant_message_event=event)
                 case StreamStart():
                     yield MessageStart(message=msgspec.structs.replace(stream.partial, content=()))
                 case StreamDone() | StreamError():
@@ -35,7 +61,7 @@ async def receive(
                     )
                     yield MessageEnd(message=await _sealed(message, hooks, report))
                 case _:
-                    yield MessageUpdate(usage=stream.draft.usage, assistant_message_event=event)
+                    assert_never(event)
     finally:
         forget()
         stream.cancel()

@@ -32,11 +32,11 @@ class Account:
         self._meter.reset(conversation.messages, trusted=conversation.ids_since_change())
 
     def note(self, event: Event) -> None:
-        match event:
-            case ToolExecutionEnd(message=ToolResultMessage() as message):
-                self._add(message)
-            case MessageEnd(message=message) if not isinstance(message, ToolResultMessage):
-                self._add(message)
+        message = event.message if isinstance(event, ToolExecutionEnd) else None
+        if isinstance(event, MessageEnd) and not isinstance(event.message, ToolResultMessage):
+            message = event.message
+        if message is not None:
+            self._add(message)
 
     def context_usage(self, model: Model) -> ContextUsage:
         tokens = self._meter.tokens

@@ -84,25 +84,19 @@ def _text(newest_first: Sequence[_Given]) -> str:
 def _given(path: Sequence[Entry], reads: dict[str, str]) -> Iterator[_Given]:
     """By a person with `/skill:name`, or read by the model. `reads` are calls that wait for their result."""
     for entry in path:
-        match entry:
-            case MessageEntry(message=UserMessage() as message):
-                skill = given_skill(text_of(message.content))
-                if skill is not None:
-                    yield _Given(
-                        entry_id=entry.id, name=skill.name, location=skill.location, block=skill.block
-                    )
-            case MessageEntry(message=AssistantMessage() as message):
-                reads.update(
-                    (call.id, call.arguments["path"]) for call in message.tool_calls if _is_skill(call)
-                )
-            case MessageEntry(message=ToolResultMessage(is_error=False) as message):
-                location = reads.pop(message.tool_call_id, None)
-                if location is not None:
-                    name = PurePath(location).parent.name
-                    block = skill_block(name, location, text_of(message.content))
-                    yield _Given(entry_id=entry.id, name=name, location=location, block=block)
-            case _:
-                pass
+        message = entry.message if isinstance(entry, MessageEntry) else None
+        if isinstance(message, UserMessage):
+            skill = given_skill(text_of(message.content))
+            if skill is not None:
+                yield _Given(entry_id=entry.id, name=skill.name, location=skill.location, block=skill.block)
+        elif isinstance(message, AssistantMessage):
+            reads.update((call.id, call.arguments["path"]) for call in message.tool_calls if _is_skill(call))
+        elif isinstance(message, ToolResultMessage) and not message.is_error:
+            location = reads.pop(message.tool_call_id, None)
+            if location is not None:
+                name = PurePath(location).parent.name
+                block = skill_block(name, location, text_of(message.content))
+                yield _Given(entry_id=entry.id, name=name, location=location, block=block)
 
 
 def _is_skill(call: ToolCall) -> bool:

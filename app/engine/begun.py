@@ -2,6 +2,7 @@
 that was begun is ended."""
 
 from collections.abc import Iterator
+from typing import assert_never
 
 import msgspec
 
@@ -9,11 +10,13 @@ from app.values.content import Text
 from app.values.events import (
     AgentEnd,
     AgentStart,
-    Event,
     MessageEnd,
     MessageStart,
+    MessageUpdate,
+    RunEvent,
     ToolExecutionEnd,
     ToolExecutionStart,
+    ToolExecutionUpdate,
     ToolOutcome,
     TurnEnd,
     TurnStart,
@@ -33,7 +36,7 @@ class Begun:
         self._results: list[ToolResultMessage] = []
         self._calls: dict[str, ToolExecutionStart] = {}
 
-    def note(self, event: Event) -> None:
+    def note(self, event: RunEvent) -> None:
         match event:
             case AgentStart():
                 self._is_running, self._produced = True, []
@@ -51,10 +54,12 @@ class Begun:
                 self._calls[event.tool_call_id] = event
             case ToolExecutionEnd():
                 self._calls.pop(event.tool_call_id, None)
-            case _:
+            case MessageUpdate() | ToolExecutionUpdate():
                 pass
+            case _:
+                assert_never(event)
 
-    def endings(self, partial: AssistantMessage | None, why: str) -> Iterator[Event]:
+    def endings(self, partial: AssistantMessage | None, why: str) -> Iterator[RunEvent]:
         """The ends of what is open, inmost first. An answer that was arriving ends as far as it came."""
         if self._message is not None:
             message = self._message

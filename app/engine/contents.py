@@ -4,7 +4,7 @@ Sizes are estimates; where the provider has counted the whole, they are scaled t
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
+from typing import Literal, assert_never
 
 import msgspec
 
@@ -14,7 +14,7 @@ from app.engine.session import Session
 from app.engine.toolbox import declared
 from app.sessions.projection import merged_system
 from app.values.codec import encode_json
-from app.values.content import Text, Thinking, ToolCall, text_of
+from app.values.content import Text, Thinking, ToolCall, UnknownContent, text_of
 from app.values.entries import ContextEditEntry, CustomMessageEntry, Entry, MessageEntry
 from app.values.messages import (
     AssistantMessage,
@@ -25,6 +25,7 @@ from app.values.messages import (
     Message,
     SystemMessage,
     ToolResultMessage,
+    UnknownMessage,
     UserMessage,
 )
 from app.values.wire import to_wire
@@ -163,8 +164,10 @@ def _said(message: Message) -> dict[str, str]:
                 title, text = "thinking", block.thinking
             case ToolCall():
                 title, text = "tool calls", f"{block.name}{encode_json(block.arguments).decode()}"
-            case _:
+            case UnknownContent():
                 continue
+            case _:
+                assert_never(block)
         found[title] = found.get(title, "") + text
     return found
 
@@ -197,7 +200,10 @@ def _kind(message: Message) -> str:
             return {"file-map": "file maps", "background-result": "job results"}.get(
                 message.custom_type, message.custom_type
             )
-    return "other"
+        case SystemMessage() | AssistantMessage() | ToolResultMessage() | UnknownMessage():
+            return "other"
+        case _:
+            assert_never(message)
 
 
 # Large results
@@ -224,11 +230,10 @@ def _large(path: Iterable[Entry], in_context: set[str]) -> Iterable[Large]:
 
 
 def droppable(entry: Entry) -> ToolResultMessage | CustomMessage | None:
-    match entry:
-        case MessageEntry(message=ToolResultMessage() as message):
-            return message
-        case CustomMessageEntry():
-            return CustomMessage(custom_type=entry.custom_type, content=entry.content)
+    if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage):
+        return entry.message
+    if isinstance(entry, CustomMessageEntry):
+        return CustomMessage(custom_type=entry.custom_type, content=entry.content)
     return None
 
 

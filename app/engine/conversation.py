@@ -38,8 +38,8 @@ from app.values.messages import (
 class Declared(msgspec.Struct, kw_only=True):
     """The prompt sections and tools that the transcript has told the model of so far."""
 
-    sections: dict[str, str] = msgspec.field(default_factory=dict)
-    tools: dict[str, ToolDeclaration] = msgspec.field(default_factory=dict)
+    sections: dict[str, str] = {}
+    tools: dict[str, ToolDeclaration] = {}
 
     def apply(self, message: SystemMessage) -> None:
         for name, text in (message.sections or {}).items():
@@ -185,11 +185,10 @@ class Conversation:
         """Entries since the context was last cut or edited. Leaving out a failed answer does not count."""
         found: list[str] = []
         for entry in reversed(self.log.recent_path()):
-            match entry:
-                case CompactionEntry():
-                    break
-                case ContextEditEntry() if not self._is_failed(entry.target_id):
-                    break
+            if isinstance(entry, CompactionEntry):
+                break
+            if isinstance(entry, ContextEditEntry) and not self._is_failed(entry.target_id):
+                break
             found.append(entry.id)
         return frozenset(found)
 

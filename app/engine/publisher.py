@@ -17,7 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from app.values.events import Event, MessageUpdate
-from app.values.stream import TextDelta, ThinkingDelta, ToolCallDelta
+from app.values.stream import Delta
 
 Listener = Callable[[Event], Awaitable[None] | None]
 Pace = Callable[[], Awaitable[None]]
@@ -214,12 +214,7 @@ def joined_deltas(earlier: Event, later: Event) -> Event | None:
     first, second = earlier.assistant_message_event, later.assistant_message_event
     if first.content_index != second.content_index:
         return None
-    match first, second:
-        case (
-            (TextDelta(), TextDelta())
-            | (ThinkingDelta(), ThinkingDelta())
-            | (ToolCallDelta(), ToolCallDelta())
-        ):
-            joined = msgspec.structs.replace(first, delta=first.delta + second.delta)
-            return msgspec.structs.replace(later, assistant_message_event=joined)
-    return None
+    if type(first) is not type(second) or not isinstance(first, Delta) or not isinstance(second, Delta):
+        return None
+    joined = msgspec.structs.replace(first, delta=first.delta + second.delta)
+    return msgspec.structs.replace(later, assistant_message_event=joined)

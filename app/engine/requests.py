@@ -25,7 +25,6 @@ from app.providers.kept import Kept
 from app.providers.registry import Registry
 from app.values.beginning import Beginning
 from app.values.events import (
-    Event,
     MessageEnd,
     MessageStart,
     MessageUpdate,
@@ -33,6 +32,7 @@ from app.values.events import (
     ProviderRequestFailed,
     ProviderRequestPrepared,
     ProviderWaiting,
+    RunEvent,
 )
 from app.values.messages import AssistantMessage, SystemMessage, now_ms
 from app.values.models import Model
@@ -184,28 +184,30 @@ class Requests:
 
     # Its delivery
 
-    async def note(self, event: Event) -> None:
+    async def note(self, event: RunEvent) -> None:
         """Settles the request that `event` belongs to, if its headers were not seen (in-process models)."""
-        match event:
-            case MessageStart(message=AssistantMessage() as message):
-                self._current = self._request_of_message.get(message.id)
-            case MessageUpdate():
-                if self._current is not None:
-                    await self._delivered(self._current, 200, {})
-                    self._current = None
-            case MessageEnd(message=AssistantMessage() as message):
-                request_id = self._request_of_message.pop(message.id, None)
-                if request_id is None or not self._deliveries.is_open(request_id):
-                    return
-                if message.stop_reason in ("error", "aborted"):
-                    self._deliveries.failed(request_id)
-                    await self._telling.publish(
-                        ProviderRequestFailed(
-                            request_id=request_id, error_message=message.error_message or message.stop_reason
-                        )
-                    )
-                else:
-                    await self._delivered(request_id, 200, {})
+        if isinstance(event, MessageUpdate):
+            if self._current is not None:
+                await self._delivered(self._current, 200, {})
+                self._current = None
+        elif isinstance(event, MessageStart) and isinstance(event.message, AssistantMessage):
+            self._current = self._request_of_message.get(event.message.id)
+        elif isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
+            await self._ended(event.message)
+
+    async def _ended(self, message: AssistantMessage) -> None:
+        request_id = self._request_of_message.pop(message.id, None)
+        if request_id is None or not self._deliveries.is_open(request_id):
+            return
+        if message.stop_reason in ("error", "aborted"):
+            self._deliveries.failed(request_id)
+            await self._telling.publish(
+                ProviderRequestFailed(
+                    request_id=request_id, error_message=message.error_message or message.stop_reason
+                )
+            )
+        else:
+            await self._delivered(request_id, 200, {})
 
     async def _delivered(self, request_id: str, status: int, headers: Mapping[str, str]) -> None:
         if not self._deliveries.is_open(request_id):

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Literal
 
@@ -39,7 +39,7 @@ class Countdown:
         return self._answer is not None
 
     @contextmanager
-    def announced(self) -> Iterator[None]:
+    def announced(self) -> Generator[None]:
         """Whoever is told of the wait inside may answer before it has begun."""
         self._answer = asyncio.get_running_loop().create_future()
         try:

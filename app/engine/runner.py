@@ -6,7 +6,7 @@ Between runs it retries, compacts where it is told to, delivers what was queued 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from typing import Literal
+from typing import Literal, assert_never
 
 import msgspec
 
@@ -32,16 +32,20 @@ from app.values.content import ToolCall
 from app.values.events import (
     AgentEnd,
     AgentSettled,
+    AgentStart,
     AutoRetryEnd,
     AutoRetryStart,
     EntryAppended,
-    Event,
     MessageEnd,
     MessageStart,
     MessageUpdate,
     Notice,
+    RunEvent,
     ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
     TurnEnd,
+    TurnStart,
 )
 from app.values.messages import AssistantMessage, CustomMessage, Message, ToolResultMessage
 from tools.base import ToolContext
@@ -180,12 +184,12 @@ class Runner:
     def _interrupt_mode(self) -> InterruptMode:
         return self._options.interrupt_mode
 
-    async def _consume(self, events: AsyncGenerator[Event, None]) -> None:
+    async def _consume(self, events: AsyncGenerator[RunEvent]) -> None:
         async with aclosing(events) as stream:
             async for event in stream:
                 await self._take(event)
 
-    async def _take(self, event: Event) -> None:
+    async def _take(self, event: RunEvent) -> None:
         """Record, then tell."""
         match event:
             case MessageUpdate():
@@ -201,19 +205,30 @@ class Runner:
             case AgentEnd():
                 self._last_end = event
                 await self._end_turn()
+            case (
+                ToolExecutionUpdate()
+                | ToolExecutionStart()
+                | ToolExecutionEnd()
+                | MessageStart()
+                | TurnStart()
+                | TurnEnd()
+                | AgentStart()
+            ):
+                pass
+            case _:
+                assert_never(event)
         self._stop_without_room(event)
         try:
             await self._requests.note(event)
         finally:
             self._begun.note(event)
             await self._telling.publish(event)
-        match event:
-            case MessageEnd(message=AssistantMessage() as message):
-                await self._note_success(message)
-            case TurnEnd():
-                await self._shell.record_held_back()
+        if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
+            await self._note_success(event.message)
+        elif isinstance(event, TurnEnd):
+            await self._shell.record_held_back()
 
-    def _stop_without_room(self, event: Event) -> None:
+    def _stop_without_room(self, event: RunEvent) -> None:
         """What was asked for arrives whole, on a full disk too; nothing further is begun."""
         is_recorded = isinstance(event, ToolExecutionEnd) or (
             isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage)

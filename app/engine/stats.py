@@ -1,21 +1,35 @@
 """What a session has used so far: messages, calls, tokens, money, and how full the window is."""
 
 from collections.abc import Iterable
+from typing import assert_never
 
 import msgspec
 
 from app.values.entries import (
     BranchSummaryEntry,
     CompactionEntry,
+    ContextEditEntry,
+    CustomEntry,
     CustomMessageEntry,
     Entry,
+    LabelEntry,
     MessageEntry,
+    ModelChangeEntry,
+    SessionInfoEntry,
+    ThinkingLevelChangeEntry,
+    UnknownEntry,
     UsageEntry,
 )
 from app.values.messages import (
     AssistantMessage,
+    BashExecutionMessage,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
     Message,
+    SystemMessage,
     ToolResultMessage,
+    UnknownMessage,
     UserMessage,
 )
 from app.values.usage import Usage
@@ -46,10 +60,20 @@ class Stats(msgspec.Struct, kw_only=True):
                 self._add_message(message)
             case CustomMessageEntry():
                 self.total_messages += 1
-            case CompactionEntry() | BranchSummaryEntry() if entry.usage is not None:
-                self.usage += entry.usage
-            case UsageEntry():
-                self.usage += entry.usage
+            case CompactionEntry() | BranchSummaryEntry() | UsageEntry():
+                self.usage += entry.usage or Usage()
+            case (
+                ModelChangeEntry()
+                | ThinkingLevelChangeEntry()
+                | CustomEntry()
+                | ContextEditEntry()
+                | LabelEntry()
+                | SessionInfoEntry()
+                | UnknownEntry()
+            ):
+                pass
+            case _:
+                assert_never(entry)
 
     def _add_message(self, message: Message) -> None:
         self.total_messages += 1
@@ -64,8 +88,18 @@ class Stats(msgspec.Struct, kw_only=True):
                     self.last_usage = message.usage
             case ToolResultMessage():
                 self.tool_results += 1
-                if message.usage is not None:
-                    self.usage += message.usage
+                self.usage += message.usage or Usage()
+            case (
+                SystemMessage()
+                | BashExecutionMessage()
+                | CustomMessage()
+                | BranchSummaryMessage()
+                | CompactionSummaryMessage()
+                | UnknownMessage()
+            ):
+                pass
+            case _:
+                assert_never(message)
 
 
 def stats_of(entries: Iterable[Entry]) -> Stats:

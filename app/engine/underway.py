@@ -1,7 +1,7 @@
 """One piece of work that may be going on: stopped from outside, waited for by those who must not come in between."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from app.agent.abort import Abort
@@ -17,7 +17,7 @@ class Underway:
         return self._abort is not None
 
     @contextmanager
-    def begun(self) -> Iterator[Abort]:
+    def begun(self) -> Generator[Abort]:
         """Inside, the work is going on; it looks at what is handed to it."""
         abort = self._abort = Abort()
         self._ended.clear()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TypeVar, overload
+from typing import TypeVar, cast, overload
 
 Item = TypeVar("Item")
 
@@ -32,7 +32,10 @@ class Beginning(Sequence[Item]):
         return self._items[range(self._length)[at]]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and len(other) == self._length and tuple(self) == tuple(other)
+        if not isinstance(other, Sequence):
+            return False
+        items = cast("Sequence[object]", other)
+        return len(items) == self._length and tuple(self) == tuple(items)
 
     def __hash__(self) -> int:
         return hash(tuple(self))

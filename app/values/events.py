@@ -304,10 +304,9 @@ class QuestionAsked(Wire, frozen=True, kw_only=True, gc=True, tag_field="type", 
     """An `asyncio.Future`, or None where nobody waits."""
 
 
-Event = (
+RunEvent = (
     AgentStart
     | AgentEnd
-    | AgentSettled
     | TurnStart
     | TurnEnd
     | MessageStart
@@ -316,6 +315,14 @@ Event = (
     | ToolExecutionStart
     | ToolExecutionUpdate
     | ToolExecutionEnd
+)
+"""What the loop tells."""
+
+Event = (
+    AgentStart
+    | AgentEnd
+    | AgentSettled  # behind them in the reference, too
+    | RunEvent
     | QueueUpdate
     | EntryAppended
     | SessionInfoChanged

@@ -173,7 +173,7 @@ class _Walk:
 
     def __init__(self, plain: str) -> None:
         self._text = plain
-        self._at = 0
+        self._at: int = 0
         self._line = 1
         self._line_start = 0
         self._counted = 0

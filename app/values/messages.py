@@ -30,7 +30,7 @@ class ToolDeclaration(Wire, frozen=True, kw_only=True):
 
     name: str
     description: str = ""
-    parameters: dict[str, Any] = msgspec.field(default_factory=dict)
+    parameters: dict[str, Any] = msgspec.field(default={})
     constrained_sampling: Any = None
 
 

@@ -7,7 +7,7 @@ the modules beside this one; bytes and lines are the business of `codec`.
 
 import os
 import types
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import Any, TypeGuard, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
@@ -15,6 +15,9 @@ from app.values.beginning import Beginning
 
 PRIVATE = f"*{os.urandom(8).hex()}."
 """Fields whose encoded name starts with this never reach the wire, and no text from outside can name one."""
+
+_RAW = "raw"
+"""The field in which an `Unknown…` member keeps what it was made of."""
 
 _chance = os.urandom
 
@@ -25,11 +28,13 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unk
     Such values form no circles, so the garbage collector need not look at them: a large session has a million.
     """
 
-    extra: dict[str, Any] = msgspec.field(name=PRIVATE + "extra", default_factory=dict)
+    extra: dict[str, Any] = msgspec.field(name=PRIVATE + "extra", default={})
     """Fields that a newer or other writer added; written back as they came."""
 
 
 W = TypeVar("W", bound=msgspec.Struct)
+Json = dict[str, Any] | list[Any] | str | int | float | None
+Plain = Json | msgspec.Struct | tuple[Any, ...] | Beginning[Any]
 
 
 def new_id() -> str:
@@ -37,7 +42,7 @@ def new_id() -> str:
     return _chance(4).hex()
 
 
-def to_wire(value: Any) -> Any:
+def to_wire(value: Plain) -> Any:
     """`value` as plain JSON data (dicts, lists, scalars)."""
     if isinstance(value, msgspec.Struct):
         return _struct_to_wire(value)
@@ -48,7 +53,7 @@ def to_wire(value: Any) -> Any:
     return value
 
 
-def from_wire(data: Any, kind: Any) -> Any:
+def from_wire(data: Json, kind: Any) -> Any:
     """Plain JSON data as a value of `kind`, keeping unknown fields and unknown members of open unions.
 
     Raises `msgspec.ValidationError` when `data` cannot be one.
@@ -108,14 +113,14 @@ def _make_plan(cls: type[msgspec.Struct]) -> _Plan:
         tag=config.tag,
         fields=fields,
         keys=frozenset(keys),
-        is_unknown=any(info.name == "raw" and info.encode_name.startswith(PRIVATE) for info in infos),
+        is_unknown=any(info.name == _RAW and info.encode_name.startswith(PRIVATE) for info in infos),
     )
 
 
 def _struct_to_wire(value: msgspec.Struct) -> dict[str, Any]:
     plan = _plan(type(value))
     if plan.is_unknown:
-        return dict(value.raw)  # pyright: ignore[reportAttributeAccessIssue]  (the plan says it has it)
+        return dict(getattr(value, _RAW))
     out: dict[str, Any] = {}
     if plan.tag_field:
         out[plan.tag_field] = plan.tag
@@ -130,8 +135,8 @@ def _struct_to_wire(value: msgspec.Struct) -> dict[str, Any]:
     return out
 
 
-def _decode(data: Any, kind: Any) -> Any:
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+def _decode(data: Json, kind: Any) -> Any:
+    if _is_struct(kind):
         return _decode_struct(data, kind)
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
@@ -142,7 +147,7 @@ def _decode(data: Any, kind: Any) -> Any:
     return msgspec.convert(data, kind)
 
 
-def _decode_union(data: Any, members: tuple[Any, ...]) -> Any:
+def _decode_union(data: Json, members: tuple[Any, ...]) -> Any:
     if not isinstance(data, dict):
         return _first_that_fits(data, [m for m in members if not _is_struct(m)])
     structs = [member for member in members if _is_struct(member)]
@@ -170,7 +175,7 @@ def _decode_or_keep(data: dict[str, Any], member: Any, structs: list[Any]) -> An
         raise
 
 
-def _first_that_fits(data: Any, members: list[Any]) -> Any:
+def _first_that_fits(data: Json, members: list[Any]) -> Any:
     error = msgspec.ValidationError(f"Unexpected {type(data).__name__}")
     for member in members:
         try:
@@ -180,7 +185,7 @@ def _first_that_fits(data: Any, members: list[Any]) -> Any:
     raise error
 
 
-def _decode_struct(data: Any, cls: type[W]) -> W:
+def _decode_struct(data: Json, cls: type[W]) -> W:
     if not isinstance(data, dict):
         raise msgspec.ValidationError(f"Expected an object for {cls.__name__}, got {type(data).__name__}")
     plan = _plan(cls)
@@ -203,16 +208,15 @@ def _decode_struct(data: Any, cls: type[W]) -> W:
     return cls(**values)
 
 
-def _empty_for(kind: Any) -> Any:
+def _empty_for(kind: Any) -> Json:
     """What a missing or null `content` means: nothing to read. Anything else missing stays an error."""
     accepts = {get_origin(member) or member for member in (get_args(kind) or (kind,))} | {get_origin(kind)}
     if type(None) in accepts:
         return None
-    for empty, kinds in (([], (tuple, list)), ("", (str,)), ({}, (dict,))):
-        if any(k in accepts for k in kinds):
-            return empty
-    return None
+    if tuple in accepts or list in accepts:
+        return []
+    return "" if str in accepts else {} if dict in accepts else None
 
 
-def _is_struct(kind: Any) -> bool:
+def _is_struct(kind: object) -> TypeGuard[type[msgspec.Struct]]:
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)

@@ -1,6 +1,6 @@
 """Commands that go elsewhere: other sessions, other points of the tree, and what there is to go to."""
 
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -196,7 +196,7 @@ async def undo_compaction(session: Session, params: NoParams) -> dict[str, Any]:
 
 
 @contextmanager
-def _telling_failures() -> Iterator[None]:
+def _telling_failures() -> Generator[None]:
     """A move that somebody stopped has not happened, and is no error; the body is left then."""
     try:
         yield

@@ -27,7 +27,7 @@ async def run_json(
 ) -> int:
     """Exits 1 when the last answer failed, with the reason on standard error too."""
     writer = LineWriter(claim_stdout())
-    lines = EventLines(writer.put, merge=merge, shape=without_repeats)
+    lines = EventLines(writer.put_pieces, merge=merge, shape=without_repeats)
     log = session.log
     writer.put(encode(log.header))
     leave = forward(session, lines.tell, writer)

@@ -7,6 +7,8 @@ import asyncio
 import os
 import select
 import sys
+from collections import deque
+from collections.abc import Iterable
 
 _WAITING_LIMIT = 1024 * 1024
 _SLICE = 4096
@@ -44,7 +46,9 @@ class LineWriter:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._loop = asyncio.get_running_loop()
-        self._waiting = bytearray()
+        self._waiting: deque[memoryview] = deque()
+        self._size = 0
+        """Bytes that wait."""
         self._written = 0
         self._is_scheduled = False
         self._room = asyncio.Event()
@@ -65,12 +69,18 @@ class LineWriter:
         return self._room.is_set()
 
     def put(self, line: bytes) -> None:
+        self.put_pieces((line + b"\n",))
+
+    def put_pieces(self, line: Iterable[bytes]) -> None:
+        """One line with its line feed; its pieces are kept as they are until they are written."""
         if self.is_broken:
             return
-        self._waiting += line
-        self._waiting += b"\n"
+        for piece in line:
+            if piece:
+                self._waiting.append(memoryview(piece))
+                self._size += len(piece)
         self._empty.clear()
-        if len(self._waiting) > _WAITING_LIMIT:
+        if self._size > _WAITING_LIMIT:
             self._room.clear()
         if not self._is_scheduled:
             self._is_scheduled = True
@@ -103,15 +113,13 @@ class LineWriter:
             for _ in range(_SLICES_AT_ONCE):
                 if not self._waiting or not self._can_write():
                     break
-                count = os.write(self._descriptor, bytes(self._waiting[:_SLICE]))
-                del self._waiting[:count]
-                self._written += count
+                self._has_written(os.write(self._descriptor, self._waiting[0][:_SLICE]))
         except OSError as problem:
             if not isinstance(problem, BrokenPipeError):
                 self.failure = f"Standard output cannot be written: {problem.strerror}."
             self._give_up()
             return
-        if len(self._waiting) <= _WAITING_LIMIT:
+        if self._size <= _WAITING_LIMIT:
             self._room.set()
         if not self._waiting:
             self._empty.set()
@@ -121,6 +129,15 @@ class LineWriter:
             self._loop.call_soon(self._push)
         else:
             self._loop.add_writer(self._descriptor, self._resume)
+
+    def _has_written(self, count: int) -> None:
+        self._written += count
+        self._size -= count
+        rest = self._waiting[0][count:]
+        if rest:
+            self._waiting[0] = rest
+        else:
+            self._waiting.popleft()
 
     def _resume(self) -> None:
         self._loop.remove_writer(self._descriptor)
@@ -139,5 +156,6 @@ class LineWriter:
                 pass  # it was not watched
         self.broken.set()
         self._waiting.clear()
+        self._size = 0
         self._room.set()
         self._empty.set()

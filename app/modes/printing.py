@@ -17,6 +17,9 @@ from app.values.events import AutoRetryStart, Event, ExtensionError, Notice
 from app.values.messages import AssistantMessage, CustomMessage
 from tools.text import visible
 
+_AT_ONCE = 65536
+"""Characters; a large answer is not kept a second time as bytes."""
+
 
 async def run_print(
     session: Session, prepare: Prepare, prompts: Sequence[str], images: Sequence[Image] = ()
@@ -40,7 +43,9 @@ async def run_print(
     except Refused as problem:
         return fail(str(problem))
     said = _last_said(session, before)
-    failure = None if said is None else _write(own, said.rstrip("\n") + "\n")
+    failure = None
+    if said is not None:
+        failure = _write(own, said.rstrip("\n")) or _write(own, "\n")
     if failure is not None:
         return fail(failure) if failure else 1
     return unwritten(session)
@@ -63,10 +68,11 @@ def _write(descriptor: int, text: str) -> str | None:
     """What went wrong, if anything did; nothing is to be said of a reader who has gone."""
     if os.isatty(descriptor):
         text = visible(text)  # the model's words never drive a person's terminal
-    rest = memoryview(text.encode("utf-8", "replace"))
     try:
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
+        for start in range(0, len(text), _AT_ONCE):
+            rest = memoryview(text[start : start + _AT_ONCE].encode("utf-8", "replace"))
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
     except BrokenPipeError:
         return ""
     except OSError as problem:

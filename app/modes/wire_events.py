@@ -2,23 +2,23 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from app.engine.publisher import joined_deltas
 from app.engine.session import Session
 from app.modes.output import LineWriter
-from app.values.codec import encode
+from app.values.codec import encode_line
 from app.values.events import Event, MessageUpdate
 
 FRAME_SECONDS = 1 / 30
 
 
 class EventLines:
-    """Writes events as JSON lines; adjoining deltas of a block at most thirty times a second."""
+    """Writes events as JSON lines, each in pieces; adjoining deltas of a block at most thirty times a second."""
 
     def __init__(
         self,
-        write: Callable[[bytes], None],
+        write: Callable[[Iterable[bytes]], None],
         *,
         merge: bool = True,
         shape: Callable[[Event], Event] = lambda event: event,
@@ -62,7 +62,7 @@ class EventLines:
             self._last_write = self._clock()
 
     def _send(self, event: Event) -> None:
-        self._write(encode(self._shape(event)))
+        self._write(encode_line(self._shape(event)))
 
     def has_told(self, kind: type[Event]) -> bool:
         """Whether the last event was of this kind."""

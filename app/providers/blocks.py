@@ -23,6 +23,9 @@ from app.values.stream import (
     ToolCallEnd,
     ToolCallStart,
 )
+from tools.memory import give_back_memory
+
+LARGE = 10_000_000
 
 
 class OpenText:
@@ -49,6 +52,8 @@ class OpenText:
     def text(self) -> str:
         if len(self._pieces) > 1:
             self._pieces = ["".join(self._pieces)]
+            if len(self._pieces[0]) > LARGE:
+                give_back_memory()  # the pieces', which the allocator would keep
         return self._pieces[0] if self._pieces else ""
 
     def block(self) -> AssistantContent:

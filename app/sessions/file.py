@@ -6,7 +6,9 @@ A write either has all its bytes in the file or none. What lines mean is the bus
 import errno
 import os
 import tempfile
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -24,6 +26,8 @@ def at_turn_end() -> Sync:
 
 
 _FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_PIECES = 1000
+"""As many the system takes in one call."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _SPACE = "Free some disk space or export the session elsewhere, then try again."
 _PLACE = (
@@ -51,7 +55,7 @@ class SessionFile:
         return cls(path, _locked(path, descriptor), sync)
 
     @classmethod
-    def create(cls, path: Path, data: bytes, sync: AsksSync) -> "SessionFile":
+    def create(cls, path: Path, lines: Iterable[bytes], sync: AsksSync) -> "SessionFile":
         """A new file with its first lines; nothing is left behind when that fails."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +74,7 @@ class SessionFile:
             path.unlink(missing_ok=True)
             raise
         try:
-            file.append(data)
+            file.append(lines)
             if sync() != "off":
                 sync_folder(path.parent)
         except SessionWriteError:
@@ -83,10 +87,11 @@ class SessionFile:
         """Whole lines that the disk did not take; they are written before the next ones."""
         self._held += data
 
-    def append(self, data: bytes = b"", *, on_new_line: bool = False) -> None:
-        """Adds whole lines, those that are held first. Raises `SessionWriteError` with the file as it was."""
+    def append(self, lines: Iterable[bytes] = (), *, on_new_line: bool = False) -> None:
+        """Adds whole lines, in whatever pieces, those that are held first. Raises `SessionWriteError` with the file
+        as it was."""
         self._mend()
-        data = (b"\n" if on_new_line else b"") + self._held + data
+        data = (b"\n" if on_new_line else b"", self._held, *lines)
         try:
             _write_all(self._descriptor, data)
             if self._sync() == "entry":
@@ -97,7 +102,7 @@ class SessionFile:
             raise SessionWriteError(
                 self.path, f"cannot be written: {reason(problem, self.path)}", _remedy(problem)
             ) from None
-        self.size += len(data)
+        self.size += sum(map(len, data))
         self._held = b""
         self._is_dirty = self._sync() == "turn"
 
@@ -186,12 +191,12 @@ class SessionFile:
             self._descriptor = -1
 
 
-def copied_elsewhere(problem: SessionWriteError, data: bytes) -> SessionWriteError:
+def copied_elsewhere(problem: SessionWriteError, lines: Iterable[bytes]) -> SessionWriteError:
     """The last resort for a session whose disk is full: all of it on another disk. What there is to tell of it."""
     assert problem.path is not None
     copy = Path(tempfile.gettempdir()) / f"bayou-{problem.path.name}"
     try:
-        SessionFile.create(copy, data, lambda: "entry").close()
+        SessionFile.create(copy, lines, lambda: "entry").close()
     except SessionWriteError:
         lost = f"{problem.what}. The last messages are lost, for {copy} could not be written either"
         return SessionWriteError(problem.path, lost)
@@ -207,10 +212,18 @@ def _locked(path: Path, descriptor: int) -> int:
     return descriptor
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
+def _write_all(descriptor: int, pieces: Iterable[bytes]) -> None:
+    """In one call where the system lets us, so that no other program's line gets between the pieces of ours."""
+    views = deque(memoryview(piece) for piece in pieces if piece)
+    while views:
+        if hasattr(os, "writev"):
+            count = os.writev(descriptor, list(islice(views, _PIECES)))
+        else:
+            count = os.write(descriptor, views[0])
+        while views and count >= len(views[0]):
+            count -= len(views.popleft())
+        if count:
+            views[0] = views[0][count:]
 
 
 def read_at(descriptor: int, offset: int, size: int) -> bytes:

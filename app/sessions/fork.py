@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -12,7 +13,7 @@ from app.sessions.ids import file_name, is_session_id, new_session_id
 from app.sessions.log import SessionLog
 from app.sessions.reading import read_session, read_without_header
 from app.sessions.tree import is_leaf_mark
-from app.values.codec import encode
+from app.values.codec import encode_line
 from app.values.entries import (
     CompactionEntry,
     Entry,
@@ -125,6 +126,6 @@ def copy_session(source: Path, folder: Path, cwd: Path, *, session_id: str | Non
         id=session_id or new_session_id(), timestamp=now_iso(), cwd=str(cwd), parent_session=str(source)
     )
     path = folder / file_name(header.timestamp, header.id)
-    lines = b"".join(encode(value) + b"\n" for value in (header, *reading.entries))
+    lines = chain.from_iterable(map(encode_line, (header, *reading.entries)))
     SessionFile.create(path, lines, at_turn_end).close()
     return path

@@ -5,6 +5,7 @@ Opening and repairing is `opening`; bytes and lock are `file`; what the model re
 """
 
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -21,7 +22,7 @@ from app.sessions.opening import Opened, open_session
 from app.sessions.projection import Projection, project
 from app.sessions.reading import read_entry
 from app.sessions.tree import LEAF_TYPE, NOWHERE, Navigation, SubtreeStats, Tree, is_leaf_mark, one_line
-from app.values.codec import encode
+from app.values.codec import encode_line
 from app.values.entries import (
     CompactionEntry,
     CustomEntry,
@@ -266,7 +267,7 @@ class SessionLog:
             self.unwritten = problem
         placed = self._placed(entry, self.leaf_id)
         if self._file is not None:
-            self._file.hold(encode(placed) + b"\n")
+            self._file.hold(b"".join(encode_line(placed)))
         self._leaf = self._tree.add(placed)
         return placed
 
@@ -377,17 +378,17 @@ class SessionLog:
         return msgspec.structs.replace(entry, id=entry_id, parent_id=parent_id)
 
     def _write(self, entry: Entry) -> None:
-        line = encode(entry) + b"\n"
         if self._file is not None:
-            self._file.append(line, on_new_line=self._needs_feed)
+            self._file.append(encode_line(entry), on_new_line=self._needs_feed)
             self._needs_feed = False
         elif self.path is not None and (_is_said(entry) or self.unwritten is not None):
-            self._file = SessionFile.create(self.path, self._all_lines() + line, self._sync)
+            self._file = SessionFile.create(self.path, (*self._all_lines(), *encode_line(entry)), self._sync)
             self._is_stored = True
         self._has_written_kept()
 
-    def _all_lines(self) -> bytes:
-        return b"".join(encode(value) + b"\n" for value in (self.header, *self._tree.entries))
+    def _all_lines(self) -> Iterator[bytes]:
+        for value in (self.header, *self._tree.entries):
+            yield from encode_line(value)
 
     def _take_in_foreign_lines(self) -> None:
         """Another program (pi has no lock) may have appended: its entries join the tree, our leaf stays."""

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -11,7 +12,7 @@ from app.sessions.file import AsksSync, SessionFile
 from app.sessions.ids import new_session_id, sidecar
 from app.sessions.quarantine import set_aside
 from app.sessions.reading import Reading, check_regular, read_session
-from app.values.codec import encode
+from app.values.codec import encode_line
 from app.values.entries import SESSION_VERSION, Entry, SessionHeader
 from tools.files.replacing import sync_folder
 
@@ -82,7 +83,7 @@ def _for_writing(path: Path, sync: AsksSync, problems: list[str]) -> SessionFile
 def _started(path: Path, file: SessionFile, cwd: Path, problems: list[str]) -> Opened:
     """pi gives an empty file a fresh header; so do we, and say so."""
     header = SessionHeader(id=new_session_id(), cwd=str(cwd))
-    file.append(encode(header) + b"\n")
+    file.append(encode_line(header))
     problems.append(f"{path} was empty; a new session starts in it.")
     return Opened(
         path=path, header=header, entries=[], links={}, file=file, problems=problems, needs_feed=False
@@ -134,7 +135,7 @@ def _rewritten(
     """The file of an old version is kept under another name, and its new form takes its place in one step."""
     kept = sidecar(path, f"v{reading.version}")
     draft = sidecar(path, "migrating")
-    lines = b"".join(encode(value) + b"\n" for value in (reading.header, *reading.entries))
+    lines = chain.from_iterable(map(encode_line, (reading.header, *reading.entries)))
     draft.unlink(missing_ok=True)
     try:
         anew = SessionFile.create(draft, lines, sync)

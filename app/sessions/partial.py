@@ -24,7 +24,7 @@ INTERVAL = 0.5
 SHARE = 20
 """A long answer is written less often: this times as long as it took to write it."""
 LONGEST = 8_000_000
-"""Characters; beyond them the sidecar stays as it is, for writing such an answer takes as much memory again."""
+"""Characters; beyond them the sidecar stays as it is. It is written whole each time, and no model says so much."""
 
 
 class Partial(Wire, frozen=True, kw_only=True):

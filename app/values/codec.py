@@ -1,11 +1,16 @@
 """Values ↔ JSON bytes, one object a line. Nothing else in the program turns values into JSON text."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from app.values.wire import from_wire, to_wire
+from app.values.wire import PRIVATE, from_wire, to_wire
+
+_SLICE = 1_000_000
+"""Characters of a text that are turned into JSON at once where memory counts."""
+_MARK = PRIVATE + "text"
 
 _decoder = msgspec.json.Decoder()
 _typed: dict[Any, msgspec.json.Decoder[Any]] = {}
@@ -32,6 +37,45 @@ def decode_json(line: bytes | str) -> Any:
 def encode(value: Any) -> bytes:
     """A value of `app.values` as one line of JSON, without the line feed."""
     return encode_json(to_wire(value))
+
+
+def encode_line(value: Any) -> Iterator[bytes]:
+    """The same with the line feed, in pieces: a long text costs its JSON once and nothing besides."""
+    data = to_wire(value)
+    if not _has_long(data):
+        yield encode_json(data) + b"\n"
+        return
+    long: list[str] = []
+    head, *rest = encode_json(_with_marks(data, long)).split(f'"{_MARK}"'.encode())
+    yield head
+    for text, behind in zip(long, rest, strict=True):
+        yield b'"'
+        for start in range(0, len(text), _SLICE):
+            yield encode_json(text[start : start + _SLICE])[1:-1]
+        yield b'"' + behind
+    yield b"\n"
+
+
+def _has_long(data: Any) -> bool:
+    if isinstance(data, str):
+        return len(data) > _SLICE
+    if isinstance(data, dict):
+        return any(map(_has_long, data.values()))
+    return isinstance(data, list) and any(map(_has_long, data))
+
+
+def _with_marks(data: Any, long: list[str]) -> Any:
+    """The same data with a mark for each long text, which goes to `long`."""
+    match data:
+        case str() if len(data) > _SLICE:
+            long.append(data)
+            return _MARK
+        case dict():
+            return {key: _with_marks(item, long) for key, item in data.items()}
+        case list():
+            return [_with_marks(item, long) for item in data]
+        case _:
+            return data
 
 
 def decode(line: bytes | str, kind: Any) -> Any:

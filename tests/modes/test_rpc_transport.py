@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -213,8 +214,8 @@ async def test_held_deltas_are_written_although_nothing_follows() -> None:
     written: list[bytes] = []
     come = asyncio.Event()
 
-    def write(line: bytes) -> None:
-        written.append(line)
+    def write(line: Iterable[bytes]) -> None:
+        written.append(b"".join(line))
         if len(written) == 2:
             come.set()
 

@@ -15,6 +15,7 @@ from app.sessions.errors import SessionWriteError
 from app.sessions.file import Sync
 from app.sessions.log import SessionLog
 from app.sessions.reading import read_session
+from app.values import codec
 from tests.sessions.say import answer, result, say
 
 
@@ -28,10 +29,11 @@ class Disk:
         self.writes = 0
         self._code = code
         self._real_write, self._real_truncate = os.write, os.ftruncate
-        monkeypatch.setattr(session_file.os, "write", self.write)
+        monkeypatch.setattr(codec, "_SLICE", 5)  # lines come in pieces
+        monkeypatch.setattr(session_file.os, "writev", lambda at, pieces: self.write(at, b"".join(pieces)))
         monkeypatch.setattr(session_file.os, "ftruncate", self.truncate)
 
-    def write(self, descriptor: int, data: memoryview) -> int:
+    def write(self, descriptor: int, data: bytes) -> int:
         self.writes += 1
         if self.fail_at is None or self.writes < self.fail_at:
             return self._real_write(descriptor, data)
@@ -145,6 +147,7 @@ from pathlib import Path
 from app.sessions.errors import SessionWriteError
 from app.sessions.log import SessionLog
 from app.sessions.reading import read_session
+from app.values import codec
 from tests.sessions.say import answer, say
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 log = SessionLog.create(Path(sys.argv[1]), Path(sys.argv[1]))

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.values.codec import decode, decode_json, encode, encode_json
+from app.values import codec
+from app.values.codec import decode, decode_json, encode, encode_json, encode_line
 from app.values.content import Text, Thinking, ToolCall, UnknownContent
 from app.values.entries import CustomEntry, Entry, LabelEntry, MessageEntry, UnknownEntry
 from app.values.events import Event
@@ -117,6 +118,16 @@ def test_a_line_comes_back_with_the_same_content(data: dict[str, Any]) -> None:
 
 
 @settings(max_examples=300)
+@given(wire_entries)
+def test_a_line_in_pieces_is_the_line(data: dict[str, Any]) -> None:
+    entry = from_wire(data, Entry)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(codec, "_SLICE", 3)
+        line = b"".join(encode_line(entry))
+    assert line.count(b"\n") == 1 and line.endswith(b"\n")
+    assert decode_json(line) == decode_json(encode(entry))
+
+
 @given(plain)
 def test_plain_data_comes_back_as_it_was(data: Any) -> None:
     assert json.loads(encode_json(data)) == data

@@ -60,7 +60,7 @@ class Server:
     def __init__(self, session: Session, writer: LineWriter, *, merge: bool = True) -> None:
         self._session = session
         self._writer = writer
-        self._events = EventLines(writer.put, merge=merge)
+        self._events = EventLines(writer.put_pieces, merge=merge)
         self._questions = Questions()
         self._host_tools = HostTools(session, self._put)
         self._tasks: set[asyncio.Task[None]] = set()

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tools.results import Json
 from tools.text import one_line
 
 
@@ -26,7 +27,7 @@ def number_argument(arguments: Mapping[str, Any], name: str) -> int | None:
 
 def number_detail(details: Mapping[str, Any] | None, *keys: str) -> int | None:
     """A number somewhere inside stored details."""
-    node: Any = details
+    node: Json | Mapping[str, Any] = details
     for key in keys:
         node = node.get(key) if isinstance(node, Mapping) else None
     return node if isinstance(node, int) and not isinstance(node, bool) else None

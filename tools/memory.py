@@ -2,13 +2,13 @@
 
 import gc
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import lru_cache
 
 
 @contextmanager
-def without_collector() -> Iterator[None]:
+def without_collector() -> Generator[None]:
     """Thousands of young objects, all of which live: the collector would only look at them again and again."""
     was_enabled = gc.isenabled()
     gc.disable()

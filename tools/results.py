@@ -8,6 +8,9 @@ from typing import Any
 
 import msgspec
 
+Json = dict[str, Any] | list[Any] | str | int | float | None
+"""What JSON text becomes: of details that are stored, arguments, and files."""
+
 
 class _Value(msgspec.Struct, frozen=True, kw_only=True):
     pass

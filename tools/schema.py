@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from tools.base import Tool, ToolError
+from tools.results import Json
 from tools.text import visible
 
 _SHOWN_ARGUMENTS: Final = 2_000
@@ -21,7 +22,7 @@ def schema_of(arguments: type[msgspec.Struct]) -> dict[str, Any]:
     return _inline(components[schema[0]["$ref"]], components)
 
 
-def _inline(node: Any, components: dict[str, Any]) -> Any:
+def _inline(node: Json, components: dict[str, Any]) -> Any:
     if isinstance(node, list):
         return [_inline(item, components) for item in node]
     if not isinstance(node, dict):
@@ -29,7 +30,7 @@ def _inline(node: Any, components: dict[str, Any]) -> Any:
     if "$ref" in node:
         target = _inline(components[node["$ref"]], components)
         return {**target, **{key: value for key, value in node.items() if key != "$ref"}}
-    out = {key: _inline(value, components) for key, value in node.items() if key != "title"}
+    out: dict[str, Any] = {key: _inline(value, components) for key, value in node.items() if key != "title"}
     if isinstance(out.get("anyOf"), list):
         out = _without_null(out)
     if out.get("default", ...) is None:
@@ -45,7 +46,7 @@ def _without_null(node: dict[str, Any]) -> dict[str, Any]:
     return {**node, "anyOf": rest}
 
 
-def validate_arguments(tool: Tool, raw: Any) -> Any:
+def validate_arguments(tool: Tool, raw: Json) -> Any:
     """`raw`, coerced to the tool's schema: a struct of `tool.arguments` where that is given, else a dict.
 
     Raises `ArgumentsError` with a text for the model.
@@ -67,7 +68,7 @@ def validate_arguments(tool: Tool, raw: Any) -> Any:
         raise ArgumentsError(_failure(tool.name, [("arguments", str(problem))], raw)) from None
 
 
-def _failure(name: str, problems: list[tuple[str, str]], raw: Any) -> str:
+def _failure(name: str, problems: list[tuple[str, str]], raw: Json) -> str:
     lines = "\n".join(f"  - {path}: {problem}" for path, problem in problems)
     try:
         received = json.dumps(raw, indent=2, ensure_ascii=False, default=repr)
@@ -78,12 +79,12 @@ def _failure(name: str, problems: list[tuple[str, str]], raw: Any) -> str:
     return visible(f'Validation failed for tool "{name}":\n{lines}\n\nReceived arguments:\n{received}')
 
 
-def _fit(value: Any, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> Any:
+def _fit(value: Json, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> Any:
     """`value` made to fit, or a problem noted."""
-    options = schema.get("anyOf") or schema.get("oneOf")
+    options: Json = schema.get("anyOf") or schema.get("oneOf")
     if isinstance(options, list):
         return _fit_one_of(value, options, path, problems)
-    wanted = schema.get("type")
+    wanted: Json = schema.get("type")
     if isinstance(wanted, list):
         return _fit_one_of(value, [{**schema, "type": kind} for kind in wanted], path, problems)
     if wanted == "object" or (wanted is None and "properties" in schema):
@@ -95,7 +96,9 @@ def _fit(value: Any, schema: dict[str, Any], path: str, problems: list[tuple[str
     return value
 
 
-def _fit_one_of(value: Any, options: list[dict[str, Any]], path: str, problems: list[tuple[str, str]]) -> Any:
+def _fit_one_of(
+    value: Json, options: list[dict[str, Any]], path: str, problems: list[tuple[str, str]]
+) -> Any:
     first: list[tuple[str, str]] = []
     for option in options:
         if _is_exactly(value, option.get("type")):
@@ -114,18 +117,18 @@ def _fit_one_of(value: Any, options: list[dict[str, Any]], path: str, problems: 
     return value
 
 
-def _fit_object(value: Any, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> Any:
+def _fit_object(value: Json, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> Any:
     if isinstance(value, str):
         value = _parsed(value, dict)
     if not isinstance(value, dict):
         problems.append((path or "arguments", f"expected an object, got {_kind(value)}"))
         return value
     properties: dict[str, Any] = schema.get("properties") or {}
-    required = schema.get("required") or []
-    others = schema.get("additionalProperties", True)
+    required: list[str] = schema.get("required") or []
+    others: Json = schema.get("additionalProperties", True)
     out: dict[str, Any] = {}
     for key, item in value.items():
-        where = f"{path}.{key}" if path else str(key)
+        where = f"{path}.{key}" if path else key
         if item is None and not _allows_null(properties.get(key, {})):
             continue
         if key in properties:
@@ -142,18 +145,19 @@ def _fit_object(value: Any, schema: dict[str, Any], path: str, problems: list[tu
     return out
 
 
-def _fit_array(value: Any, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> Any:
+def _fit_array(
+    value: Json | tuple[Any, ...], schema: dict[str, Any], path: str, problems: list[tuple[str, str]]
+) -> Any:
     if isinstance(value, str):
         value = _parsed(value, list)
-    if not isinstance(value, list | tuple):
-        value = [value]
-    items = schema.get("items") or {}
-    if len(value) < schema.get("minItems", 0):
+    given: list[Json] = list(value) if isinstance(value, list | tuple) else [value]
+    items: dict[str, Any] = schema.get("items") or {}
+    if len(given) < schema.get("minItems", 0):
         problems.append((path, f"needs at least {schema['minItems']}"))
-    return [_fit(item, items, f"{path}.{number}", problems) for number, item in enumerate(value)]
+    return [_fit(item, items, f"{path}.{number}", problems) for number, item in enumerate(given)]
 
 
-def _fit_scalar(value: Any, wanted: Any, path: str, problems: list[tuple[str, str]]) -> Any:
+def _fit_scalar(value: Json, wanted: Json, path: str, problems: list[tuple[str, str]]) -> Any:
     if wanted is None or _is_exactly(value, wanted):
         return value
     fitted: Any = None
@@ -168,14 +172,16 @@ def _fit_scalar(value: Any, wanted: Any, path: str, problems: list[tuple[str, st
     elif wanted == "null" and value in ("", "null"):
         return None
     if fitted is None:
-        problems.append((path or "arguments", f"expected {_WORDS.get(wanted, wanted)}, got {_kind(value)}"))
+        problems.append(
+            (path or "arguments", f"expected {_WORDS.get(str(wanted), wanted)}, got {_kind(value)}")
+        )
         return value
     return fitted
 
 
-def _as_number(value: Any, *, whole: bool) -> int | float | None:
+def _as_number(value: Json, *, whole: bool) -> int | float | None:
     if isinstance(value, list) and len(value) == 1:
-        value = value[0]
+        return None if isinstance(value[0], list) else _as_number(value[0], whole=whole)
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
@@ -190,7 +196,7 @@ def _as_number(value: Any, *, whole: bool) -> int | float | None:
     return value
 
 
-def _as_boolean(value: Any) -> bool | None:
+def _as_boolean(value: Json) -> bool | None:
     if isinstance(value, str):
         return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(
             value.lower()
@@ -198,8 +204,8 @@ def _as_boolean(value: Any) -> bool | None:
     return bool(value) if isinstance(value, int) and value in (0, 1) else None
 
 
-def _check_limits(value: Any, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> None:
-    choices = schema.get("enum")
+def _check_limits(value: Json, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> None:
+    choices: Json = schema.get("enum")
     if isinstance(choices, list) and value not in choices:
         problems.append((path, f"must be one of {', '.join(map(str, choices))}"))
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -221,7 +227,7 @@ def _parsed(text: str, kind: type) -> Any:
 
 
 def _allows_null(schema: dict[str, Any]) -> bool:
-    kinds = schema.get("type")
+    kinds: Json = schema.get("type")
     if kinds == "null" or (isinstance(kinds, list) and "null" in kinds):
         return True
     return any(option.get("type") == "null" for option in schema.get("anyOf") or ())
@@ -245,7 +251,7 @@ _WORDS: Final = {
 }
 
 
-def _is_exactly(value: Any, wanted: Any) -> bool:
+def _is_exactly(value: Json, wanted: Json) -> bool:
     kind = _TYPES.get(wanted) if isinstance(wanted, str) else None
     if kind is None:
         return False
@@ -254,7 +260,7 @@ def _is_exactly(value: Any, wanted: Any) -> bool:
     return isinstance(value, kind)
 
 
-def _kind(value: Any) -> str:
+def _kind(value: Json) -> str:
     for word, kind in _TYPES.items():
         if _is_exactly(value, word) and kind is not dict:
             return {"null": "null", "array": "a list", "boolean": "true or false"}.get(word, f"a {word}")

@@ -8,8 +8,7 @@ from app.values.codec import encode_json
 from app.values.content import Image, Text, ToolCall, UserContent
 from app.values.events import ToolOutcome
 from app.values.messages import ToolResultMessage
-from app.values.wire import Json
-from tools.results import ImagePart, TextPart, ToolResult, text_result
+from tools.results import ImagePart, Json, TextPart, ToolResult, text_result
 
 ABORTED = "Operation aborted"
 SKIPPED = "Skipped due to queued user message."

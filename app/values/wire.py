@@ -12,6 +12,7 @@ from typing import Any, TypeGuard, TypeVar, Union, get_args, get_origin
 import msgspec
 
 from app.values.beginning import Beginning
+from tools.results import Json
 
 PRIVATE = f"*{os.urandom(8).hex()}."
 """Fields whose encoded name starts with this never reach the wire, and no text from outside can name one."""
@@ -33,7 +34,6 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unk
 
 
 W = TypeVar("W", bound=msgspec.Struct)
-Json = dict[str, Any] | list[Any] | str | int | float | None
 Plain = Json | msgspec.Struct | tuple[Any, ...] | Beginning[Any]
 
 

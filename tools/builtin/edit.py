@@ -15,7 +15,7 @@ from tools.files.failures import file_error
 from tools.files.mutations import FileState, NewContent
 from tools.files.paths import display
 from tools.files.places import locate
-from tools.results import Card, DiffBlock, TextBlock, TextPart, ToolResult
+from tools.results import Card, DiffBlock, Json, TextBlock, TextPart, ToolResult
 from tools.schema import schema_of
 from tools.text import visible
 from tools.workspace import workspace_of
@@ -66,13 +66,13 @@ def _prepare(raw: dict[str, Any]) -> dict[str, Any]:
             if name in out:
                 out["path"] = out.pop(name)
                 break
-    edits = out.get("edits")
+    edits: Json = out.get("edits")
     if isinstance(edits, str):
         try:
             edits = json.loads(edits)
         except ValueError:
             return out
-    pairs = list(edits) if isinstance(edits, list) else [edits] if isinstance(edits, dict) else []
+    pairs: list[Json] = list(edits) if isinstance(edits, list) else [edits] if isinstance(edits, dict) else []
     top = _pair({key: out.pop(key) for key in _PAIR_NAMES if key in out})
     if len(top) == 2:
         pairs.append(top)
@@ -163,10 +163,11 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     return Card(title="edit", subject=path, summary=summary, blocks=(block,) if patch else ())
 
 
-def _preview(path: str, edits: Any) -> str:
+def _preview(path: str, edits: Json) -> str:
     """What the arguments alone tell, while they stream in or wait for approval."""
     parts: list[str] = []
-    for edit in edits if isinstance(edits, list) else []:
+    pairs: list[Json] = edits if isinstance(edits, list) else []
+    for edit in pairs:
         if isinstance(edit, dict) and isinstance(edit.get("oldText"), str):
             new = edit.get("newText")
             new = new if isinstance(new, str) else ""

@@ -101,7 +101,7 @@ class MapCache:
         """Takes away what was not used for longest, until both bounds hold."""
         if self._folder is None:
             return
-        found = []
+        found: list[tuple[int, int, str]] = []
         try:
             with os.scandir(self._folder) as entries:
                 for entry in entries:

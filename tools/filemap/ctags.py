@@ -63,7 +63,7 @@ def outline(path: Path, last_row: int, watch: Watch) -> tuple[str, list[Draft]] 
     if not output:
         return None
     decode = msgspec.json.Decoder(_Tag).decode
-    tags = []
+    tags: list[_Tag] = []
     for line in output.splitlines():
         try:
             tags.append(decode(line))
@@ -99,7 +99,7 @@ def _output(command: list[str], watch: Watch) -> bytes:
 
 def _drafts(tags: list[_Tag], last_row: int) -> list[Draft]:
     tags.sort(key=lambda tag: tag.line)
-    drafts = []
+    drafts: list[Draft] = []
     for number, tag in enumerate(tags):
         end = tag.end - 1 if tag.end >= tag.line else _guessed_end(tags, number, last_row)
         drafts.append(

@@ -114,7 +114,7 @@ groovy: groovy
 
 
 def _table(text: str) -> dict[str, str]:
-    table = {}
+    table: dict[str, str] = {}
     for line in text.strip().splitlines():
         language, _, names = line.partition(":")
         for name in names.split():

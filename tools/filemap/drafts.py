@@ -11,7 +11,7 @@ def without(drafts: list[Draft], removed: Collection[int]) -> list[Draft]:
         return drafts
     gone = set(removed)
     place = [-1] * len(drafts)
-    kept = []
+    kept: list[Draft] = []
     for index, draft in enumerate(drafts):
         if index not in gone:
             place[index] = len(kept)

@@ -199,7 +199,7 @@ def _by_language(name: str, source: bytes, watch: Watch) -> _Outlined | None:
     language = language_named(name)
     if len(source) > _MAX_PARSED:
         return _Outlined([], "heuristic", language.title, notes=(_TOO_LARGE,))
-    notes = []
+    notes: list[str] = []
     limit = language.max_line_bytes
     if limit and _has_line_over(source, limit):
         source = b"\n".join(line if len(line) <= limit else b"" for line in source.split(b"\n"))
@@ -222,7 +222,7 @@ def _has_line_over(source: bytes, limit: int) -> bool:
 
 def symbols_of(drafts: list[Draft], total_lines: int) -> tuple[Symbol, ...]:
     """Takes the drafts out of the list: of very many, both would be a large part of the memory."""
-    found = []
+    found: list[Symbol] = []
     drafts.reverse()
     while drafts:
         draft = drafts.pop()

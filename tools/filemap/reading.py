@@ -68,7 +68,7 @@ def _read(descriptor: int, path: Path, watch: Watch) -> Text:
         raise CannotMap(errno.EINVAL, path, "This is no regular file (a pipe, socket or device)")
     raw, encoding, total_lines, total_bytes, digest = _content(descriptor, path, watch)
     after = os.fstat(descriptor)
-    notes = []
+    notes: list[str] = []
     if (after.st_mtime_ns, after.st_size) != (
         state.st_mtime_ns,
         state.st_size,
@@ -118,7 +118,7 @@ def _content(descriptor: int, path: Path, watch: Watch) -> tuple[bytes, Encoding
 def _recoded(raw: bytes, encoding: Encoding, watch: Watch) -> bytes:
     """As UTF-8, in pieces: some decoders hold the interpreter for long."""
     decode = codecs.getincrementaldecoder(encoding.name)("replace").decode
-    pieces = []
+    pieces: list[bytes] = []
     for start in range(0, len(raw), _RECODED):
         watch.check()
         is_last = start + _RECODED >= len(raw)

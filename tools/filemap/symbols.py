@@ -74,7 +74,7 @@ def _matching(file_map: FileMap, whole: str, wanted: list[str], *, fold: bool = 
     exact = [symbol for symbol in file_map.symbols if plain(symbol.name) == whole]
     if exact:
         return exact
-    found = []
+    found: list[Symbol] = []
     for symbol in file_map.symbols:
         if wanted[-1] not in plain(symbol.name):
             continue

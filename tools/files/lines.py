@@ -52,13 +52,10 @@ def build_index(file: BinaryIO, stop: Stop) -> LineIndex:
 
 def _fill(file: BinaryIO, buffer: bytearray) -> int:
     """Reads until the buffer is full or the file at its end."""
-    view = memoryview(buffer)
     filled = 0
-    while filled < len(buffer):
-        count = file.readinto(view[filled:])  # pyright: ignore[reportAttributeAccessIssue]  (raw files have it)
-        if not count:
-            break
-        filled += count
+    while filled < len(buffer) and (piece := file.read(len(buffer) - filled)):
+        buffer[filled : filled + len(piece)] = piece
+        filled += len(piece)
     return filled
 
 

@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 
+from tools.results import Json
+
 MAX_NOTEBOOK_BYTES = 20_000_000
 """Larger ones are text like any other file."""
 _MAX_OUTPUT_CHARS = 4_000
@@ -29,19 +31,19 @@ class Notebook(msgspec.Struct, frozen=True, kw_only=True):
 def notebook_of(data: bytes) -> Notebook | None:
     """The notebook, or None when `data` is none."""
     try:
-        found = msgspec.json.decode(data)
+        found: Json = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError):
         return None
-    cells = found.get("cells") if isinstance(found, dict) else None
-    if not isinstance(cells, list):
+    if not isinstance(found, dict) or not isinstance(found.get("cells"), list):
         return None
+    cells: list[Json] = found["cells"]
     made = [_cell(number, cell) for number, cell in enumerate(cells, 1) if isinstance(cell, dict)]
     return Notebook(language=_language(found.get("metadata")), cells=tuple(made))
 
 
-def _language(metadata: object) -> str:
+def _language(metadata: Json) -> str:
     for part, key in (("language_info", "name"), ("kernelspec", "language")):
-        about = metadata.get(part) if isinstance(metadata, dict) else None
+        about: Json = metadata.get(part) if isinstance(metadata, dict) else None
         name = about.get(key) if isinstance(about, dict) else None
         if isinstance(name, str) and name:
             return name.lower()
@@ -54,8 +56,8 @@ def _cell(number: int, cell: dict[str, Any]) -> Cell:
     identity = f" id={cell['id']}" if isinstance(cell.get("id"), str) else ""
     source = _joined(cell.get("source")).rstrip("\n")
     lines = [f"--- cell {number} [{kind}]{identity} ---", source]
-    outputs = cell.get("outputs")
-    for output in outputs if isinstance(outputs, list) else []:
+    outputs: list[Json] = cell["outputs"] if isinstance(cell.get("outputs"), list) else []
+    for output in outputs:
         text = _output(output) if isinstance(output, dict) else ""
         if text:
             lines += ["--- output ---", text]
@@ -68,8 +70,7 @@ def _output(output: dict[str, Any]) -> str:
     elif "text" in output:
         text = _joined(output["text"])
     else:
-        data = output.get("data")
-        data = data if isinstance(data, dict) else {}
+        data: dict[str, Json] = output["data"] if isinstance(output.get("data"), dict) else {}
         text = _joined(data.get("text/plain"))
         others = [kind for kind in data if kind != "text/plain"]
         if others:
@@ -80,7 +81,8 @@ def _output(output: dict[str, Any]) -> str:
     return text
 
 
-def _joined(source: Any) -> str:
+def _joined(source: Json) -> str:
     if isinstance(source, list):
-        return "".join(part for part in source if isinstance(part, str))
+        parts: list[Json] = source
+        return "".join(part for part in parts if isinstance(part, str))
     return source if isinstance(source, str) else ""

@@ -15,7 +15,7 @@ class Seen(msgspec.Struct, kw_only=True):
     """A file as the model knows it."""
 
     version: Version
-    lines: dict[int, str] = msgspec.field(default_factory=dict)
+    lines: dict[int, str] = {}
     """By line number, from 1, without line endings."""
 
 

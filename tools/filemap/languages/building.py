@@ -190,7 +190,7 @@ def _bracketed(node: Node, place: Place) -> list[Named] | None:
 
 def _pair(node: Node, place: Place) -> list[Named] | None:
     name, value = _table(node, place), node.named_child(node.named_child_count - 1)
-    if name is None or value is None:
+    if name is None:
         return None
     shown = place.text(name)
     kind = value.type

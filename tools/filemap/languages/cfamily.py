@@ -84,7 +84,7 @@ _NOT_NAMES = words("if else for while switch do return sizeof defined catch")
 
 
 def _declared_names(node: Node, place: Place, variable: str) -> list[Named] | None:
-    found = []
+    found: list[Named] = []
     for declarator in node.children_by_field_name("declarator"):
         name = declared(declarator)
         if name is None:
@@ -120,7 +120,7 @@ def _with_body(node: Node, place: Place) -> list[Named] | None:
 
 
 def _typedef(node: Node, place: Place) -> list[Named] | None:
-    found = []
+    found: list[Named] = []
     for declarator in node.children_by_field_name("declarator"):
         name = declared(declarator)
         if name is not None:
@@ -161,7 +161,7 @@ def c_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
 
 def _typedef_bodies(drafts: list[Draft]) -> list[int]:
     """`typedef struct x {…} x` is one symbol, called as the type and with the members of the body."""
-    removed = []
+    removed: list[int] = []
     for index, draft in enumerate(drafts):
         above = drafts[draft.parent] if draft.parent >= 0 else None
         is_body = draft.kind in ("struct", "union", "enum") and above is not None and above.kind == "type"

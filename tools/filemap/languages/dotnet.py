@@ -10,7 +10,7 @@ from tools.filemap.wording import doc_line
 
 
 def _fields(node: Node, place: Place) -> list[Node] | None:
-    found = []
+    found: list[Node] = []
     for part in node.named_children:
         if part.type != "variable_declaration":
             continue

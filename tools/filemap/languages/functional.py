@@ -258,7 +258,7 @@ def _erlang_type(node: Node, place: Place) -> Node | None:
 def _erlang_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
     """Clauses of one function, and its spec before them, are one symbol for each arity."""
     drafts = ordered(drafts)
-    specs = []
+    specs: list[int] = []
     for index, (spec, draft) in enumerate(pairwise(drafts)):
         if spec.kind == "spec" and draft.kind == "function" and spec.name == draft.name:
             draft.lead_row, draft.doc = spec.start_row, draft.doc or spec.doc

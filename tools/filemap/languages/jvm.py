@@ -20,7 +20,7 @@ from tools.filemap.languages.blocks import JAVA_BODIES, KOTLIN_BODIES, SCALA_BOD
 
 
 def _declarators(node: Node, place: Place) -> list[Node] | None:
-    found = []
+    found: list[Node] = []
     for declarator in node.children_by_field_name("declarator"):
         name = declarator.child_by_field_name("name")
         if name is not None:
@@ -80,7 +80,7 @@ def _kotlin_function(node: Node, place: Place) -> list[Named] | None:
 
 
 def _kotlin_property(node: Node, place: Place) -> list[Node] | None:
-    found = []
+    found: list[Node] = []
     for child in node.named_children:
         if child.type == "variable_declaration" and child.named_child_count:
             name = first_child(child)

@@ -111,7 +111,7 @@ _BLACK = re.compile(rb"\S")
 def without_macros(source: bytes, watch: Watch) -> bytes:
     """The source with such macros as spaces."""
     source = _with_whole_branches(source, watch)
-    pieces = []
+    pieces: list[bytes] = []
     for _row, _start, block in Blocks(source, watch):
         pieces.append(_covered(block, source) if _CANDIDATE.search(block) else block)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)

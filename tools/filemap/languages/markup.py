@@ -30,11 +30,11 @@ def _start(node: Node) -> Node | None:
 
 
 def _attributes(tag: Node, place: Place) -> dict[str, str]:
-    found = {}
+    found: dict[str, str] = {}
     for part in tag.named_children[1:12]:
         if part.type == "attribute" and part.named_child_count:
             name, value = first_child(part), part.named_child(part.named_child_count - 1)
-            if name is not None and value is not None and value is not name:
+            if name is not None and value is not name:
                 found[place.text(name)] = place.text(value).strip("\"'")
     return found
 
@@ -164,7 +164,13 @@ _CSS_RULES = {
     "at_rule": Rule("at-rule", _at_rule),
     "declaration": Rule("variable", _scss_variable, is_leaf=True),
 }
-_IMPORTED = {"import_statement": lambda node, place: head_line(node, place, until=";").split(None, 1)[-1]}
+
+
+def _imported(node: Node, place: Place) -> str:
+    return head_line(node, place, until=";").split(None, 1)[-1]
+
+
+_IMPORTED = {"import_statement": _imported}
 CSS = Language(
     name="css",
     title="CSS",
@@ -191,8 +197,8 @@ SCSS = Language(
     comments=words("comment js_comment"),
     imports={
         **_IMPORTED,
-        "use_statement": _IMPORTED["import_statement"],
-        "forward_statement": _IMPORTED["import_statement"],
+        "use_statement": _imported,
+        "forward_statement": _imported,
     },
 )
 

@@ -341,13 +341,13 @@ def _bash_alias(node: Node, place: Place) -> list[Named] | None:
 def _bash_finish(drafts: list[Draft], _source: bytes) -> list[Draft]:
     """A variable that is set again and again is listed once."""
     seen: set[str] = set()
-    kept = []
+    kept: list[Draft] = []
     for draft in drafts:
         if draft.kind == "variable":
             if draft.name in seen:
                 draft.kind = ""
             seen.add(draft.name)
-    place = {}
+    place: dict[int, int] = {}
     for index, draft in enumerate(drafts):
         if draft.kind:
             place[index] = len(kept)

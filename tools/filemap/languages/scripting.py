@@ -148,7 +148,7 @@ def _lua_assigned(node: Node, place: Place) -> list[Named] | None:
     if node.named_child_count < 2:
         return None
     names, values = first_child(node), node.named_child(node.named_child_count - 1)
-    if names is None or values is None or names.end_byte - names.start_byte > 200:
+    if names is None or names.end_byte - names.start_byte > 200:
         return None
     value = first_child(values)
     name = first_child(names) or names

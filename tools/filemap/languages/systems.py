@@ -90,7 +90,7 @@ GO = Language(
 
 def _go_imports(node: Node) -> list[Node]:
     specs = [node]
-    found = []
+    found: list[Node] = []
     while specs:
         for child in specs.pop().named_children:
             if child.type == "import_spec":

@@ -88,7 +88,8 @@ class _State:
 def plain(text: str) -> str:
     """A heading without the marks of emphasis, links and HTML."""
     text = _LINK.sub(r"\1", text)
-    pieces, at = [], 0
+    pieces: list[str] = []
+    at = 0
     for code in _CODE.finditer(text):
         pieces += _unmarked(text[at : code.start()]), code[2]
         at = code.end()

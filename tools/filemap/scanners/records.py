@@ -9,6 +9,7 @@ from tools.filemap.scanners.lines import Lines, counted
 from tools.filemap.scanners.nesting import Nesting
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Watch
+from tools.results import Json
 
 _RECORDS_READ = 2000
 _KEYS_NAMED = 60
@@ -35,7 +36,7 @@ def scan_jsonl(source: bytes, watch: Watch) -> Scanned:
         if count > _RECORDS_READ or len(line) > _LARGEST_RECORD:
             continue
         try:
-            record = decode(line)
+            record: Json = decode(line)
         except (msgspec.DecodeError, RecursionError):
             broken += 1
             continue
@@ -61,13 +62,13 @@ class _Key(msgspec.Struct):
     """A key that was met: with which types of values, where first, and the keys of the objects in it."""
 
     row: int
-    types: Counter[str] = msgspec.field(default_factory=Counter)
+    types: Counter[str] = msgspec.field(default_factory=Counter[str])
     objects: int = 0
     """How many objects stood there, by themselves or in an array."""
-    below: "dict[str, _Key]" = msgspec.field(default_factory=dict)
+    below: "dict[str, _Key]" = {}
 
 
-def _note(keys: dict[str, _Key], record: dict[str, object], row: int, depth: int) -> None:
+def _note(keys: dict[str, _Key], record: dict[str, Json], row: int, depth: int) -> None:
     for name, value in record.items():
         key = keys.get(name)
         if key is None:
@@ -77,7 +78,8 @@ def _note(keys: dict[str, _Key], record: dict[str, object], row: int, depth: int
         key.types[type_of(value)] += 1
         if depth == _DEPTH:
             continue
-        for inner in value[:_ITEMS_READ] if isinstance(value, list) else (value,):
+        items: list[Json] = value[:_ITEMS_READ] if isinstance(value, list) else [value]
+        for inner in items:
             if isinstance(inner, dict):
                 key.objects += 1
                 _note(key.below, inner, row, depth + 1)
@@ -208,7 +210,7 @@ def _calls(content: str | list[_Part]) -> str:
     if isinstance(content, str):
         return ""
     calls = [part for part in content if part.name]
-    shown = []
+    shown: list[str] = []
     for part in calls[:_CALLS_NAMED]:
         try:
             called = msgspec.json.decode(part.arguments, type=_Called)

@@ -250,7 +250,8 @@ _CUT = re.compile(rb"[(),]|'(?:[^']|'')*'|--[^\n]*|/\*[^/]{0,4000}\*/")
 
 def _parts(body: bytes) -> list[bytes]:
     """Between the commas that stand in no brackets, up to the bracket that ends the list."""
-    parts, depth, at = [], 0, 0
+    parts: list[bytes] = []
+    depth = at = 0
     for match in _CUT.finditer(body):
         mark = match[0]
         if mark == b"(":

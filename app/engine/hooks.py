@@ -84,7 +84,7 @@ class Hooks(LoopHooks):
         """Those of the system prompt, as this run has them."""
         return usual
 
-    async def change_messages(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    async def change_messages(self, messages: Sequence[Message]) -> Sequence[Message]:
         """Returns what it was given if it changes nothing."""
         return messages
 

@@ -132,14 +132,14 @@ class Requests:
             thinking=self._choice.thinking,
             session_id=session_id,
             hooks=self._request_hooks(request_id, model),
-            kept=self._kept,
+            kept=self._kept.within(stretch),
         )
         return self._registry.stream(model, context, options, message_id=reply_id)
 
     async def _context(self) -> tuple[Context, Sequence[str], object]:
         """What is sent, the ids of its messages, and what it begins like: None where a hook changed the messages."""
         conversation = self._conversation
-        declared, said = conversation.declared, tuple(conversation.said)
+        declared, said = conversation.declared, Beginning(conversation.said)
         message_ids, stretch = Beginning(conversation.said_ids), conversation.stretch
         messages = await self._hooks.change_messages(said)
         context = await self._hooks.change_request(

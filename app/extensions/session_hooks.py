@@ -102,10 +102,10 @@ class ExtensionHooks(Hooks):
     def sections(self, usual: Mapping[str, str]) -> Mapping[str, str]:
         return usual if self._prompt_of_run is None else {"preamble": self._prompt_of_run}
 
-    async def change_messages(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    async def change_messages(self, messages: Sequence[Message]) -> Sequence[Message]:
         if not self._hooked.listens("context"):
             return messages
-        payload = p.ContextPayload(messages=messages)
+        payload = p.ContextPayload(messages=tuple(messages))
         await self._hooked.emit("context", payload)
         return tuple(payload.messages)
 

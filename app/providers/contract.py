@@ -5,7 +5,7 @@ speaks which wire format is the adapters' business; which adapter serves a model
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -25,7 +25,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """What the model is to read."""
 
     system_prompt: str = ""
-    messages: tuple[Message, ...] = ()
+    messages: Sequence[Message] = ()
     tools: tuple[ToolDeclaration, ...] = ()
 
 

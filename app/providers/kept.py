@@ -17,10 +17,12 @@ from app.values.models import Model
 Spell = Callable[[Sequence[Sent], int], list[dict[str, Any]]]
 """An adapter's JSON for some messages that stand behind so many others."""
 
-Piece = bytearray | dict[str, Any]
-"""The JSON of messages in a row, or one message as data."""
+Piece = bytes | dict[str, Any]
+"""The JSON of messages in a row, each with the comma behind it; or one message as data."""
 _LARGE = 256 * 1024
 """Encoded so large (images), a message is encoded anew each time rather than held in memory twice."""
+_WHOLE = 512 * 1024
+"""A piece of this size grows no more: requests hand it on as it is, and copy only what stands behind it."""
 
 
 class Settled:
@@ -34,18 +36,31 @@ class Settled:
         """The ids of calls that were given out."""
         self.count = 0
         self.measure = Measure()
-        self.pieces: list[Piece] = []
+        self.stretch: object = None
+        """What the conversation was a part of when it was last looked at."""
+        self._whole: list[Piece] = []
+        self._growing = bytearray()
 
     def take(self, items: Sequence[dict[str, Any]]) -> None:
         for item in items:
             encoded = encode_json(item)
             if len(encoded) >= _LARGE:
-                self.pieces.append(item)
-            elif self.pieces and isinstance(self.pieces[-1], bytearray):
-                self.pieces[-1] += b","
-                self.pieces[-1] += encoded
-            else:
-                self.pieces.append(bytearray(encoded))
+                self._close()
+                self._whole.append(item)
+                continue
+            self._growing += encoded
+            self._growing += b","
+            if len(self._growing) >= _WHOLE:
+                self._close()
+
+    def pieces(self) -> list[Piece]:
+        """As they are now."""
+        return [*self._whole, bytes(self._growing)] if self._growing else list(self._whole)
+
+    def _close(self) -> None:
+        if self._growing:
+            self._whole.append(bytes(self._growing))
+            self._growing = bytearray()
 
 
 class Measure:
@@ -88,15 +103,32 @@ class Kept:
 
     def __init__(self) -> None:
         self._by_api: dict[str, Settled] = {}
+        self._stretch: object = None
+
+    def within(self, stretch: object) -> "Kept":
+        """The same for a request of a stretch: its requests begin with the same messages, so that those of the one
+        before need not be compared. None: they may be others.
+        """
+        same = Kept()
+        same._by_api, same._stretch = self._by_api, stretch
+        return same
 
     def begin(self, messages: Sequence[Message], model: Model) -> Settled:
         """What is settled of these messages. It is given away: only a request that comes to its end brings it back
-        (`Pieces`), so that nothing half-made is used again.
+        (`bring_back`), so that nothing half-made is used again.
         """
         settled = self._by_api.pop(model.api, None)
-        if settled is None or settled.model != model or len(settled.sources) > len(messages):
-            return Settled(model)
-        return settled if all(map(is_, settled.sources, messages)) else Settled(model)
+        if settled is None or settled.model != model or not self._is_of(settled, messages):
+            settled = Settled(model)
+        settled.stretch = self._stretch
+        return settled
+
+    def _is_of(self, settled: Settled, messages: Sequence[Message]) -> bool:
+        if len(settled.sources) > len(messages):
+            return False
+        if self._stretch is not None and settled.stretch is self._stretch:
+            return True
+        return all(map(is_, settled.sources, messages))
 
     def bring_back(self, settled: Settled) -> None:
         self._by_api[settled.model.api] = settled
@@ -107,29 +139,22 @@ class Pieces:
 
     def __init__(self, head: list[dict[str, Any]], kept: list[Piece], tail: list[dict[str, Any]]) -> None:
         self.head = head
-        self._kept = [(piece, len(piece)) for piece in kept]
-        """The last of them may grow before this is sent."""
+        self._kept = kept
         self.tail = tail
 
-    def encoded(self) -> list[bytes | bytearray]:
-        """The list's JSON in parts, for the kept ones may be millions of bytes that need be copied only once."""
-        kept = (
-            encode_json(piece)
-            if isinstance(piece, dict)
-            else piece
-            if len(piece) == length
-            else piece[:length]
-            for piece, length in self._kept
-        )
-        out: list[bytes | bytearray] = [b"["]
-        for part in (*map(encode_json, self.head), *kept, *map(encode_json, self.tail)):
-            out += (part, b",")
-        out[-1] = b"]" if len(out) > 1 else b"[]"
+    def encoded(self) -> list[bytes]:
+        """The list's JSON in parts: the kept ones may be millions of bytes, which are not copied."""
+        out = [b"["]
+        for part in (*self.head, *self._kept, *self.tail):
+            out += (part,) if isinstance(part, bytes) else (encode_json(part), b",")
+        if len(out) > 1:
+            out[-1] = out[-1][:-1]  # the last comma
+        out.append(b"]")
         return out
 
     def items(self) -> list[dict[str, Any]]:
         """As data, for who wants to change it."""
         out = list(self.head)
-        for piece, length in self._kept:
-            out += [piece] if isinstance(piece, dict) else decode_json(b"[%b]" % piece[:length])
+        for piece in self._kept:
+            out += [piece] if isinstance(piece, dict) else decode_json(b"[%b]" % piece[:-1])
         return [*out, *self.tail]

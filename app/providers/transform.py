@@ -104,7 +104,7 @@ def spelled(prepared: Prepared, head: list[dict[str, Any]], spell: Spell) -> "li
     settled.take(spell(prepared.just_settled, settled.count))
     settled.count += len(prepared.just_settled)
     kept.bring_back(settled)
-    return Pieces(head, settled.pieces, spell(prepared.messages, settled.count))
+    return Pieces(head, settled.pieces(), spell(prepared.messages, settled.count))
 
 
 def _prepared(context: Context, **fields: Any) -> Prepared:

@@ -28,7 +28,10 @@ class Beginning(Sequence[Item]):
     def __getitem__(self, at: slice) -> tuple[Item, ...]: ...
     def __getitem__(self, at: int | slice) -> Item | tuple[Item, ...]:
         if isinstance(at, slice):
-            return tuple(self._items[index] for index in range(*at.indices(self._length)))
+            begin, end, step = at.indices(self._length)
+            if step == 1:
+                return tuple(self._items[begin:end])
+            return tuple(self._items[index] for index in range(begin, end, step))
         return self._items[range(self._length)[at]]
 
     def __eq__(self, other: object) -> bool:

@@ -221,4 +221,51 @@ def test_any_conversation_in_any_steps(seed: int, steps: list[int]):
             made = [
                 encode_payload(payload(prepare(asked, model, kept=k), model, how), last) for k in (kept, None)
             ]
-            assert made[0] == made[1]
+            assert bytes(made[0]) == bytes(made[1])
+
+
+async def test_a_long_conversation_is_handed_on_in_the_pieces_that_were_kept():
+    from app.providers.adapters import anthropic_wire
+    from app.providers.body import Body
+    from app.providers.transform import prepare
+    from app.providers.transport import encode_payload
+
+    api, how, kept = "anthropic-messages", options(), Kept()
+    model, messages, before = model_for(api), [user_message("Begin")], ()
+    for turn in range(12):
+        answer = AssistantMessage(
+            content=(Text(text=f"{turn % 10}" * 150_000),),
+            api=api,
+            provider="local",
+            model="m",
+            stop_reason="stop",
+        )
+        messages += [answer, user_message(f"More {turn}")]
+        made = [
+            encode_payload(anthropic_wire.payload(prepare(context(*messages), model, kept=k), model, how))
+            for k in (kept, None)
+        ]
+        assert bytes(made[0]) == bytes(made[1]) and len(made[0]) == len(made[1])
+        pieces = [piece async for piece in made[0]] if isinstance(made[0], Body) else []
+        whole = [piece for piece in pieces if len(piece) > 512 * 1024]
+        assert len(pieces) <= len(whole) + 4
+        assert all(one is other for one, other in zip(before, whole, strict=False)), "they are copied"
+        before = whole
+    assert len(before) == 2
+
+
+async def test_within_a_stretch_nothing_is_compared_and_outside_of_it_everything():
+    api = "anthropic-messages"
+    model, kept, stretch = model_for(api), Kept(), object()
+    messages = [user_message("a"), *conversation(api, 5, 20)]
+    settled = kept.within(stretch).begin(messages, model)
+    settled.sources += messages[:10]
+    kept.bring_back(settled)
+    other = [user_message("b"), *messages[1:]]
+    assert kept.within(stretch).begin(other, model) is settled
+    kept.bring_back(settled)
+    assert kept.within(None).begin(other, model) is not settled
+    kept.bring_back(settled)
+    assert kept.within(object()).begin(other, model) is not settled
+    kept.bring_back(settled)
+    assert kept.within(object()).begin(messages, model) is settled

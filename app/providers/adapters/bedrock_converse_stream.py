@@ -96,7 +96,7 @@ def _authorized(request: Request, session: Any, region: str, options: StreamOpti
     unsigned = botocore.awsrequest.AWSRequest(
         method=request.method,
         url=request.url,
-        data=request.body,
+        data=bytes(request.body),
         headers={"Content-Type": "application/json"},
     )
     botocore.auth.SigV4Auth(credentials.get_frozen_credentials(), "bedrock", region).add_auth(unsigned)

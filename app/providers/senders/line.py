@@ -3,6 +3,7 @@ thinks for minutes is known to be there.
 """
 
 import asyncio
+import os
 import re
 import socket
 import ssl
@@ -42,21 +43,23 @@ class Lines(AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> AsyncNetworkStream:
-        return Line(
-            await self._below.connect_tcp(
-                host, port, timeout, local_address, [*(socket_options or ()), *_ALIVE]
-            )
+        below = await self._below.connect_tcp(
+            host, port, timeout, local_address, [*(socket_options or ()), *_ALIVE]
         )
+        return Line(below, is_plain=True)
 
     async def sleep(self, seconds: float) -> None:
         await self._below.sleep(seconds)
 
 
 class Line(AsyncNetworkStream):
-    def __init__(self, below: AsyncNetworkStream) -> None:
+    """`is_plain`: what is written is what travels, no encryption lies between."""
+
+    def __init__(self, below: AsyncNetworkStream, *, is_plain: bool) -> None:
         self._below = below
+        self._socket = below.get_extra_info("socket") if is_plain else None
         self._early: asyncio.Task[bytes] | None = None
-        """The reading that was begun while a large request was being written."""
+        """The reading that was begun because a request did not go out at once."""
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         early, self._early = self._early, None
@@ -73,13 +76,17 @@ class Line(AsyncNetworkStream):
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Raises `WriteError` when the answer is there before everything is written: it is to be read instead."""
-        if len(buffer) < _LARGE:
-            await self._below.write(buffer, timeout)
+        rest = memoryview(buffer)[self._taken_at_once(buffer) :]
+        if not rest:
             return
-        early = self._early = asyncio.ensure_future(self._below.read(_LARGE))
-        writing = asyncio.ensure_future(self._below.write(buffer, timeout))
+        if self._early is None:
+            if self._socket is None and len(rest) < _LARGE:
+                await self._below.write(buffer, timeout)
+                return
+            self._early = asyncio.ensure_future(self._below.read(_LARGE))
+        writing = asyncio.ensure_future(self._below.write(rest, timeout))  # pyright: ignore[reportArgumentType]
         try:
-            await asyncio.wait({early, writing}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({self._early, writing}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             if not writing.done():
                 writing.cancel()
@@ -87,6 +94,20 @@ class Line(AsyncNetworkStream):
         if writing.cancelled():
             raise httpcore2.WriteError("the answer came before the request was read")
         writing.result()
+
+    def _taken_at_once(self, buffer: bytes) -> int:
+        """How much of it the system has taken: it reads where the bytes lie, nothing is copied for it or waits.
+
+        Nothing of what was written before waits either: each writing ends when all of it has been taken.
+        """
+        if self._socket is None:
+            return 0
+        try:
+            return os.write(self._socket.fileno(), buffer)
+        except BlockingIOError:
+            return 0
+        except OSError as problem:
+            raise httpcore2.WriteError(str(problem)) from problem
 
     async def aclose(self) -> None:
         early, self._early = self._early, None
@@ -98,7 +119,7 @@ class Line(AsyncNetworkStream):
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> AsyncNetworkStream:
-        return Line(await self._below.start_tls(ssl_context, server_hostname, timeout))
+        return Line(await self._below.start_tls(ssl_context, server_hostname, timeout), is_plain=False)
 
     def get_extra_info(self, info: str) -> Any:
         return self._below.get_extra_info(info)

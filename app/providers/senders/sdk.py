@@ -93,7 +93,7 @@ def _sender(
         try:
             stream = await client.post(
                 request.path,
-                content=request.body,
+                content=bytes(request.body),
                 cast_to=object,
                 stream=True,
                 stream_cls=sdk.AsyncStream[object],

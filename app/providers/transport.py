@@ -13,10 +13,10 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from app.providers.body import Body
 from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.errors import ProviderError, plain_sentence, read_error_body
 from app.providers.kept import Pieces
+from app.providers.request_body import RequestBody
 from app.providers.sse import SseDecoder
 from app.values.codec import encode_json
 from app.values.models import Model
@@ -32,7 +32,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     base_url: str
     path: str
-    body: bytes | Body
+    body: bytes | RequestBody
     headers: Mapping[str, str] = {}
     query: Mapping[str, str] = {}
     method: str = "POST"
@@ -84,7 +84,7 @@ def request_headers(model: Model, options: StreamOptions, **own: str) -> dict[st
     return headers
 
 
-def encode_payload(payload: Mapping[str, Any], last: str = "messages") -> bytes | Body:
+def encode_payload(payload: Mapping[str, Any], last: str = "messages") -> bytes | RequestBody:
     """The request's JSON: its fields in a fixed order and the growing list at the end, so that two consecutive
     requests share every byte up to their new messages.
     """
@@ -93,7 +93,7 @@ def encode_payload(payload: Mapping[str, Any], last: str = "messages") -> bytes 
     if isinstance(growing, Pieces):
         before = encode_json({name: payload[name] for name in names})[:-1]
         separator = b"," if names else b""
-        return Body([before, separator, encode_json(last), b":", *growing.encoded(), b"}"])
+        return RequestBody([before, separator, encode_json(last), b":", *growing.encoded(), b"}"])
     if last in payload:
         names.append(last)
     return encode_json({name: payload[name] for name in names})

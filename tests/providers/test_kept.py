@@ -226,7 +226,7 @@ def test_any_conversation_in_any_steps(seed: int, steps: list[int]):
 
 async def test_a_long_conversation_is_handed_on_in_the_pieces_that_were_kept():
     from app.providers.adapters import anthropic_wire
-    from app.providers.body import Body
+    from app.providers.request_body import RequestBody
     from app.providers.transform import prepare
     from app.providers.transport import encode_payload
 
@@ -246,7 +246,7 @@ async def test_a_long_conversation_is_handed_on_in_the_pieces_that_were_kept():
             for k in (kept, None)
         ]
         assert bytes(made[0]) == bytes(made[1]) and len(made[0]) == len(made[1])
-        pieces = [piece async for piece in made[0]] if isinstance(made[0], Body) else []
+        pieces = [piece async for piece in made[0]] if isinstance(made[0], RequestBody) else []
         whole = [piece for piece in pieces if len(piece) > 512 * 1024]
         assert len(pieces) <= len(whole) + 4
         assert all(one is other for one, other in zip(before, whole, strict=False)), "they are copied"

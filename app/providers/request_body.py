@@ -8,7 +8,7 @@ _LARGE = 128 * 1024
 """Smaller ones are joined: each piece is a write of its own."""
 
 
-class Body:
+class RequestBody:
     """Read as often as it is sent: a redirect or a stale connection asks for it again."""
 
     def __init__(self, parts: Iterable[bytes]) -> None:

@@ -1,6 +1,7 @@
 """The tool calls of one assistant message: prepared in call order, run side by side or one by one, all answered.
 
-Whatever a tool does, each call ends with exactly one `ToolExecutionEnd` that carries its result message.
+The way of each is `app.agent.way`'s; here is who runs when, what stops them, and what is told of them. Whatever a tool
+does, each call ends with exactly one `ToolExecutionEnd` that carries its result message.
 """
 
 import asyncio
@@ -11,8 +12,6 @@ from typing import Any
 
 import msgspec
 
-from app.agent.abort import Aborted
-from app.agent.hooks import Verdict
 from app.agent.outcomes import (
     ABORTED,
     SKIPPED,
@@ -20,26 +19,21 @@ from app.agent.outcomes import (
     as_outcome,
     checked,
     failure,
-    in_words,
-    not_found,
     not_run_after_length,
 )
 from app.agent.ports import Ports
+from app.agent.way import Prepared, Way
 from app.values.content import ToolCall
 from app.values.events import RunEvent, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from app.values.messages import AssistantMessage
-from tools.base import Tool, ToolError
 from tools.results import ToolResult
-from tools.schema import validate_arguments
 
 
 class _Work(msgspec.Struct, kw_only=True):
     """A call on its way."""
 
     call: ToolCall
-    tool: Tool | None = None
-    arguments: Any = None
-    shown_arguments: dict[str, Any]
+    prepared: Prepared | None = None
     result: ToolResult | None = None
     progress: ToolResult | None = None
     started: float | None = None
@@ -49,6 +43,10 @@ class _Work(msgspec.Struct, kw_only=True):
     has_ended: bool = False
     """Its end has been told."""
 
+    @property
+    def shown_arguments(self) -> dict[str, Any]:
+        return self.prepared.shown_arguments if self.prepared else self.call.arguments
+
 
 class Batch:
     """Runs the calls of one message."""
@@ -56,7 +54,10 @@ class Batch:
     def __init__(self, message: AssistantMessage, ports: Ports) -> None:
         self._ports = ports
         self._was_cut = message.stop_reason == "length"
-        self._works = [_Work(call=call, shown_arguments=call.arguments) for call in message.tool_calls]
+        self._works = [_Work(call=call) for call in message.tool_calls]
+        self._way = Way(
+            tools=ports.tools, tool_context=ports.tool_context, hooks=ports.hooks, abort=ports.abort
+        )
         self._skip: ToolResult | None = None
         self._inbox: asyncio.Queue[_Work] = asyncio.Queue()
         """Calls that have something to tell: progress, or their end."""
@@ -70,7 +71,7 @@ class Batch:
                 if work.result is not None:
                     yield self._end(work)
             ready = [work for work in self._works if work.result is None]
-            is_sequential = any(work.tool and work.tool.mode == "sequential" for work in ready)
+            is_sequential = any(work.prepared and work.prepared.tool.mode == "sequential" for work in ready)
             for group in [[work] for work in ready] if is_sequential else [ready]:
                 async for event in self._run(group):
                     yield event
@@ -91,55 +92,20 @@ class Batch:
         return self._ports.queues.watch_steering(skip)
 
     async def _prepare(self, work: _Work) -> None:
-        """Finds the tool, mends and validates the arguments, asks whether it may run."""
         early = self._refusal()
         if early is None and self._was_cut:
             early = not_run_after_length(work.call.name)
         if early is not None:
             work.result = early
             return
-        tool = self._ports.tools().get(work.call.name)
-        if tool is None:
-            work.result = not_found(work.call.name, tuple(self._ports.tools()))
+        prepared = await self._way.prepare(work.call, partial(self._progressed, work))
+        if isinstance(prepared, ToolResult):
+            work.result = prepared
             return
-        try:
-            raw = _readable(work.call)
-            work.arguments = _fitting(tool, raw)
-            work.shown_arguments = raw
-            verdict = await self._verdict(work.call, raw)
-            if verdict.arguments is not None and not verdict.is_blocked:
-                work.arguments = _fitting(tool, verdict.arguments)
-                work.shown_arguments = verdict.arguments
-        except ToolError as problem:
-            work.result = failure(str(problem), problem.details)
-            return
-        except Aborted:
-            work.result = failure(ABORTED)
-            return
-        if verdict.is_blocked:
-            work.result = msgspec.structs.replace(
-                failure(verdict.reason or "Tool execution was blocked"), terminate=verdict.terminate
-            )
-            return
-        work.tool = tool
+        work.prepared = prepared
         work.result = self._refusal()
-
-    async def _verdict(self, call: ToolCall, arguments: dict[str, Any]) -> Verdict:
-        """A gate that fails is a closed gate; one that waits (for a person, say) ends with the run."""
-        try:
-            with self._ports.abort.interrupting():
-                return await self._ports.hooks.before_tool(call, arguments)
-        except Aborted:
-            raise
-        except asyncio.CancelledError as problem:
-            if _is_cancelled():
-                raise
-            reason = in_words(problem)
-        except BaseException as problem:  # noqa: BLE001  (foreign code; not even its SystemExit ends the loop)
-            reason = in_words(problem)
-        return Verdict(
-            is_blocked=True, reason=f"Tool execution was blocked: the check before it failed: {reason}"
-        )
+        if work.result is not None:
+            prepared.place.leave()
 
     def _refusal(self) -> ToolResult | None:
         return failure(ABORTED) if self._ports.abort.is_set else self._skip
@@ -171,53 +137,34 @@ class Batch:
                 if work.task is not None:
                     work.task.cancel()
 
+    def _progressed(self, work: _Work, result: ToolResult) -> None:
+        if work.result is not None:
+            return
+        is_noted = work.progress is not None
+        work.progress = result
+        if not is_noted:
+            self._inbox.put_nowait(work)
+
     async def _execute(self, work: _Work) -> None:
+        assert work.prepared is not None
         work.started = time.monotonic()
-
-        def show_progress(result: ToolResult) -> None:
-            if work.result is not None:
-                return
-            is_noted = work.progress is not None
-            work.progress = result
-            if not is_noted:
-                self._inbox.put_nowait(work)
-
-        result = await self._outcome(work, show_progress)
-        if work.stopped is None:
-            result = await self._consult(work, result)
+        try:
+            result = await self._way.run(work.prepared)
+        except asyncio.CancelledError:
+            result = work.stopped or _cancelled(work)
         self._settle(work, result)
 
     def _task_ended(self, work: _Work, task: asyncio.Task[None]) -> None:
         """A task that was stopped before it began has settled nothing."""
-        self._settle(work, work.stopped or failure(f"Tool {work.call.name} was cancelled"))
-
-    async def _outcome(self, work: _Work, show_progress: Callable[[ToolResult], None]) -> ToolResult:
-        assert work.tool is not None
-        try:
-            context = self._ports.tool_context(work.call, show_progress)
-            return checked(work.call.name, await work.tool.run(work.arguments, context))
-        except ToolError as problem:
-            return checked(work.call.name, failure(str(problem), problem.details))
-        except asyncio.CancelledError:
-            return work.stopped or failure(f"Tool {work.call.name} was cancelled")
-        except BaseException as problem:  # noqa: BLE001  (a tool can never take the loop down, not even by SystemExit)
-            return failure(f"Tool {work.call.name} failed: {in_words(problem)}")
-
-    async def _consult(self, work: _Work, result: ToolResult) -> ToolResult:
-        try:
-            changed = await self._ports.hooks.after_tool(work.call, work.shown_arguments, result)
-            return result if changed is result else checked(work.call.name, changed)
-        except asyncio.CancelledError:
-            return result  # stopped meanwhile: the result stands as the tool made it
-        except BaseException as problem:  # noqa: BLE001  (a failing hook must not hide what the tool did)
-            details = {**(result.details or {}), "hookError": in_words(problem)}
-            return msgspec.structs.replace(result, details=details)
+        self._settle(work, work.stopped or _cancelled(work))
 
     def _settle(self, work: _Work, result: ToolResult) -> None:
         """The first result counts; what comes later, from a tool that was left behind, does not."""
         if work.result is None:
             work.result = result
             work.progress = None
+            if work.prepared is not None:
+                work.prepared.place.leave()
             self._inbox.put_nowait(work)
 
     def _stop_running(self, result: ToolResult) -> None:
@@ -254,28 +201,5 @@ class Batch:
         )
 
 
-def _readable(call: ToolCall) -> dict[str, Any]:
-    if call.arguments_error is not None:
-        raise ToolError(
-            f"The arguments of {call.name} are not valid JSON: {call.arguments_error} "
-            "Send the call again with complete, valid arguments."
-        )
-    return call.arguments
-
-
-def _fitting(tool: Tool, raw: dict[str, Any]) -> Any:
-    try:
-        return validate_arguments(tool, raw)
-    except ToolError:
-        raise
-    except Exception as problem:  # noqa: BLE001  (a tool's own preparation of arguments)
-        raise ToolError(
-            f"The arguments of {tool.name} could not be prepared: {in_words(problem)}. "
-            "Send the call again with other arguments."
-        ) from None
-
-
-def _is_cancelled() -> bool:
-    """Somebody cancels this task, as opposed to a hook that raised `CancelledError` by itself."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+def _cancelled(work: _Work) -> ToolResult:
+    return failure(f"Tool {work.call.name} was cancelled")

@@ -1,22 +1,33 @@
-"""A tool call within a tool call: gated, told and changed like any other, but no message of the conversation.
+"""A tool call within a tool call: it goes the same way (`app.agent.way`), but is no message of the conversation.
 
 Events carry the outer call's id; the model sees only what the outer tool makes of the result.
 """
 
+import asyncio
 import itertools
 import time
 from typing import Any
+from weakref import WeakValueDictionary
 
-from app.agent.outcomes import as_outcome, checked, failure, not_found
+from app.agent.abort import Abort
+from app.agent.outcomes import as_outcome, checked
+from app.agent.way import Progress, Way
 from app.engine.hooks import Hooks
 from app.engine.runner import Runner
 from app.engine.telling import Telling
 from app.engine.toolbox import Toolbox
 from app.values.content import ToolCall
 from app.values.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
-from tools.base import Tool, ToolError
 from tools.results import ToolResult
-from tools.schema import validate_arguments
+
+
+class _Within:
+    """The calls within one call, as long as one of them is under way."""
+
+    def __init__(self, way: Way) -> None:
+        self.way = way
+        self.turn = asyncio.Lock()
+        """They begin one after the other, as they were made."""
 
 
 class NestedCalls:
@@ -26,19 +37,22 @@ class NestedCalls:
         self._hooks = hooks
         self._telling = telling
         self._numbers = itertools.count(1)
+        self._within: WeakValueDictionary[str, _Within] = WeakValueDictionary()
 
     async def run(self, name: str, arguments: dict[str, Any], parent_id: str) -> ToolResult:
         """Never raises for what the tool or a hook does; only being cancelled goes through."""
         call = ToolCall(id=f"{parent_id}/{next(self._numbers)}", name=name, arguments=arguments)
-        publish = self._telling.publish
-        await publish(
-            ToolExecutionStart(
-                tool_call_id=call.id, tool_name=name, args=arguments, parent_tool_call_id=parent_id
+        within = self._of(parent_id)
+        async with within.turn:
+            await self._telling.publish(
+                ToolExecutionStart(
+                    tool_call_id=call.id, tool_name=name, args=arguments, parent_tool_call_id=parent_id
+                )
             )
-        )
-        started = time.monotonic()
-        result = await self._result(call, parent_id)
-        await publish(
+            started = time.monotonic()
+            prepared = await within.way.prepare(call, self._progress(call, parent_id))
+        result = prepared if isinstance(prepared, ToolResult) else await within.way.run(prepared)
+        await self._telling.publish(
             ToolExecutionEnd(
                 tool_call_id=call.id,
                 tool_name=name,
@@ -50,37 +64,29 @@ class NestedCalls:
         )
         return result
 
-    async def _result(self, call: ToolCall, parent_id: str) -> ToolResult:
-        tools = self._toolbox.active()
-        tool = tools.get(call.name)
-        if tool is None:
-            return not_found(call.name, tuple(tools))
-        arguments = call.arguments
-        try:
-            valid = validate_arguments(tool, arguments)
-            verdict = await self._hooks.before_tool(call, arguments, parent_id)
-            if verdict.is_blocked:
-                return failure(verdict.reason or "Tool execution was blocked")
-            if verdict.arguments is not None:
-                arguments = verdict.arguments
-                valid = validate_arguments(tool, arguments)
-            result = checked(call.name, await self._run(tool, valid, call, parent_id))
-        except ToolError as problem:
-            result = failure(str(problem), problem.details)
-        except Exception as problem:  # noqa: BLE001  (a tool's failure is a result, here as in the loop)
-            result = failure(f"Tool {call.name} failed: {type(problem).__name__}: {problem}")
-        return await self._hooks.after_tool(call, arguments, result, parent_id)
+    def _of(self, parent_id: str) -> _Within:
+        known = self._within.get(parent_id)
+        if known is None:
+            way = Way(
+                tools=self._toolbox.active,
+                tool_context=self._runner.tool_context,
+                hooks=self._hooks,
+                abort=Abort(),  # the outer call is cancelled, and this one with it
+                parent_id=parent_id,
+            )
+            self._within[parent_id] = known = _Within(way)
+        return known
 
-    async def _run(self, tool: Tool, arguments: Any, call: ToolCall, parent_id: str) -> ToolResult:
-        def show_progress(result: ToolResult) -> None:
+    def _progress(self, call: ToolCall, parent_id: str) -> Progress:
+        def show(result: ToolResult) -> None:
             self._telling.publish_now(
                 ToolExecutionUpdate(
                     tool_call_id=call.id,
                     tool_name=call.name,
                     args=call.arguments,
-                    partial_result=as_outcome(result),
+                    partial_result=as_outcome(checked(call.name, result)),
                     parent_tool_call_id=parent_id,
                 )
             )
 
-        return await tool.run(arguments, self._runner.tool_context(call, show_progress))
+        return show

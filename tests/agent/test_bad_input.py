@@ -221,7 +221,7 @@ async def test_a_preparation_that_fails_is_told_as_what_it_is() -> None:
     [RuntimeError("x"), SystemExit(1), asyncio.CancelledError("x"), KeyboardInterrupt(), Unspeakable()],
 )
 async def test_whatever_a_gate_raises_closes_it(problem: BaseException) -> None:
-    async def gate(tool_call: ToolCall, arguments: dict[str, Any]) -> Verdict:
+    async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
         raise problem
 
     stage = Stage(call("echo"), say("ok"), tools=[echo()], before_tool=gate)
@@ -239,7 +239,7 @@ async def test_a_gate_may_change_arguments_but_not_into_wrong_ones() -> None:
         seen.append(arguments["n"])
         return text_result("ok")
 
-    async def change(tool_call: ToolCall, arguments: dict[str, Any]) -> Verdict:
+    async def change(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
         return Verdict(arguments={"n": arguments["n"] + 1} if arguments["n"] < 5 else {"n": "many"})
 
     stage = Stage(
@@ -257,7 +257,7 @@ async def test_a_gate_may_change_arguments_but_not_into_wrong_ones() -> None:
 async def test_a_gate_that_waits_for_a_person_ends_with_the_run() -> None:
     is_cancelled: list[bool] = []
 
-    async def gate(tool_call: ToolCall, arguments: dict[str, Any]) -> Verdict:
+    async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
         asyncio.get_running_loop().call_soon(stage.abort.set)
         try:
             await asyncio.Event().wait()
@@ -275,7 +275,7 @@ async def test_a_gate_that_waits_for_a_person_ends_with_the_run() -> None:
 
 
 async def test_a_gate_that_aborts_by_itself_may_return() -> None:
-    async def gate(tool_call: ToolCall, arguments: dict[str, Any]) -> Verdict:
+    async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
         stage.abort.set()
         return Verdict(is_blocked=True, reason="stopped by the gate")
 
@@ -287,7 +287,9 @@ async def test_a_gate_that_aborts_by_itself_may_return() -> None:
 
 @pytest.mark.parametrize("problem", [RuntimeError("x"), SystemExit(1), Unspeakable()])
 async def test_a_hook_that_fails_behind_a_call_hides_nothing(problem: BaseException) -> None:
-    async def after(tool_call: ToolCall, arguments: dict[str, Any], result: ToolResult) -> ToolResult:
+    async def after(
+        tool_call: ToolCall, arguments: dict[str, Any], result: ToolResult, parent_id: str | None
+    ) -> ToolResult:
         raise problem
 
     stage = Stage(call("echo", text="a"), say("ok"), tools=[echo()], after_tool=after)
@@ -298,7 +300,9 @@ async def test_a_hook_that_fails_behind_a_call_hides_nothing(problem: BaseExcept
 
 
 async def test_a_hook_that_returns_nonsense_behind_a_call() -> None:
-    async def after(tool_call: ToolCall, arguments: dict[str, Any], result: ToolResult) -> Any:
+    async def after(
+        tool_call: ToolCall, arguments: dict[str, Any], result: ToolResult, parent_id: str | None
+    ) -> Any:
         return None
 
     stage = Stage(call("echo", text="a"), say("ok"), tools=[echo()], after_tool=after)
@@ -307,7 +311,9 @@ async def test_a_hook_that_returns_nonsense_behind_a_call() -> None:
 
 
 async def test_a_hook_behind_a_call_that_never_ends_is_left_behind_after_an_abort() -> None:
-    async def after(tool_call: ToolCall, arguments: dict[str, Any], result: ToolResult) -> ToolResult:
+    async def after(
+        tool_call: ToolCall, arguments: dict[str, Any], result: ToolResult, parent_id: str | None
+    ) -> ToolResult:
         asyncio.get_running_loop().call_soon(stage.abort.set)
         await asyncio.Event().wait()
         return result

@@ -172,7 +172,7 @@ async def test_a_blocked_call_does_not_run_and_tells_the_reason() -> None:
         ran.append("ran")
         return text_result("ran")
 
-    async def refuse(call: ToolCall, arguments: dict[str, Any]) -> Verdict:
+    async def refuse(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
         return Verdict(is_blocked=True, reason="Not on a Friday.")
 
     stage = Stage(call("deploy"), say("ok"), tools=[tool("deploy", run)], before_tool=refuse)
@@ -182,7 +182,7 @@ async def test_a_blocked_call_does_not_run_and_tells_the_reason() -> None:
 
 
 async def test_a_gate_that_fails_is_closed() -> None:
-    async def broken(call: ToolCall, arguments: dict[str, Any]) -> Verdict:
+    async def broken(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
         raise RuntimeError("gate fell over")
 
     stage = Stage(call("echo"), say("ok"), tools=[echo()], before_tool=broken)

@@ -87,7 +87,7 @@ def tools(plan: dict[str, Any]) -> list[Any]:
     return [one(how) for how in BEHAVIOURS if how != "unknown"]
 
 
-async def block(tool_call: ToolCall, arguments: dict[str, Any]) -> Verdict:
+async def block(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
     return Verdict(is_blocked=tool_call.name == "blocked")
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -18,12 +19,14 @@ from tools.operations import FileOperations
 from tools.results import Card, CommandBlock, TextPart, ToolResult, text_result
 from tools.running.commands import UPDATE_SECONDS, CommandOutcome, RunningCommand, start_command
 from tools.running.interceptor import better_tool
+from tools.running.named import written_and_named
 from tools.running.ptyrun import run_in_terminal
 from tools.running.rolling import OutputSnapshot
 from tools.running.shell import SpawnPlan, check_names, child_environment, split_leading_cd
 from tools.running.withheld import missed, told, withheld
 from tools.schema import schema_of
 from tools.text import visible
+from tools.touches import Touches
 from tools.workspace import Workspace, workspace_of
 
 _MIN_TIMEOUT: Final = 1
@@ -51,6 +54,11 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
             description="Return at once and run on as a job; its result arrives by itself when it ends"
         ),
     ] = None
+
+    def touches(self, context: ToolContext) -> Touches:
+        cwd = Path(workspace_of(context).files.real_path(str(context.cwd)))
+        written, named = written_and_named(self.command, cwd)
+        return Touches(changes=written, names=named, works_in=str(cwd))
 
 
 class _Asked(msgspec.Struct, frozen=True, kw_only=True):

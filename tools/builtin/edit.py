@@ -14,10 +14,11 @@ from tools.edits.editing import Edit, Edited, apply_edits
 from tools.files.failures import file_error
 from tools.files.mutations import FileState, NewContent
 from tools.files.paths import display
-from tools.files.places import locate
+from tools.files.places import locate, touched
 from tools.results import Card, DiffBlock, Json, TextBlock, TextPart, ToolResult
 from tools.schema import schema_of
 from tools.text import visible
+from tools.touches import Touches
 from tools.workspace import workspace_of
 
 
@@ -36,6 +37,9 @@ class EditArguments(msgspec.Struct, frozen=True, kw_only=True):
             description="Replacements, each matched against the file as it is now; they must not overlap",
         ),
     ]
+
+    def touches(self, context: ToolContext) -> Touches:
+        return Touches(changes=touched(context, self.path))
 
 
 def edit_tool() -> Tool:

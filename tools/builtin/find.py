@@ -11,7 +11,7 @@ from tools.arguments import text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
 from tools.files.failures import file_error
-from tools.files.places import locate
+from tools.files.places import locate, touched
 from tools.limits import truncate_head
 from tools.operations import FileOperations
 from tools.results import Card, TextPart, ToolResult
@@ -19,6 +19,7 @@ from tools.schema import schema_of
 from tools.searching.globs import is_glob, path_regex
 from tools.searching.ripgrep import ALWAYS, find_ripgrep, run_ripgrep
 from tools.text import one_line
+from tools.touches import Touches
 from tools.workspace import Workspace, workspace_of
 
 _DEFAULT_LIMIT: Final = 1_000
@@ -34,6 +35,9 @@ class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
     limit: Annotated[
         Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Most results (1000)")
     ] = None
+
+    def touches(self, context: ToolContext) -> Touches:
+        return Touches(reads=touched(context, self.path))
 
 
 def find_tool() -> Tool:

@@ -13,13 +13,14 @@ from tools.arguments import number_detail, text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
 from tools.files.failures import file_error
-from tools.files.places import locate
+from tools.files.places import locate, touched
 from tools.limits import MAX_LINE_CHARS, clip_line, truncate_head
 from tools.results import Card, TextPart, ToolResult
 from tools.schema import schema_of
 from tools.searching.globs import basename_glob, path_regex
 from tools.searching.ripgrep import ALWAYS, SearchEnd, find_ripgrep, run_ripgrep
 from tools.text import one_line, visible
+from tools.touches import Touches
 from tools.workspace import Workspace, workspace_of
 
 _DEFAULT_LIMIT: Final = 100
@@ -44,6 +45,9 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     limit: Annotated[
         Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Most matches to show (100)")
     ] = None
+
+    def touches(self, context: ToolContext) -> Touches:
+        return Touches(reads=touched(context, self.path))
 
 
 class _Line(msgspec.Struct, frozen=True):

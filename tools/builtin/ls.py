@@ -10,11 +10,12 @@ from tools.arguments import text_argument
 from tools.base import Tool, ToolContext
 from tools.files.failures import file_error
 from tools.files.listing import MAX_ENTRIES, Listing, list_directory
-from tools.files.places import locate
+from tools.files.places import locate, touched
 from tools.limits import count_lines
 from tools.results import Card, ListBlock, TextPart, ToolResult
 from tools.schema import schema_of
 from tools.text import visible
+from tools.touches import Touches
 from tools.workspace import Workspace, workspace_of
 
 
@@ -25,6 +26,9 @@ class LsArguments(msgspec.Struct, frozen=True, kw_only=True):
     limit: Annotated[
         Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Most entries to list (500)")
     ] = None
+
+    def touches(self, context: ToolContext) -> Touches:
+        return Touches(reads=touched(context, self.path))
 
 
 def ls_tool() -> Tool:

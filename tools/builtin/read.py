@@ -19,13 +19,14 @@ from tools.files.listing import list_directory
 from tools.files.notebooks import MAX_NOTEBOOK_BYTES, notebook_of
 from tools.files.pages import NotText, Page, Request, load_page, notice
 from tools.files.paths import absolute, display
-from tools.files.places import exists, locate
+from tools.files.places import exists, locate, touched
 from tools.limits import MAX_BYTES, format_size, truncate_head
 from tools.operations import FileStat
 from tools.results import Card, FileBlock, ImageBlock, ImagePart, TextBlock, TextPart, ToolResult, text_result
 from tools.schema import schema_of
 from tools.text import one_line, visible
 from tools.threads import Stop, in_thread
+from tools.touches import NOTHING, Touches
 from tools.workspace import Workspace, workspace_of
 
 _RANGE = re.compile(r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?", re.DOTALL)
@@ -45,6 +46,13 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     symbol: Annotated[
         str | None, msgspec.Meta(description="Read just the lines of this function, class, heading or key")
     ] = None
+
+    def touches(self, context: ToolContext) -> Touches:
+        raw = self.path.strip()
+        if raw.startswith(SCHEME):
+            return NOTHING
+        match = _RANGE.fullmatch(raw)
+        return Touches(reads=touched(context, self.path, *((match["path"],) if match else ())))
 
 
 def read_tool() -> Tool:

@@ -15,11 +15,12 @@ from tools.files.encoding import UTF8, Encoding
 from tools.files.failures import file_error
 from tools.files.mutations import FileState, NewContent
 from tools.files.paths import display
-from tools.files.places import locate
+from tools.files.places import locate, touched
 from tools.limits import count_lines
 from tools.results import Card, DiffBlock, FileBlock, TextBlock, TextPart, ToolResult
 from tools.schema import schema_of
 from tools.text import visible
+from tools.touches import Touches
 from tools.workspace import Workspace, workspace_of
 
 _SHOWN_LINES = 5
@@ -28,6 +29,9 @@ _SHOWN_LINES = 5
 class WriteArguments(msgspec.Struct, frozen=True, kw_only=True):
     path: Annotated[str, msgspec.Meta(description="File to write (relative or absolute); parents are made")]
     content: Annotated[str, msgspec.Meta(description="Its whole content")]
+
+    def touches(self, context: ToolContext) -> Touches:
+        return Touches(changes=touched(context, self.path))
 
 
 class _Written(msgspec.Struct, frozen=True, kw_only=True):

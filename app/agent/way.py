@@ -1,0 +1,194 @@
+"""The way of one tool call: the same for the model's calls and for those that are made within a call.
+
+`prepare`, one call after the other in the order in which they were made:
+
+1. the tool is found and the arguments are read: mended, checked, refused in words;
+2. extensions are asked (`before_tool`): they change the arguments, which are checked again, or block the call;
+3. its place is taken among the calls that touch the same files.
+
+`run`, side by side with others:
+
+4. the calls before it that touch the same files have ended;
+5. the tool runs;
+6. what it returned is a result, whatever it was;
+7. extensions are asked (`after_tool`), unless the call was stopped.
+
+Whatever goes wrong is a result; only that somebody stops the call goes through. What is told and recorded is up to the
+caller: `app.agent.calls` for those of an answer, `app.engine.nested` for those within a call.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from app.agent.abort import Abort, Aborted
+from app.agent.hooks import LoopHooks, Verdict
+from app.agent.order import Order, Place
+from app.agent.outcomes import ABORTED, checked, failure, in_words, not_found
+from app.values.content import ToolCall
+from tools.base import Tool, ToolContext, ToolError
+from tools.results import ToolResult
+from tools.schema import validate_arguments
+from tools.touches import NOTHING, Touches, TouchesFiles
+
+Progress = Callable[[ToolResult], None]
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that may run."""
+
+    call: ToolCall
+    tool: Tool
+    arguments: Any
+    """As the tool takes them."""
+    shown_arguments: dict[str, Any]
+    """As they were sent, or as an extension changed them."""
+    context: ToolContext
+    place: Place
+
+
+class Way:
+    """For calls that stand in one order: those of an answer, or those within one call."""
+
+    def __init__(
+        self,
+        *,
+        tools: Callable[[], Mapping[str, Tool]],
+        tool_context: Callable[[ToolCall, Progress], ToolContext],
+        hooks: LoopHooks,
+        abort: Abort,
+        parent_id: str | None = None,
+    ) -> None:
+        """`parent_id`: the call within which these are made."""
+        self._tools = tools
+        self._tool_context = tool_context
+        self._hooks = hooks
+        self._abort = abort
+        self._parent_id = parent_id
+        self._order = Order()
+
+    async def prepare(self, call: ToolCall, progress: Progress) -> Prepared | ToolResult:
+        """The call, ready to run, or why it does not. One at a time, in the order of the calls."""
+        tools = self._tools()
+        tool = tools.get(call.name)
+        if tool is None:
+            return not_found(call.name, tuple(tools))
+        try:
+            shown = _readable(call)
+            arguments = _fitting(tool, shown)
+            verdict = await self._asked(call, shown)
+            if verdict.is_blocked:
+                return _blocked(verdict)
+            if verdict.arguments is not None:
+                shown = verdict.arguments
+                arguments = _fitting(tool, shown)
+            context = self._tool_context(call, progress)
+            touches = await _touches(arguments, context)
+        except ToolError as problem:
+            return failure(str(problem), problem.details)
+        except Aborted:
+            return failure(ABORTED)
+        return Prepared(
+            call=call,
+            tool=tool,
+            arguments=arguments,
+            shown_arguments=shown,
+            context=context,
+            place=self._order.take(touches),
+        )
+
+    async def run(self, prepared: Prepared) -> ToolResult:
+        """What comes of it. Raises only what stops it."""
+        try:
+            await prepared.place.reached()
+            result = await _outcome(prepared)
+            if is_being_cancelled():
+                return result
+            return await self._consulted(prepared, result)
+        finally:
+            prepared.place.leave()
+
+    async def _asked(self, call: ToolCall, arguments: dict[str, Any]) -> Verdict:
+        """A gate that fails is a closed gate; one that waits (for a person, say) ends with the run."""
+        try:
+            with self._abort.interrupting():
+                return await self._hooks.before_tool(call, arguments, self._parent_id)
+        except Aborted:
+            raise
+        except asyncio.CancelledError as problem:
+            if is_being_cancelled():
+                raise
+            reason = in_words(problem)
+        except BaseException as problem:  # noqa: BLE001  (foreign code; not even its SystemExit ends the loop)
+            reason = in_words(problem)
+        return Verdict(
+            is_blocked=True, reason=f"Tool execution was blocked: the check before it failed: {reason}"
+        )
+
+    async def _consulted(self, prepared: Prepared, result: ToolResult) -> ToolResult:
+        call = prepared.call
+        try:
+            changed = await self._hooks.after_tool(call, prepared.shown_arguments, result, self._parent_id)
+            return result if changed is result else checked(call.name, changed)
+        except asyncio.CancelledError:
+            return result  # stopped meanwhile: the result stands as the tool made it
+        except BaseException as problem:  # noqa: BLE001  (a failing hook must not hide what the tool did)
+            details = {**(result.details or {}), "hookError": in_words(problem)}
+            return msgspec.structs.replace(result, details=details)
+
+
+def is_being_cancelled() -> bool:
+    """Somebody cancels this task, as opposed to foreign code that raised `CancelledError` by itself."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _readable(call: ToolCall) -> dict[str, Any]:
+    if call.arguments_error is not None:
+        raise ToolError(
+            f"The arguments of {call.name} are not valid JSON: {call.arguments_error} "
+            "Send the call again with complete, valid arguments."
+        )
+    return call.arguments
+
+
+def _fitting(tool: Tool, raw: dict[str, Any]) -> Any:
+    try:
+        return validate_arguments(tool, raw)
+    except ToolError:
+        raise
+    except Exception as problem:  # noqa: BLE001  (a tool's own preparation of arguments)
+        raise ToolError(
+            f"The arguments of {tool.name} could not be prepared: {in_words(problem)}. "
+            "Send the call again with other arguments."
+        ) from None
+
+
+def _blocked(verdict: Verdict) -> ToolResult:
+    told = failure(verdict.reason or "Tool execution was blocked")
+    return msgspec.structs.replace(told, terminate=verdict.terminate)
+
+
+async def _touches(arguments: Any, context: ToolContext) -> Touches:
+    if not isinstance(arguments, TouchesFiles):
+        return NOTHING
+    try:
+        return await asyncio.to_thread(arguments.touches, context)
+    except (ToolError, OSError, ValueError):
+        return NOTHING  # The tool itself says what is wrong with its path.
+
+
+async def _outcome(prepared: Prepared) -> ToolResult:
+    name = prepared.call.name
+    try:
+        return checked(name, await prepared.tool.run(prepared.arguments, prepared.context))
+    except ToolError as problem:
+        return checked(name, failure(str(problem), problem.details))
+    except asyncio.CancelledError:
+        if is_being_cancelled():
+            raise
+        return failure(f"Tool {name} was cancelled")
+    except BaseException as problem:  # noqa: BLE001  (a tool can never take the loop down, not even by SystemExit)
+        return failure(f"Tool {name} failed: {in_words(problem)}")

@@ -1,0 +1,67 @@
+"""Calls within a call go the way of the model's: in order where they touch the same file, and never raising."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from app.agent.hooks import Verdict
+from app.engine.hooks import Hooks
+from app.values.content import ToolCall
+from app.values.events import ToolExecutionEnd, ToolExecutionStart
+from tests.engine.stage import Play
+from tools.registry import builtin_tools
+from tools.results import ToolResult
+
+
+async def test_calls_within_a_call_that_touch_one_file_keep_their_order(tmp_path: Path) -> None:
+    play = Play(tmp_path, tools=builtin_tools())
+    run = play.session.run_tool
+    for number in range(4):
+        name = f"n{number}.py"
+        edit = {"path": name, "edits": [{"oldText": "one", "newText": "two"}]}
+        written, edited, read, listed = await asyncio.gather(
+            run("write", {"path": name, "content": "one\n"}, "c"),
+            run("edit", edit, "c"),
+            run("read", {"path": name}, "c"),
+            run("ls", {"path": "."}, "c"),
+        )
+        assert not written.is_error and not edited.is_error
+        assert read.text == "two"
+        assert name in listed.text
+    started = [event.tool_call_id for event in play.all(ToolExecutionStart)]
+    assert started == [f"c/{number}" for number in range(1, 17)]
+    assert sorted(event.tool_call_id for event in play.all(ToolExecutionEnd)) == sorted(started)
+
+
+async def test_a_call_that_holds_a_file_may_change_it_by_calls_within(tmp_path: Path) -> None:
+    play = Play(tmp_path, tools=builtin_tools())
+    async with asyncio.timeout(10):
+        outer = asyncio.gather(
+            play.session.run_tool("write", {"path": "n", "content": "a"}, "c/1"),
+            play.session.run_tool("write", {"path": "n", "content": "b"}, "c"),
+        )
+        await outer
+    assert (tmp_path / "n").read_text() in "ab"
+
+
+async def test_what_fails_around_a_call_within_a_call_is_a_result(tmp_path: Path) -> None:
+    class Broken(Hooks):
+        async def before_tool(
+            self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
+        ) -> Verdict:
+            if arguments.get("path") == "gate":
+                raise SystemExit("no gate")
+            return Verdict()
+
+        async def after_tool(
+            self, call: ToolCall, arguments: dict[str, Any], result: ToolResult, parent_id: str | None = None
+        ) -> ToolResult:
+            raise ValueError("no opinion")
+
+    (tmp_path / "here").write_text("text\n")
+    play = Play(tmp_path, tools=builtin_tools(), hooks=Broken())
+    blocked = await play.session.run_tool("read", {"path": "gate"}, "c")
+    assert blocked.is_error and "SystemExit: no gate" in blocked.text
+    kept = await play.session.run_tool("read", {"path": "here"}, "c")
+    assert kept.text == "text"
+    assert kept.details and kept.details["hookError"] == "ValueError: no opinion"

@@ -4,9 +4,9 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -15,12 +15,12 @@ from tests.support import idle, snapshots
 
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
+    from textual.app import App
 
     from tests.support.photographs import Photographs
     from tests.support.screens import Screen
     from tests.support.terminals import KeptTerminal, Terminal
 
-snapshots.store_at_top_level()
 idle.install()
 
 settings.register_profile("here", deadline=None)
@@ -45,7 +45,7 @@ _FOREIGN = {
     "SSH_TTY",
     "SSH_CONNECTION",
 }
-_KEPT = {"TEXTUAL_SNAPSHOT_TEMPDIR", "TEXTUAL_SNAPSHOT_FILE_OPEN_PREFIX"}
+_KEPT = {snapshots.RUN_ID}
 _FIXED = {
     # Some tests start bayou in a process of its own; a checkout need not be installed for that.
     "PYTHONPATH": str(ROOT),
@@ -133,19 +133,58 @@ def screen(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> "Screen":
     return Screen(own_home, monkeypatch)
 
 
+@pytest.fixture
+def pictures(snapshot: "SnapshotAssertion", request: pytest.FixtureRequest) -> snapshots.Pictures:
+    return snapshots.Pictures(snapshot, request.node, snapshots.this_run())
+
+
+@pytest.fixture
+def snap_compare(pictures: snapshots.Pictures) -> Callable[..., bool]:
+    """Photographs an application and says whether it looks as stored."""
+
+    def compare(app: "App[Any]", **how: Any) -> bool:
+        from textual._doc import take_svg_screenshot
+
+        return pictures.is_as_stored(take_svg_screenshot(app=app, **how))
+
+    return compare
+
+
 @pytest.fixture(params=["dark", "light"])
-def photographs(snapshot: "SnapshotAssertion", request: pytest.FixtureRequest) -> "Iterator[Photographs]":
+def photographs(pictures: snapshots.Pictures, request: pytest.FixtureRequest) -> "Photographs":
     """Many pictures of one running application: see `tests.support.photographs`."""
     from tests.support.photographs import Photographs
 
-    album = Photographs(snapshot, request.node, f"bayou-{request.param}")
-    yield album
-    assert not album.different, f"these pictures differ: {', '.join(album.different)}"
+    return Photographs(pictures, f"bayou-{request.param}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
+    """A tour tells all that differs at its end, and fails as a test does."""
+    result = yield
+    album: Any = pyfuncitem.funcargs.get("photographs")
+    if album is not None and album.different:
+        pytest.fail(f"These pictures differ: {', '.join(album.different)}", pytrace=False)
+    return result
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    report = config.getoption("--snapshot-report") or "build/snapshot_report.html"
-    config.option.snapshot_report = str(config.rootpath / report)  # the same place from whatever folder
+    if hasattr(config, "workerinput"):
+        return
+    os.environ[snapshots.RUN_ID] = f"{time.time_ns():x}-{os.getpid()}"
+    if config.getoption("--snapshot-update", False) and _is_everything(config):
+        raise pytest.UsageError(
+            "--snapshot-update takes whatever the tests make, so name the test whose pictures you looked at: "
+            "pytest TEST --snapshot-update. Pictures of the last run are taken without running: "
+            "python -m tests.review accept NAME."
+        )
+
+
+def _is_everything(config: pytest.Config) -> bool:
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        return True
+    named = [(config.invocation_params.dir / argument.split("::")[0]).resolve() for argument in config.args]
+    return any(path in (ROOT, ROOT / "tests") for path in named)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -162,7 +201,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    report = getattr(config, "_textual_snapshot_html_report", None)
-    if report is not None:
-        terminalreporter.write_line(f"Snapshot report (expected and actual, side by side): {report}")
-        terminalreporter.write_line("To accept: pytest TEST --snapshot-update. See docs/testing.md.")
+    if hasattr(config, "workerinput"):
+        return
+    snapshots.this_run().end()
+    if snapshots.this_run().has_differences:
+        from tests.review.__main__ import page_of_red_run
+
+        for line in page_of_red_run(ROOT):
+            terminalreporter.write_line(line)

@@ -7,25 +7,20 @@
 
 Starting the application costs more than a picture, so one start serves many; the whole tour is made in the dark and
 once more in the light, which costs less than changing the colours for each picture. What differs is told at the end
-of the test, all of it; expected and actual stand in the report as for every other picture.
+of the test, all of it; what was made stays in the review of the run as for every other picture.
 """
 
 import asyncio
 import contextlib
-import inspect
-import pickle
 from collections.abc import AsyncIterator, Callable
 
-import pytest
-import pytest_textual_snapshot as plugin
-from rich.console import Console
-from syrupy.assertion import SnapshotAssertion
 from textual.pilot import Pilot
 
 from app.tui.app import BayouApp
 from tests.support.clock import Clock
 from tests.support.screens import settled, text_of
 from tests.support.sizes import resize
+from tests.support.snapshots import Pictures
 from widgets.screens.dialogs import GRACE
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
@@ -34,10 +29,9 @@ SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
 class Photographs:
     """The album of one test."""
 
-    def __init__(self, snapshot: SnapshotAssertion, node: pytest.Item, theme: str) -> None:
+    def __init__(self, pictures: Pictures, theme: str) -> None:
         self.theme = theme
-        self._snapshot = snapshot.use_extension(plugin.SVGImageExtension)
-        self._node = node
+        self._pictures = pictures
         self.different: list[str] = []
 
     @contextlib.asynccontextmanager
@@ -46,32 +40,8 @@ class Photographs:
             yield Tour(self, pilot, app)
 
     def compare(self, name: str, svg: str) -> None:
-        is_same = self._snapshot(name=name) == svg
-        done = self._snapshot.executions[self._snapshot.num_executions - 1]
-        if not is_same:
+        if not self._pictures.is_as_stored(svg, name):
             self.different.append(name)
-            self._report(name, svg, done.final_data)
-
-    def _report(self, name: str, svg: str, expected: object) -> None:
-        """Into the folder that the plugin makes its report from."""
-        path, line, test = self._node.reportinfo()
-        size = Console(legacy_windows=False, force_terminal=True).size
-        shown = plugin.PseudoApp(plugin.PseudoConsole(False, size))
-        words = inspect.getdoc(getattr(self._node, "function", None)) or ""
-        row = (
-            False,
-            str(expected or ""),
-            svg,
-            shown,
-            path,
-            line or 0,
-            f"{test}[{name}]",
-            words,
-            "",
-            bool(expected),
-        )
-        target = plugin.node_to_report_path(self._node)
-        target.with_name(f"{target.name}_{name}").write_bytes(pickle.dumps(row))
 
 
 class Tour:

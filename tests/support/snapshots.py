@@ -1,51 +1,107 @@
 """Where snapshot pictures are stored: `snapshots/<path of the test>/<test>.svg`, beside `tests/`, not in it; and how.
 
-How a screen is made ready to be photographed is in `tests.support.screens`.
+How a screen is made ready to be photographed is in `tests.support.screens`; what differs is kept for `tests.review`.
 """
 
+import inspect
 import os
 import re
 from pathlib import Path
 from typing import Any
 
-import pytest_textual_snapshot as plugin
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from syrupy.location import PyTestLocation
+
+from tests.review.drawing import CELL_WIDTH, read_drawing
+from tests.review.runs import Run
 
 TESTS = Path(__file__).resolve().parent.parent
 SNAPSHOTS = TESTS.parent / "snapshots"
+RUNS = TESTS.parent / "build" / "pictures"
+RUN_ID = "BAYOU_PICTURES_RUN"
+"""Set by the process that starts the others of a run."""
 
 
-class TopLevelPictures(plugin.SVGImageExtension):
-    """The plugin's own format, filed in the top-level folder."""
+class TopLevelPictures(SingleFileSnapshotExtension):
+    """A picture a file, filed in the top-level folder. Two are the same when each cell is."""
+
+    _file_extension = "svg"
+    _write_mode = WriteMode.TEXT
 
     @classmethod
     def dirname(cls, *, test_location: PyTestLocation) -> str:
         return str(folder_of(Path(test_location.filepath)))
 
-    def serialize(self, *args: Any, **kwargs: Any) -> Any:
-        return lean(super().serialize(*args, **kwargs))
+    def serialize(self, data: Any, **kwargs: Any) -> str:
+        return lean(data)
 
-    def _read_snapshot_data_from_location(self, *args: Any, **kwargs: Any) -> Any:
-        stored = super()._read_snapshot_data_from_location(*args, **kwargs)
-        return lean(stored) if stored is not None else None
+    def matches(self, *, serialized_data: Any, snapshot_data: Any) -> bool:
+        if serialized_data == snapshot_data:
+            return True
+        made, stored = read_drawing(serialized_data), read_drawing(snapshot_data)
+        return stored.is_whole and made == stored
 
 
-_BLANKS_AT_END = re.compile("(?:&#160;)+</text>")
-_ONLY_BLANKS = re.compile(r"<text [^>]*></text>")
+class Pictures:
+    """Compares the pictures of one test with those that are stored, and keeps what differs for the review."""
+
+    def __init__(self, snapshot: SnapshotAssertion, node: pytest.Item, run: Run) -> None:
+        self._snapshot = snapshot.use_extension(TopLevelPictures)
+        self._node = node
+        self._run = run
+
+    def is_as_stored(self, svg: str, name: str | None = None) -> bool:
+        self._run.looked()
+        is_same = (self._snapshot(name=name) if name else self._snapshot) == svg
+        done = self._snapshot.executions[self._snapshot.num_executions - 1]
+        if not is_same:
+            stored = Path(done.snapshot_location).resolve()
+            words = inspect.getdoc(getattr(self._node, "function", None)) or ""
+            self._run.keep(
+                stored.relative_to(SNAPSHOTS).as_posix(),
+                lean(svg),
+                stored.read_text("utf-8") if stored.exists() else None,
+                self._node.nodeid,
+                words,
+            )
+        return is_same
+
+
+def this_run() -> Run:
+    return Run(RUNS, os.environ[RUN_ID])
+
+
+_BLANKS_AT_END = re.compile(
+    r'<text ([^>]*?)(?: textLength="([\d.]+)")?([^>]*)>([^<]*?)((?:&#160;|\u00a0)*)</text>'
+)
 _LINE_CLIPS = re.compile(r'<clipPath id="terminal-line-.*?</clipPath>\s*', re.DOTALL)
 _CLIPPED = re.compile(r' clip-path="url\(#terminal-line-\d+\)"')
 _FONTS = re.compile(r"\s*@font-face \{.*?\n    \}", re.DOTALL)
-_LENGTH = re.compile(r' textLength="[\d.]+"')
+_LINE_CLIP_NAMES = re.compile(r"terminal-(\d+)-")
 
 
 def lean(svg: str) -> str:
-    """The same picture in a third of the bytes: backgrounds are drawn apart, so blanks at a line's end draw nothing.
+    """The same picture in half of the bytes: backgrounds are drawn apart, so blanks at a line's end draw nothing.
 
-    Underlined blanks at the end of a piece of text are the exception; nothing of bayou's underlines those.
-    And it sends no browser anywhere for a font: one that the machine has will do.
+    Underlined blanks at the end of a piece of text are the exception; nothing of bayou's underlines those. Each piece
+    of text keeps its length, so that every font shows the grid. And it sends no browser anywhere for a font.
     """
-    svg = _FONTS.sub("", _LINE_CLIPS.sub("", _CLIPPED.sub("", _LENGTH.sub("", svg))))
-    return _ONLY_BLANKS.sub("", _BLANKS_AT_END.sub("</text>", svg)).replace("&#160;", "\N{NO-BREAK SPACE}")
+    svg = _LINE_CLIP_NAMES.sub("terminal-", svg)
+    svg = _FONTS.sub("", _LINE_CLIPS.sub("", _CLIPPED.sub("", svg)))
+    return _BLANKS_AT_END.sub(_without_blanks, svg).replace("&#160;", "\N{NO-BREAK SPACE}")
+
+
+def _without_blanks(match: re.Match[str]) -> str:
+    before, length, after, text, blanks = match.groups()
+    if not text:
+        return ""
+    if length is None:
+        return f"<text {before}{after}>{text}</text>"
+    count = blanks.replace("&#160;", " ").count(" ") + blanks.count("\N{NO-BREAK SPACE}")
+    left = round(float(length) - count * CELL_WIDTH, 1)
+    return f'<text {before} textLength="{left:g}"{after}>{text}</text>'
 
 
 def folder_of(test_file: Path) -> Path:
@@ -58,8 +114,3 @@ def folder_of(test_file: Path) -> Path:
     here = test_file.resolve().parent
     target = SNAPSHOTS / here.relative_to(TESTS) / test_file.stem
     return here / os.path.relpath(target, here)
-
-
-def store_at_top_level() -> None:
-    """From now on `snap_compare` reads and writes there."""
-    plugin.SVGImageExtension = TopLevelPictures

@@ -1,0 +1,144 @@
+"""What the last run of the tests made that is not as stored: kept until it is taken or a later run says otherwise.
+
+`BUILD/pictures/RUN/…svg` are the pictures, each with a `.json` that says which test made it; `BUILD/pictures/last.json`
+names the run. Each run has a folder of its own, so that two at once do not mix, and the last one to end counts.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.review.sources import NotThere
+
+_KEPT_SECONDS = 24 * 3600
+"""A run's folder that nobody finished goes after that."""
+
+
+class Made(NamedTuple):
+    """A picture that is not as stored."""
+
+    name: str
+    path: Path
+    test: str
+    words: str
+    """What the test says of itself."""
+    stored: str
+    """Hash of the picture that it was compared with; empty: there was none."""
+
+
+class Run:
+    """One run of the tests, from any of its processes."""
+
+    def __init__(self, root: Path, id: str) -> None:
+        self.id = id
+        self._root = root
+        self._folder = root / id
+
+    def keep(self, name: str, svg: str, stored: str | None, test: str, words: str) -> None:
+        path = self._folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(svg, "utf-8")
+        about = {"test": test, "words": words, "stored": hash_of(stored)}
+        path.with_suffix(".json").write_text(json.dumps(about), "utf-8")
+
+    def looked(self) -> None:
+        """At a picture: from now on this run says what is."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def has_differences(self) -> bool:
+        return any(_made_in(self._folder))
+
+    def end(self) -> None:
+        """It is the last run now, if it looked at a picture."""
+        if not self._folder.is_dir():
+            return
+        _write(self._root / "last.json", json.dumps({"run": self.id}))
+        for other in self._root.iterdir():
+            is_old = other.is_dir() and time.time() - other.stat().st_mtime > _KEPT_SECONDS
+            if is_old and other != self._folder:
+                shutil.rmtree(other, ignore_errors=True)
+
+
+def made_by_last_run(root: Path) -> dict[str, Made]:
+    folder = _last_folder(root)
+    return {made.name: made for made in _made_in(folder)} if folder else {}
+
+
+def accept(root: Path, folder: Path, patterns: list[str], change: Callable[[str], list[str]]) -> list[str]:
+    """Moves the pictures that the patterns name into the folder, all or none.
+
+    `change` tells the pictures of a change by its id.
+    """
+    made = made_by_last_run(root)
+    if not made:
+        raise NotThere("The last run left nothing to accept. Run the tests first.")
+    chosen: dict[str, Made] = {}
+    for pattern in patterns:
+        names = change(pattern.removeprefix("change:")) if pattern.startswith("change:") else []
+        names = names or [name for name in made if _is_meant(pattern, name)]
+        if not names:
+            raise NotThere(
+                f"{pattern} is no picture of the last run. It has:\n  " + "\n  ".join(sorted(made))
+            )
+        chosen |= {name: made[name] for name in names if name in made}
+    for name, one in chosen.items():
+        if hash_of(_text(folder / name)) != one.stored:
+            raise NotThere(f"{name} was changed since the last run. Run its test again.")
+    for name, one in chosen.items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _write(target, one.path.read_text("utf-8"))
+        one.path.unlink()
+        one.path.with_suffix(".json").unlink()
+    return sorted(chosen)
+
+
+def hash_of(text: str | None) -> str:
+    return hashlib.sha256(text.encode()).hexdigest() if text is not None else ""
+
+
+def _last_folder(root: Path) -> Path | None:
+    try:
+        id = json.loads((root / "last.json").read_text("utf-8"))["run"]
+    except (OSError, ValueError, KeyError):
+        return None
+    return root / id if isinstance(id, str) and "/" not in id else None
+
+
+def _made_in(folder: Path) -> Iterator[Made]:
+    for path in sorted(folder.rglob("*.svg")):
+        try:
+            about = json.loads(path.with_suffix(".json").read_text("utf-8"))
+            yield Made(
+                path.relative_to(folder).as_posix(), path, about["test"], about["words"], about["stored"]
+            )
+        except (OSError, ValueError, KeyError):
+            continue  # a run that was killed while it wrote
+
+
+def _is_meant(pattern: str, name: str) -> bool:
+    """By its path, its last part, or what stands in brackets there: `queue-80x24*`."""
+    stem = Path(name).name.removesuffix(".svg")
+    inner = stem.partition("[")[2].replace("][", "\n").rstrip("]").split("\n")
+    return any(pattern == known or fnmatchcase(known, pattern) for known in (name, stem, *inner))
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        return None
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    fresh.write_text(text, "utf-8")
+    fresh.replace(path)

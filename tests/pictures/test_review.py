@@ -1,6 +1,7 @@
 """`python -m tests.review`: what changed in pictures, on a repository of a few pictures made by Rich."""
 
 import contextlib
+import io
 import json
 import os
 import re
@@ -25,7 +26,7 @@ from widgets.themes import TOKENS, colors_of, read_theme
 
 
 def picture(*lines: str | Text, columns: int = 40) -> str:
-    console = Console(record=True, width=columns, file=open(os.devnull, "w"), force_terminal=True)  # noqa: SIM115
+    console = Console(record=True, width=columns, file=io.StringIO(), force_terminal=True)
     for line in lines:
         console.print(line, markup=False, highlight=False)
     return lean(console.export_svg())

@@ -12,7 +12,7 @@ def test_every_picture_belongs_to_a_test():
     lost = [
         path.relative_to(ROOT).as_posix()
         for path in SNAPSHOTS.rglob("*")
-        if path.is_file() and path.parent not in homes
+        if path.is_file() and path.parent not in homes and path.name != "review.json"
     ]
     assert lost == [], "Delete them, or bring their test back."
 

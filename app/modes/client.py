@@ -8,25 +8,78 @@ The process and its lines are `connection`'s business. docs/rpc.md describes the
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Any
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
 
 import msgspec
 
+from app.agent.ports import InterruptMode
+from app.agent.queues import QueueMode
 from app.engine.commands import results
-from app.engine.commands.jobs import JobInfo
-from app.modes.connection import Connection, HostTool, RpcError
+from app.engine.commands.table import COMMANDS
+from app.engine.prompts import Disposition
+from app.modes.connection import AnswerQuestion, Connection, HostTool, RpcError
 from app.values.content import Image
 from app.values.events import AgentSettled, CompactionResult, Event
 from app.values.messages import Message
-from app.values.models import Model
+from app.values.models import Model, ThinkingLevel
 from app.values.wire import from_wire
 
 __all__ = ["RpcClient", "RpcError"]
 
 
-class RpcClient(Connection):
-    """One bayou process: a method for every command."""
+class RpcClient:
+    """One bayou process: its start and end, what it tells, and a method for every command."""
+
+    def __init__(
+        self,
+        *,
+        cwd: Path | None = None,
+        arguments: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+        command: Sequence[str] = (sys.executable, "-P", "-m", "app"),
+        answer_question: AnswerQuestion | None = None,
+        timeout: float = 30.0,
+    ) -> None:
+        self.connection = Connection(
+            [*command, "--mode", "rpc", *arguments],
+            cwd=cwd,
+            env=env,
+            answer_question=answer_question,
+            timeout=timeout,
+        )
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        await self.connection.start()
+
+    async def stop(self) -> int | None:
+        """Closes bayou's input and waits for its orderly end; its exit code."""
+        return await self.connection.stop()
+
+    def on_event(self, listener: Callable[[Mapping[str, Any]], None]) -> Callable[[], None]:
+        """Calls `listener` with every event as it came; returns how to stop."""
+        return self.connection.on_event(listener)
+
+    async def request(self, type: str, **fields: Any) -> Any:
+        """Sends any command, its fields as they stand on the line; returns its data as it came."""
+        return await self.connection.request(type, **fields)
+
+    async def _ask(self, name: str, /, **given: Any) -> Any:
+        """What a command answers. Raises `RpcError` with bayou's own words."""
+        command = COMMANDS[name]
+        return command.read(await self.request(name, **command.line(given)))
 
     # Waiting
 
@@ -45,7 +98,7 @@ class RpcClient(Connection):
                 done.set_result(None)
 
         leave = self.on_event(note)
-        ended = asyncio.ensure_future(self.wait_until_ended())
+        ended = asyncio.ensure_future(self.connection.wait_until_ended())
         try:
             async with asyncio.timeout(timeout):
                 await asyncio.wait({done, ended}, return_when=asyncio.FIRST_COMPLETED)
@@ -53,7 +106,7 @@ class RpcClient(Connection):
             leave()
             ended.cancel()
         if not done.done():
-            raise self.gone()
+            raise self.connection.gone()
         return events
 
     async def wait_for_idle(self, timeout: float = 60.0) -> None:
@@ -79,198 +132,238 @@ class RpcClient(Connection):
         finally:
             collected.cancel()
 
-    # Talking
+    async def set_host_tools(
+        self, tools: Sequence[Mapping[str, Any]], run: Mapping[str, HostTool]
+    ) -> list[str]:
+        """Gives the model tools that this program carries out. `tools`: name, description, parameters."""
+        self.connection.tools = dict(run)
+        return (await self.request("set_host_tools", tools=list(tools)))["toolNames"]
+
+    # Made by app.modes.rpc.reference: a method for every command
 
     async def prompt(
-        self, message: str, images: Sequence[Image] = (), streaming_behavior: str | None = None
-    ) -> str:
-        data = await self.request(
-            "prompt", message=message, images=list(images) or None, streamingBehavior=streaming_behavior
+        self,
+        message: str,
+        images: Sequence[Image] = (),
+        streaming_behavior: Literal["steer", "followUp"] | None = None,
+    ) -> Disposition:
+        """Send a prompt."""
+        return await self._ask(
+            "prompt", message=message, images=images, streaming_behavior=streaming_behavior
         )
-        return str(data["disposition"])
 
-    async def steer(self, message: str, images: Sequence[Image] = ()) -> str:
-        data = await self.request("steer", message=message, images=list(images) or None)
-        return str(data["disposition"])
+    async def steer(self, message: str, images: Sequence[Image] = ()) -> Disposition:
+        """Queue a message for before the next request."""
+        return await self._ask("steer", message=message, images=images)
 
-    async def follow_up(self, message: str, images: Sequence[Image] = ()) -> str:
-        data = await self.request("follow_up", message=message, images=list(images) or None)
-        return str(data["disposition"])
+    async def follow_up(self, message: str, images: Sequence[Image] = ()) -> Disposition:
+        """Queue a message for when the agent would stop."""
+        return await self._ask("follow_up", message=message, images=images)
 
     async def abort(self) -> None:
-        await self.request("abort")
+        """Stop what is under way. Answers once it has settled."""
+        return await self._ask("abort")
 
-    async def abort_and_prompt(self, message: str, images: Sequence[Image] = ()) -> str:
-        data = await self.request("abort_and_prompt", message=message, images=list(images) or None)
-        return str(data["disposition"])
+    async def abort_and_prompt(self, message: str, images: Sequence[Image] = ()) -> Disposition:
+        """Abort, then send a prompt."""
+        return await self._ask("abort_and_prompt", message=message, images=images)
 
     async def clear_queue(self) -> results.Removed:
-        return await self.request("clear_queue")
+        """Take queued messages back."""
+        return await self._ask("clear_queue")
 
-    async def set_steering_mode(self, mode: results.Mode) -> None:
-        await self.request("set_steering_mode", mode=mode)
+    async def set_steering_mode(self, mode: QueueMode) -> None:
+        """How many steering messages go at once."""
+        return await self._ask("set_steering_mode", mode=mode)
 
-    async def set_follow_up_mode(self, mode: results.Mode) -> None:
-        await self.request("set_follow_up_mode", mode=mode)
+    async def set_follow_up_mode(self, mode: QueueMode) -> None:
+        """How many follow-ups go at once."""
+        return await self._ask("set_follow_up_mode", mode=mode)
 
-    async def set_interrupt_mode(self, mode: str) -> None:
-        await self.request("set_interrupt_mode", mode=mode)
+    async def set_interrupt_mode(self, mode: InterruptMode) -> None:
+        """Whether steering waits for running tools."""
+        return await self._ask("set_interrupt_mode", mode=mode)
 
     async def set_auto_retry(self, enabled: bool) -> None:
-        await self.request("set_auto_retry", enabled=enabled)
+        """Switch retries after errors on or off."""
+        return await self._ask("set_auto_retry", enabled=enabled)
 
     async def abort_retry(self) -> None:
-        await self.request("abort_retry")
+        """Give up a retry that is waiting."""
+        return await self._ask("abort_retry")
 
     async def retry_now(self) -> None:
-        await self.request("retry_now")
-
-    async def set_auto_compaction(self, enabled: bool) -> None:
-        await self.request("set_auto_compaction", enabled=enabled)
-
-    async def get_state(self) -> results.State:
-        return await self.request("get_state")
-
-    async def get_messages(self) -> list[Message]:
-        data = await self.request("get_messages")
-        return [from_wire(message, Message) for message in data["messages"]]
-
-    async def get_last_assistant_text(self) -> str | None:
-        return (await self.request("get_last_assistant_text") or {}).get("text")
-
-    async def get_available_models(self) -> list[Model]:
-        data = await self.request("get_available_models")
-        return [from_wire(model, Model) for model in data["models"]]
-
-    async def set_model(self, provider: str, model_id: str) -> Model:
-        return from_wire(await self.request("set_model", provider=provider, modelId=model_id), Model)
-
-    async def cycle_model(self) -> results.CycledModel | None:
-        return await self.request("cycle_model")
-
-    async def cycle_thinking_level(self) -> str | None:
-        data = await self.request("cycle_thinking_level")
-        return None if data is None else data["level"]
-
-    async def set_thinking_level(self, level: str) -> None:
-        await self.request("set_thinking_level", level=level)
-
-    async def get_available_thinking_levels(self) -> list[str]:
-        return (await self.request("get_available_thinking_levels"))["levels"]
+        """Do not wait for the retry's delay."""
+        return await self._ask("retry_now")
 
     async def compact(self, custom_instructions: str | None = None) -> CompactionResult:
-        data = await self.request("compact", customInstructions=custom_instructions)
-        return from_wire(data, CompactionResult)
+        """Summarise the older part. The file keeps what the summary stands for."""
+        return await self._ask("compact", custom_instructions=custom_instructions)
+
+    async def set_auto_compaction(self, enabled: bool) -> None:
+        """Switch automatic compaction on or off."""
+        return await self._ask("set_auto_compaction", enabled=enabled)
 
     async def bash(self, command: str, exclude_from_context: bool = False) -> results.BashResult:
-        return await self.request("bash", command=command, excludeFromContext=exclude_from_context)
+        """Run a command as the person."""
+        return await self._ask("bash", command=command, exclude_from_context=exclude_from_context)
 
     async def abort_bash(self) -> None:
-        await self.request("abort_bash")
+        """Stop the person's command."""
+        return await self._ask("abort_bash")
+
+    async def get_state(self) -> results.State:
+        """What the session is set to and doing."""
+        return await self._ask("get_state")
+
+    async def set_model(self, provider: str, model_id: str) -> Model:
+        """Switch the model. It answers from the next request on."""
+        return await self._ask("set_model", provider=provider, model_id=model_id)
+
+    async def cycle_model(self) -> results.CycledModel | None:
+        """Next model."""
+        return await self._ask("cycle_model")
+
+    async def get_available_models(self) -> Sequence[Model]:
+        """Models that can be used now."""
+        return await self._ask("get_available_models")
+
+    async def set_thinking_level(self, level: ThinkingLevel) -> None:
+        """How hard the model thinks. Clamped to what the model can do."""
+        return await self._ask("set_thinking_level", level=level)
+
+    async def cycle_thinking_level(self) -> results.CycledLevel | None:
+        """Next thinking level."""
+        return await self._ask("cycle_thinking_level")
+
+    async def get_available_thinking_levels(self) -> Sequence[str]:
+        """The model's thinking levels."""
+        return await self._ask("get_available_thinking_levels")
+
+    async def set_session_name(self, name: str) -> None:
+        """Name the session."""
+        return await self._ask("set_session_name", name=name)
 
     async def get_session_stats(self) -> results.SessionStats:
-        return await self.request("get_session_stats")
+        """File, counts, tokens, cost. They are those of the whole file."""
+        return await self._ask("get_session_stats")
 
     async def get_context_usage(self) -> results.Usage | None:
-        return await self.request("get_context_usage")
+        """How full the window is."""
+        return await self._ask("get_context_usage")
 
-    async def get_commands(self) -> list[results.CommandInfo]:
-        return (await self.request("get_commands"))["commands"]
+    async def get_messages(self) -> Sequence[Message]:
+        """The context's messages."""
+        return await self._ask("get_messages")
+
+    async def get_last_assistant_text(self) -> str | None:
+        """The last answer."""
+        return await self._ask("get_last_assistant_text")
+
+    async def get_commands(self) -> Sequence[results.CommandInfo]:
+        """What `/name` can stand for in a prompt."""
+        return await self._ask("get_commands")
 
     async def export_html(self, output_path: str | None = None) -> str:
-        return (await self.request("export_html", outputPath=output_path))["path"]
+        """Write the session as a page."""
+        return await self._ask("export_html", output_path=output_path)
+
+    async def list_jobs(self) -> Sequence[results.JobInfo]:
+        """Background jobs."""
+        return await self._ask("list_jobs")
+
+    async def get_job(self, job_id: str) -> results.JobInfo:
+        """One job with the end of its output."""
+        return await self._ask("get_job", job_id=job_id)
+
+    async def wait_for_job(self, job_id: str, timeout: float | None = None) -> results.JobInfo:
+        """Wait for a job. Answers when it has ended, or after so many seconds."""
+        return await self._ask("wait_for_job", job_id=job_id, timeout=timeout)
+
+    async def kill_job(self, job_id: str) -> results.JobInfo:
+        """End a background job. The agent is told with the next prompt."""
+        return await self._ask("kill_job", job_id=job_id)
+
+    async def pin_job(self, job_id: str, pinned: bool = True) -> results.JobInfo:
+        """Let a job outlive this session, or not."""
+        return await self._ask("pin_job", job_id=job_id, pinned=pinned)
 
     async def new_session(self, parent_session: str | None = None) -> results.Moved:
-        return await self.request("new_session", parentSession=parent_session)
+        """Begin a new session."""
+        return await self._ask("new_session", parent_session=parent_session)
 
     async def switch_session(self, session_path: str) -> results.Moved:
-        return await self.request("switch_session", sessionPath=session_path)
+        """Go on with another session."""
+        return await self._ask("switch_session", session_path=session_path)
 
     async def fork(self, entry_id: str) -> results.Forked:
-        return await self.request("fork", entryId=entry_id)
+        """Go on from before a prompt, in a new file."""
+        return await self._ask("fork", entry_id=entry_id)
 
     async def branch(self, entry_id: str) -> results.Forked:
-        return await self.request("branch", entryId=entry_id)
+        """The same as fork."""
+        return await self._ask("branch", entry_id=entry_id)
 
     async def clone(self) -> results.Moved:
-        return await self.request("clone")
+        """Go on in a copy of this branch."""
+        return await self._ask("clone")
 
-    async def get_fork_messages(self) -> list[results.ForkMessage]:
-        return (await self.request("get_fork_messages"))["messages"]
+    async def get_fork_messages(self) -> Sequence[results.ForkMessage]:
+        """All prompts of the file."""
+        return await self._ask("get_fork_messages")
 
-    async def get_branch_messages(self) -> list[results.ForkMessage]:
-        return (await self.request("get_branch_messages"))["messages"]
+    async def get_branch_messages(self) -> Sequence[results.ForkMessage]:
+        """The same as get_fork_messages."""
+        return await self._ask("get_branch_messages")
 
-    async def get_entries(self, since: str | None = None) -> dict[str, Any]:
-        return await self.request("get_entries", since=since)
+    async def get_entries(self, since: str | None = None) -> results.Entries:
+        """Entries in file order."""
+        return await self._ask("get_entries", since=since)
 
     async def get_tree(self) -> dict[str, Any]:
-        return await self.request("get_tree")
+        """The entries as a tree."""
+        return await self._ask("get_tree")
 
     async def navigate_tree(
         self,
-        entry_id: str | None,
-        *,
+        entry_id: str | None = None,
         summarize: bool = False,
         custom_instructions: str | None = None,
         replace_instructions: bool = False,
         label: str | None = None,
     ) -> results.Navigated:
-        return await self.request(
+        """Go to an entry. `summarize` takes a summary of the branch that is left along."""
+        return await self._ask(
             "navigate_tree",
-            entryId=entry_id,
+            entry_id=entry_id,
             summarize=summarize,
-            customInstructions=custom_instructions,
-            replaceInstructions=replace_instructions,
+            custom_instructions=custom_instructions,
+            replace_instructions=replace_instructions,
             label=label,
         )
 
     async def merge_branch(
         self,
         entry_id: str,
-        *,
         custom_instructions: str | None = None,
         replace_instructions: bool = False,
         label: str | None = None,
     ) -> results.Navigated:
-        return await self.request(
+        """Add a summary of another branch here."""
+        return await self._ask(
             "merge_branch",
-            entryId=entry_id,
-            customInstructions=custom_instructions,
-            replaceInstructions=replace_instructions,
+            entry_id=entry_id,
+            custom_instructions=custom_instructions,
+            replace_instructions=replace_instructions,
             label=label,
         )
 
     async def undo_compaction(self) -> results.Navigated:
-        return await self.request("undo_compaction")
+        """Back to the full history. It is as it was before the last compaction."""
+        return await self._ask("undo_compaction")
 
-    async def set_label(self, entry_id: str, label: str | None) -> None:
-        await self.request("set_label", entryId=entry_id, label=label)
+    async def set_label(self, entry_id: str, label: str | None = None) -> None:
+        """Label an entry, or take its label away."""
+        return await self._ask("set_label", entry_id=entry_id, label=label)
 
-    async def set_session_name(self, name: str) -> None:
-        await self.request("set_session_name", name=name)
-
-    async def list_jobs(self) -> list[JobInfo]:
-        return (await self.request("list_jobs"))["jobs"]
-
-    async def get_job(self, job_id: str) -> JobInfo:
-        """With the end of its output."""
-        return await self.request("get_job", jobId=job_id)
-
-    async def wait_for_job(self, job_id: str, timeout: float | None = None) -> JobInfo:
-        """Answers when the job has ended, or after so many seconds."""
-        return await self.request("wait_for_job", jobId=job_id, timeout=timeout)
-
-    async def kill_job(self, job_id: str) -> None:
-        await self.request("kill_job", jobId=job_id)
-
-    async def pin_job(self, job_id: str, pinned: bool = True) -> JobInfo:
-        """A pinned job goes on when the session is left."""
-        return await self.request("pin_job", jobId=job_id, pinned=pinned)
-
-    async def set_host_tools(
-        self, tools: Sequence[Mapping[str, Any]], run: Mapping[str, HostTool]
-    ) -> list[str]:
-        """Gives the model tools that this program carries out. `tools`: name, description, parameters."""
-        self.tools = dict(run)
-        return (await self.request("set_host_tools", tools=list(tools)))["toolNames"]
+    # End of what is made

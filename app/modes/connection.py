@@ -1,11 +1,9 @@
 """A bayou process at the other end of two pipes: its start and end, its lines, and what it asks of us."""
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 
@@ -32,16 +30,15 @@ class Connection:
 
     def __init__(
         self,
+        command: Sequence[str],
         *,
-        cwd: Path | None = None,
-        arguments: Sequence[str] = (),
-        env: Mapping[str, str] | None = None,
-        command: Sequence[str] = (sys.executable, "-P", "-m", "app"),
-        answer_question: AnswerQuestion | None = None,
-        timeout: float = 30.0,
+        cwd: Path | None,
+        env: Mapping[str, str] | None,
+        answer_question: AnswerQuestion | None,
+        timeout: float,
     ) -> None:
         self._cwd = cwd
-        self._command = [*command, "--mode", "rpc", *arguments]
+        self._command = command
         self._env = dict(env) if env is not None else None
         self._answer_question = answer_question
         self._timeout = timeout
@@ -54,15 +51,6 @@ class Connection:
         self._ended = asyncio.Event()
         self.tools: dict[str, HostTool] = {}
         self.stderr = ""
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.stop()
 
     @property
     def pid(self) -> int:
@@ -84,7 +72,7 @@ class Connection:
         self._spawn(self._read_stderr())
 
     async def stop(self) -> int | None:
-        """Closes bayou's input and waits for its orderly end."""
+        """Closes bayou's input and waits for its orderly end; its exit code."""
         process = self._process
         if process is None:
             return None

@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from app.compaction.branch import branch_of
 from app.compaction.summary import branch_request
-from app.engine.commands.places import Navigate, navigate_tree
+from app.engine.commands.places import navigate_tree
 from app.providers.scripted import say
 from app.values.content import Text, ToolCall, text_of
 from app.values.entries import BranchSummaryEntry, ContextEditEntry, Entry, MessageEntry
@@ -55,9 +54,9 @@ async def test_the_persons_words_stand_beside_ours_or_instead_of_them(tmp_path: 
     first = play.session.log.leaf_id
     await play.prompt("second")
     asked = {"entryId": first, "summarize": True, "customInstructions": "Only colours."}
-    params = msgspec.convert({**asked, "replaceInstructions": replaces}, Navigate)
-    answer = await navigate_tree(play.session, params)
-    assert answer["summaryEntry"].summary
+    given = navigate_tree.arguments({**asked, "replaceInstructions": replaces})
+    answer = await navigate_tree(play.session, **given)
+    assert "summaryEntry" in answer and answer["summaryEntry"].summary
     [request] = play.script.contexts[-1].messages
     assert isinstance(request, UserMessage)
     wanted = text_of(request.content).rpartition("</conversation>")[2]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.commands.places import SwitchSession, switch_session
+from app.engine.commands.places import switch_session
 from app.engine.intake import Refused
 from app.providers.scripted import say
 from app.sessions.errors import SessionError, SessionLocked
@@ -28,7 +28,7 @@ async def test_a_session_whose_folder_is_gone_is_refused_with_the_remedies(tmp_p
     play = Play(tmp_path, say("x"))
     path, before = a_session(play, tmp_path / "gone"), play.session.log
     with pytest.raises(SessionError, match="--fork"):
-        await switch_session(play.session, SwitchSession(session_path=str(path)))
+        await switch_session(play.session, str(path))
     assert play.session.log is before
     SessionLog.open(path).close()  # nobody holds it
 
@@ -38,7 +38,7 @@ async def test_a_locked_session_is_refused_and_one_stays(tmp_path: Path) -> None
     path, before = a_session(play, tmp_path), play.session.log
     other = SessionLog.open(path)
     with pytest.raises(SessionLocked, match="process"):
-        await switch_session(play.session, SwitchSession(session_path=str(path)))
+        await switch_session(play.session, str(path))
     assert play.session.log is before
     other.close()
 
@@ -61,7 +61,7 @@ async def test_what_was_repaired_is_told_when_a_session_is_opened_while_running(
     path = a_session(play, tmp_path)
     with path.open("ab") as file:
         file.write(b'{"type":"mess')
-    await switch_session(play.session, SwitchSession(session_path=str(path)))
+    await switch_session(play.session, str(path))
     await play.session.drain()
     told = [event.text for event in play.events if isinstance(event, Notice)]
     assert any("torn" in text for text in told)

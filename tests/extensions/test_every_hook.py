@@ -12,7 +12,7 @@ from app.assembly import extending
 from app.assembly.build import Assembled, assemble
 from app.assembly.extending import Extended
 from app.assembly.options import Options
-from app.engine.commands.places import EntryParams, NewSession, fork, new_session
+from app.engine.commands.places import fork, new_session
 from app.extensions.choosing import Chosen, choose
 from app.extensions.hooks import HOOKS, SESSION_EVENTS
 from app.extensions.public import ExtensionApi
@@ -136,8 +136,8 @@ async def test_everything_is_told(tmp_path: Path, mode: str) -> None:
         await session.compact("shorter")
         prompt = next(entry.id for entry in session.log.entries if is_prompt(entry))
         await session.go_to(prompt)
-        await fork(session, EntryParams(entry_id=prompt))
-        await new_session(session, NewSession())
+        await fork(session, prompt)
+        await new_session(session)
         await session.drain()
     expected = {*HOOKS, *SESSION_EVENTS} - NOT_WITH_A_SCRIPT - SELDOM
     assert " ".join(sorted(expected - set(stage.told))) == ""

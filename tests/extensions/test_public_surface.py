@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from app.engine.commands.base import NoParams
-from app.engine.commands.places import EntryParams, NewSession, clone, fork, new_session
+from app.engine.commands.places import clone, fork, new_session
 from app.extensions.hooks import HOOKS
 from app.extensions.public import ExtensionApi
 from app.providers.scripted import call, say
@@ -65,10 +64,10 @@ async def test_hooks_come_in_the_order_they_came_in(tmp_path: Path) -> None:
     await step("a compaction", session.compact("shorter"))
     prompt = next(entry.id for entry in session.log.entries if is_prompt(entry))
     await step("another point of the tree", session.go_to(prompt))
-    await step("a fork", fork(session, EntryParams(entry_id=prompt)))
+    await step("a fork", fork(session, prompt))
     await step("a prompt in the fork", session.prompt("go on"))
-    await step("a copy", clone(session, NoParams()))
-    await step("a new session", new_session(session, NewSession()))
+    await step("a copy", clone(session))
+    await step("a new session", new_session(session))
     await step("a reload", theatre.extensions.reload(()))
     assert told == KEPT["order"]
 

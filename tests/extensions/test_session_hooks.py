@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.engine.commands.base import NoParams
-from app.engine.commands.places import EntryParams, NewSession, clone, fork, new_session
+from app.engine.commands.places import clone, fork, new_session
 from app.engine.intake import Stayed
 from app.engine.shell import CommandBlocked
 from app.extensions.payloads import SessionBeforeFork, SessionBeforeSwitch, SessionShutdown
@@ -26,7 +25,7 @@ async def test_going_elsewhere_is_asked_about_and_told(tmp_path: Path) -> None:
             api.on(name, lambda event, context: told.append(event))
 
     await theatre.load(listens)
-    assert await new_session(theatre.play.session, NewSession()) == {"cancelled": False}
+    assert await new_session(theatre.play.session) == {"cancelled": False}
     asked, shutdown = told
     assert isinstance(asked, SessionBeforeSwitch) and asked.reason == "new"
     assert isinstance(shutdown, SessionShutdown) and shutdown.reason == "new"
@@ -42,7 +41,7 @@ async def test_an_extension_may_stay(tmp_path: Path) -> None:
     await theatre.load(stays)
     session = theatre.play.session
     before = session.log
-    assert await new_session(session, NewSession()) == {"cancelled": True}
+    assert await new_session(session) == {"cancelled": True}
     with pytest.raises(Stayed):
         await session.open(theatre.play.places.new(), "resume")
     assert session.log is before and not before.is_read_only
@@ -62,8 +61,8 @@ async def test_a_fork_is_asked_about_before_a_file_is_made(tmp_path: Path) -> No
     await theatre.prompt("go")
     session = theatre.play.session
     count = len(list(tmp_path.rglob("*.jsonl")))
-    assert await clone(session, NoParams()) == {"cancelled": True}
-    assert await fork(session, EntryParams(entry_id=_prompt_of(session))) == {"cancelled": True}
+    assert await clone(session) == {"cancelled": True}
+    assert await fork(session, _prompt_of(session)) == {"cancelled": True}
     assert [type(event) for event in asked] == [SessionBeforeFork, SessionBeforeFork]
     assert [event.position for event in asked] == ["at", "before"]
     assert len(list(tmp_path.rglob("*.jsonl"))) == count
@@ -83,7 +82,7 @@ async def test_resuming_and_forking_say_goodbye_with_where_one_goes(tmp_path: Pa
     await theatre.prompt("go")
     session = theatre.play.session
     first = session.log.path
-    assert await fork(session, EntryParams(entry_id=_prompt_of(session)))
+    assert await fork(session, _prompt_of(session))
     forked = session.log.path
     await session.drain()
     assert first is not None

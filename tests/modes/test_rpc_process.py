@@ -91,7 +91,8 @@ async def test_state_says_what_the_session_is_set_to(bayou: RpcClient) -> None:
     state = await bayou.get_state()
     assert state["isStreaming"] is False
     assert state["steeringMode"] == "one-at-a-time"
-    assert cast(Any, state.get("model"))["provider"] == "offline"
+    model = state.get("model")
+    assert model is not None and model.provider == "offline"
     assert Path(state.get("sessionFile", "")).name.endswith(".jsonl")
 
 
@@ -107,7 +108,7 @@ async def test_forks_clones_and_trees(bayou: RpcClient) -> None:
     tree = await bayou.get_tree()
     assert tree["leafId"]
     entries = await bayou.get_entries()
-    later = await bayou.get_entries(entries["entries"][0]["id"])
+    later = await bayou.get_entries(entries["entries"][0].id)
     assert len(later["entries"]) == len(entries["entries"]) - 1
     with pytest.raises(RpcError, match="Entry not found: nope"):
         await bayou.get_entries("nope")
@@ -131,13 +132,14 @@ async def test_a_branch_is_left_with_a_summary_and_another_is_merged(bayou: RpcC
     assert left is not None
     assert "summaryEntry" not in await bayou.navigate_tree(second)
     merged = await bayou.merge_branch(left, custom_instructions="Only files.")
-    assert cast(Any, merged)["summaryEntry"]["fromId"] == left
+    assert "summaryEntry" in merged and merged["summaryEntry"].from_id == left
     await bayou.navigate_tree(left)
     arrived = await bayou.navigate_tree(second, summarize=True, label="left")
     assert arrived.get("editorText") == "list"
-    entry = cast(Any, arrived)["summaryEntry"]
-    assert entry["type"] == "branch_summary" and entry["fromId"] == left and entry["fromHook"] is False
-    assert set(entry["details"]) == {"readFiles", "modifiedFiles"}
+    assert "summaryEntry" in arrived
+    entry = arrived["summaryEntry"]
+    assert entry.from_id == left and entry.from_hook is False
+    assert set(entry.details) == {"readFiles", "modifiedFiles"}
 
 
 async def test_a_compaction_is_taken_back(tmp_path: Path, own_home: Path) -> None:
@@ -252,8 +254,8 @@ async def test_sigterm_ends_it_soon_with_its_children(tmp_path: Path) -> None:
     client.on_event(look)
     await client.prompt("run echo $$; exec sleep 60")
     child = await asyncio.wait_for(printed, 20)
-    os.kill(client.pid, signal.SIGTERM)
-    assert await asyncio.wait_for(client.wait_until_ended(), 5) == 143
+    os.kill(client.connection.pid, signal.SIGTERM)
+    assert await asyncio.wait_for(client.connection.wait_until_ended(), 5) == 143
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
 

@@ -10,8 +10,9 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
+from app.engine.commands.table import COMMANDS
 from app.modes.client import RpcClient
-from app.modes.rpc import reference
+from app.modes.rpc import client_methods, reference
 from app.values.events import Event
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,11 +48,16 @@ def test_every_event_and_command_is_in_the_schema() -> None:
         assert known[event.__name__]["properties"]["type"] == {"enum": [event.__struct_config__.tag]}
 
 
+def test_the_clients_methods_are_up_to_date() -> None:
+    text = (ROOT / client_methods.FILE).read_text(encoding="utf-8")
+    assert client_methods.with_methods(text, COMMANDS.values()) == text, REMEDY
+
+
 @pytest.mark.parametrize("command", reference.commands(), ids=lambda command: command.name)
 def test_the_python_client_has_a_method_for_every_command(command: Any) -> None:
     method = getattr(RpcClient, command.name)
     given = len(inspect.signature(method).parameters) - 1
-    fields = [field for field in msgspec.structs.fields(command.params) if field.name != "id"]
+    fields = [field for field in msgspec.structs.fields(command.fields) if field.name != "id"]
     assert given >= len(fields)
 
 

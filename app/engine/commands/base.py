@@ -1,27 +1,169 @@
-"""What a session command is: a name, typed parameters, and what it does. Every face calls sessions through these.
+"""What a session command is: a verb that every face has, written once, as a function.
 
-The tables are in the modules beside this one; `table` puts them together.
+    @command("Queue a message for before the next request", answer="disposition")
+    async def steer(session: Session, message: str, images: Sequence[Image] = ()) -> Disposition:
+
+Its name, its parameters and what it answers are the function's own. From them come how it is read from a line and
+answered on one (spelled in camel case), RPC's schema and page, the Python client's method, and the words with which
+slash commands and keys of the same meaning are told. The commands are in the modules beside this one; `table` has
+all of them by name.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property
+from typing import (
+    Any,
+    Concatenate,
+    Generic,
+    NotRequired,
+    ParamSpec,
+    TypedDict,
+    TypeVar,
+    get_args,
+    get_type_hints,
+)
 
 import msgspec
+from msgspec import structs
 
 from app.engine.session import Session
 from app.values.unable import Unable
+from app.values.wire import from_wire, to_wire
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-class Null:
-    """Data that is JSON's null, where no data means something else."""
+class Command(Generic[P, R]):
+    """Call it with a session to have it done."""
+
+    def __init__(
+        self,
+        run: Callable[Concatenate[Session, P], Awaitable[R]],
+        words: str,
+        *,
+        more: str = "",
+        answer: str = "",
+        data: Any = None,
+        stops: bool = False,
+        name: str = "",
+    ) -> None:
+        self.function = run
+        """As it is written, for those who make something of it."""
+        self._data = data
+        self.name = name or run.__name__
+        self.words = words
+        """What it does, in a few words without an end, as a list of commands tells it."""
+        self.more = more
+        """Whole sentences, for those who read on."""
+        self.answer = answer
+        """The field of the response's data that the answer is; empty: the answer is the data."""
+        self.stops = stops
+        """It stops something, and is carried out also while nobody reads what comes of it."""
+
+    def __call__(self, session: Session, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
+        return self.function(session, *args, **kwargs)
+
+    @property
+    def told_in_full(self) -> str:
+        return f"{self.words}. {self.more}".strip()
+
+    def also_called(self, name: str) -> "Command[P, R]":
+        """The same by another name."""
+        return Command(
+            self.function,
+            f"The same as {self.name}",
+            answer=self.answer,
+            data=self._data,
+            stops=self.stops,
+            name=name,
+        )
+
+    @cached_property
+    def fields(self) -> type[msgspec.Struct]:
+        """What it takes, beside `id` and `type`. Fields of a line that are not among them are passed over."""
+        types = get_type_hints(self.function)
+        taken = list(inspect.signature(self.function).parameters.values())[1:]
+        return msgspec.defstruct(
+            f"{self.name}_fields",
+            [
+                (each.name, types[each.name])
+                if each.default is each.empty
+                else (each.name, types[each.name], each.default)
+                for each in taken
+            ],
+            frozen=True,
+            kw_only=True,
+            rename="camel",
+        )
+
+    @cached_property
+    def data(self) -> Any:
+        """The type of a response's data; None: there is none."""
+        if self._data is not None:
+            return self._data
+        kind = self._answer_type
+        if not self.answer:
+            return kind
+        is_optional = type(None) in get_args(kind)
+        field = NotRequired[get_args(kind)[0]] if is_optional else kind
+        return TypedDict(self.data_name, {self.answer: field})  # pyright: ignore[reportArgumentType, reportGeneralTypeIssues]  (made from the function)
+
+    @property
+    def data_name(self) -> str:
+        """What the type of the data is called when it is made for one field."""
+        return f"{self.name}_data"
+
+    @cached_property
+    def _answer_type(self) -> Any:
+        kind = get_type_hints(self.function)["return"]
+        return None if kind is type(None) else kind
+
+    def arguments(self, line: Mapping[str, Any]) -> dict[str, Any]:
+        """What a line gives it. Raises `msgspec.ValidationError`."""
+        given = msgspec.convert({key: value for key, value in line.items() if value is not None}, self.fields)
+        return structs.asdict(given)
+
+    def line(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The same the other way round: what stands on a line when it is given this."""
+        return {
+            field.encode_name: given[field.name]
+            for field in structs.fields(self.fields)
+            if field.name in given
+        }
+
+    def told(self, answer: Any) -> dict[str, Any]:
+        """What a response says of its answer: `data`, or nothing."""
+        if self._answer_type is None:
+            return {}
+        if self.answer:
+            answer = {} if answer is None else {self.answer: answer}
+        return {"data": to_wire(answer)}
+
+    def read(self, data: Any) -> Any:
+        """The answer, from a response's data."""
+        if self._answer_type is None:
+            return None
+        if self.answer:
+            data = data.get(self.answer)
+        return from_wire(data, self._answer_type)
 
 
-class Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Fields of a command beside `id` and `type`. Fields that it does not know are passed over."""
+def command(
+    words: str, more: str = "", *, answer: str = "", data: Any = None, stops: bool = False
+) -> Callable[[Callable[Concatenate[Session, P], Awaitable[R]]], Command[P, R]]:
+    """`data`: the shape of the response's data, where the function's own type says less of it."""
+
+    def made(run: Callable[Concatenate[Session, P], Awaitable[R]]) -> Command[P, R]:
+        return Command(run, words, more=more, answer=answer, data=data, stops=stops)
+
+    return made
 
 
-class NoParams(Params, frozen=True, kw_only=True):
-    pass
+def without_nothing(**data: Any) -> Any:
+    """Data whose fields are left out where there is nothing in them."""
+    return {name: value for name, value in data.items() if value is not None}
 
 
 def for_the_system(text: str, field: str) -> str:
@@ -33,22 +175,3 @@ def for_the_system(text: str, field: str) -> str:
     except UnicodeEncodeError:
         raise Unable(f"{field} is not valid Unicode: it has half a surrogate pair.") from None
     return text
-
-
-P = TypeVar("P", bound=Params)
-
-
-class Command(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
-    help: str
-    params: type[Params]
-    run: Callable[[Session, Any], Awaitable[Any]]
-    """Returns the response's data, as plain JSON data or wire structs; None: no data; `Null`: null."""
-    data: Any = None
-    """The type of the response's data, for the reference; None: there is none."""
-
-
-def command(
-    name: str, params: type[P], run: Callable[[Session, P], Awaitable[Any]], help: str, data: Any = None
-) -> Command:
-    return Command(name=name, help=help, params=params, run=run, data=data)

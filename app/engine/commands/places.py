@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from app.engine.brancher import Cancelled, Wish
 from app.engine.commands import results
-from app.engine.commands.base import Command, NoParams, Params, command, for_the_system
+from app.engine.commands.base import command, for_the_system, without_nothing
 from app.engine.intake import Stayed
 from app.engine.session import Session
 from app.engine.summariser import SummaryCancelled
@@ -22,68 +22,22 @@ from app.values.unable import Unable
 _UNSAVED = "This session has not been saved yet. Send a message before cloning or forking it."
 
 
-class NewSession(Params, frozen=True, kw_only=True):
-    parent_session: str | None = None
-
-
-class SwitchSession(Params, frozen=True, kw_only=True):
-    session_path: str
-
-
-class EntryParams(Params, frozen=True, kw_only=True):
-    entry_id: str
-
-
-class Since(Params, frozen=True, kw_only=True):
-    since: str | None = None
-
-
-class Summarised(Params, frozen=True, kw_only=True):
-    custom_instructions: str | None = None
-    replace_instructions: bool = False
-    """They stand instead of bayou's own, and not beside them."""
-    label: str | None = None
-
-    def wish(self, summarise: bool) -> Wish:
-        return Wish(
-            summarise=summarise,
-            instructions=self.custom_instructions,
-            replaces_instructions=self.replace_instructions,
-            label=self.label,
-        )
-
-
-class Navigate(Summarised, frozen=True, kw_only=True):
-    entry_id: str | None = None
-    """None: before everything."""
-    summarize: bool = False
-    """Whether a summary of the branch that is left goes along."""
-
-
-class Merge(Summarised, frozen=True, kw_only=True):
-    entry_id: str
-    """The end of the other branch."""
-
-
-class SetLabel(Params, frozen=True, kw_only=True):
-    entry_id: str
-    label: str | None = None
-
-
-async def new_session(session: Session, params: NewSession) -> dict[str, bool]:
-    parent = Path(for_the_system(params.parent_session, "parentSession")) if params.parent_session else None
+@command("Begin a new session")
+async def new_session(session: Session, parent_session: str | None = None) -> results.Moved:
+    parent = Path(for_the_system(parent_session, "parentSession")) if parent_session else None
     return await _unless_stayed(session.begin(parent))
 
 
-async def switch_session(session: Session, params: SwitchSession) -> dict[str, bool]:
-    name = for_the_system(params.session_path, "sessionPath")
+@command("Go on with another session")
+async def switch_session(session: Session, session_path: str) -> results.Moved:
+    name = for_the_system(session_path, "sessionPath")
     try:
         return await _unless_stayed(session.switch_to(name))
     except OSError as problem:
         raise Unable(f"{name}: {problem.strerror or problem}.") from None
 
 
-async def _unless_stayed(going: Awaitable[None]) -> dict[str, bool]:
+async def _unless_stayed(going: Awaitable[None]) -> results.Moved:
     try:
         await going
     except Stayed:
@@ -91,20 +45,25 @@ async def _unless_stayed(going: Awaitable[None]) -> dict[str, bool]:
     return {"cancelled": False}
 
 
-async def fork(session: Session, params: EntryParams) -> dict[str, Any]:
-    """A new file that ends before the prompt, whose text comes back."""
+@command("Go on from before a prompt, in a new file")
+async def fork(session: Session, entry_id: str) -> results.Forked:
+    """The prompt's text comes back."""
     log = session.log
-    if params.entry_id not in log or not _is_prompt(log.entry(params.entry_id)):
+    if entry_id not in log or not _is_prompt(log.entry(entry_id)):
         raise Unable("Invalid entry ID for forking")
     if not log.is_on_disk:
         raise Unable(_UNSAVED)
-    text = log.navigation(params.entry_id).text
-    if not await session.fork(params.entry_id, "before"):
+    text = log.navigation(entry_id).text
+    if not await session.fork(entry_id, "before"):
         return {"cancelled": True}
     return {"text": text, "cancelled": False} if text is not None else {"cancelled": False}
 
 
-async def clone(session: Session, params: NoParams) -> dict[str, bool]:
+branch = fork.also_called("branch")
+
+
+@command("Go on in a copy of this branch")
+async def clone(session: Session) -> results.Moved:
     return {"cancelled": not await clone_from(session, session.state.leaf_id)}
 
 
@@ -117,29 +76,31 @@ async def clone_from(session: Session, entry_id: str | None) -> bool:
     return await session.fork(entry_id, "at")
 
 
-async def get_fork_messages(session: Session, params: NoParams) -> dict[str, Any]:
-    log = session.log
-    return {
-        "messages": [
-            {"entryId": entry.id, "text": text_of(entry.message.content)}
-            for entry in log.entries
-            if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
-        ]
-    }
+@command("All prompts of the file", answer="messages")
+async def get_fork_messages(session: Session) -> Sequence[results.ForkMessage]:
+    return [
+        {"entryId": entry.id, "text": text_of(entry.message.content)}
+        for entry in session.entries
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
+    ]
 
 
-async def get_entries(session: Session, params: Since) -> dict[str, Any]:
-    log = session.log
-    entries = log.entries
-    if params.since is not None:
+get_branch_messages = get_fork_messages.also_called("get_branch_messages")
+
+
+@command("Entries in file order")
+async def get_entries(session: Session, since: str | None = None) -> results.Entries:
+    entries = list(session.entries)
+    if since is not None:
         ids = [entry.id for entry in entries]
-        if params.since not in ids:
-            raise Unable(f"Entry not found: {params.since}")
-        entries = entries[ids.index(params.since) + 1 :]
-    return {"entries": entries, "leafId": log.leaf_id}
+        if since not in ids:
+            raise Unable(f"Entry not found: {since}")
+        entries = entries[ids.index(since) + 1 :]
+    return {"entries": entries, "leafId": session.state.leaf_id}
 
 
-async def get_tree(session: Session, params: NoParams) -> dict[str, Any]:
+@command("The entries as a tree", data=results.Tree)
+async def get_tree(session: Session) -> dict[str, Any]:
     """Written as text without recursion: a session's tree is as deep as the session is long."""
     log = session.log
     stamps = {entry.target_id: entry.timestamp for entry in log.entries if isinstance(entry, LabelEntry)}
@@ -173,25 +134,50 @@ def _tree_text(
     return b"".join(parts)
 
 
-async def navigate_tree(session: Session, params: Navigate) -> dict[str, Any]:
-    if params.entry_id is not None:
-        _require_entry(session, params.entry_id)
+@command("Go to an entry", "`summarize` takes a summary of the branch that is left along.")
+async def navigate_tree(
+    session: Session,
+    entry_id: str | None = None,
+    summarize: bool = False,
+    custom_instructions: str | None = None,
+    replace_instructions: bool = False,
+    label: str | None = None,
+) -> results.Navigated:
+    """No entry: before everything."""
+    if entry_id is not None:
+        _require_entry(session, entry_id)
+    wish = _wish(summarize, custom_instructions, replace_instructions, label)
     with _telling_failures():
-        arrival = await session.go_to(params.entry_id, params.wish(params.summarize))
-        return _without_none(cancelled=False, editorText=arrival.text, summaryEntry=arrival.summary)
+        arrival = await session.go_to(entry_id, wish)
+        return without_nothing(cancelled=False, editorText=arrival.text, summaryEntry=arrival.summary)
     return {"cancelled": True}
 
 
-async def merge_branch(session: Session, params: Merge) -> dict[str, Any]:
-    _require_entry(session, params.entry_id)
+@command("Add a summary of another branch here")
+async def merge_branch(
+    session: Session,
+    entry_id: str,
+    custom_instructions: str | None = None,
+    replace_instructions: bool = False,
+    label: str | None = None,
+) -> results.Navigated:
+    """The entry is the end of the other branch."""
+    _require_entry(session, entry_id)
+    wish = _wish(True, custom_instructions, replace_instructions, label)
     with _telling_failures():
-        return {"cancelled": False, "summaryEntry": await session.merge(params.entry_id, params.wish(True))}
+        return {"cancelled": False, "summaryEntry": await session.merge(entry_id, wish)}
     return {"cancelled": True}
 
 
-async def undo_compaction(session: Session, params: NoParams) -> dict[str, Any]:
+def _wish(summarise: bool, instructions: str | None, replaces: bool, label: str | None) -> Wish:
+    """`replaces`: the instructions stand instead of bayou's own, and not beside them."""
+    return Wish(summarise=summarise, instructions=instructions, replaces_instructions=replaces, label=label)
+
+
+@command("Back to the full history", "It is as it was before the last compaction.")
+async def undo_compaction(session: Session) -> results.Navigated:
     with _telling_failures():
-        return _without_none(cancelled=False, editorText=await session.undo_compaction())
+        return without_nothing(cancelled=False, editorText=await session.undo_compaction())
     return {"cancelled": True}
 
 
@@ -204,56 +190,16 @@ def _telling_failures() -> Generator[None]:
         return
 
 
-def _without_none(**data: Any) -> dict[str, Any]:
-    return {name: value for name, value in data.items() if value is not None}
-
-
 def _require_entry(session: Session, entry_id: str) -> None:
     if entry_id not in session.log:
         raise Unable(f"Entry not found: {entry_id}")
 
 
-async def set_label(session: Session, params: SetLabel) -> None:
-    _require_entry(session, params.entry_id)
-    session.set_label(params.entry_id, params.label)
+@command("Label an entry, or take its label away")
+async def set_label(session: Session, entry_id: str, label: str | None = None) -> None:
+    _require_entry(session, entry_id)
+    session.set_label(entry_id, label)
 
 
 def _is_prompt(entry: Entry) -> bool:
     return isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
-
-
-PLACES: tuple[Command, ...] = (
-    command("new_session", NewSession, new_session, "Begin another session.", results.Moved),
-    command("switch_session", SwitchSession, switch_session, "Go on with another file.", results.Moved),
-    command("fork", EntryParams, fork, "Go on in a new file from before a prompt.", results.Forked),
-    command("branch", EntryParams, fork, "The same as fork.", results.Forked),
-    command("clone", NoParams, clone, "Go on in a copy of this branch.", results.Moved),
-    command(
-        "get_fork_messages", NoParams, get_fork_messages, "All prompts of the file.", results.ForkMessages
-    ),
-    command(
-        "get_branch_messages",
-        NoParams,
-        get_fork_messages,
-        "The same as get_fork_messages.",
-        results.ForkMessages,
-    ),
-    command("get_entries", Since, get_entries, "Entries in file order.", results.Entries),
-    command("get_tree", NoParams, get_tree, "The entries as a tree.", results.Tree),
-    command(
-        "navigate_tree",
-        Navigate,
-        navigate_tree,
-        "Go to an entry; `summarize` takes a summary of the branch that is left along.",
-        results.Navigated,
-    ),
-    command("merge_branch", Merge, merge_branch, "Add a summary of another branch here.", results.Navigated),
-    command(
-        "undo_compaction",
-        NoParams,
-        undo_compaction,
-        "Go back to the full history, before the last compaction.",
-        results.Navigated,
-    ),
-    command("set_label", SetLabel, set_label, "Label an entry, or take its label away."),
-)

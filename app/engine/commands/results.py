@@ -5,16 +5,11 @@ The reference is made from them.
 
 from typing import Any, Literal, NotRequired, TypedDict
 
+from app.agent.ports import InterruptMode
+from app.agent.queues import QueueMode
+from app.engine.jobs import JobState
 from app.values.entries import BranchSummaryEntry, Entry
-from app.values.messages import Message
-from app.values.models import Model
-
-Level = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
-Mode = Literal["all", "one-at-a-time"]
-
-
-class Disposed(TypedDict):
-    disposition: Literal["started", "queued", "handled"]
+from app.values.models import Model, ThinkingLevel
 
 
 class Removed(TypedDict):
@@ -34,12 +29,12 @@ class BashResult(TypedDict):
 
 class State(TypedDict):
     model: NotRequired[Model]
-    thinkingLevel: str
+    thinkingLevel: ThinkingLevel
     isStreaming: bool
     isCompacting: bool
-    steeringMode: Mode
-    followUpMode: Mode
-    interruptMode: str
+    steeringMode: QueueMode
+    followUpMode: QueueMode
+    interruptMode: InterruptMode
     sessionFile: NotRequired[str]
     sessionId: str
     sessionName: NotRequired[str]
@@ -51,20 +46,12 @@ class State(TypedDict):
 
 class CycledModel(TypedDict):
     model: Model
-    thinkingLevel: str
+    thinkingLevel: ThinkingLevel
     isScoped: bool
 
 
-class Models(TypedDict):
-    models: list[Model]
-
-
 class CycledLevel(TypedDict):
-    level: str
-
-
-class Levels(TypedDict):
-    levels: list[str]
+    level: ThinkingLevel
 
 
 class Tokens(TypedDict):
@@ -94,14 +81,6 @@ class SessionStats(TypedDict):
     contextUsage: NotRequired[Usage]
 
 
-class Messages(TypedDict):
-    messages: list[Message]
-
-
-class LastText(TypedDict):
-    text: NotRequired[str]
-
-
 class CommandSource(TypedDict):
     path: str
     source: str
@@ -114,14 +93,6 @@ class CommandInfo(TypedDict):
     description: NotRequired[str]
     source: Literal["extension", "prompt", "skill"]
     sourceInfo: CommandSource
-
-
-class Commands(TypedDict):
-    commands: list[CommandInfo]
-
-
-class Written(TypedDict):
-    path: str
 
 
 class Moved(TypedDict):
@@ -144,10 +115,6 @@ class ForkMessage(TypedDict):
     text: str
 
 
-class ForkMessages(TypedDict):
-    messages: list[ForkMessage]
-
-
 class Entries(TypedDict):
     entries: list[Entry]
     leafId: str | None
@@ -166,5 +133,12 @@ class Tree(TypedDict):
     leafId: str | None
 
 
-class ToolNames(TypedDict):
-    toolNames: list[str]
+class JobInfo(TypedDict):
+    id: str
+    title: str
+    state: JobState
+    seconds: float
+    toolCallId: str
+    isPinned: bool
+    output: NotRequired[str]
+    """The end of it; only where one job was asked for."""

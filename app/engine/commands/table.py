@@ -1,9 +1,13 @@
-"""All session commands by name."""
+"""All session commands by name, in the order in which they are told."""
 
+from typing import Any
+
+from app.engine.commands import jobs, places, state, talking
 from app.engine.commands.base import Command
-from app.engine.commands.jobs import JOBS
-from app.engine.commands.places import PLACES
-from app.engine.commands.state import STATE
-from app.engine.commands.talking import TALKING
 
-COMMANDS: dict[str, Command] = {command.name: command for command in (*TALKING, *STATE, *JOBS, *PLACES)}
+COMMANDS: dict[str, Command[Any, Any]] = {
+    command.name: command
+    for module in (talking, state, jobs, places)
+    for command in vars(module).values()
+    if isinstance(command, Command)
+}

@@ -1,145 +1,113 @@
 """Commands that talk: prompts, queues, aborting, the user's shell."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from app.agent.ports import InterruptMode
 from app.agent.queues import QueueMode
-from app.engine.commands.base import Command, NoParams, Params, command, for_the_system
-from app.engine.commands.results import BashResult, Disposed, Removed
+from app.engine.commands import results
+from app.engine.commands.base import command, for_the_system, without_nothing
+from app.engine.prompts import Disposition
 from app.engine.session import Session
 from app.values.content import Image
 from app.values.events import CompactionResult
 
 
-class Say(Params, frozen=True, kw_only=True):
-    message: str
-    images: tuple[Image, ...] = ()
+@command("Send a prompt", answer="disposition")
+async def prompt(
+    session: Session,
+    message: str,
+    images: Sequence[Image] = (),
+    streaming_behavior: Literal["steer", "followUp"] | None = None,
+) -> Disposition:
+    behavior: Any = {"steer": "steer", "followUp": "follow_up", None: None}[streaming_behavior]
+    return await session.prompt(message, images, while_running=behavior, source="rpc")
 
 
-class Prompt(Say, frozen=True, kw_only=True):
-    streaming_behavior: Literal["steer", "followUp"] | None = None
+@command("Queue a message for before the next request", answer="disposition")
+async def steer(session: Session, message: str, images: Sequence[Image] = ()) -> Disposition:
+    return await session.queue("steering", message, images, source="rpc")
 
 
-class Mode(Params, frozen=True, kw_only=True):
-    mode: QueueMode
+@command("Queue a message for when the agent would stop", answer="disposition")
+async def follow_up(session: Session, message: str, images: Sequence[Image] = ()) -> Disposition:
+    return await session.queue("follow_up", message, images, source="rpc")
 
 
-class Interrupt(Params, frozen=True, kw_only=True):
-    mode: InterruptMode
-
-
-class Switch(Params, frozen=True, kw_only=True):
-    enabled: bool
-
-
-class Compact(Params, frozen=True, kw_only=True):
-    custom_instructions: str | None = None
-
-
-class Bash(Params, frozen=True, kw_only=True):
-    command: str
-    exclude_from_context: bool = False
-    id: Any = None
-    """The command's own; its `bash_execution_update` events carry it."""
-
-
-async def prompt(session: Session, params: Prompt) -> Disposed:
-    behavior: Any = {"steer": "steer", "followUp": "follow_up", None: None}[params.streaming_behavior]
-    disposition = await session.prompt(params.message, params.images, while_running=behavior, source="rpc")
-    return {"disposition": disposition}
-
-
-async def steer(session: Session, params: Say) -> Disposed:
-    return {"disposition": await session.queue("steering", params.message, params.images, source="rpc")}
-
-
-async def follow_up(session: Session, params: Say) -> Disposed:
-    return {"disposition": await session.queue("follow_up", params.message, params.images, source="rpc")}
-
-
-async def abort(session: Session, params: NoParams) -> None:
+@command("Stop what is under way", "Answers once it has settled.", stops=True)
+async def abort(session: Session) -> None:
     await session.abort()
 
 
-async def abort_and_prompt(session: Session, params: Say) -> Disposed:
+@command("Abort, then send a prompt", answer="disposition", stops=True)
+async def abort_and_prompt(session: Session, message: str, images: Sequence[Image] = ()) -> Disposition:
     await session.abort()
-    return {"disposition": await session.prompt(params.message, params.images, source="rpc")}
+    return await session.prompt(message, images, source="rpc")
 
 
-async def clear_queue(session: Session, params: NoParams) -> Removed:
+@command("Take queued messages back", stops=True)
+async def clear_queue(session: Session) -> results.Removed:
     steering, follow_ups = session.clear_queues()
     return {"steering": list(steering), "followUp": list(follow_ups)}
 
 
-async def set_steering_mode(session: Session, params: Mode) -> None:
-    session.keep_setting("steeringMode", params.mode)
+@command("How many steering messages go at once")
+async def set_steering_mode(session: Session, mode: QueueMode) -> None:
+    session.keep_setting("steeringMode", mode)
 
 
-async def set_follow_up_mode(session: Session, params: Mode) -> None:
-    session.keep_setting("followUpMode", params.mode)
+@command("How many follow-ups go at once")
+async def set_follow_up_mode(session: Session, mode: QueueMode) -> None:
+    session.keep_setting("followUpMode", mode)
 
 
-async def set_interrupt_mode(session: Session, params: Interrupt) -> None:
-    session.keep_setting("interruptMode", params.mode)
+@command("Whether steering waits for running tools")
+async def set_interrupt_mode(session: Session, mode: InterruptMode) -> None:
+    session.keep_setting("interruptMode", mode)
 
 
-async def set_auto_retry(session: Session, params: Switch) -> None:
-    session.keep_setting("retry.enabled", params.enabled)
+@command("Switch retries after errors on or off")
+async def set_auto_retry(session: Session, enabled: bool) -> None:
+    session.keep_setting("retry.enabled", enabled)
 
 
-async def abort_retry(session: Session, params: NoParams) -> None:
+@command("Give up a retry that is waiting", stops=True)
+async def abort_retry(session: Session) -> None:
     session.give_up_retry()
 
 
-async def retry_now(session: Session, params: NoParams) -> None:
+@command("Do not wait for the retry's delay")
+async def retry_now(session: Session) -> None:
     session.retry_now()
 
 
-async def compact(session: Session, params: Compact) -> Any:
-    return await session.compact(params.custom_instructions)
+@command("Summarise the older part", "The file keeps what the summary stands for.")
+async def compact(session: Session, custom_instructions: str | None = None) -> CompactionResult:
+    return await session.compact(custom_instructions)
 
 
-async def set_auto_compaction(session: Session, params: Switch) -> None:
-    session.keep_setting("compaction.mode", "auto" if params.enabled else "off")
+@command("Switch automatic compaction on or off")
+async def set_auto_compaction(session: Session, enabled: bool) -> None:
+    session.keep_setting("compaction.mode", "auto" if enabled else "off")
 
 
-async def bash(session: Session, params: Bash) -> BashResult:
-    update_id = params.id if isinstance(params.id, str) else None
-    words = for_the_system(params.command, "command")
-    done = await session.run_shell(words, exclude=params.exclude_from_context, update_id=update_id)
-    data: BashResult = {"output": done.output, "cancelled": done.cancelled, "truncated": done.truncated}
-    if done.exit_code is not None:
-        data["exitCode"] = done.exit_code
-    if done.full_output_path is not None:
-        data["fullOutputPath"] = done.full_output_path
-    return data
+@command("Run a command as the person")
+async def bash(
+    session: Session, command: str, exclude_from_context: bool = False, id: Any = None
+) -> results.BashResult:
+    """`id` is the request's own; its `bash_execution_update` events carry it."""
+    update_id = id if isinstance(id, str) else None
+    words = for_the_system(command, "command")
+    done = await session.run_shell(words, exclude=exclude_from_context, update_id=update_id)
+    return without_nothing(
+        output=done.output,
+        cancelled=done.cancelled,
+        truncated=done.truncated,
+        exitCode=done.exit_code,
+        fullOutputPath=done.full_output_path,
+    )
 
 
-async def abort_bash(session: Session, params: NoParams) -> None:
+@command("Stop the person's command", stops=True)
+async def abort_bash(session: Session) -> None:
     session.abort_shell()
-
-
-TALKING: tuple[Command, ...] = (
-    command("prompt", Prompt, prompt, "Send a prompt.", Disposed),
-    command("steer", Say, steer, "Queue a message for before the next request.", Disposed),
-    command("follow_up", Say, follow_up, "Queue a message for when the agent would stop.", Disposed),
-    command("abort", NoParams, abort, "Stop what is under way; answers once it has settled."),
-    command("abort_and_prompt", Say, abort_and_prompt, "Abort, then send a prompt.", Disposed),
-    command("clear_queue", NoParams, clear_queue, "Take the queued messages back.", Removed),
-    command("set_steering_mode", Mode, set_steering_mode, "How many steering messages go at once."),
-    command("set_follow_up_mode", Mode, set_follow_up_mode, "How many follow-ups go at once."),
-    command("set_interrupt_mode", Interrupt, set_interrupt_mode, "Whether steering waits for running tools."),
-    command("set_auto_retry", Switch, set_auto_retry, "Switch retries after errors on or off."),
-    command("abort_retry", NoParams, abort_retry, "Give up a retry that is waiting."),
-    command("retry_now", NoParams, retry_now, "Do not wait for the retry's delay."),
-    command("compact", Compact, compact, "Summarise the older part of the context.", CompactionResult),
-    command("set_auto_compaction", Switch, set_auto_compaction, "Switch automatic compaction on or off."),
-    command(
-        "bash",
-        Bash,
-        bash,
-        "Run a command as the person.",
-        BashResult,
-    ),
-    command("abort_bash", NoParams, abort_bash, "Stop the person's command."),
-)

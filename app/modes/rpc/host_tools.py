@@ -1,13 +1,12 @@
 """Tools that the client carries out: declared by it, called by the model, answered over the same pipe."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
-from app.engine.commands.base import Command, Params
-from app.engine.commands.results import ToolNames
+from app.engine.commands.base import command
 from app.engine.session import Session
 from app.values.unable import Unable
 from app.values.wire import new_id
@@ -18,29 +17,19 @@ OWNER = "rpc-client"
 _GONE = "The client that carries out this tool has gone."
 
 
-class HostTool(Params, frozen=True, kw_only=True):
+class HostTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     name: str
     description: str = ""
     parameters: dict[str, Any] = msgspec.field(default_factory=lambda: {"type": "object", "properties": {}})
     label: str = ""
 
 
-class SetHostTools(Params, frozen=True, kw_only=True):
-    tools: tuple[HostTool, ...]
-
-
-async def _without_client(session: Session, params: SetHostTools) -> ToolNames:
-    raise Unable("Only a client that is connected can carry out host tools.")
-
-
-SET_HOST_TOOLS = Command(
-    name="set_host_tools",
-    help="Give the model tools that the client carries out; replaces the earlier set.",
-    params=SetHostTools,
-    run=_without_client,
-    data=ToolNames,
+@command(
+    "Give the model tools that the client carries out", "They replace the earlier set.", answer="toolNames"
 )
-"""For the reference; `HostTools.set` carries it out, since the tools belong to a connection."""
+async def set_host_tools(session: Session, tools: Sequence[HostTool]) -> Sequence[str]:
+    """`HostTools.set` does it where there is a client, since the tools belong to a connection."""
+    raise Unable("Only a client that is connected can carry out host tools.")
 
 
 class HostTools:
@@ -53,20 +42,20 @@ class HostTools:
         self._open: dict[str, tuple[asyncio.Future[dict[str, Any]], ToolContext]] = {}
         self._is_closed = False
 
-    async def set(self, params: SetHostTools) -> ToolNames:
-        """Replaces the earlier set."""
-        names = [tool.name for tool in params.tools]
-        for index, tool in enumerate(params.tools):
+    def set(self, tools: Sequence[HostTool]) -> list[str]:
+        """Replaces the earlier set; returns their names."""
+        names = [tool.name for tool in tools]
+        for index, tool in enumerate(tools):
             if not tool.name.strip():
                 raise Unable(f"Host tool at index {index} must provide a non-empty name")
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             raise Unable(f"Host tools must have names of their own: {', '.join(sorted(twice))}")
         self.clear()
-        for declared in params.tools:
+        for declared in tools:
             self._session.add_tool(self._tool(declared), owner=OWNER)
             self._names.append(declared.name)
-        return {"toolNames": names}
+        return names
 
     def take(self, data: dict[str, Any]) -> None:
         """A `host_tool_update` or `host_tool_result`; one for a call that is not open is passed over."""

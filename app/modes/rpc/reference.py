@@ -1,6 +1,6 @@
 """The published description of RPC, made from the commands' table and the events' union.
 
-python -m app.modes.rpc.reference          write docs/rpc.schema.json and the tables in docs/rpc.md
+python -m app.modes.rpc.reference          write docs/rpc.schema.json, the tables in docs/rpc.md, the client's methods
 """
 
 import json
@@ -11,7 +11,8 @@ import msgspec
 
 from app.engine.commands.base import Command
 from app.engine.commands.table import COMMANDS
-from app.modes.rpc.host_tools import SET_HOST_TOOLS
+from app.modes.rpc import client_methods
+from app.modes.rpc.host_tools import set_host_tools
 from app.resources.files import write_text
 from app.values.events import Event
 from app.values.wire import PRIVATE
@@ -22,9 +23,9 @@ BEGIN, END = "<!-- made by app.modes.rpc.reference: {name} -->", "<!-- end of {n
 _REF = "#/$defs/"
 
 
-def commands() -> list[Command]:
+def commands() -> list[Command[Any, Any]]:
     """All of them, in the order of the reference."""
-    return [*COMMANDS.values(), SET_HOST_TOOLS]
+    return [*COMMANDS.values(), set_host_tools]
 
 
 def schema() -> str:
@@ -32,7 +33,7 @@ def schema() -> str:
     given = commands()
     events = get_args(Event)
     kinds = [
-        *(command.params for command in given),
+        *(command.fields for command in given),
         *(command.data for command in given if command.data is not None),
         *events,
     ]
@@ -40,9 +41,9 @@ def schema() -> str:
     of_kind = list(zip(kinds, described, strict=True))
     definitions = {name: _public(definition) for name, definition in definitions.items()}
     for command in given:
-        own = definitions[command.params.__name__]
+        own = definitions[command.fields.__name__]
         definitions[f"command:{command.name}"] = {
-            "description": command.help,
+            "description": command.told_in_full,
             "type": "object",
             "properties": {
                 "id": {"type": "string"},
@@ -51,10 +52,9 @@ def schema() -> str:
             },
             "required": ["type", *own.get("required", ())],
         }
-        definitions[f"response:{command.name}"] = _response(
-            command, next((it for kind, it in of_kind if kind is command.data), None)
-        )
-    for params in {command.params.__name__ for command in given}:
+        data = next((it for kind, it in of_kind if kind is command.data), None)
+        definitions[f"response:{command.name}"] = _response(command, definitions.pop(command.data_name, data))
+    for params in {command.fields.__name__ for command in given}:
         del definitions[params]
     return (
         json.dumps(
@@ -124,7 +124,7 @@ def _any_of(names: Any) -> dict[str, Any]:
     return {"anyOf": [{"$ref": _REF + name} for name in names]}
 
 
-def _response(command: Command, data: dict[str, Any] | None) -> dict[str, Any]:
+def _response(command: Command[Any, Any], data: dict[str, Any] | None) -> dict[str, Any]:
     properties: dict[str, Any] = {
         "id": {"type": "string"},
         "type": {"const": "response"},
@@ -175,7 +175,7 @@ def page(text: str) -> str:
 def _commands_table() -> str:
     lines = ["| Command | Fields | Data | What it does |", "|---|---|---|---|"]
     lines += [
-        f"| `{command.name}` | {_fields(command.params)} | {_data(command.data)} | {command.help} |"
+        f"| `{command.name}` | {_fields(command.fields)} | {_data(command.data)} | {command.told_in_full} |"
         for command in commands()
     ]
     return "\n".join(lines) + "\n"
@@ -214,6 +214,8 @@ def _data(kind: Any) -> str:
 def main() -> None:
     home = Path(__file__).resolve().parents[3]
     write_text(home / SCHEMA, schema())
+    client = home / client_methods.FILE
+    write_text(client, client_methods.with_methods(client.read_text(encoding="utf-8"), COMMANDS.values()))
     write_text(home / PAGE, page((home / PAGE).read_text(encoding="utf-8")))
 
 

@@ -9,23 +9,20 @@ from typing import Any
 
 import msgspec
 
-from app.engine.commands.base import Null
+from app.engine.commands.base import Command
 from app.engine.commands.table import COMMANDS
 from app.engine.session import Session
 from app.modes.endings import LAST_WORDS, READER_PATIENCE, Prepare, fail
 from app.modes.output import LineWriter, claim_stdin, claim_stdout
-from app.modes.rpc.host_tools import SET_HOST_TOOLS, HostTools, SetHostTools
+from app.modes.rpc.host_tools import HostTools, set_host_tools
 from app.modes.rpc.lines import TooLong, read_lines
 from app.modes.rpc.questions import Questions
 from app.modes.wire_events import EventLines, forward
 from app.values.codec import decode_json, encode_json
 from app.values.unable import Unable
-from app.values.wire import to_wire
 
 ANSWER = "extension_ui_response"
 HOST_NEWS = ("host_tool_update", "host_tool_result")
-_STOPPING = frozenset({"abort", "abort_and_prompt", "abort_bash", "abort_retry", "clear_queue", "kill_job"})
-"""Carried out also while nobody reads what we write."""
 _ABORTING = ("abort", "abort_and_prompt")
 _ANSWERS_WITHIN = 1.0
 
@@ -138,7 +135,8 @@ class Server:
 
     async def _carry_out(self, data: dict[str, Any]) -> None:
         kind = data.get("type")
-        if not (isinstance(kind, str) and kind in _STOPPING):
+        command = COMMANDS.get(kind) if isinstance(kind, str) else None
+        if command is None or not command.stops:
             await self._writer.room()
         if kind in _ABORTING:
             self._questions.dismiss()  # an extension's command that asks is no run, and would wait on
@@ -147,10 +145,7 @@ class Server:
         if kind is not None:
             response["command"] = kind
         try:
-            result = await self._run(kind, data)
-            answer: dict[str, Any] = {"success": True}
-            if result is not None:
-                answer["data"] = None if result is Null else to_wire(result)
+            answer = {"success": True, **await self._answer(command, data)}
         except Unable as problem:
             answer = {"success": False, "error": str(problem)}
         except msgspec.ValidationError as problem:
@@ -159,14 +154,12 @@ class Server:
             answer = {"success": False, "error": f"{type(problem).__name__}: {problem}"}
         self._put(response | answer)
 
-    async def _run(self, kind: Any, data: dict[str, Any]) -> Any:
-        fields = {key: value for key, value in data.items() if value is not None}
-        if kind == SET_HOST_TOOLS.name:
-            return await self._host_tools.set(msgspec.convert(fields, SetHostTools))
-        command = COMMANDS.get(kind) if isinstance(kind, str) else None
-        if command is None:
-            raise Unable(f"Unknown command: {'undefined' if kind is None else kind}")
-        return await command.run(self._session, msgspec.convert(fields, command.params))
+    async def _answer(self, command: Command[Any, Any] | None, data: dict[str, Any]) -> dict[str, Any]:
+        if command is not None:
+            return command.told(await command(self._session, **command.arguments(data)))
+        if (kind := data.get("type")) == set_host_tools.name:
+            return set_host_tools.told(self._host_tools.set(**set_host_tools.arguments(data)))
+        raise Unable(f"Unknown command: {'undefined' if kind is None else kind}")
 
     def _answer_parse(self, problem: str) -> None:
         self._put(

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from app.engine.commands.places import EntryParams, clone_from
+from app.engine.commands.places import clone_from
 from app.engine.commands.places import fork as fork_session
 from app.engine.exporting import export_session
 from app.engine.places import Places
@@ -140,7 +140,7 @@ class SessionsPage:
             return
         picked = await pick(self._ask, "Fork from", rows, order="given")
         if picked is not None:
-            data = await fork_session(self._session, EntryParams(entry_id=picked.row.id))
+            data = await fork_session(self._session, picked.row.id)
             self._write(data.get("text") or "")
 
     def _requested(self, request: ScreenRequest) -> Awaitable[None] | None:

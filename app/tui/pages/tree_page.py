@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Literal, TypeVar
 
 from app.engine.brancher import Wish
-from app.engine.commands.places import EntryParams, clone_from
+from app.engine.commands.places import clone_from
 from app.engine.commands.places import fork as fork_session
 from app.engine.session import Session
 from app.resources.settings import Settings
@@ -123,7 +123,7 @@ class TreePage:
         session = self._session
         match action:
             case "fork":
-                data = await fork_session(session, EntryParams(entry_id=entry_id))
+                data = await fork_session(session, entry_id)
                 self._write(data.get("text") or "")
             case "clone":
                 if await clone_from(session, entry_id):

@@ -46,5 +46,5 @@ def sidecar(path: Path, kind: str) -> Path:
     return path.with_name(f"{path.name}.{kind}")
 
 
-SIDECARS = ("quarantine", "partial", "draft", "v1", "v2")
+SIDECARS = ("quarantine", "partial", "draft", "files", "v1", "v2")
 """What may lie beside a session file."""

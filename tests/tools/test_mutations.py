@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools.base import FileChange
-from tools.files.mutations import FileState, MutationQueue, NewContent, content_hash
+from tools.files.mutations import FileState, Intent, MutationQueue, NewContent, content_hash
 from tools.operations import LocalFiles
 
 
@@ -112,8 +112,8 @@ async def test_a_change_that_has_begun_is_finished_and_told_though_its_caller_is
 async def test_each_change_is_told_with_before_and_after(tmp_path: Path) -> None:
     queue = MutationQueue(LocalFiles())
     told: list[FileChange] = []
-    kept: dict[str, bytes] = {}
-    queue.keep_content = kept.__setitem__
+    heard: list[Intent] = []
+    queue.before_change = heard.append
     unsubscribe = queue.subscribe(told.append)
     path = tmp_path / "file"
     await queue.change(str(path), "1", append("a"))
@@ -125,7 +125,11 @@ async def test_each_change_is_told_with_before_and_after(tmp_path: Path) -> None
     assert (first.before_hash, first.mode_before) == (None, None)
     assert first.after_hash == second.before_hash == content_hash(b"a")
     assert (second.mode_before, second.mode_after) == (0o600, 0o600)
-    assert kept[content_hash(b"a")] == b"a" and kept[content_hash(b"ab")] == b"ab"
+    assert [(intent.before and intent.before.data, intent.data) for intent in heard] == [
+        (None, b"a"),
+        (b"a", b"ab"),
+        (b"ab", b"abc"),
+    ]
 
 
 async def test_a_failing_change_leaves_the_file_and_tells_nobody(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import asyncio
 import errno
 import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -16,9 +17,6 @@ from tools.operations import FileOperations, FileStat
 from tools.threads import to_the_end
 
 ChangeListener = Callable[[FileChange], None]
-ContentKeeper = Callable[[str, bytes], None]
-"""Gets (hash, content) of what a change replaces and of what it writes, before it happens."""
-
 MAX_FILE_BYTES = 256 << 20
 """Larger files are not held in memory to be changed."""
 
@@ -45,6 +43,22 @@ class NewContent(msgspec.Struct, frozen=True, kw_only=True):
     """Handed back to the tool."""
 
 
+class Intent(msgspec.Struct, frozen=True, kw_only=True):
+    """A change that is about to happen."""
+
+    path: str
+    real_path: str
+    """The file itself, where `path` is or leads through a link."""
+    call_id: str
+    before: FileState | None
+    before_hash: str | None
+    data: bytes
+    """What will be written."""
+    after_hash: str
+    new_folders: tuple[str, ...] = ()
+    """Made for it just now, outermost first."""
+
+
 class Changed(msgspec.Struct, frozen=True, kw_only=True):
     """A finished change."""
 
@@ -61,7 +75,8 @@ class MutationQueue:
         self._last: dict[Key, asyncio.Future[None]] = {}
         self._intake = asyncio.Lock()
         self._listeners: list[ChangeListener] = []
-        self.keep_content: ContentKeeper | None = None
+        self.before_change: Callable[[Intent], None] | None = None
+        """Hears of each change right before it happens, in the thread that makes it."""
 
     def subscribe(self, listener: ChangeListener) -> Callable[[], None]:
         """Tells `listener` of every change, on the event loop, after it happened. Returns how to stop that."""
@@ -113,13 +128,22 @@ class MutationQueue:
         self, path: str, call_id: str, compute: Callable[[FileState | None], NewContent]
     ) -> Changed:
         state = self._state(path)
+        missing = self._missing_folders(path) if state is None and self.before_change is not None else ()
         content = compute(state)
         before_hash = content_hash(state.data) if state else None
         after_hash = content_hash(content.data)
-        if self.keep_content is not None:
-            if state and before_hash:
-                self.keep_content(before_hash, state.data)
-            self.keep_content(after_hash, content.data)
+        if self.before_change is not None:
+            intent = Intent(
+                path=path,
+                real_path=self._files.real_path(path),
+                call_id=call_id,
+                before=state,
+                before_hash=before_hash,
+                data=content.data,
+                after_hash=after_hash,
+                new_folders=missing,
+            )
+            self.before_change(intent)
         self._files.replace(path, content.data)
         stat = self._files.stat(path)
         change = FileChange(
@@ -145,6 +169,24 @@ class MutationQueue:
             raise OSError(errno.EFBIG, "File too large", path)
         with self._files.open(path) as file:
             return FileState(data=file.read(), stat=stat)
+
+    def _missing_folders(self, path: str) -> tuple[str, ...]:
+        """Those on the way to it that are not there, outermost first."""
+        found: list[str] = []
+        folder = str(Path(self._files.real_path(path)).parent)
+        while not self._is_there(folder):
+            found.append(folder)
+            folder = str(Path(folder).parent)
+        return tuple(reversed(found))
+
+    def _is_there(self, path: str) -> bool:
+        try:
+            self._files.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return path == str(Path(path).parent)
+        except OSError:
+            return True
+        return True
 
     def _keys(self, path: str) -> tuple[Key, ...]:
         real = self._files.real_path(path)
@@ -177,6 +219,10 @@ class MutationQueue:
         for future in waiting_for:
             future.add_done_callback(one_done)
         finish_if_free()
+
+    def tell(self, change: FileChange) -> None:
+        """Tells everybody of a change that came about in another way: by a command, by a restore."""
+        self._tell(change)
 
     def _tell(self, change: FileChange) -> None:
         for listener in tuple(self._listeners):

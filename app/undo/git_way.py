@@ -1,0 +1,310 @@
+"""Scanning a work tree by git, which only reads: what it calls clean, it can give the bytes of.
+
+The index is copied first and asked from then on, so that a commit, a checkout or a stash inside a command hides
+nothing. Filters are switched off (`tools.git.command`): what one of them would have made is not held, but for LFS,
+whose objects lie in the repository.
+"""
+
+import asyncio
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from app.undo.blobs import hash_of
+from app.undo.holding import Holder, Limits
+from app.undo.images import Image
+from app.undo.scans import Scan, Seen
+from tools.git.command import git_command
+from tools.git.config import Configuration
+from tools.git.repository import Repository
+
+_STATUS = (
+    "status",
+    "--porcelain=v2",
+    "-z",
+    "-uall",
+    "--no-renames",
+    "--ignored=matching",
+    "--ignore-submodules=all",
+)
+_LIMITS = Limits(file_bytes=4 << 20, all_bytes=64 << 20, files=2_000)
+_MOST_ORIGINALS = 5_000
+_SIZE = re.compile(rb"\n  size: (\d+)\t")
+_POINTER = re.compile(
+    rb"version https://git-lfs[^\n]*\n(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize (\d+)\n\Z"
+)
+_PATIENCE = 120.0
+
+
+class Failed(Exception):
+    """Git did not answer."""
+
+
+class _Tracked(msgspec.Struct, frozen=True, kw_only=True):
+    """As the index had it."""
+
+    oid: str
+    mode: str
+
+
+class GitWay:
+    """Of one repository, opened before a command and closed behind it."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        configuration: Configuration,
+        holder: Holder,
+        *,
+        root: Path,
+        home: Path,
+        folder: Path,
+        max_bytes: int,
+    ) -> None:
+        """`folder`: where the copy of the index lies; `root`: the session's, a real path."""
+        self.repository = repository
+        self._top = os.path.realpath(repository.top)
+        self._configuration = configuration
+        self._holder = holder
+        self._root = str(root)
+        self._home = home
+        self._folder = folder
+        self._max_bytes = max_bytes
+        self._index: Path | None = None
+        self._tracked: dict[str, _Tracked] = {}
+        self.head = ""
+
+    def open(self) -> None:
+        """Blocks. Raises `OSError`."""
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        copy = self._folder / f"{os.getpid()}-{secrets.token_hex(6)}"
+        source = self.repository.folder / "index"
+        if source.exists():
+            shutil.copy2(
+                source, copy
+            )  # with its time: git looks closely at files that are as young as the index
+        self._index = copy
+        self.head = self._head()
+
+    async def scan(self) -> Scan:
+        started = time.time()
+        told = await self._ask(*_STATUS)
+        return await asyncio.to_thread(self._scanned, told, started)
+
+    def _scanned(self, told: bytes, started: float) -> Scan:
+        listed = list(self._listed(told))
+        clean = frozenset(name for name, is_tracked in listed if is_tracked)
+        places = [(name, self._place(name)) for name, _ in listed]
+        seen = self._holder.hold(places, _LIMITS, was_clean=clean)
+        return Scan(seen=seen, started=started)
+
+    def _listed(self, told: bytes) -> Iterable[tuple[str, bool]]:
+        """Names that are not as the index has them, and whether they are in it."""
+        for record in told.split(b"\0"):
+            kind = record[:1]
+            if kind == b"1":
+                _, state, sub, _, _, _, _, oid, path = record.split(b" ", 8)
+                if state[1:2] == b"." or sub[:1] == b"S":
+                    continue
+                mode = record.split(b" ", 5)[4].decode()
+            elif kind == b"u":
+                path, oid, mode = record.split(b" ", 10)[10], b"", ""
+            elif kind in (b"?", b"!"):
+                yield self._name(record[2:]), False
+                continue
+            else:
+                continue
+            name = self._name(path)
+            if oid.strip(b"0"):
+                self._tracked[name] = _Tracked(oid=oid.decode(), mode=mode)
+            yield name, bool(oid.strip(b"0"))
+
+    async def originals(self, names: list[str]) -> dict[str, Image | str]:
+        if not names:
+            return {}
+        found: dict[str, Image | str] = {
+            name: f"more than {_MOST_ORIGINALS:,} files" for name in names[_MOST_ORIGINALS:]
+        }
+        names = names[:_MOST_ORIGINALS]
+        try:
+            contents = await self._contents([self._tracked[name].oid for name in names])
+            filtered = await self._filtered(names)
+            sizes = await self._sizes(names)
+        except Failed:
+            return {name: "git did not say what it was" for name in (*names, *found)}
+        for name in names:
+            found[name] = await self._original(name, contents, filtered.get(name, ""), sizes.get(name))
+        return found
+
+    async def _original(
+        self, name: str, contents: dict[str, bytes], filter_name: str, size: int | None
+    ) -> Image | str:
+        tracked = self._tracked[name]
+        data = contents.get(tracked.oid)
+        if data is None:
+            return "git does not have what it was"
+        if tracked.mode == "120000":
+            return await asyncio.to_thread(self._keep, data, "link", 0)
+        if filter_name == "lfs" and size != len(data):
+            data = self._from_lfs(data)
+        if data is None or filter_name not in ("", "lfs"):
+            return f"the filter {filter_name} made it, and is not run"
+        if not filter_name and size is not None and size != len(data):
+            try:
+                data = await self._ask("cat-file", "--filters", f"--path={self._in_git(name)}", tracked.oid)
+            except Failed:
+                return "git did not say what it was"
+        if size is not None and size != len(data):
+            return "git does not have it as it was"
+        mode = 0o755 if tracked.mode == "100755" else 0o644
+        return await asyncio.to_thread(self._keep, data, "file", mode)
+
+    def _keep(self, data: bytes, kind: str, mode: int) -> Image | str:
+        if len(data) > self._max_bytes:
+            return f"larger than {self._max_bytes >> 20} MB"
+        try:
+            name = self._holder.put(data, hash_of(data))
+        except OSError as problem:
+            return f"it could not be kept: {problem.strerror}"
+        return Image(kind="link" if kind == "link" else "file", hash=name, mode=mode, size=len(data))
+
+    async def present(self, names: list[str]) -> dict[str, Seen]:
+        places = [(name, self._place(name)) for name in names]
+        return await asyncio.to_thread(self._holder.hold, places, _LIMITS, was_clean=frozenset())
+
+    def text(self, image: Image | None) -> str | None:
+        return self._holder.text(image)
+
+    async def close(self) -> None:
+        if self._index is not None:
+            self._index.unlink(missing_ok=True)
+            self._index = None
+
+    def moved_head(self) -> tuple[str, str] | None:
+        now = self._head()
+        return (self.head, now) if now != self.head else None
+
+    def _head(self) -> str:
+        """The branch and its commit, by files."""
+        branch = self.repository.head()
+        for file in (self.repository.folder / "logs" / "HEAD", self.repository.folder / "HEAD"):
+            try:
+                last = file.read_bytes().rstrip(b"\n").rsplit(b"\n", 1)[-1].decode("utf-8", "replace")
+            except OSError:
+                continue
+            words = last.split("\t")[0].split()
+            if len(words) > 1:
+                return f"{branch} {words[1][:7]}"
+        return branch
+
+    # What git says
+
+    async def _contents(self, oids: list[str]) -> dict[str, bytes]:
+        told = await self._ask("cat-file", "--batch", given="".join(f"{oid}\n" for oid in oids).encode())
+        found: dict[str, bytes] = {}
+        at = 0
+        while at < len(told):
+            end = told.index(b"\n", at)
+            words = told[at:end].split()
+            at = end + 1
+            if len(words) == 3 and words[1] == b"blob":
+                size = int(words[2])
+                found[words[0].decode()] = told[at : at + size]
+                at += size + 1
+        return found
+
+    async def _filtered(self, names: list[str]) -> dict[str, str]:
+        """Which filter the attributes choose, in the work tree or in the index."""
+        given = b"".join(os.fsencode(self._in_git(name)) + b"\0" for name in names)
+        back = {os.fsencode(self._in_git(name)): name for name in names}
+        found: dict[str, str] = {}
+        for how in ((), ("--cached",)):
+            told = (await self._ask("check-attr", "-z", *how, "--stdin", "filter", given=given)).split(b"\0")
+            for path, _, value in zip(told[::3], told[1::3], told[2::3], strict=False):
+                if value not in (b"unspecified", b"unset", b"set", b"") and path in back:
+                    found[back[path]] = value.decode("utf-8", "replace")
+        return found
+
+    async def _sizes(self, names: list[str]) -> dict[str, int]:
+        """As the index had them on the disk; 0 says nothing."""
+        found: dict[str, int] = {}
+        back = {os.fsencode(self._in_git(name)): name for name in names}
+        for first in range(0, len(names), 400):
+            paths = [self._in_git(name) for name in names[first : first + 400]]
+            told = await self._ask("--literal-pathspecs", "ls-files", "-z", "--debug", "--", *paths)
+            for path, size in _debugged(told):
+                if path in back and size:
+                    found[back[path]] = size
+        return found
+
+    def _from_lfs(self, pointer: bytes) -> bytes | None:
+        match = _POINTER.match(pointer)
+        if match is None:
+            return pointer  # a file that the filter leaves alone
+        oid = match[1].decode()
+        place = self.repository.common / "lfs" / "objects" / oid[:2] / oid[2:4] / oid
+        try:
+            if place.stat().st_size > self._max_bytes:
+                return None
+            data = place.read_bytes()
+        except OSError:
+            return None
+        return data if hash_of(data) == oid else None
+
+    async def _ask(self, *words: str, given: bytes = b"") -> bytes:
+        command = git_command(Path(self._top), *words, repository=self._configuration, home=self._home)
+        if command is None:
+            raise Failed("there is no git")
+        environment = {**command.environment, "GIT_INDEX_FILE": str(self._index)}
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command.argv,
+                cwd=command.cwd,
+                env=environment,
+                stdin=asyncio.subprocess.PIPE if given else asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+            )
+        except OSError as problem:
+            raise Failed(str(problem)) from None
+        try:
+            told, _ = await asyncio.wait_for(process.communicate(given or None), _PATIENCE)
+        except TimeoutError:
+            raise Failed("git takes too long") from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        if process.returncode:
+            raise Failed(f"git ended with {process.returncode}")
+        return told
+
+    # Names
+
+    def _name(self, path: bytes) -> str:
+        place = f"{self._top}/{os.fsdecode(path)}"
+        inside = f"{self._root}/"
+        return place[len(inside) :] if place.startswith(inside) else place
+
+    def _place(self, name: str) -> str:
+        return name if name.startswith("/") else f"{self._root}/{name}"
+
+    def _in_git(self, name: str) -> str:
+        return self._place(name)[len(self._top) + 1 :]
+
+
+def _debugged(told: bytes) -> Iterable[tuple[bytes, int]]:
+    """`path NUL` and lines about it, again and again."""
+    path, _, rest = told.partition(b"\0")
+    while rest:
+        size = _SIZE.search(b"\n" + rest)
+        end = rest.find(b"\tflags:")
+        end = rest.find(b"\n", end) + 1 if end >= 0 else len(rest)
+        yield path, int(size[1]) if size else 0
+        path, _, rest = rest[end:].partition(b"\0")

@@ -1,0 +1,129 @@
+"""The ledger beside a session (`X.jsonl.files`): what is about to happen to files, written before it happens.
+
+It is what a crash leaves: a line of a change or of a restore that no later line calls told has no entry yet. Whole
+lines only; what a write that broke off left is cut away before the next one, and passed over when it is read.
+"""
+
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from app.undo.images import Change, RestoredData
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    kind: Literal["change", "command", "restore", "told"]
+    id: str
+    """Of the call, or of the restore."""
+    tool: str = ""
+    change: Change | None = None
+    """`before` is as it was; `after` is what was about to be written."""
+    footprint: str | None = None
+    """Of a command: the hash of what the folder was like before it."""
+    restore: RestoredData | None = None
+    """What it is going to do."""
+    open: int = 0
+    """Told: how many others are not."""
+
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder(Line)
+_CLOSED = b'"kind":"told"'
+
+
+class Ledger:
+    """Written by one session; without a path nothing is written."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._open: set[str] = set()
+        self._lock = threading.Lock()
+
+    def begin(self, line: Line) -> None:
+        """Raises `OSError` with the file as it was."""
+        with self._lock:
+            self._append(_ENCODER.encode(line))
+            self._open.add(line.id)
+
+    def told(self, key: str) -> None:
+        """What this was is in the session now. Raises `OSError`."""
+        with self._lock:
+            if key not in self._open:
+                return
+            self._open.discard(key)
+            self._append(_ENCODER.encode(Line(kind="told", id=key, open=len(self._open))))
+
+    def left_open(self) -> list[Line]:
+        """What was begun before this process and never told. Cheap when there is nothing."""
+        if self.path is None:
+            return []
+        try:
+            with self.path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - 512))
+                if _is_closed(file.read()):
+                    return []
+                file.seek(0)
+                data = file.read()
+        except OSError:
+            return []
+        return open_in(data)
+
+    def adopt(self, lines: Sequence[Line]) -> None:
+        """They will be told by this process."""
+        self._open.update(line.id for line in lines)
+
+    def _append(self, line: bytes) -> None:
+        if self.path is None:
+            return
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+        try:
+            handle = os.open(self.path, flags, 0o600)
+        except FileNotFoundError:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.path, flags, 0o600)
+        try:
+            size = os.fstat(handle).st_size
+            feed = b"\n" if size and os.pread(handle, 1, size - 1) != b"\n" else b""
+            data = feed + line + b"\n"
+            try:
+                view = memoryview(data)
+                while view:
+                    view = view[os.write(handle, view) :]
+            except OSError:
+                os.ftruncate(handle, size)
+                raise
+        finally:
+            os.close(handle)
+
+
+def _is_closed(tail: bytes) -> bool:
+    if not tail:
+        return True
+    line = tail.rstrip(b"\n").rsplit(b"\n", 1)[-1]
+    if not tail.endswith(b"\n") or _CLOSED not in line:
+        return False
+    try:
+        last = _DECODER.decode(line)
+    except msgspec.DecodeError:
+        return False
+    return last.kind == "told" and last.open == 0
+
+
+def open_in(data: bytes) -> list[Line]:
+    """The lines that no later one calls told; what cannot be read is passed over."""
+    found: dict[str, list[Line]] = {}
+    for text in data.split(b"\n"):
+        try:
+            line = _DECODER.decode(text)
+        except msgspec.DecodeError:
+            continue
+        if line.kind == "told":
+            found.pop(line.id, None)
+        else:
+            found.setdefault(line.id, []).append(line)
+    return [line for lines in found.values() for line in lines]

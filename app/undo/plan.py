@@ -1,0 +1,279 @@
+"""What a restore would do: every file with what happens to it and why, before anything happens. Only reads.
+
+The default keeps what a person did: a file that is not as the session left it is a conflict, and stays.
+"""
+
+import hashlib
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from app.undo.blobs import BlobStore, Missing
+from app.undo.disk import Found, Refused, look, place_of
+from app.undo.history import Journey, Leg, Load, Target, Way
+from app.undo.images import Image, is_same
+from app.undo.merging import merge
+from tools.edits.diffs import diff_texts
+
+State = Literal["ready", "conflict", "same", "unheld", "refused"]
+Choice = Literal["restore", "merge", "keep"]
+CHOICES: tuple[Choice, ...] = ("restore", "merge", "keep")
+_MOST_DIFFED = 1 << 20
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One file of a plan, as every face shows it."""
+
+    path: str
+    state: State
+    deed: str
+    """What would happen to it: `comes back`, `is removed`, `changes`, `mode 644 → 755`, `stays`."""
+    why: str = ""
+    by: str = ""
+    """Who had changed it."""
+    added: int = 0
+    removed: int = 0
+    can_merge: bool = False
+    choice: Choice = "keep"
+    """What happens when nobody says otherwise."""
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """A row with what carrying it out needs."""
+
+    row: Row
+    name: str
+    place: str = ""
+    now: Found = Found()
+    wanted: Image | None = None
+    way: Way | None = None
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    target: Target
+    origin: str | None
+    steps: tuple[Step, ...]
+    heads: tuple[tuple[str, str], ...] = ()
+    is_move: bool = False
+    is_backwards: bool = False
+    """It takes one restore back, and is not a way through the tree."""
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        return tuple(step.row for step in self.steps)
+
+    @property
+    def digest(self) -> str:
+        """Another one when anything would happen differently."""
+        whole = hashlib.sha256(repr((self.target.entry_id, self.target.undoes)).encode())
+        for step in self.steps:
+            now = step.now.image.identity if step.now.image else None
+            wanted = step.wanted.identity if step.wanted else None
+            whole.update(repr((step.name, step.row.state, now, wanted)).encode("utf-8", "surrogatepass"))
+        return whole.hexdigest()[:16]
+
+    @property
+    def added(self) -> int:
+        return sum(row.added for row in self.rows if row.choice != "keep")
+
+    @property
+    def removed(self) -> int:
+        return sum(row.removed for row in self.rows if row.choice != "keep")
+
+
+class Contents:
+    """The store, and the limits of what is held."""
+
+    def __init__(self, store: BlobStore, max_bytes: int) -> None:
+        self.store = store
+        self.max_bytes = max_bytes
+
+    @property
+    def load(self) -> Load:
+        return self.store.get
+
+
+def plan(
+    journey: Journey,
+    target: Target,
+    *,
+    origin: str | None,
+    root: Path,
+    contents: Contents,
+    is_move: bool = False,
+) -> Plan:
+    """Looks at every file of the journey. Blocks."""
+    steps = [_step(way, root, contents) for way in journey.ways]
+    steps = [step for step in steps if step.row.state != "same"]
+    steps = _with_renames(steps)
+    known = {step.name for step in steps}
+    steps += [
+        Step(row=Row(path=one.path, state="unheld", deed="stays", why=one.why), name=one.path)
+        for one in journey.unheld
+        if one.path not in known
+    ]
+    return Plan(target=target, origin=origin, steps=tuple(steps), heads=journey.heads, is_move=is_move)
+
+
+def _step(way: Way, root: Path, contents: Contents) -> Step:
+    shown = way.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    by = _words(way.by)
+    try:
+        place = place_of(root, way.name)
+        now = look(place, contents.max_bytes, reads=False)
+    except Refused as problem:
+        return Step(
+            row=Row(path=shown, state="refused", deed="stays", why=str(problem), by=by), name=way.name
+        )
+    wanted = way.wanted
+    step = Step(row=Row(path=shown, state="ready", deed="", by=by), name=way.name, place=place, now=now)
+    step = msgspec.structs.replace(step, wanted=wanted, way=way)
+    if is_same(now.image, wanted):
+        return _said(step, state="same", deed="stays")
+    if wanted is not None and not contents.store.has(wanted.hash):
+        return _said(step, state="unheld", deed="stays", why="its content is not kept any more")
+    added, removed = figures(step, contents)
+    step = _said(step, deed=_deed(now.image, wanted), added=added, removed=removed)
+    if len(way.legs) == 1 and is_same(now.image, way.expected):
+        return _said(step, choice="restore")
+    return _said(
+        step, state="conflict", why=_conflict(way, now.image), can_merge=merged(step, contents) is not None
+    )
+
+
+def _said(step: Step, **said: object) -> Step:
+    return msgspec.structs.replace(step, row=msgspec.structs.replace(step.row, **said))
+
+
+def _conflict(way: Way, now: Image | None) -> str:
+    if now is None:
+        return "you removed it since"
+    if way.expected is None:
+        return "you made it since"
+    if is_same(now, way.expected):
+        return "you changed it in between"
+    return "you changed it since"
+
+
+def _deed(now: Image | None, wanted: Image | None) -> str:
+    if wanted is None:
+        return "is removed"
+    if now is None:
+        return "comes back"
+    if now.kind == wanted.kind and now.hash == wanted.hash:
+        return f"mode {now.mode:o} → {wanted.mode:o}"
+    if wanted.kind == "link":
+        return "becomes a link again" if now.kind == "file" else "leads elsewhere again"
+    return "changes" if now.kind == "file" else "becomes a file again"
+
+
+def _words(by: list[str]) -> str:
+    """`write, 2 edits`: who had changed it, each once."""
+    counts: dict[str, int] = {}
+    for one in by:
+        counts[one] = counts.get(one, 0) + 1
+    return ", ".join(one if count == 1 else f"{count} × {one}" for one, count in counts.items())
+
+
+def _with_renames(steps: list[Step]) -> list[Step]:
+    """A removal and a coming back of the same content are told as one."""
+    leaving = {
+        step.now.image.hash: step
+        for step in steps
+        if step.wanted is None
+        and step.now.image is not None
+        and step.now.image.size
+        and step.row.state == "ready"
+    }
+    renamed: dict[str, str] = {}
+    for step in steps:
+        if step.wanted is not None and step.now.image is None and step.wanted.hash in leaving:
+            renamed[leaving[step.wanted.hash].row.path] = step.row.path
+    backwards = {new: old for old, new in renamed.items()}
+    return [
+        _said(step, why=f"its name is {renamed[step.row.path]} again")
+        if step.row.path in renamed
+        else _said(step, why=f"was renamed to {backwards[step.row.path]}")
+        if step.row.path in backwards and not step.row.why
+        else step
+        for step in steps
+    ]
+
+
+def figures(step: Step, contents: Contents) -> tuple[int, int]:
+    """Lines that come and go, where both sides are text and not large."""
+    texts = _texts(step, contents)
+    if texts is None or texts[0] == texts[1]:
+        return 0, 0
+    diff = diff_texts(step.row.path, *texts)
+    return diff.added, diff.removed
+
+
+def diff_of(step: Step, contents: Contents, *, is_merged: bool = False) -> str:
+    """The unified diff from now to then; empty for what has none."""
+    texts = _texts(step, contents)
+    if texts is None:
+        return ""
+    wanted = merged(step, contents) if is_merged else None
+    then = texts[1] if wanted is None else wanted.decode("utf-8")
+    return diff_texts(step.row.path, texts[0], then).patch
+
+
+def _texts(step: Step, contents: Contents) -> tuple[str, str] | None:
+    now = _content(step.now.image, step, contents)
+    then = _content(step.wanted, step, contents)
+    if now is None or then is None or b"\0" in now[:8192] or b"\0" in then[:8192]:
+        return None
+    try:
+        return now.decode("utf-8"), then.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _content(image: Image | None, step: Step, contents: Contents) -> bytes | None:
+    """Of what is there now, from the disk; of the rest, from the store."""
+    if image is None:
+        return b""
+    if image.kind == "link" or image.size > _MOST_DIFFED:
+        return None
+    try:
+        if image is step.now.image:
+            found = look(step.place, contents.max_bytes)
+            return found.data if found.image is not None and found.image.hash == image.hash else None
+        return contents.store.get(image.hash)
+    except (Missing, Refused):
+        return None
+
+
+def merged(step: Step, contents: Contents) -> bytes | None:
+    """The file as it is now, with what the session did to it taken back; None where both touch the same lines."""
+    if step.way is None or step.now.image is None or step.now.image.kind != "file":
+        return None
+    text = _text(_content(step.now.image, step, contents))
+    for leg in step.way.legs:
+        text = _through(text, step.now.image, leg, contents)
+        if text is None:
+            return None
+    return text.encode("utf-8") if text is not None else None
+
+
+def _through(text: str | None, now: Image, leg: Leg, contents: Contents) -> str | None:
+    if text is None or leg.expected is None or leg.wanted is None:
+        return None
+    if leg.expected.kind != "file" or leg.wanted.kind != "file":
+        return None
+    try:
+        base, other = _text(contents.store.get(leg.expected.hash)), _text(contents.store.get(leg.wanted.hash))
+    except Missing:
+        return None
+    return merge(base, text, other) if base is not None and other is not None else None
+
+
+def _text(data: bytes | None) -> str | None:
+    if data is None or b"\0" in data[:8192] or len(data) > _MOST_DIFFED:
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None

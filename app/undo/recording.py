@@ -1,0 +1,171 @@
+"""What the calls of one session do to files, from before it happens until it is an entry."""
+
+import os
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from app.undo.blobs import hash_of
+from app.undo.images import (
+    MOST_INLINE,
+    Change,
+    FilesData,
+    Image,
+    RestoredData,
+    Uncovered,
+    joined,
+    named,
+    packed,
+)
+from app.undo.ledger import Ledger, Line
+from app.undo.needed import Needed
+from app.undo.plan import Contents
+from app.undo.watching import Happened
+from tools.base import FileChange
+from tools.files.mutations import Intent
+
+
+class _Call(msgspec.Struct, kw_only=True):
+    changes: list[Change] = msgspec.field(default_factory=list)
+    uncovered: list[Uncovered] = msgspec.field(default_factory=list)
+    head: tuple[str, str] | None = None
+    beside: set[str] = msgspec.field(default_factory=set)
+
+
+class Recorder:
+    """Of one session that is open."""
+
+    def __init__(self, contents: Contents, ledger: Ledger, needed: Needed, root: Path) -> None:
+        """`root`: the session's folder, a real path."""
+        self.contents = contents
+        self.ledger = ledger
+        self.root = root
+        self._needed = needed
+        self._announced: dict[tuple[str, str], Change | Uncovered] = {}
+        self._calls: dict[str, _Call] = {}
+        self._lock = threading.Lock()
+
+    def keep(self, data: bytes, name: str | None = None) -> str:
+        """A content that the session needs. Raises `OSError`."""
+
+        name = name or hash_of(data)
+        self._needed.add((name,))
+        return self.contents.store.put(data, name)
+
+    def need(self, names: Iterable[str]) -> None:
+        """Contents that are there. Raises `OSError`."""
+        self._needed.add(names)
+
+    def about_to(self, intent: Intent) -> None:
+        """A tool is going to write a file; from its thread. Never raises: what cannot be held is told."""
+        name = self.name_of(intent.real_path)
+        try:
+            change = self._change(intent, name)
+            self.ledger.begin(Line(kind="change", id=intent.call_id, change=change))
+            found: Change | Uncovered = change
+        except OSError as problem:
+            why = f"it could not be kept first: {problem.strerror or problem}"
+            found = Uncovered(path=named(name)["path"], why=why)
+        with self._lock:
+            self._announced[intent.call_id, intent.path] = found
+
+    def _change(self, intent: Intent, name: str) -> Change:
+        limit = self.contents.max_bytes
+        before = None
+        if intent.before is not None and intent.before_hash is not None:
+            if len(intent.before.data) > limit:
+                raise OSError(0, f"it is larger than {limit >> 20} MB")
+            self.keep(intent.before.data, intent.before_hash)
+            before = Image(
+                hash=intent.before_hash, mode=intent.before.stat.mode, size=len(intent.before.data)
+            )
+        if len(intent.data) <= limit:
+            self.keep(intent.data, intent.after_hash)
+        mode = before.mode if before is not None else 0o644
+        after = Image(hash=intent.after_hash, mode=mode, size=len(intent.data))
+        folders = tuple(folder for folder in intent.new_folders if _is_text(folder))
+        return Change(**named(name), before=before, after=after, folders=folders)
+
+    def happened(self, change: FileChange) -> tuple[str, Image | None]:
+        """It was written; which file that is, and what it is now."""
+        with self._lock:
+            found = self._announced.pop((change.call_id, change.path), None)
+            call = self._calls.setdefault(change.call_id, _Call())
+            if isinstance(found, Uncovered):
+                call.uncovered.append(found)
+            if not isinstance(found, Change) or found.after is None:
+                return self.name_of(os.path.realpath(change.path)), None
+            after = found.after
+            if change.mode_after is not None:
+                after = msgspec.structs.replace(after, mode=change.mode_after)
+            done = msgspec.structs.replace(found, after=after, added=change.added, removed=change.removed)
+            call.changes.append(done)
+            return done.name, after
+
+    def command_ended(self, call_id: str, happened: Happened) -> None:
+        with self._lock:
+            call = self._calls.setdefault(call_id, _Call())
+            call.changes += happened.changes
+            call.uncovered += happened.uncovered
+            call.head = happened.head or call.head
+            call.beside.update(happened.beside)
+
+    def take(self, call_id: str, tool: str) -> FilesData | None:
+        """What a call and those within it did, for its entry; None: nothing. Blocks when that is much."""
+        with self._lock:
+            ids = [key for key in self._calls if key == call_id or key.startswith(f"{call_id}/")]
+            calls = [self._calls.pop(key) for key in ids]
+        changes = joined(change for call in calls for change in call.changes)
+        uncovered = tuple(dict.fromkeys(one for call in calls for one in call.uncovered))
+        if not changes and not uncovered:
+            return None
+        heads = [call.head for call in calls if call.head is not None]
+        data = FilesData(
+            call_id=call_id,
+            tool=tool,
+            changes=changes,
+            uncovered=uncovered,
+            added=sum(change.added for change in changes),
+            removed=sum(change.removed for change in changes),
+            head=heads[-1] if heads else None,
+            beside=tuple(sorted({one for call in calls for one in call.beside})),
+        )
+        return self.shortened(data)
+
+    def shortened(self, data: FilesData) -> FilesData:
+        """A long list is a content of its own."""
+        if len(data.changes) <= MOST_INLINE:
+            return data
+        try:
+            more = self.keep(packed(data.changes))
+        except OSError:
+            return data
+        return msgspec.structs.replace(data, changes=(), more=more, count=len(data.changes))
+
+    def shortened_restore(self, data: RestoredData) -> RestoredData:
+        if len(data.changes) <= MOST_INLINE:
+            return data
+        more = self.keep(packed(data.changes))
+        return msgspec.structs.replace(data, changes=(), more=more, count=len(data.changes))
+
+    def told(self, key: str) -> None:
+        """It is an entry now."""
+        try:
+            self.ledger.told(key)
+        except OSError:
+            return  # it is looked at again when the session is opened, and found to be told
+
+    def name_of(self, place: str) -> str:
+        """As entries have it: relative to the session's folder, or absolute."""
+        inside = f"{str(self.root).rstrip('/')}/"
+        return place[len(inside) :] if place.startswith(inside) else place
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,227 @@
+"""Restores of one session: planned along its tree, carried out with the ledger, finished after a crash.
+
+Everything here blocks. What is to be an entry is handed back; whoever holds the session appends it.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from app.sessions.log import SessionLog
+from app.undo.disk import place_of
+from app.undo.history import (
+    Journey,
+    Target,
+    journey,
+    redo_target,
+    settled,
+    taking_back,
+    title_at,
+    undo_target,
+)
+from app.undo.images import Change, FilesData, RestoredData, Uncovered, restored_of, unpacked
+from app.undo.ledger import Line
+from app.undo.plan import CHOICES, Choice, Plan, plan
+from app.undo.recording import Recorder
+from app.undo.restoring import as_it_came, carry_out, how_far, intended, prepared
+from app.values.entries import Entry
+from app.values.unable import Unable
+from app.values.wire import new_id
+
+
+class NothingToDo(Unable):
+    """There is nothing to take back."""
+
+
+class FilesMoved(Unable):
+    """The files are not what they were when the plan was looked at."""
+
+
+class Restores:
+    def __init__(self, log: SessionLog, recorder: Recorder) -> None:
+        self._log = log
+        self._recorder = recorder
+
+    # Plans
+
+    def undo(self, count: int = 1) -> Plan:
+        """Before the last prompts that changed files."""
+        target = undo_target(self._log.leaf_id, self._path_to, count)
+        if target is None:
+            raise NothingToDo(
+                "No files to take back: on this branch no prompt changed any that is not taken back already."
+                if count == 1
+                else f"Fewer than {count} prompts on this branch changed files that are not taken back already."
+            )
+        return self.to(target)
+
+    def redo(self) -> Plan:
+        """The last restore, taken back."""
+        path = self._path_to(self._log.leaf_id)
+        target = redo_target(path)
+        if target is None or target.undoes is None:
+            raise NothingToDo(
+                "Nothing to redo: no restore stands at the end of this branch. /tree goes to any point, z there "
+                "puts its files back."
+            )
+        way = taking_back(path, target.undoes, self._recorder.contents.load)
+        return self._planned(way, target)
+
+    def to_entry(self, entry_id: str | None, *, is_move: bool = False) -> Plan:
+        """The files as they were at an entry; None: before everything."""
+        path = self._path_to(entry_id)
+        return self.to(Target(entry_id=entry_id, title=title_at(path)), is_move=is_move)
+
+    def to(self, target: Target, *, is_move: bool = False) -> Plan:
+        here = self._settled(self._log.leaf_id)
+        there = self._settled(target.entry_id)
+        common = 0
+        for one, other in zip(here, there, strict=False):
+            if one.id != other.id:
+                break
+            common += 1
+        way = journey(here[common:], there[common:], self._recorder.contents.load)
+        return self._planned(way, target, is_move=is_move)
+
+    def since_the_beginning(self) -> Plan:
+        """All that this branch changed."""
+        return self.to_entry(None)
+
+    def _planned(self, way: Journey, target: Target, *, is_move: bool = False) -> Plan:
+        return plan(
+            way,
+            target,
+            origin=self._log.leaf_id,
+            root=self._recorder.root,
+            contents=self._recorder.contents,
+            is_move=is_move,
+        )
+
+    def _path_to(self, entry_id: str | None) -> list[Entry]:
+        if entry_id is None or entry_id not in self._log:
+            return []
+        return self._log.path_to(entry_id)
+
+    def _settled(self, entry_id: str | None) -> list[Entry]:
+        return settled(self._path_to(entry_id), self._log.children)
+
+    # Carrying out
+
+    def carry_out(self, plan: Plan, choices: Mapping[str, Choice]) -> RestoredData:
+        """Does what was chosen; what nobody chose is done as the plan says. Raises `Unable`, with nothing done."""
+        check(plan, choices)
+        contents = self._recorder.contents
+        wanted, kept = prepared(plan, choices, contents)
+        data = RestoredData(
+            id=new_id(),
+            changes=intended(wanted),
+            origin=plan.origin,
+            target=plan.target.entry_id,
+            undoes=plan.target.undoes,
+            is_move=plan.is_move,
+            title=plan.target.title,
+        )
+        if not wanted:
+            return msgspec.structs.replace(data, kept=tuple(kept))
+        try:
+            images = [
+                image for one in wanted for image in (one.image, one.step.now.image) if image is not None
+            ]
+            self._recorder.need(image.hash for image in images)
+            announced = self._recorder.shortened_restore(data)
+            self._recorder.ledger.begin(Line(kind="restore", id=data.id, restore=announced))
+        except OSError as problem:
+            raise Unable(
+                f"The plan of the restore cannot be written: {problem.strerror or problem}. Nothing was changed; free "
+                "some disk space and try again."
+            ) from None
+        done = carry_out(wanted)
+        data = msgspec.structs.replace(data, changes=done.changes, kept=(*kept, *done.kept))
+        return self._shortened(data)
+
+    def _shortened(self, data: RestoredData) -> RestoredData:
+        try:
+            return self._recorder.shortened_restore(data)
+        except OSError:
+            return data  # a long line is better than none
+
+    # After a crash
+
+    def left_open(self) -> list[tuple[str, FilesData | RestoredData]]:
+        """What happened to files and is not in the session: keys in the ledger, and what is to be recorded."""
+        lines = self._recorder.ledger.left_open()
+        self._recorder.ledger.adopt(lines)
+        found: list[tuple[str, FilesData | RestoredData]] = []
+        for key in dict.fromkeys(line.id for line in lines):
+            mine = [line for line in lines if line.id == key]
+            restores = [line.restore for line in mine if line.restore is not None]
+            found.append(
+                (key, self._interrupted_restore(restores[0]) if restores else self._interrupted(mine))
+            )
+        return found
+
+    def _interrupted(self, lines: list[Line]) -> FilesData:
+        changes: list[Change] = []
+        uncovered: list[Uncovered] = []
+        for line in lines:
+            if line.change is None:
+                uncovered.append(Uncovered(path=".", why="bayou ended while a command ran"))
+                continue
+            came = as_it_came(line.change, self._place)
+            if isinstance(came, Change):
+                changes.append(came)
+            elif came is not None:
+                uncovered.append(came)
+        return FilesData(
+            call_id=lines[0].id,
+            tool=lines[0].tool,
+            changes=tuple(changes),
+            uncovered=tuple(uncovered),
+            interrupted=True,
+        )
+
+    def _interrupted_restore(self, data: RestoredData) -> RestoredData:
+        if any(
+            (found := restored_of(entry)) is not None and found.id == data.id for entry in self._log.entries
+        ):
+            return msgspec.structs.replace(data, changes=(), more=None, count=0)
+        changes = data.changes
+        if data.more is not None:
+            try:
+                changes = unpacked(self._recorder.contents.load(data.more))
+            except (LookupError, msgspec.DecodeError):
+                changes = ()
+        done = how_far(data, changes, self._place)
+        is_whole = not any(one.why == "bayou ended before it" for one in done.kept)
+        told = msgspec.structs.replace(
+            data, changes=done.changes, more=None, count=0, kept=done.kept, interrupted=not is_whole
+        )
+        return self._shortened(told)
+
+    def _place(self, name: str) -> str:
+        return place_of(self._recorder.root, name)
+
+
+def check(plan: Plan, choices: Mapping[str, Choice]) -> None:
+    """Raises `Unable` for a choice that cannot be carried out."""
+    rows = {row.path: row for row in plan.rows}
+    for path, choice in choices.items():
+        row = rows.get(path)
+        if row is None:
+            raise Unable(f"{path} is not among the files of this restore.")
+        if choice not in CHOICES:
+            raise Unable(f"{path}: there is no choice {choice!r}. Choices: {', '.join(CHOICES)}.")
+        if choice == "merge" and not row.can_merge:
+            raise Unable(f"{path} cannot be merged: both sides changed the same lines, or it is no text.")
+        if choice != "keep" and row.state in ("unheld", "refused"):
+            raise Unable(f"{path} cannot be restored: {row.why}.")
+
+
+def in_words(data: RestoredData) -> str:
+    """What a restore did, for a person."""
+    count = data.total
+    files = f"{count} file{'' if count == 1 else 's'}"
+    what = "Redone" if data.undoes else "Put back"
+    kept = [one for one in data.kept if one.why != "kept as it is"]
+    stayed = f"; {len(kept)} stayed as they are" if len(kept) > 1 else "; 1 stayed as it is" if kept else ""
+    return f"{what}: {files}{stayed}."

@@ -1,0 +1,168 @@
+"""Carrying a plan out: each file in one step, what is there now kept before, so that a restore can be taken back.
+
+What changed since the plan was made, or cannot be done, is left alone and named; the rest is done.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+import msgspec
+
+from app.undo.blobs import Missing, hash_of
+from app.undo.disk import Found, Refused, is_untouched, look, make, remove_empty
+from app.undo.images import Change, Image, RestoredData, Uncovered, is_same, named
+from app.undo.plan import Choice, Contents, Plan, Step, merged
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """A step that somebody chose, with the content that it is going to have."""
+
+    step: Step
+    image: Image | None
+    data: bytes
+
+
+class Restored(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it."""
+
+    changes: tuple[Change, ...] = ()
+    kept: tuple[Uncovered, ...] = ()
+
+
+def prepared(
+    plan: Plan, choices: Mapping[str, Choice], contents: Contents
+) -> tuple[list[Wanted], list[Uncovered]]:
+    """What will be done, everything of it in the store, and what will not, with the reason. Blocks."""
+    wanted: list[Wanted] = []
+    kept: list[Uncovered] = []
+    for step in plan.steps:
+        choice = choices.get(step.row.path, step.row.choice)
+        if step.row.state in ("unheld", "refused"):
+            kept.append(Uncovered(path=step.row.path, why=step.row.why))
+        elif choice == "keep":
+            kept.append(Uncovered(path=step.row.path, why=step.row.why or "kept as it is"))
+        else:
+            try:
+                wanted.append(_wanted(step, choice, contents))
+            except (Refused, Missing) as problem:
+                kept.append(Uncovered(path=step.row.path, why=str(problem)))
+            except OSError as problem:
+                kept.append(Uncovered(path=step.row.path, why=f"cannot be kept first: {problem.strerror}"))
+    return wanted, kept
+
+
+def _wanted(step: Step, choice: Choice, contents: Contents) -> Wanted:
+    image, data = step.wanted, b""
+    if choice == "merge":
+        together = merged(step, contents)
+        if together is None or step.now.image is None:
+            raise Refused("both changed the same lines")
+        mode = step.wanted.mode if step.wanted is not None else step.now.image.mode
+        image = Image(hash=hash_of(together), mode=mode, size=len(together))
+        data = together
+        contents.store.put(together, image.hash)
+    elif image is not None:
+        data = contents.store.get(image.hash)
+    now = step.now.image
+    if now is not None and not contents.store.has(now.hash):
+        found = look(step.place, contents.max_bytes)
+        if found.data is None or not is_same(found.image, now):
+            raise Refused("it changed just now")
+        contents.store.put(found.data, now.hash)
+    return Wanted(step=step, image=image, data=data)
+
+
+def intended(wanted: list[Wanted]) -> tuple[Change, ...]:
+    """For the ledger: what it is going to be."""
+    return tuple(
+        Change(**named(one.step.name), before=one.step.now.image, after=one.image, by="restore")
+        for one in wanted
+    )
+
+
+def carry_out(wanted: list[Wanted], *, after_each: Callable[[], None] = lambda: None) -> Restored:
+    """Removals first, so that a name that only changed its case is free. Blocks."""
+    done: dict[str, Change] = {}
+    kept: list[Uncovered] = []
+    for one in sorted(wanted, key=lambda one: (one.image is not None, one.step.name)):
+        step = one.step
+        try:
+            made = _do(one)
+        except Refused as problem:
+            kept.append(Uncovered(path=step.row.path, why=str(problem)))
+            continue
+        except OSError as problem:
+            why = f"cannot be written: {problem.strerror or problem}"
+            kept.append(Uncovered(path=step.row.path, why=why))
+            continue
+        done[step.name] = Change(
+            **named(step.name),
+            before=step.now.image,
+            after=one.image,
+            by="restore",
+            added=step.row.added,
+            removed=step.row.removed,
+            folders=tuple(made),
+        )
+        after_each()
+    for one in wanted:
+        if one.image is None and one.step.name in done and one.step.way is not None:
+            remove_empty(one.step.way.folders)
+    return Restored(
+        changes=tuple(done[one.step.name] for one in wanted if one.step.name in done), kept=tuple(kept)
+    )
+
+
+def _do(one: Wanted) -> list[str]:
+    step = one.step
+    folder = os.path.dirname(step.place)  # noqa: PTH120  (bytes of the name as they are)
+    if os.path.realpath(folder) != folder:
+        raise Refused("its folder is a link to another one now")
+    if not is_untouched(step.place, step.now.signature):
+        raise Refused("it changed just now")
+    return make(step.place, one.image, one.data, now=step.now)
+
+
+def how_far(data: RestoredData, changes: tuple[Change, ...], places: Callable[[str], str]) -> Restored:
+    """Of a restore that was interrupted: what is done, and what was not reached or is something else by now."""
+    done: list[Change] = []
+    kept: list[Uncovered] = []
+    for change in changes:
+        how = standing(change, places)
+        if how == "after":
+            done.append(change)
+        elif how == "before":
+            kept.append(Uncovered(path=change.path, why="bayou ended before it"))
+        else:
+            kept.append(Uncovered(path=change.path, why="it is neither what it was nor what it was to be"))
+    return Restored(changes=tuple(done), kept=tuple(kept))
+
+
+def standing(change: Change, places: Callable[[str], str]) -> Literal["before", "after", "neither"]:
+    """Whether a change that was announced has happened."""
+    try:
+        now: Found = look(places(change.name), 1 << 62, reads=False)
+    except Refused:
+        return "neither"
+    if is_same(now.image, change.after):
+        return "after"
+    return "before" if is_same(now.image, change.before) else "neither"
+
+
+def as_it_came(change: Change, places: Callable[[str], str]) -> Change | Uncovered | None:
+    """What became of a change by a tool that was announced when bayou ended; None: nothing.
+
+    What was announced does not know the permissions that a new file gets.
+    """
+    try:
+        now = look(places(change.name), 1 << 62, reads=False).image
+    except Refused as problem:
+        return Uncovered(path=change.path, why=str(problem))
+    if now is not None and change.after is not None and now.hash == change.after.hash:
+        return msgspec.structs.replace(change, after=now)
+    if is_same(now, change.before):
+        return None
+    return Uncovered(
+        path=change.path, why="bayou ended while it was changed, and it is something else by now"
+    )

@@ -1,0 +1,151 @@
+"""What a folder is like at one moment, as far as it can be held, and what differs between two. No I/O but by `Way`.
+
+A scan lists what is not as it was when its way was opened: where git keeps what is clean, only the rest; without git
+everything. What is not listed is as it was then.
+"""
+
+import time
+from typing import Protocol
+
+import msgspec
+
+from app.undo.disk import Signature
+from app.undo.images import Change, Image, Uncovered, is_same, named
+from tools.edits.diffs import diff_texts
+
+YOUNG_SECONDS = 0.05
+"""A file that was touched so shortly before it was looked at may be touched again without looking different."""
+LAG_SECONDS = 0.02
+"""How much older than the clock the time of a file may be that was just made."""
+_MOST_DIFFED = 1 << 20
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """One listed name."""
+
+    signature: Signature | None = None
+    """None: it is not there."""
+    image: Image | None = None
+    why: str = ""
+    """Why its content is not held."""
+    is_clean_before: bool = False
+    """It was as git has it when the way was opened."""
+    is_folder: bool = False
+    """A folder of which nothing is held."""
+    is_young: bool = False
+
+
+class Scan(msgspec.Struct, frozen=True, kw_only=True):
+    seen: dict[str, Seen]
+    started: float = msgspec.field(default_factory=time.time)
+    uncovered: tuple[Uncovered, ...] = ()
+    """What no scan of this folder can hold."""
+
+
+class Way(Protocol):
+    """How a folder is scanned. Names are relative to the session's folder, or absolute."""
+
+    async def scan(self) -> Scan:
+        """Everything listed is held or says why not."""
+        ...
+
+    async def originals(self, names: list[str]) -> dict[str, Image | str]:
+        """What these were when the way was opened, or why that is not known."""
+        ...
+
+    async def present(self, names: list[str]) -> dict[str, Seen]:
+        """What these are now."""
+        ...
+
+    def text(self, image: Image | None) -> str | None:
+        """Its content, where that is held and text."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Delta(msgspec.Struct, frozen=True, kw_only=True):
+    changes: tuple[Change, ...] = ()
+    uncovered: tuple[Uncovered, ...] = ()
+
+
+async def delta(old: Scan, new: Scan, way: Way) -> Delta:
+    """What happened between two scans of one way."""
+    touched = [
+        name for name in {**old.seen, **new.seen} if not _is_untouched(old.seen.get(name), new.seen.get(name))
+    ]
+    folders = tuple(name for name, seen in old.seen.items() if seen.is_folder)
+    back_to_clean = await way.present([name for name in touched if name not in new.seen])
+    was_clean = await way.originals(
+        [name for name in touched if name not in old.seen and new.seen[name].is_clean_before]
+    )
+    changes: list[Change] = []
+    uncovered: list[Uncovered] = list(new.uncovered)
+    for name in sorted(touched):
+        before, after = old.seen.get(name), new.seen.get(name) or back_to_clean[name]
+        why = _why(name, before, after, old, folders)
+        original = was_clean.get(name)
+        if isinstance(original, str):
+            why = original
+        if why:
+            uncovered.append(Uncovered(path=_shown(name), why=why))
+            continue
+        was = original if isinstance(original, Image) else before.image if before is not None else None
+        if original is not None and after.image is not None and isinstance(original, Image):
+            was = _with_bits(original, after.image)
+        if not is_same(was, after.image):
+            changes.append(_change(name, was, after.image, way))
+    return Delta(changes=tuple(changes), uncovered=tuple(uncovered))
+
+
+def _is_untouched(before: Seen | None, after: Seen | None) -> bool:
+    return (
+        before is not None
+        and after is not None
+        and before.signature == after.signature
+        and not before.is_young
+    )
+
+
+def _why(name: str, before: Seen | None, after: Seen, old: Scan, folders: tuple[str, ...]) -> str:
+    """Why nothing can be said of this one, or nothing."""
+    if before is not None and before.why:
+        return before.why
+    if after.why:
+        return after.why
+    if after.is_folder or (before is not None and before.is_folder):
+        return "what is in it is not held"
+    if before is None and not after.is_clean_before and after.signature is not None:
+        if any(name.startswith(folder) for folder in folders):
+            return "it was ignored before"
+        if after.signature[3] / 1e9 < old.started - LAG_SECONDS and after.signature[2] / 1e9 < old.started:
+            return "it was there before, and was not held"
+    return ""
+
+
+def _with_bits(original: Image, now: Image) -> Image:
+    """Git knows only whether a file is executable; the other bits are those that it has now."""
+    if original.kind == "link" or now.kind == "link":
+        return original
+    is_executable = bool(original.mode & 0o100)
+    if is_executable == bool(now.mode & 0o100):
+        return msgspec.structs.replace(original, mode=now.mode)
+    readable = now.mode & 0o444
+    mode = now.mode | readable >> 2 if is_executable else now.mode & ~0o111
+    return msgspec.structs.replace(original, mode=mode)
+
+
+def _change(name: str, before: Image | None, after: Image | None, way: Way) -> Change:
+    added = removed = 0
+    sizes = [image.size for image in (before, after) if image is not None]
+    if max(sizes, default=0) <= _MOST_DIFFED:
+        old = way.text(before) if before is not None else ""
+        new = way.text(after) if after is not None else ""
+        if old is not None and new is not None and old != new:
+            diff = diff_texts(name, old, new)
+            added, removed = diff.added, diff.removed
+    return Change(**named(name), before=before, after=after, by="command", added=added, removed=removed)
+
+
+def _shown(name: str) -> str:
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,0 +1,116 @@
+"""What commands do to the folder: a scan before the first that runs, one whenever one begins or ends.
+
+What is different between two scans is put down to the command that ended, or to the oldest that runs; which others ran
+meanwhile is said. What tools and restores did in between is known, and is nobody's.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from app.undo.git_way import Failed, GitWay
+from app.undo.images import Change, Image, Uncovered, joined
+from app.undo.plain_way import TooMany
+from app.undo.scans import Delta, Scan, Seen, Way, delta
+
+Open = Callable[[], "Way | str"]
+"""The way to scan the folder now, opened; or why there is none. Blocks."""
+
+
+class Happened(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command did."""
+
+    changes: tuple[Change, ...] = ()
+    uncovered: tuple[Uncovered, ...] = ()
+    head: tuple[str, str] | None = None
+    beside: tuple[str, ...] = ()
+
+
+class _Running(msgspec.Struct, kw_only=True):
+    changes: list[Change]
+    uncovered: list[Uncovered]
+    beside: set[str]
+
+
+class Watch:
+    """Of one folder."""
+
+    def __init__(self, open_way: Open) -> None:
+        self._open = open_way
+        self._way: Way | None = None
+        self._why = ""
+        self._last: Scan | None = None
+        self._running: dict[str, _Running] = {}
+        self._turn = asyncio.Lock()
+
+    async def begin(self, call_id: str) -> None:
+        """Before the command starts."""
+        async with self._turn:
+            if not self._running:
+                await self._start()
+            else:
+                oldest = next(iter(self._running.values()))
+                self._put_down(oldest, await self._difference())
+            running = _Running(changes=[], uncovered=[], beside=set(self._running))
+            for other in self._running.values():
+                other.beside.add(call_id)
+            self._running[call_id] = running
+
+    async def end(self, call_id: str) -> Happened:
+        """Behind its end."""
+        async with self._turn:
+            running = self._running[call_id]
+            try:
+                self._put_down(running, await self._difference())
+                head = self._way.moved_head() if isinstance(self._way, GitWay) else None
+            finally:
+                del self._running[call_id]
+                if not self._running:
+                    await self._stop()
+            return Happened(
+                changes=joined(running.changes),
+                uncovered=tuple(dict.fromkeys(running.uncovered)),
+                head=head,
+                beside=tuple(sorted(running.beside)),
+            )
+
+    def learn(self, name: str, image: Image | None) -> None:
+        """A tool or a restore made this of a file while commands run."""
+        if self._last is None:
+            return
+        before = self._last.seen.get(name)
+        is_clean = before.is_clean_before if before is not None else False
+        self._last.seen[name] = Seen(image=image, is_clean_before=is_clean, is_young=True)
+
+    async def _start(self) -> None:
+        opened = await asyncio.to_thread(self._open)
+        if isinstance(opened, str):
+            self._way, self._why, self._last = None, opened, None
+            return
+        self._way, self._why = opened, ""
+        try:
+            self._last = await opened.scan()
+        except (Failed, TooMany) as problem:
+            await opened.close()
+            self._way, self._why, self._last = None, str(problem), None
+
+    async def _difference(self) -> Delta:
+        if self._way is None or self._last is None:
+            return Delta(uncovered=(Uncovered(path=".", why=self._why),))
+        try:
+            new = await self._way.scan()
+            found = await delta(self._last, new, self._way)
+        except (Failed, TooMany) as problem:
+            return Delta(uncovered=(Uncovered(path=".", why=str(problem)),))
+        self._last = new
+        return found
+
+    def _put_down(self, running: _Running, found: Delta) -> None:
+        running.changes += found.changes
+        running.uncovered += found.uncovered
+
+    async def _stop(self) -> None:
+        if self._way is not None:
+            await self._way.close()
+        self._way = self._last = None

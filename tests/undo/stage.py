@@ -1,0 +1,80 @@
+"""A folder and a session over it, whose entries are written as the program writes them, without a model."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from app.sessions.log import SessionLog
+from app.undo.blobs import BlobStore
+from app.undo.disk import look
+from app.undo.images import FILES, RESTORED, Change, FilesData, RestoredData, as_data, named
+from app.undo.ledger import Ledger
+from app.undo.needed import Needed
+from app.undo.plan import Choice, Contents, Plan
+from app.undo.recording import Recorder
+from app.undo.restores import Restores
+from app.values.entries import CustomEntry, MessageEntry
+from app.values.messages import user_message
+from app.values.wire import new_id
+
+LIMIT = 32 << 20
+
+
+class Stage:
+    def __init__(self, folder: Path) -> None:
+        self.root = Path(os.path.realpath(folder)) / "project"
+        self.root.mkdir()
+        self.contents = Contents(BlobStore(folder / "blobs"), LIMIT)
+        self.log = SessionLog.in_memory(self.root)
+        self.ledger = Ledger(folder / "session.jsonl.files")
+        self.needed = Needed(folder / "blobs", "session")
+        self.needed.open(tuple)
+        self.recorder = Recorder(self.contents, self.ledger, self.needed, self.root)
+
+    def prompt(self, text: str) -> str:
+        return self.log.append(MessageEntry(parent_id=None, message=user_message(text))).id
+
+    def write(self, name: str, text: str | bytes | None, mode: int = 0o644) -> Change:
+        """What a tool would do: both contents are kept."""
+        place = self.root / name
+        before = self._held(place)
+        if text is None:
+            place.unlink()
+        else:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(text.encode() if isinstance(text, str) else text)
+            place.chmod(mode)
+        return Change(**named(name), before=before, after=self._held(place))
+
+    def _held(self, place: Path):
+        found = look(str(place), LIMIT)
+        if found.data is not None:
+            self.contents.store.put(found.data)
+        return found.image
+
+    def record(self, *changes: Change, tool: str = "write") -> str:
+        data = as_data(FilesData(call_id=new_id(), tool=tool, changes=changes))
+        return self.log.append(CustomEntry(parent_id=None, custom_type=FILES, data=data)).id
+
+    @property
+    def restores(self) -> Restores:
+        return Restores(self.log, self.recorder)
+
+    def undo(self, count: int = 1) -> Plan:
+        return self.restores.undo(count)
+
+    def redo(self) -> Plan:
+        return self.restores.redo()
+
+    def restore(self, plan: Plan, choices: Mapping[str, Choice] | None = None) -> RestoredData:
+        data = self.restores.carry_out(plan, choices or {})
+        self.log.append(CustomEntry(parent_id=None, custom_type=RESTORED, data=as_data(data)))
+        self.recorder.told(data.id)
+        return data
+
+    def files(self) -> dict[str, str]:
+        return {
+            str(path.relative_to(self.root)): path.read_text()
+            for path in sorted(self.root.rglob("*"))
+            if path.is_file()
+        }

@@ -1,0 +1,248 @@
+"""Going back and forth over a session's changes: the files follow, and what a person did stays."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from app.undo.images import Uncovered
+from app.undo.merging import merge
+from app.undo.restores import NothingToDo
+from app.values.unable import Unable
+from tests.undo.stage import Stage
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    return Stage(tmp_path)
+
+
+def two_prompts(stage: Stage) -> None:
+    stage.prompt("first")
+    stage.record(stage.write("a.txt", "one\n"))
+    stage.prompt("second")
+    stage.record(stage.write("a.txt", "two\n"), stage.write("b.txt", "new\n"))
+
+
+def test_undo_takes_the_last_prompt_back_and_the_next_one_the_prompt_before(stage: Stage) -> None:
+    two_prompts(stage)
+    plan = stage.undo()
+    assert plan.target.title == "second"
+    assert {(row.path, row.deed, row.choice) for row in plan.rows} == {
+        ("a.txt", "changes", "restore"),
+        ("b.txt", "is removed", "restore"),
+    }
+    stage.restore(plan)
+    assert stage.files() == {"a.txt": "one\n"}
+    stage.restore(stage.undo())
+    assert stage.files() == {}
+    with pytest.raises(NothingToDo, match="No files to take back"):
+        stage.undo()
+
+
+def test_redo_takes_restores_back_one_after_the_other(stage: Stage) -> None:
+    two_prompts(stage)
+    after = stage.write("a.txt", "two\n", mode=0o755)
+    stage.record(after)
+    final = stage.files()
+    stage.restore(stage.undo())
+    stage.restore(stage.undo())
+    stage.restore(stage.redo())
+    assert stage.files() == {"a.txt": "one\n"}
+    stage.restore(stage.redo())
+    assert stage.files() == final
+    with pytest.raises(NothingToDo):
+        stage.redo()
+    stage.restore(stage.undo())
+    assert stage.files() == {"a.txt": "one\n"}
+
+
+def test_undo_of_two_prompts_at_once(stage: Stage) -> None:
+    two_prompts(stage)
+    stage.restore(stage.undo(2))
+    assert stage.files() == {}
+    stage.restore(stage.redo())
+    assert stage.files() == {"a.txt": "two\n", "b.txt": "new\n"}
+
+
+def test_a_prompt_that_changed_nothing_is_passed_over(stage: Stage) -> None:
+    two_prompts(stage)
+    stage.prompt("thanks")
+    assert stage.undo().target.title == "second"
+
+
+def test_sideways_takes_one_branch_back_and_does_the_other(stage: Stage) -> None:
+    stage.prompt("base")
+    base = stage.record(stage.write("shared", "base\n"))
+    left = stage.record(stage.write("shared", "left\n"), stage.write("only-left", "l\n"))
+    stage.log.move_leaf(base)
+    (stage.root / "shared").write_text("base\n")
+    (stage.root / "only-left").unlink()
+    stage.record(stage.write("shared", "right\n"), stage.write("deep/only-right", "r\n"))
+    stage.restore(stage.restores.to_entry(left))
+    assert stage.files() == {"shared": "left\n", "only-left": "l\n"}
+
+
+def test_what_a_person_changed_since_is_kept_unless_chosen(stage: Stage) -> None:
+    stage.prompt("do")
+    stage.record(stage.write("a", "1\n2\n3\n4\n5\n"))
+    stage.prompt("again")
+    stage.record(stage.write("a", "1\n2\n3\n4\nfive\n"))
+    (stage.root / "a").write_text("one\n2\n3\n4\nfive\n")
+    plan = stage.undo()
+    (row,) = plan.rows
+    assert (row.state, row.choice, row.why, row.can_merge) == (
+        "conflict",
+        "keep",
+        "you changed it since",
+        True,
+    )
+    done = stage.restore(plan)
+    assert done.changes == () and tuple(done.kept) == (Uncovered(path="a", why="you changed it since"),)
+    assert stage.files() == {"a": "one\n2\n3\n4\nfive\n"}
+    stage.restore(stage.restores.to(plan.target), {"a": "merge"})
+    assert stage.files() == {"a": "one\n2\n3\n4\n5\n"}
+    stage.restore(stage.redo())
+    assert stage.files() == {"a": "one\n2\n3\n4\nfive\n"}
+    stage.restore(stage.restores.to(plan.target), {"a": "restore"})
+    assert stage.files() == {"a": "1\n2\n3\n4\n5\n"}
+
+
+def test_what_a_person_changed_between_two_changes_is_a_conflict_too(stage: Stage) -> None:
+    stage.prompt("do")
+    stage.record(stage.write("a", "1\n\n2\n\n3\n"))
+    stage.prompt("again")
+    stage.record(stage.write("a", "one\n\n2\n\n3\n"))
+    (stage.root / "a").write_text("one\n\nmine\n\n3\n")
+    stage.record(stage.write("a", "one\n\nmine\n\nthree\n"))
+    plan = stage.undo()
+    assert [(row.state, row.why, row.can_merge) for row in plan.rows] == [
+        ("conflict", "you changed it in between", True)
+    ]
+    stage.restore(plan, {"a": "merge"})
+    assert stage.files() == {"a": "1\n\nmine\n\n3\n"}
+
+
+def test_a_file_that_changes_behind_the_plan_is_left_alone(stage: Stage) -> None:
+    two_prompts(stage)
+    plan = stage.undo()
+    (stage.root / "a.txt").write_text("mine")
+    done = stage.restore(plan)
+    assert [one.why for one in done.kept] == ["it changed just now"]
+    assert stage.files() == {"a.txt": "mine"}
+
+
+def test_links_are_put_back_and_never_followed(stage: Stage, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "file").write_text("theirs")
+    stage.prompt("link")
+    stage.record(stage.write("sub/file", "mine"))
+    stage.prompt("change")
+    stage.record(stage.write("sub/file", "changed"))
+    (stage.root / "sub/file").unlink()
+    (stage.root / "sub").rmdir()
+    (stage.root / "sub").symlink_to(outside)
+    (row,) = stage.undo().rows
+    assert (row.state, row.why) == ("refused", "its folder is a link to another one now")
+    with pytest.raises(Unable, match="its folder is a link"):
+        stage.restore(stage.undo(), {"sub/file": "restore"})
+    stage.restore(stage.undo())
+    assert (outside / "file").read_text() == "theirs"
+
+
+def test_a_file_with_two_names_stays_one_file(stage: Stage) -> None:
+    stage.prompt("do")
+    stage.record(stage.write("a", "old"))
+    os.link(stage.root / "a", stage.root / "b")
+    stage.prompt("change")
+    stage.record(stage.write("a", "new"))
+    stage.restore(stage.undo())
+    assert (stage.root / "b").read_text() == "old"
+    assert (stage.root / "a").stat().st_ino == (stage.root / "b").stat().st_ino
+
+
+def test_only_the_mode(stage: Stage) -> None:
+    stage.prompt("do")
+    stage.record(stage.write("run", "x", mode=0o644))
+    stage.prompt("chmod")
+    stage.record(stage.write("run", "x", mode=0o755))
+    before = (stage.root / "run").stat()
+    (row,) = stage.undo().rows
+    assert row.deed == "mode 755 → 644"
+    stage.restore(stage.undo())
+    now = (stage.root / "run").stat()
+    assert (now.st_mode & 0o777, now.st_ino, now.st_mtime_ns) == (0o644, before.st_ino, before.st_mtime_ns)
+
+
+def test_missing_and_damaged_contents_are_named_and_the_rest_is_restored(stage: Stage) -> None:
+    stage.prompt("do")
+    stage.record(stage.write("a", "a" * 9), stage.write("b", "b" * 9), stage.write("c", "c" * 9))
+    stage.prompt("change")
+    changes = [stage.write(name, "x") for name in "abc"]
+    stage.record(*changes)
+    gone, damaged = (change.before.hash for change in changes[:2] if change.before)
+    folder = stage.contents.store.folder
+    (folder / gone[:2] / gone).unlink()
+    (folder / damaged[:2] / damaged).write_text("something else")
+    done = stage.restore(stage.undo())
+    assert {one.path: one.why for one in done.kept} == {
+        "a": "its content is not kept any more",
+        "b": "its kept content is damaged",
+    }
+    assert stage.files() == {"a": "x", "b": "x", "c": "c" * 9}
+
+
+def test_names_that_are_no_text(stage: Stage) -> None:
+    name = os.fsdecode(b"caf\xe9\n.txt")
+    stage.prompt("do")
+    stage.record(stage.write(name, "one"))
+    stage.prompt("change")
+    stage.record(stage.write(name, "two"))
+    (row,) = stage.undo().rows
+    assert row.path == "caf\ufffd\n.txt"
+    stage.restore(stage.undo())
+    assert (stage.root / name).read_text() == "one"
+
+
+def test_what_has_become_a_folder_or_a_pipe_is_left_alone(stage: Stage) -> None:
+    stage.prompt("do")
+    stage.record(stage.write("a", "1"), stage.write("b", "1"))
+    stage.prompt("change")
+    stage.record(stage.write("a", "2"), stage.write("b", "2"))
+    (stage.root / "a").unlink()
+    (stage.root / "a").mkdir()
+    (stage.root / "b").unlink()
+    os.mkfifo(stage.root / "b")
+    assert [(row.state, row.why) for row in stage.undo().rows] == [
+        ("refused", "is a folder now"),
+        ("refused", "is not a file (a device, a pipe or a socket)"),
+    ]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
+def test_a_folder_that_takes_nothing_is_named(stage: Stage) -> None:
+    two_prompts(stage)
+    (stage.root / "locked").mkdir()
+    stage.record(stage.write("locked/x", "1"))
+    (stage.root / "locked").chmod(0o500)
+    done = stage.restore(stage.undo())
+    (stage.root / "locked").chmod(0o700)
+    assert [one.path for one in done.kept] == ["locked/x"]
+    assert stage.files() == {"a.txt": "one\n", "locked/x": "1"}
+
+
+@pytest.mark.parametrize(
+    ("mine", "other", "together"),
+    [
+        ("A\nb\nc\n", "a\nb\nC\n", "A\nb\nC\n"),
+        ("A\nb\nc\n", "X\nb\nc\n", None),
+        ("a\nb\nc\nd\n", "z\na\nb\nc\n", "z\na\nb\nc\nd\n"),
+        ("a\nc\n", "a\nc\n", "a\nc\n"),
+        ("a\nX\nb\nc\n", "a\nY\nb\nc\n", None),
+        ("a\nb\nc", "A\nb\nc\n", "A\nb\nc"),
+    ],
+)
+def test_merging_lines(mine: str, other: str, together: str | None) -> None:
+    assert merge("a\nb\nc\n", mine, other) == together
+    assert merge("a\nb\nc\n", other, mine) == together

@@ -1,0 +1,129 @@
+"""The store of contents, who needs them, what is collected; and the ledger that a crash leaves."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from app.undo.blobs import BlobStore, Damaged, Missing, hash_of
+from app.undo.collecting import GRACE_SECONDS, collect, is_due
+from app.undo.images import Change, Image
+from app.undo.ledger import Ledger, Line
+from app.undo.needed import Needed, names_in
+
+LATER = time.time() + 2 * GRACE_SECONDS
+
+
+def stored(store: BlobStore) -> set[str]:
+    return {entry.name.removesuffix(".z") for entry in store.blobs()}
+
+
+def test_equal_content_is_there_once_and_nobody_else_can_read_it(tmp_path: Path) -> None:
+    store = BlobStore(tmp_path / "blobs")
+    large = os.urandom(100) * 100
+    names = [store.put(large), store.put(large), store.put(b"small"), store.put(b"")]
+    assert len(store.blobs()) == 3
+    assert [store.get(name) for name in names] == [large, large, b"small", b""]
+    for entry in store.blobs():
+        assert entry.stat().st_mode & 0o077 == 0
+        assert Path(entry.path).parent.stat().st_mode & 0o077 == 0
+    assert sum(entry.stat().st_size for entry in store.blobs()) < 1000
+
+
+def test_what_is_damaged_or_missing_says_so(tmp_path: Path) -> None:
+    store = BlobStore(tmp_path)
+    name = store.put(b"x" * 5000)
+    (entry,) = store.blobs()
+    Path(entry.path).write_bytes(b"torn")
+    with pytest.raises(Damaged):
+        store.get(name)
+    with pytest.raises(Missing):
+        store.get(hash_of(b"never"))
+    with pytest.raises(Missing):
+        store.get("../../etc/passwd")
+
+
+def test_collecting_keeps_what_a_session_needs(tmp_path: Path) -> None:
+    store = BlobStore(tmp_path)
+    kept, dropped = store.put(b"kept"), store.put(b"dropped")
+    (tmp_path / dropped[:2] / f"{dropped}.1234.tmp").write_bytes(b"half")
+    needed = Needed(tmp_path, "session")
+    needed.open(tuple)
+    needed.add([kept])
+    assert collect(store, days=30, max_bytes=1 << 30).removed == 0  # all of it is new
+    assert is_due(store, LATER) is False
+    done = collect(store, days=30, max_bytes=1 << 30, now=LATER)
+    assert stored(store) == {kept} and done.removed == 2
+    much_later = time.time() + 90 * 86_400
+    collect(store, days=30, max_bytes=1 << 30, now=much_later)
+    assert stored(store) == {kept}, "the session is open"
+    collect(store, days=30, max_bytes=1, now=LATER)
+    assert stored(store) == {kept}, "not for room either"
+    needed.close()
+    collect(store, days=30, max_bytes=1 << 30, now=much_later)
+    assert stored(store) == set()
+
+
+def test_the_oldest_sessions_go_first_when_the_store_is_full(tmp_path: Path) -> None:
+    store = BlobStore(tmp_path)
+    blobs = {name: store.put(os.urandom(1000)) for name in ("old", "new")}
+    for age, name in enumerate(("new", "old")):
+        needed = Needed(tmp_path, name)
+        needed.open(lambda name=name: [blobs[name]])
+        needed.close()
+        when = time.time() - age * 1000
+        os.utime(needed.path, (when, when))
+    done = collect(store, days=30, max_bytes=1500, now=LATER)
+    assert done.given_up == ("old",) and stored(store) == {blobs["new"]}
+
+
+def test_a_torn_line_names_nothing(tmp_path: Path) -> None:
+    needed = Needed(tmp_path, "one")
+    needed.open(tuple)
+    needed.add([hash_of(b"1"), hash_of(b"2"), hash_of(b"1")])
+    needed.close()
+    assert len(list(names_in(needed.path))) == 2
+    needed.path.write_bytes(needed.path.read_bytes()[:-20])
+    assert list(names_in(needed.path)) == [hash_of(b"1")]
+
+
+def a_line(key: str) -> Line:
+    return Line(kind="change", id=key, change=Change(path=key, after=Image(hash=hash_of(b"x"))))
+
+
+def test_what_was_never_told_is_found_again(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl.files"
+    ledger = Ledger(path)
+    assert ledger.left_open() == []
+    ledger.begin(a_line("1"))
+    ledger.begin(a_line("2"))
+    ledger.told("1")
+    assert [line.id for line in Ledger(path).left_open()] == ["2"]
+    ledger.told("2")
+    assert Ledger(path).left_open() == []
+    assert path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("cut", range(1, 60, 7))
+def test_a_ledger_that_ends_in_the_middle_of_a_line_is_read_and_gone_on_with(
+    tmp_path: Path, cut: int
+) -> None:
+    path = tmp_path / "session.jsonl.files"
+    ledger = Ledger(path)
+    ledger.begin(a_line("1"))
+    ledger.begin(a_line("2"))
+    path.write_bytes(path.read_bytes()[:-cut])
+    assert [line.id for line in Ledger(path).left_open()] == (["1", "2"] if cut == 1 else ["1"])
+    after = Ledger(path)
+    after.begin(a_line("3"))
+    assert "3" in [line.id for line in Ledger(path).left_open()]
+
+
+def test_a_long_ledger_costs_nothing_to_open_when_all_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl.files"
+    ledger = Ledger(path)
+    ledger.begin(a_line("1"))
+    ledger.told("1")
+    path.write_bytes(b"not json\n" * 100_000 + path.read_bytes())
+    assert Ledger(path).left_open() == []

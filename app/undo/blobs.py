@@ -10,13 +10,15 @@ import secrets
 import zlib
 from pathlib import Path
 
+from app.values.unable import Unable
+
 _PLAIN_UP_TO = 1024
 """Smaller ones are not worth compressing."""
 _PACKED = ".z"
 _HEX = frozenset("0123456789abcdef")
 
 
-class Missing(LookupError):
+class Missing(Unable):
     """The store does not hold this content, or not any more."""
 
 

@@ -13,13 +13,14 @@ import msgspec
 
 from app.undo.blobs import hash_of
 from app.undo.images import Image, is_same
+from app.values.unable import Unable
 
 Signature = tuple[int, int, int, int, int]
 """Inode, size, times of content and of the rest, mode: equal as long as nobody touched it."""
 _SPECIAL = "is not a file (a device, a pipe or a socket)"
 
 
-class Refused(Exception):
+class Refused(Unable):
     """This name is left alone; `str` says why."""
 
 

@@ -20,6 +20,7 @@ from app.undo.blobs import hash_of
 from app.undo.holding import Holder, Limits
 from app.undo.images import Image
 from app.undo.scans import Scan, Seen
+from app.values.unable import Unable
 from tools.git.command import git_command
 from tools.git.config import Configuration
 from tools.git.repository import Repository
@@ -42,7 +43,7 @@ _POINTER = re.compile(
 _PATIENCE = 120.0
 
 
-class Failed(Exception):
+class Failed(Unable):
     """Git did not answer."""
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from app.undo.holding import Holder, Limits
 from app.undo.images import Image
 from app.undo.scans import Scan, Seen
+from app.values.unable import Unable
 
 MOST_FILES = 20_000
 _LIMITS = Limits(file_bytes=1 << 20, all_bytes=200 << 20, files=MOST_FILES)
@@ -31,7 +32,7 @@ _FILLED = frozenset(
 )
 
 
-class TooMany(Exception):
+class TooMany(Unable):
     """The folder is larger than what can be looked at before each command."""
 
 

@@ -189,7 +189,7 @@ class Restores:
         if data.more is not None:
             try:
                 changes = unpacked(self._recorder.contents.load(data.more))
-            except (LookupError, msgspec.DecodeError):
+            except (Missing, msgspec.DecodeError):
                 changes = ()
         done = how_far(data, changes, self._place)
         is_whole = not any(one.why == "bayou ended before it" for one in done.kept)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from app.sessions.log import SessionLog
+from app.undo.blobs import Missing
 from app.undo.disk import place_of
 from app.undo.history import (
     Journey,

@@ -2,12 +2,21 @@
 
 import math
 from collections.abc import Container, Iterable
-from typing import Any
+from typing import assert_never
 
 import msgspec
 
 from app.values.codec import encode_json
-from app.values.content import IMAGE_CHARACTERS, Image, Text, Thinking, ToolCall, text_of
+from app.values.content import (
+    IMAGE_CHARACTERS,
+    Content,
+    Image,
+    Text,
+    Thinking,
+    ToolCall,
+    UnknownContent,
+    text_of,
+)
 from app.values.messages import (
     AssistantMessage,
     BashExecutionMessage,
@@ -17,6 +26,7 @@ from app.values.messages import (
     Message,
     SystemMessage,
     ToolResultMessage,
+    UnknownMessage,
     UserMessage,
 )
 from app.values.usage import Usage
@@ -54,10 +64,13 @@ def _characters(message: Message) -> int:
             return 0 if message.exclude_from_context else len(message.command) + len(message.output)
         case BranchSummaryMessage() | CompactionSummaryMessage():
             return len(message.summary)
-    return 0
+        case UnknownMessage():
+            return 0
+        case _:
+            assert_never(message)
 
 
-def _block_characters(block: Any) -> int:
+def _block_characters(block: Content) -> int:
     match block:
         case Text():
             return len(block.text)
@@ -67,7 +80,10 @@ def _block_characters(block: Any) -> int:
             return IMAGE_CHARACTERS
         case ToolCall():
             return len(block.name) + len(encode_json(block.arguments))
-    return 0
+        case UnknownContent():
+            return 0
+        case _:
+            assert_never(block)
 
 
 class ContextMeter:

@@ -138,31 +138,28 @@ def as_edited(path: Sequence[Entry]) -> Sequence[Entry]:
 
 
 def _edited_entry(entry: Entry, edit: ContextEditEntry) -> Entry:
-    match entry:
-        case MessageEntry(message=message):
-            changed = edited(message, edit)
-            return entry if changed is None else msgspec.structs.replace(entry, message=changed)
-        case CustomMessageEntry():
-            message = edited(
-                CustomMessage(custom_type=entry.custom_type, content=entry.content, display=entry.display),
-                edit,
-            )
-            if isinstance(message, CustomMessage):
-                return msgspec.structs.replace(entry, content=message.content)
+    if isinstance(entry, MessageEntry):
+        changed = edited(entry.message, edit)
+        return entry if changed is None else msgspec.structs.replace(entry, message=changed)
+    if isinstance(entry, CustomMessageEntry):
+        message = edited(
+            CustomMessage(custom_type=entry.custom_type, content=entry.content, display=entry.display), edit
+        )
+        if isinstance(message, CustomMessage):
+            return msgspec.structs.replace(entry, content=message.content)
     return entry
 
 
 def message_of(entry: Entry) -> Message | None:
     """The entry as a message of the conversation, if it is part of it."""
-    match entry:
-        case MessageEntry(message=message) if not isinstance(message, SystemMessage):
-            return message
-        case CustomMessageEntry():
-            return CustomMessage(
-                id=entry.id, custom_type=entry.custom_type, content=entry.content, display=entry.display
-            )
-        case BranchSummaryEntry():
-            return BranchSummaryMessage(id=entry.id, summary=entry.summary, from_id=entry.from_id)
+    if isinstance(entry, MessageEntry):
+        return None if isinstance(entry.message, SystemMessage) else entry.message
+    if isinstance(entry, CustomMessageEntry):
+        return CustomMessage(
+            id=entry.id, custom_type=entry.custom_type, content=entry.content, display=entry.display
+        )
+    if isinstance(entry, BranchSummaryEntry):
+        return BranchSummaryMessage(id=entry.id, summary=entry.summary, from_id=entry.from_id)
     return None
 
 
@@ -229,13 +226,11 @@ def _parting(path: Sequence[Entry]) -> set[int]:
     callers: dict[str, int] = {}
     closed: set[int] = set()
     for index, entry in enumerate(path):
-        match message_of(entry):
-            case AssistantMessage() as message:
-                callers.update(dict.fromkeys((call.id for call in message.tool_calls), index))
-            case ToolResultMessage() as message:
-                closed.update(range(callers.get(message.tool_call_id, index - 1) + 1, index + 1))
-            case _:
-                pass
+        message = message_of(entry)
+        if isinstance(message, AssistantMessage):
+            callers.update(dict.fromkeys((call.id for call in message.tool_calls), index))
+        elif isinstance(message, ToolResultMessage):
+            closed.update(range(callers.get(message.tool_call_id, index - 1) + 1, index + 1))
     return closed
 
 

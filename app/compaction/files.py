@@ -46,12 +46,10 @@ def files_of(entries: Collection[Entry], *, carried: Any = None) -> FileLists:
 
 def _calls_made(entry: Entry) -> Sequence[ToolCall]:
     """The calls of an answer that failed or was stopped were never carried out."""
-    match entry:
-        case MessageEntry(message=AssistantMessage(stop_reason="error" | "aborted")):
-            return ()
-        case MessageEntry(message=AssistantMessage() as message):
-            return message.tool_calls
-    return ()
+    message = entry.message if isinstance(entry, MessageEntry) else None
+    if not isinstance(message, AssistantMessage) or message.stop_reason in ("error", "aborted"):
+        return ()
+    return message.tool_calls
 
 
 def own_details(details: Any) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """A conversation as text, for a model that is to summarise it and not to continue it. Pure."""
 
 from collections.abc import Iterable
+from typing import assert_never
 
 from app.values.codec import encode_json
 from app.values.content import text_of
@@ -11,7 +12,9 @@ from app.values.messages import (
     CompactionSummaryMessage,
     CustomMessage,
     Message,
+    SystemMessage,
     ToolResultMessage,
+    UnknownMessage,
     UserMessage,
 )
 
@@ -40,7 +43,10 @@ def _parts(message: Message) -> list[str]:
             return [f"[User]: Ran `{message.command}`\n{_cut(message.output)}"]
         case BranchSummaryMessage() | CompactionSummaryMessage():
             return [f"[User]: {message.summary}"]
-    return []
+        case SystemMessage() | UnknownMessage():
+            return []
+        case _:
+            assert_never(message)
 
 
 def _call(name: str, arguments: dict[str, object]) -> str:

@@ -88,7 +88,8 @@ class Stats(msgspec.Struct, kw_only=True):
                     self.last_usage = message.usage
             case ToolResultMessage():
                 self.tool_results += 1
-                self.usage += message.usage or Usage()
+                if message.usage is not None:
+                    self.usage += message.usage
             case (
                 SystemMessage()
                 | BashExecutionMessage()

@@ -28,27 +28,23 @@ class Memory:
 
     def hook_for(self, event: Event, session: Session | None) -> tuple[str, Any] | None:
         """The hook that this event means, and its payload."""
-        match event:
-            case ModelChanged():
-                previous, self._model = self._model, event.model
-                payload = p.ModelSelect(model=event.model, previous_model=previous, source=event.source)
-                return "model_select", payload
-            case ThinkingLevelChanged():
-                before, self._level = self._level, event.level
-                return "thinking_level_select", p.ThinkingLevelSelect(
-                    level=event.level, previous_level=before
-                )
-            case SessionReplaced(reason="new" | "resume" | "fork" as reason):
-                return "session_start", p.SessionStart(reason=reason)
-            case CompactionEnd() if event.result is not None:
-                entry = _last_compaction(session)
-                if entry is None:
-                    return None
-                by_extension = entry.from_hook is True
-                told = p.SessionCompact(entry=entry, from_extension=by_extension, reason=event.reason)
-                return "session_compact", told
-            case _:
+        if isinstance(event, ModelChanged):
+            previous, self._model = self._model, event.model
+            payload = p.ModelSelect(model=event.model, previous_model=previous, source=event.source)
+            return "model_select", payload
+        if isinstance(event, ThinkingLevelChanged):
+            before, self._level = self._level, event.level
+            return "thinking_level_select", p.ThinkingLevelSelect(level=event.level, previous_level=before)
+        if isinstance(event, SessionReplaced) and event.reason in ("new", "resume", "fork"):
+            return "session_start", p.SessionStart(reason=event.reason)
+        if isinstance(event, CompactionEnd) and event.result is not None:
+            entry = _last_compaction(session)
+            if entry is None:
                 return None
+            by_extension = entry.from_hook is True
+            told = p.SessionCompact(entry=entry, from_extension=by_extension, reason=event.reason)
+            return "session_compact", told
+        return None
 
 
 def _last_compaction(session: Session | None) -> CompactionEntry | None:

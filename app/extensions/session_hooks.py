@@ -294,14 +294,15 @@ class ExtensionHooks(Hooks):
         ui = self._bound.ui
         if not isinstance(ui, SilentUi):
             return
-        match event:
-            case MessageEnd(message=CustomMessage(display=True) as message):
-                target_id, shown = message.id, self.catalogue.render_message(message, expanded=True)
-            case EntryAppended(entry=CustomEntry() as entry):
-                target_id = entry.id
-                shown = self.catalogue.render_entry(entry.custom_type, entry.data, expanded=True)
-            case _:
-                return
+        message = event.message if isinstance(event, MessageEnd) else None
+        entry = event.entry if isinstance(event, EntryAppended) else None
+        if isinstance(message, CustomMessage) and message.display:
+            target_id, shown = message.id, self.catalogue.render_message(message, expanded=True)
+        elif isinstance(entry, CustomEntry):
+            target_id = entry.id
+            shown = self.catalogue.render_entry(entry.custom_type, entry.data, expanded=True)
+        else:
+            return
         if shown is not None and shown.view is not None:
             ui.show_view(target_id, shown.view)
 

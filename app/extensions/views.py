@@ -4,7 +4,7 @@ The full screen makes a widget of it, print mode text, RPC data. An extension ma
 instead, which only the full screen can show.
 """
 
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 
@@ -99,6 +99,8 @@ def block_text(block: Block) -> str:
             return _table(block)
         case ImageBlock():
             return f"[image {block.mime_type}, {block.byte_count} bytes]"
+        case _:
+            assert_never(block)
 
 
 def _tree(node: TreeNode, depth: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Awaitable, Callable
+from typing import assert_never
 
 from app.engine.session import Session
 from app.sessions.errors import SessionWriteError
@@ -29,7 +30,10 @@ def problem_of(message: AssistantMessage | None) -> str | None:
             return message.error_message or "The request was aborted."
         case "length":
             return "The answer was cut off: it reached the model's output limit."
-    return None
+        case "stop" | "toolUse" | "pending" | "deferred":
+            return None
+        case _:
+            assert_never(message.stop_reason)
 
 
 def unwritten(session: Session) -> int:

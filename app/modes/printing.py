@@ -54,13 +54,12 @@ async def run_print(
 def _last_said(session: Session, before: int) -> str | None:
     """The last answer that these prompts brought about; of an extension's command, what it shows."""
     for entry in reversed(session.entries[before:]):
-        match entry:
-            case MessageEntry(message=AssistantMessage() as message):
-                return message.text
-            case CustomMessageEntry(display=True):
-                return session.shown_text(
-                    CustomMessage(custom_type=entry.custom_type, content=entry.content, details=entry.details)
-                )
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
+            return entry.message.text
+        if isinstance(entry, CustomMessageEntry) and entry.display:
+            return session.shown_text(
+                CustomMessage(custom_type=entry.custom_type, content=entry.content, details=entry.details)
+            )
     return None
 
 
@@ -81,13 +80,12 @@ def _write(descriptor: int, text: str) -> str | None:
 
 
 def _tell_stderr(event: Event) -> None:
-    match event:
-        case Notice():
-            tell(event.text)
-        case ExtensionError():
-            tell(f"{event.extension_path} ({event.event}): {event.error}")
-        case AutoRetryStart():
-            tell(
-                f"{event.error_message} Retrying in {event.delay_ms / 1000:.0f}s "
-                f"({event.attempt} of {event.max_attempts})."
-            )
+    if isinstance(event, Notice):
+        tell(event.text)
+    elif isinstance(event, ExtensionError):
+        tell(f"{event.extension_path} ({event.event}): {event.error}")
+    elif isinstance(event, AutoRetryStart):
+        tell(
+            f"{event.error_message} Retrying in {event.delay_ms / 1000:.0f}s "
+            f"({event.attempt} of {event.max_attempts})."
+        )

@@ -4,7 +4,7 @@ A message's content is in its deltas and, whole, in its `message_end`; the event
 message it is and how it went. The fields stay, so that lines keep the shapes of RPC's.
 """
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, assert_never
 
 import msgspec
 
@@ -12,10 +12,13 @@ from app.values.events import AgentEnd, Event, MessageStart, MessageUpdate, Turn
 from app.values.messages import (
     AssistantMessage,
     BashExecutionMessage,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
     CustomMessage,
     Message,
     SystemMessage,
     ToolResultMessage,
+    UnknownMessage,
     UserMessage,
 )
 from app.values.stream import TextEnd, ThinkingEnd
@@ -24,21 +27,20 @@ M = TypeVar("M", bound=Message)
 
 
 def without_repeats(event: Event) -> Event:
-    match event:
-        case MessageStart():
-            return msgspec.structs.replace(event, message=_bare(event.message))
-        case MessageUpdate(assistant_message_event=TextEnd() | ThinkingEnd() as end):
-            ended = msgspec.structs.replace(end, content="")
-            return msgspec.structs.replace(event, assistant_message_event=ended)
-        case TurnEnd():
-            results = tuple(_bare(result) for result in event.tool_results)
-            return msgspec.structs.replace(event, message=_bare(event.message), tool_results=results)
-        case AgentEnd():
-            return msgspec.structs.replace(
-                event, messages=tuple(_bare(message) for message in event.messages)
-            )
-        case _:
+    if isinstance(event, MessageUpdate):
+        end = event.assistant_message_event
+        if not isinstance(end, TextEnd | ThinkingEnd):
             return event
+        ended = msgspec.structs.replace(end, content="")
+        return msgspec.structs.replace(event, assistant_message_event=ended)
+    if isinstance(event, MessageStart):
+        return msgspec.structs.replace(event, message=_bare(event.message))
+    if isinstance(event, TurnEnd):
+        results = tuple(_bare(result) for result in event.tool_results)
+        return msgspec.structs.replace(event, message=_bare(event.message), tool_results=results)
+    if isinstance(event, AgentEnd):
+        return msgspec.structs.replace(event, messages=tuple(_bare(message) for message in event.messages))
+    return event
 
 
 def _bare(message: M) -> M:
@@ -59,6 +61,8 @@ def _bare(message: M) -> M:
             empty = {"content": ()}
         case BashExecutionMessage():
             empty = {"output": ""}
-        case _:
+        case BranchSummaryMessage() | CompactionSummaryMessage() | UnknownMessage():
             return message  # summaries, which no run brings about
+        case _:
+            assert_never(message)
     return msgspec.structs.replace(message, **empty)

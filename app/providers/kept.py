@@ -6,11 +6,11 @@ A conversation is settled up to its last answer: what stands before that changes
 
 from collections.abc import Callable, Sequence
 from operator import is_
-from typing import Any
+from typing import Any, assert_never
 
 from app.providers.projection import Sent
 from app.values.codec import decode_json, encode_json
-from app.values.content import IMAGE_CHARACTERS, Image, Text, Thinking, ToolCall
+from app.values.content import IMAGE_CHARACTERS, Image, Text, Thinking, ToolCall, UnknownContent
 from app.values.messages import Message, ToolResultMessage
 from app.values.models import Model
 
@@ -94,8 +94,10 @@ class Measure:
                     case ToolCall():
                         self.characters += len(block.name)
                         self.characters += sum(len(str(value)) for value in block.arguments.values())
-                    case _:
+                    case UnknownContent():
                         pass
+                    case _:
+                        assert_never(block)
 
 
 class Kept:

@@ -3,12 +3,13 @@
 import asyncio
 import random
 from collections.abc import AsyncGenerator, Callable
+from typing import assert_never
 
 import msgspec
 
 from app.providers.contract import AssistantStream
 from app.values.codec import encode, encode_json
-from app.values.content import AssistantContent, Text, Thinking, ToolCall
+from app.values.content import AssistantContent, Text, Thinking, ToolCall, UnknownContent
 from app.values.stream import (
     TextDelta,
     TextEnd,
@@ -71,9 +72,11 @@ class Sender:
                 content.append(block)
                 emit(ToolCallEnd(content_index=index, tool_call=block))
                 return
-            case _:
+            case UnknownContent():
                 content.append(block)
                 return
+            case _:
+                assert_never(block)
         content[index] = block  # signatures included
 
     async def _pieces(self, text: str) -> AsyncGenerator[tuple[str, str], None]:

@@ -1,6 +1,7 @@
 """Messages that only bayou knows, as the user's messages that a model reads. Pure; the wire is not known here."""
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from app.values.content import UserContent
 from app.values.messages import (
@@ -38,6 +39,8 @@ def to_provider_messages(messages: Sequence[Message]) -> list[Sent]:
                 sent.append(_user(message, _summary(_COMPACTION, message.summary)))
             case SystemMessage() | UnknownMessage():
                 pass
+            case _:
+                assert_never(message)
     return sent
 
 

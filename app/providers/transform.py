@@ -6,7 +6,7 @@ Pure. What is left to the adapters is spelling: which JSON a block becomes.
 import hashlib
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 
@@ -14,7 +14,7 @@ from app.providers.contract import Context
 from app.providers.image_limits import has_image, within_limits
 from app.providers.kept import Kept, Measure, Pieces, Settled, Spell
 from app.providers.projection import Sent, to_provider_messages
-from app.values.content import AssistantContent, Image, Text, Thinking, ToolCall, UserContent
+from app.values.content import AssistantContent, Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, Message, ToolDeclaration, ToolResultMessage, UserMessage
 from app.values.models import Model
 
@@ -133,15 +133,13 @@ def _last_answer(messages: Sequence[Sent]) -> int:
     """
     found = 0
     for index in range(len(messages) - 1, -1, -1):
-        match messages[index]:
-            case AssistantMessage() as answer if _says_something(answer):
-                if found and answer.tool_calls:  # their results stand between
-                    return found
-                found = index
-            case UserMessage() as asked if found and _says_something(asked):
-                return found
-            case _:
-                pass
+        message = messages[index]
+        if isinstance(message, ToolResultMessage) or not _says_something(message):
+            continue
+        if isinstance(message, AssistantMessage) and not (found and message.tool_calls):
+            found = index
+        elif found:  # results of the calls stand between, or the person's words
+            return found
     return 0
 
 
@@ -174,6 +172,8 @@ def _readable(usable: Sequence[Sent], model: Model, names: "_Ids") -> list[Sent]
                         message, tool_call_id=names[message.tool_call_id], content=content
                     )
                 )
+            case _:
+                assert_never(message)
     return messages
 
 
@@ -295,8 +295,10 @@ def _user_content(content: str | tuple[UserContent, ...], model: Model) -> tuple
             case Image():
                 if not (blocks and blocks[-1] == Text(text=NO_IMAGE)):
                     blocks.append(Text(text=NO_IMAGE))
-            case _:
+            case UnknownContent():
                 pass
+            case _:
+                assert_never(block)
     return tuple(blocks)
 
 
@@ -323,8 +325,10 @@ def _replayed(message: AssistantMessage, model: Model, names: _Ids) -> Assistant
                         namespace=block.namespace if is_own else None,
                     )
                 )
-            case _:
+            case Thinking() | UnknownContent():
                 pass
+            case _:
+                assert_never(block)
     if all(isinstance(block, Thinking) for block in blocks):
         blocks = []  # thinking that led to nothing: no provider accepts it alone
     return msgspec.structs.replace(message, content=tuple(blocks))

@@ -8,13 +8,25 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import assert_never
 
 import msgspec
 
 from app.resources.rule_patterns import TooSlow, search
 from app.resources.rule_scopes import DEFAULT_SCOPES, Part
 from app.resources.rules import Rule
-from app.values.stream import BlockEvent, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallStart
+from app.values.stream import (
+    BlockEvent,
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ThinkingDelta,
+    ThinkingEnd,
+    ThinkingStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
 
 _REACH = 4000
 """How far before new text a match may begin. Looking at the whole answer again for each piece would cost its square."""
@@ -91,8 +103,10 @@ class RuleWatch:
                 call = self._calls.setdefault(event.content_index, _Call())
                 call.note(event.delta)
                 return self.look(event.content_index, "tool", event.delta, tool=call.tool, path=call.path)
-            case _:
+            case TextStart() | TextEnd() | ThinkingStart() | ThinkingEnd() | ToolCallEnd():
                 pass
+            case _:
+                assert_never(event)
         return None
 
     def look(self, index: int, part: Part, delta: str, *, tool: str = "", path: str = "") -> Hit | None:

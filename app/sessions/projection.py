@@ -7,7 +7,7 @@ the order of its calls, in whatever order they were recorded.
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 
@@ -24,6 +24,7 @@ from app.values.entries import (
 )
 from app.values.messages import (
     AssistantMessage,
+    BashExecutionMessage,
     BranchSummaryMessage,
     CompactionSummaryMessage,
     CustomMessage,
@@ -77,15 +78,14 @@ def _settings(
     model: tuple[str, str] | None = None
     level: str | None = None
     for entry in reversed(path):
-        match entry:
-            case ThinkingLevelChangeEntry() if level is None:
-                level = entry.thinking_level
-            case ModelChangeEntry() if model is None:
-                model = (entry.provider, entry.model_id)
-            case MessageEntry(message=AssistantMessage() as answer) if model is None:
-                model = (answer.provider, answer.model) if answer.provider and answer.model else None
-            case _:
-                pass
+        if isinstance(entry, ThinkingLevelChangeEntry):
+            level = entry.thinking_level if level is None else level
+        elif model is None and isinstance(entry, ModelChangeEntry):
+            model = (entry.provider, entry.model_id)
+        elif model is None and isinstance(entry, MessageEntry):
+            answer = entry.message
+            if isinstance(answer, AssistantMessage) and answer.provider and answer.model:
+                model = (answer.provider, answer.model)
         if model is not None and level is not None:
             break
     if is_virtual is not None:
@@ -138,38 +138,35 @@ def _other_messages(
 ) -> Iterable[Message]:
     if edit is not None and edit.replacement is None:
         return
-    match entry:
-        case CompactionEntry() if entry is boundary:
-            if entry.system_message is not None:
-                yield msgspec.structs.replace(entry.system_message, id=f"{entry.id}:system")
-            yield CompactionSummaryMessage(
-                id=entry.id,
-                summary=entry.summary,
-                tokens_before=entry.tokens_before,
-                timestamp=milliseconds(entry.timestamp),
-            )
-        case BranchSummaryEntry():
-            yield BranchSummaryMessage(
-                id=entry.id,
-                summary=entry.summary,
-                from_id=entry.from_id,
-                timestamp=milliseconds(entry.timestamp),
-            )
-        case CustomMessageEntry():
-            message: Message | None = CustomMessage(
-                id=entry.id,
-                custom_type=entry.custom_type,
-                content=entry.content,
-                display=entry.display,
-                details=entry.details,
-                timestamp=milliseconds(entry.timestamp),
-            )
-            if edit is not None:
-                message = edited(message, edit)
-            if message is not None:
-                yield message
-        case _:
-            pass
+    if isinstance(entry, CompactionEntry) and entry is boundary:
+        if entry.system_message is not None:
+            yield msgspec.structs.replace(entry.system_message, id=f"{entry.id}:system")
+        yield CompactionSummaryMessage(
+            id=entry.id,
+            summary=entry.summary,
+            tokens_before=entry.tokens_before,
+            timestamp=milliseconds(entry.timestamp),
+        )
+    elif isinstance(entry, BranchSummaryEntry):
+        yield BranchSummaryMessage(
+            id=entry.id,
+            summary=entry.summary,
+            from_id=entry.from_id,
+            timestamp=milliseconds(entry.timestamp),
+        )
+    elif isinstance(entry, CustomMessageEntry):
+        message: Message | None = CustomMessage(
+            id=entry.id,
+            custom_type=entry.custom_type,
+            content=entry.content,
+            display=entry.display,
+            details=entry.details,
+            timestamp=milliseconds(entry.timestamp),
+        )
+        if edit is not None:
+            message = edited(message, edit)
+        if message is not None:
+            yield message
 
 
 def edited(message: Message, edit: ContextEditEntry) -> Message | None:
@@ -189,8 +186,15 @@ def edited(message: Message, edit: ContextEditEntry) -> Message | None:
                 kind = UserParts
             case SystemMessage() | UserMessage() | CustomMessage():
                 kind = str | UserParts
-            case _:
+            case (
+                BashExecutionMessage()
+                | BranchSummaryMessage()
+                | CompactionSummaryMessage()
+                | UnknownMessage()
+            ):
                 return message
+            case _:
+                assert_never(message)
         return msgspec.structs.replace(message, content=from_wire(content, kind))
     except msgspec.ValidationError:
         return message

@@ -5,7 +5,7 @@ A digest can be continued where it stopped, so that a grown file costs only what
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 
@@ -16,10 +16,16 @@ from app.values.content import text_of
 from app.values.entries import (
     BranchSummaryEntry,
     CompactionEntry,
+    ContextEditEntry,
+    CustomEntry,
     CustomMessageEntry,
     Entry,
+    LabelEntry,
     MessageEntry,
+    ModelChangeEntry,
     SessionInfoEntry,
+    ThinkingLevelChangeEntry,
+    UnknownEntry,
     UsageEntry,
 )
 from app.values.messages import (
@@ -87,8 +93,18 @@ class Digest(msgspec.Struct, kw_only=True):
                 self.name = storable(one_line(entry.name or "")) or None
             case CompactionEntry() | BranchSummaryEntry() | UsageEntry():
                 self.cost += entry.usage.cost.total if entry.usage else 0.0
-            case _:
+            case (
+                ModelChangeEntry()
+                | ThinkingLevelChangeEntry()
+                | CustomEntry()
+                | CustomMessageEntry()
+                | ContextEditEntry()
+                | LabelEntry()
+                | UnknownEntry()
+            ):
                 pass
+            case _:
+                assert_never(entry)
 
     def _add_message(self, entry: Entry, message: Message) -> None:
         if isinstance(message, AssistantMessage | ToolResultMessage) and message.usage:
@@ -136,8 +152,19 @@ def _text(entry: Entry) -> tuple[str, str]:
             return "summary", entry.summary
         case CustomMessageEntry():
             return "custom", text_of(entry.content)
-        case _:
+        case (
+            MessageEntry()
+            | ModelChangeEntry()
+            | ThinkingLevelChangeEntry()
+            | UsageEntry()
+            | CustomEntry()
+            | ContextEditEntry()
+            | LabelEntry()
+            | UnknownEntry()
+        ):
             return "", ""
+        case _:
+            assert_never(entry)
 
 
 def _said(message: AssistantMessage) -> str:

@@ -38,7 +38,6 @@ class SubtreeStats(msgspec.Struct, frozen=True, kw_only=True):
     branches: int = 0
     """Ends: entries without children."""
     cost: float = 0.0
-    last_timestamp: str = ""
 
 
 class Navigation(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,15 +100,13 @@ class Tree:
 
     def _note(self, entry: Entry) -> None:
         """What the newest entry of its kind decides, wherever in the tree it stands."""
-        match entry:
-            case LabelEntry(label=str() as label) if label:
-                self.labels[entry.target_id] = label
-            case LabelEntry():
+        if isinstance(entry, SessionInfoEntry):
+            self.name = one_line(entry.name or "") or None
+        elif isinstance(entry, LabelEntry):
+            if entry.label:
+                self.labels[entry.target_id] = entry.label
+            else:
                 self.labels.pop(entry.target_id, None)
-            case SessionInfoEntry():
-                self.name = one_line(entry.name or "") or None
-            case _:
-                pass
 
     def _position_of_parent(self, entry: Entry) -> int:
         wanted = entry.parent_id
@@ -214,11 +211,10 @@ class Tree:
         entry = self.entries[position]
         above = self._parents[position]
         leaf_id = None if above == NOWHERE else self.entries[above].id
-        match entry:
-            case MessageEntry(message=UserMessage(content=content)) | CustomMessageEntry(content=content):
-                return Navigation(leaf_id=leaf_id, text=_plain(content), content=content)
-            case _:
-                return Navigation(leaf_id=entry.id)
+        said = entry.message if isinstance(entry, MessageEntry) else entry
+        if isinstance(said, UserMessage | CustomMessageEntry):
+            return Navigation(leaf_id=leaf_id, text=_plain(said.content), content=said.content)
+        return Navigation(leaf_id=entry.id)
 
 
 def is_leaf_mark(entry: Entry) -> bool:
@@ -229,28 +225,23 @@ def stats_of(entries: Iterable[Entry]) -> SubtreeStats:
     """Counts and cost of any run of entries."""
     count = messages = users = results = 0
     cost = 0.0
-    last = ""
     for entry in entries:
         count += 1
-        last = max(last, entry.timestamp)
-        match entry:
-            case MessageEntry(message=message):
-                messages += 1
-                users += isinstance(message, UserMessage)
-                results += isinstance(message, ToolResultMessage)
-                if isinstance(message, AssistantMessage | ToolResultMessage) and message.usage:
-                    cost += message.usage.cost.total
-            case UsageEntry() | CompactionEntry() | BranchSummaryEntry():
-                cost += entry.usage.cost.total if entry.usage else 0.0
-            case _:
-                pass
+        if isinstance(entry, MessageEntry):
+            message = entry.message
+            messages += 1
+            users += isinstance(message, UserMessage)
+            results += isinstance(message, ToolResultMessage)
+            if isinstance(message, AssistantMessage | ToolResultMessage) and message.usage:
+                cost += message.usage.cost.total
+        elif isinstance(entry, UsageEntry | CompactionEntry | BranchSummaryEntry) and entry.usage:
+            cost += entry.usage.cost.total
     return SubtreeStats(
         entries=count,
         messages=messages,
         user_messages=users,
         tool_results=results,
         cost=cost,
-        last_timestamp=last,
     )
 
 

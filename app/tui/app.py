@@ -258,19 +258,15 @@ class BayouApp(App[int]):
         self.title_line.note(event)
         self.notifications.note(event)
         self.cache_misses.note(event)
-        match event:
-            case QueueUpdate():
-                self.pages.queued.show()
-                self.unsent.save()
-            case ModelChanged():
-                warm_up(self)
-            case AgentSettled():
-                self.tasks.spawn(self.status.look_at_git())
-            case SessionReplaced():
-                if (left := self.unsent.session_replaced()) is not None:
-                    self.editor.restore(left if self.editor.is_blank else joined([self.editor.draft, left]))
-            case _:
-                pass
+        if isinstance(event, QueueUpdate):
+            self.pages.queued.show()
+            self.unsent.save()
+        elif isinstance(event, ModelChanged):
+            warm_up(self)
+        elif isinstance(event, AgentSettled):
+            self.tasks.spawn(self.status.look_at_git())
+        elif isinstance(event, SessionReplaced) and (left := self.unsent.session_replaced()) is not None:
+            self.editor.restore(left if self.editor.is_blank else joined([self.editor.draft, left]))
         self.status.note(event)
 
     @on(Passed)

@@ -6,6 +6,7 @@ pretend to be a chip. What a chip stands for is found here; where it stands is t
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import assert_never
 
 import msgspec
 
@@ -112,6 +113,8 @@ class Chips:
                 case ImageChip():
                     images += 1
                     labels[char] = f"[image #{images} {_image_size(chip.image)}]"
+                case _:
+                    assert_never(chip)
         return labels
 
     def expand(self, text: str) -> str:

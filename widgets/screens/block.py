@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, assert_never
 
 from textual import on
 from textual.app import ComposeResult
@@ -13,7 +13,16 @@ from textual.message import Message
 from widgets.keytable import Key, KeyTable
 from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
 from widgets.textual_inside import SheetScreen
-from widgets.transcript.blocks import Block, CardBlock, CardState, CustomBlock, ReplyBlock, ReplyState
+from widgets.transcript.blocks import (
+    Block,
+    CardBlock,
+    CardState,
+    CustomBlock,
+    NoteBlock,
+    ReplyBlock,
+    ReplyState,
+    UserBlock,
+)
 from widgets.transcript.drawing import Expansion
 from widgets.transcript.item import Item
 from widgets.transcript.keyboard import Keyboard
@@ -162,5 +171,7 @@ def is_going_on(block: Block) -> bool:
             return block.state is ReplyState.STREAMING
         case CardBlock() | CustomBlock():
             return block.state in (CardState.PENDING, CardState.RUNNING)
-        case _:
+        case UserBlock() | NoteBlock():
             return False
+        case _:
+            assert_never(block)

@@ -107,8 +107,10 @@ def can_expand(block: Block) -> bool:
             return any(isinstance(part, Thinking) for part in block.parts)
         case CardBlock() | CustomBlock():
             return bool(block.card.blocks)
-        case _:
+        case UserBlock() | NoteBlock():
             return False
+        case _:
+            assert_never(block)
 
 
 def draw(block: Block, *, is_open: bool, is_whole: bool = False) -> list[Leaf]:
@@ -387,8 +389,10 @@ def _raw_part(part: CardPart) -> str:
             return "\n".join(line for root in part.roots for line in cards.tree_rows(root))
         case TableBlock():
             return "\n".join("\t".join(row) for row in (part.header, *part.rows))
-        case _:
+        case ImageBlock():
             return ""
+        case _:
+            assert_never(part)
 
 
 class Size(NamedTuple):
@@ -424,13 +428,9 @@ def _image_rows(image: ImageBlock) -> int:
 
 
 def _sized_part(part: CardPart) -> str:
-    match part:
-        case CommandBlock():
-            return part.output
-        case TextBlock():
-            return part.text
-        case _:
-            return _raw_part(part)
+    if isinstance(part, CommandBlock):
+        return part.output
+    return part.text if isinstance(part, TextBlock) else _raw_part(part)
 
 
 def _sum(lines: int, texts: list[str]) -> Size:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 
@@ -16,7 +16,7 @@ from app.providers.projection import Sent
 from app.providers.thinking import budget_for, clamp_level, provider_word, room_for_thinking
 from app.providers.transform import Prepared, spelled
 from app.providers.transport import decode_event
-from app.values.content import Image, Text, Thinking, ToolCall, UserContent
+from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, StopReason, ToolResultMessage, UserMessage
 from app.values.models import Model
 from app.values.usage import Usage
@@ -88,6 +88,8 @@ def _spelled(messages: Sequence[Sent], model: Model) -> list[dict[str, Any]]:
                         "is_error": message.is_error,
                     }
                 ]
+            case _:
+                assert_never(message)
         if out and out[-1]["role"] == "user":
             out[-1]["content"].extend(blocks)
         else:
@@ -151,8 +153,10 @@ def _user_blocks(content: str | tuple[UserContent, ...]) -> list[dict[str, Any]]
             case Image():
                 source = {"type": "base64", "media_type": block.mime_type, "data": block.data}
                 out.append({"type": "image", "source": source})
-            case _:
+            case UnknownContent():
                 pass
+            case _:
+                assert_never(block)
     return out
 
 
@@ -174,8 +178,10 @@ def _assistant_blocks(message: AssistantMessage, model: Model) -> list[dict[str,
                 )
             case ToolCall():
                 out.append({"type": "tool_use", "id": block.id, "name": block.name, "input": block.arguments})
-            case _:
+            case Thinking() | UnknownContent():
                 pass
+            case _:
+                assert_never(block)
     return out
 
 

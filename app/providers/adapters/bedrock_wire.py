@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from app.providers.adapters.anthropic_wire import is_adaptive
 from app.providers.adapters.common import answer_limit, compat, count, cut_off
@@ -15,7 +15,7 @@ from app.providers.projection import Sent
 from app.providers.thinking import budget_for, clamp_level, provider_word, room_for_thinking
 from app.providers.transform import Prepared, spelled
 from app.providers.transport import decode_event
-from app.values.content import Image, Text, Thinking, ToolCall, UserContent
+from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, StopReason, ToolResultMessage, UserMessage
 from app.values.models import Model
 from app.values.usage import Usage
@@ -80,6 +80,8 @@ def _spelled(messages: Sequence[Sent]) -> list[dict[str, Any]]:
                 role, content = "assistant", _assistant_blocks(message)
             case ToolResultMessage():
                 role, content = "user", [_result(message)]
+            case _:
+                assert_never(message)
         if not content:
             continue
         if out and out[-1]["role"] == role:
@@ -127,8 +129,10 @@ def _user_blocks(content: str | tuple[UserContent, ...]) -> list[dict[str, Any]]
             case Image():
                 kind = block.mime_type.rpartition("/")[2].replace("jpg", "jpeg")
                 out.append({"image": {"format": kind, "source": {"bytes": block.data}}})
-            case _:
+            case UnknownContent():
                 pass
+            case _:
+                assert_never(block)
     return out
 
 
@@ -146,8 +150,10 @@ def _assistant_blocks(message: AssistantMessage) -> list[dict[str, Any]]:
             case ToolCall():
                 use = {"toolUseId": block.id, "name": block.name, "input": block.arguments}
                 out.append({"toolUse": use})
-            case _:
+            case Thinking() | UnknownContent():
                 pass
+            case _:
+                assert_never(block)
     return out
 
 

@@ -1,7 +1,7 @@
 """The chat-completions format, sending half: the conversation as its JSON. Pure; no network here."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 
@@ -12,7 +12,7 @@ from app.providers.kept import Pieces
 from app.providers.projection import Sent
 from app.providers.thinking import budget_for, clamp_level, provider_word
 from app.providers.transform import Prepared, spelled
-from app.values.content import Image, Text, Thinking, ToolCall, UserContent
+from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.models import Model, ThinkingLevel
 
@@ -81,6 +81,8 @@ def spell(messages: Sequence[Sent], model: Model, switches: Switches) -> list[di
             case ToolResultMessage():
                 out.append(_result(message, switches))
                 images += [_image(block) for block in message.content if isinstance(block, Image)]
+            case _:
+                assert_never(message)
     if images:
         _say_user(out, _attached(images), switches)
     return out
@@ -107,8 +109,10 @@ def _parts(content: str | tuple[UserContent, ...]) -> str | list[dict[str, Any]]
                 parts.append({"type": "text", "text": block.text})
             case Image():
                 parts.append(_image(block))
-            case _:
+            case UnknownContent():
                 pass
+            case _:
+                assert_never(block)
     return parts
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 
@@ -16,7 +16,7 @@ from app.providers.projection import Sent
 from app.providers.thinking import budget_for, clamp_level, provider_word
 from app.providers.transform import Prepared, spelled
 from app.providers.transport import decode_event
-from app.values.content import Image, Text, Thinking, ToolCall, UserContent
+from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.models import Model
 from app.values.usage import Usage
@@ -63,6 +63,8 @@ def _spelled(messages: Sequence[Sent], model: Model) -> list[dict[str, Any]]:
                 role, parts = "model", _model_parts(message, model)
             case ToolResultMessage():
                 role, parts = "user", _result_parts(message)
+            case _:
+                assert_never(message)
         if not parts:
             continue
         if out and out[-1]["role"] == role:
@@ -101,8 +103,10 @@ def _user_parts(content: str | tuple[UserContent, ...]) -> list[dict[str, Any]]:
                 parts.append({"text": block.text})
             case Image():
                 parts.append({"inlineData": {"mimeType": block.mime_type, "data": block.data}})
-            case _:
+            case UnknownContent():
                 pass
+            case _:
+                assert_never(block)
     return parts
 
 
@@ -123,8 +127,10 @@ def _model_parts(message: AssistantMessage, model: Model) -> list[dict[str, Any]
                 parts.append(
                     _signed({"functionCall": {"name": block.name, "args": block.arguments}}, signature)
                 )
-            case _:
+            case UnknownContent():
                 pass
+            case _:
+                assert_never(block)
     return parts
 
 

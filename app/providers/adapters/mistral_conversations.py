@@ -1,7 +1,7 @@
 """`mistral-conversations`: Mistral's chat format. It is close to chat completions; what differs is here."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from app.providers.adapters.common import address, answer_limit, authorization
 from app.providers.adapters.completions_compat import Switches
@@ -14,7 +14,7 @@ from app.providers.senders.choice import sender_for, warm
 from app.providers.thinking import clamp_level, provider_word
 from app.providers.transform import Prepared, plain_id, prepare, spelled
 from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
-from app.values.content import Text, Thinking
+from app.values.content import Text, Thinking, ToolCall, UnknownContent
 from app.values.messages import AssistantMessage
 from app.values.models import Model
 
@@ -116,6 +116,8 @@ def _content(message: AssistantMessage) -> list[dict[str, Any]]:
                 parts.append({"type": "thinking", "thinking": [{"type": "text", "text": block.thinking}]})
             case Text():
                 parts.append({"type": "text", "text": block.text})
-            case _:
+            case ToolCall() | UnknownContent():
                 pass
+            case _:
+                assert_never(block)
     return parts

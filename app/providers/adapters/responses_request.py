@@ -1,7 +1,7 @@
 """OpenAI's responses format, sending half: the conversation as its JSON. Pure; no network here."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 
@@ -11,7 +11,7 @@ from app.providers.kept import Pieces
 from app.providers.projection import Sent
 from app.providers.thinking import clamp_level, provider_word
 from app.providers.transform import Prepared, fitting_id, spelled
-from app.values.content import Image, Text, Thinking, ToolCall, UserContent
+from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.models import Model
 
@@ -85,6 +85,8 @@ def _spelled(messages: Sequence[Sent], start: int, model: Model) -> list[dict[st
                 out.append(
                     {"type": "function_call_output", "call_id": call, "output": _result(message.content)}
                 )
+            case _:
+                assert_never(message)
     return out
 
 
@@ -97,8 +99,10 @@ def _input(content: str | tuple[UserContent, ...]) -> list[dict[str, Any]]:
             case Image():
                 url = f"data:{block.mime_type};base64,{block.data}"
                 out.append({"type": "input_image", "detail": "auto", "image_url": url})
-            case _:
+            case UnknownContent():
                 pass
+            case _:
+                assert_never(block)
     return out
 
 
@@ -141,8 +145,10 @@ def _output(message: AssistantMessage, model: Model, index: int) -> list[dict[st
                 if is_own and has_reasoning and item_id.startswith("fc_"):
                     item["id"] = item_id
                 out.append(item)
-            case _:
+            case UnknownContent():
                 pass
+            case _:
+                assert_never(block)
     return out
 
 

@@ -1,6 +1,7 @@
 """The guide's decision: one answer to one context. A pure function, so that the same question has the same answer."""
 
 import re
+from typing import assert_never
 
 import msgspec
 
@@ -223,6 +224,8 @@ def _talk(wish: Talking) -> str:
             return _unclear(wish.text)
         case Demo():
             return {"markdown": demos.MARKDOWN, "long": demos.long_text()}.get(wish.kind, "")
+        case _:
+            assert_never(wish)
 
 
 def _unclear(text: str) -> str:

@@ -1,6 +1,7 @@
 """From wishes to tool calls, by the tools that this session declares."""
 
 from itertools import groupby
+from typing import assert_never
 
 import msgspec
 
@@ -121,6 +122,8 @@ def step_for(wish: Doing) -> Step:
                 verb="write",
                 object=f"`{wish.path}`",
             )
+        case _:
+            assert_never(wish)
 
 
 def _read(wish: ReadFile) -> Step:

@@ -2,25 +2,28 @@
 
 import re
 from html import escape
-from typing import Any
+from typing import Any, assert_never
 
 from markdown_it import MarkdownIt
 
 from app.sessions.export.text import calls_line, clean, pretty
 from app.sessions.log import SessionLog
 from app.sessions.tree import is_leaf_mark
-from app.values.content import Content, Image, Text, Thinking, ToolCall, text_of
+from app.values.content import Content, Image, Text, Thinking, ToolCall, UnknownContent, text_of
 from app.values.entries import (
     BranchSummaryEntry,
     CompactionEntry,
+    ContextEditEntry,
     CustomEntry,
     CustomMessageEntry,
     Entry,
     LabelEntry,
     MessageEntry,
     ModelChangeEntry,
+    SessionInfoEntry,
     ThinkingLevelChangeEntry,
     UnknownEntry,
+    UsageEntry,
 )
 from app.values.messages import (
     AssistantMessage,
@@ -135,8 +138,17 @@ class HtmlBody:
                 return f"<p>{escape(clean(_line(entry)))}</p>"
             case UnknownEntry():
                 return _folded("unknown entry", pretty(entry.raw), is_open=False)
-            case _:
+            case (
+                MessageEntry()
+                | UsageEntry()
+                | CustomEntry()
+                | ContextEditEntry()
+                | LabelEntry()
+                | SessionInfoEntry()
+            ):
                 return ""
+            case _:
+                assert_never(entry)
 
     def _blocks(self, content: str | tuple[Any, ...]) -> str:
         if isinstance(content, str):
@@ -159,8 +171,10 @@ class HtmlBody:
                 return f"<details><summary>{name}</summary>{_pre(pretty(block.arguments))}</details>"
             case Image():
                 return _image(block)
-            case _:
+            case UnknownContent():
                 return ""
+            case _:
+                assert_never(block)
 
     def _markdown_of(self, text: str) -> str:
         return self._markdown.render(clean(text))
@@ -194,41 +208,32 @@ def _attribute(text: str) -> str:
 
 
 def _is_bad(entry: Entry) -> bool:
-    match entry:
-        case MessageEntry(message=ToolResultMessage(is_error=True)):
-            return True
-        case MessageEntry(message=AssistantMessage(stop_reason=reason)):
-            return reason in ("error", "aborted")
-        case _:
-            return False
+    message = entry.message if isinstance(entry, MessageEntry) else None
+    if isinstance(message, AssistantMessage):
+        return message.stop_reason in ("error", "aborted")
+    return isinstance(message, ToolResultMessage) and message.is_error
 
 
 def _kind(entry: Entry) -> str:
-    match entry:
-        case MessageEntry(message=UserMessage()):
-            return "user"
-        case MessageEntry(message=AssistantMessage()):
-            return "assistant"
-        case MessageEntry(message=ToolResultMessage() | BashExecutionMessage()):
-            return "tool"
-        case _:
-            return "state"
+    message = entry.message if isinstance(entry, MessageEntry) else None
+    if isinstance(message, UserMessage):
+        return "user"
+    if isinstance(message, AssistantMessage):
+        return "assistant"
+    return "tool" if isinstance(message, ToolResultMessage | BashExecutionMessage) else "state"
 
 
 def _heading(entry: Entry) -> str:
-    match entry:
-        case MessageEntry(message=UserMessage()):
-            return "You"
-        case MessageEntry(message=AssistantMessage() as message):
-            return message.model or "Assistant"
-        case MessageEntry(message=ToolResultMessage() as message):
-            return f"{message.tool_name}{' (error)' if message.is_error else ''}"
-        case MessageEntry(message=BashExecutionMessage()):
-            return "You ran"
-        case MessageEntry(message=CustomMessage(custom_type=name)) | CustomMessageEntry(custom_type=name):
-            return name
-        case _:
-            return _line(entry)
+    said = entry.message if isinstance(entry, MessageEntry) else entry
+    if isinstance(said, UserMessage):
+        return "You"
+    if isinstance(said, AssistantMessage):
+        return said.model or "Assistant"
+    if isinstance(said, ToolResultMessage):
+        return f"{said.tool_name}{' (error)' if said.is_error else ''}"
+    if isinstance(said, BashExecutionMessage):
+        return "You ran"
+    return said.custom_type if isinstance(said, CustomMessage | CustomMessageEntry) else _line(entry)
 
 
 def _line(entry: Entry) -> str:
@@ -257,5 +262,7 @@ def _line(entry: Entry) -> str:
             return f"Thinking {entry.thinking_level}"
         case LabelEntry():
             return f"Label {entry.label or '(taken away)'}"
-        case _:
+        case MessageEntry() | UsageEntry() | ContextEditEntry() | SessionInfoEntry() | UnknownEntry():
             return "Name, cost or state"
+        case _:
+            assert_never(entry)

@@ -1,17 +1,25 @@
 """The active branch as Markdown, for reading and for pasting into an issue."""
 
 import re
+from typing import assert_never
 
 from app.sessions.export.text import calls_line, clean, pretty
 from app.sessions.log import SessionLog
-from app.values.content import Image, Text, Thinking, ToolCall, text_of
+from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, text_of
 from app.values.entries import (
     BranchSummaryEntry,
     CompactionEntry,
+    ContextEditEntry,
+    CustomEntry,
     CustomMessageEntry,
     Entry,
+    LabelEntry,
     MessageEntry,
     ModelChangeEntry,
+    SessionInfoEntry,
+    ThinkingLevelChangeEntry,
+    UnknownEntry,
+    UsageEntry,
 )
 from app.values.messages import (
     AssistantMessage,
@@ -64,8 +72,20 @@ def _entry(entry: Entry, with_thinking: bool) -> str:
             return f"## Summary of another branch\n\n{clean(entry.summary)}"
         case ModelChangeEntry():
             return f"*Model: {clean(entry.provider)}/{clean(entry.model_id)}*"
-        case _:
+        case (
+            MessageEntry()
+            | ThinkingLevelChangeEntry()
+            | UsageEntry()
+            | CustomEntry()
+            | CustomMessageEntry()
+            | ContextEditEntry()
+            | LabelEntry()
+            | SessionInfoEntry()
+            | UnknownEntry()
+        ):
             return ""
+        case _:
+            assert_never(entry)
 
 
 def _answer(message: AssistantMessage, with_thinking: bool) -> str:
@@ -79,8 +99,10 @@ def _answer(message: AssistantMessage, with_thinking: bool) -> str:
                 parts.append(quoted)
             case ToolCall():
                 parts.append(f"**{calls_line(block)}**\n\n{fenced(pretty(block.arguments), 'json')}")
-            case _:
+            case Text() | Thinking() | UnknownContent():
                 pass
+            case _:
+                assert_never(block)
     if message.error_message:
         parts.append(f"*{message.stop_reason}: {clean(message.error_message)}*")
     return "\n\n".join(parts) if len(parts) > 1 else ""

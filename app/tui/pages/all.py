@@ -88,6 +88,8 @@ class Pages:
                 self._app.tasks.choose(self.tree.open())
             case "fork":
                 self._app.tasks.choose(self.sessions.fork())
+            case "none":
+                pass
 
     # The pages
 

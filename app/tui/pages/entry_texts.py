@@ -1,5 +1,7 @@
 """Entries of a session in words: in a line, in full, and its prompts as rows. Pure."""
 
+from typing import assert_never
+
 from app.compaction.summary import BRANCH_PREAMBLE
 from app.sessions.log import SessionLog
 from app.tui.status.bars import amount
@@ -7,15 +9,28 @@ from app.values.content import text_of
 from app.values.entries import (
     BranchSummaryEntry,
     CompactionEntry,
+    ContextEditEntry,
+    CustomEntry,
     CustomMessageEntry,
     Entry,
+    LabelEntry,
     MessageEntry,
+    ModelChangeEntry,
+    SessionInfoEntry,
+    ThinkingLevelChangeEntry,
+    UnknownEntry,
+    UsageEntry,
 )
 from app.values.messages import (
     AssistantMessage,
     BashExecutionMessage,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+    Message,
     SystemMessage,
     ToolResultMessage,
+    UnknownMessage,
     UserMessage,
 )
 from widgets.lists.rows import ListRow
@@ -44,10 +59,22 @@ def entry_title(entry: Entry) -> str | None:
             return f"[branch summary]: {one_line(entry_text(entry))}"
         case CustomMessageEntry():
             return f"[{entry.custom_type}]: {one_line(text_of(entry.content))}"
-    return None
+        case (
+            ModelChangeEntry()
+            | ThinkingLevelChangeEntry()
+            | UsageEntry()
+            | CustomEntry()
+            | ContextEditEntry()
+            | LabelEntry()
+            | SessionInfoEntry()
+            | UnknownEntry()
+        ):
+            return None
+        case _:
+            assert_never(entry)
 
 
-def _message_title(message: object) -> str | None:
+def _message_title(message: Message) -> str | None:
     match message:
         case UserMessage():
             return f"you: {one_line(text_of(message.content))}"
@@ -59,9 +86,16 @@ def _message_title(message: object) -> str | None:
             return f"{message.tool_name}: {one_line(text_of(message.content))}"
         case BashExecutionMessage():
             return f"! {one_line(message.command)}"
-        case SystemMessage():
+        case (
+            SystemMessage()
+            | CustomMessage()
+            | BranchSummaryMessage()
+            | CompactionSummaryMessage()
+            | UnknownMessage()
+        ):
             return None
-    return None
+        case _:
+            assert_never(message)
 
 
 def one_line(text: str, limit: int = 160) -> str:
@@ -94,4 +128,17 @@ def entry_text(entry: Entry) -> str:
             return entry.summary.removeprefix(BRANCH_PREAMBLE)
         case CustomMessageEntry():
             return text_of(entry.content)
-    return ""
+        case (
+            MessageEntry()
+            | ModelChangeEntry()
+            | ThinkingLevelChangeEntry()
+            | UsageEntry()
+            | CustomEntry()
+            | ContextEditEntry()
+            | LabelEntry()
+            | SessionInfoEntry()
+            | UnknownEntry()
+        ):
+            return ""
+        case _:
+            assert_never(entry)

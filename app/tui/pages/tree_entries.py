@@ -1,6 +1,7 @@
 """A session's entries as the session tree shows them: of what kind each is, what it says, what a branch has done."""
 
 from collections.abc import Iterable, Iterator
+from typing import assert_never
 
 from app.sessions.log import SessionLog
 from app.tui.pages.entry_texts import entry_text, one_line
@@ -18,6 +19,8 @@ from app.values.entries import (
     ModelChangeEntry,
     SessionInfoEntry,
     ThinkingLevelChangeEntry,
+    UnknownEntry,
+    UsageEntry,
 )
 from app.values.messages import (
     AssistantMessage,
@@ -98,37 +101,39 @@ class TreeEntries:
 
     def _badges(self, entry: Entry) -> tuple[Badge, ...]:
         """Another model, files changed, what it cost, where it was compacted."""
-        match entry:
-            case CompactionEntry():
-                return (Badge(text=f"compacted {amount(entry.tokens_before)} tokens", tone="warning"),)
-            case BranchSummaryEntry():
-                return (Badge(text="summary of a branch", tone="warning"),)
-            case MessageEntry(message=AssistantMessage() as message):
-                found: list[Badge] = []
-                before = next((answer.model for answer in self._answers_above(entry) if answer.model), "")
-                if before and message.model and message.model != before:
-                    found.append(Badge(text=message.model, tone="accent"))
-                if message.usage.cost.total:
-                    found.append(Badge(text=dollars(message.usage.cost.total), tone="dim"))
-                return tuple(found)
-            case MessageEntry(message=ToolResultMessage() as message) if not message.is_error:
-                if message.tool_name in _CHANGING and (call := self._call(entry, message)) is not None:
-                    name = str(call.arguments.get("path", "")).rpartition("/")[2]
-                    return (Badge(text=f"± {name}", tone="success"),)
-        return ()
+        if isinstance(entry, CompactionEntry):
+            return (Badge(text=f"compacted {amount(entry.tokens_before)} tokens", tone="warning"),)
+        if isinstance(entry, BranchSummaryEntry):
+            return (Badge(text="summary of a branch", tone="warning"),)
+        message = entry.message if isinstance(entry, MessageEntry) else None
+        found: list[Badge] = []
+        if isinstance(message, AssistantMessage):
+            before = next((answer.model for answer in self._answers_above(entry) if answer.model), "")
+            if before and message.model and message.model != before:
+                found.append(Badge(text=message.model, tone="accent"))
+            if message.usage.cost.total:
+                found.append(Badge(text=dollars(message.usage.cost.total), tone="dim"))
+        elif (
+            isinstance(message, ToolResultMessage) and not message.is_error and message.tool_name in _CHANGING
+        ):
+            call = self._call(entry, message)
+            if call is not None:
+                name = str(call.arguments.get("path", "")).rpartition("/")[2]
+                found.append(Badge(text=f"± {name}", tone="success"))
+        return tuple(found)
 
     def _called(self, entry: Entry) -> str:
         """For a tool's result what was called; the result's text says rarely what it is of."""
-        match entry:
-            case MessageEntry(message=ToolResultMessage() as message):
-                called, call = message.tool_name, self._call(entry, message)
-                if call is not None:
-                    words = (value for value in call.arguments.values() if isinstance(value, str))
-                    called = f"{call.name} {one_line(next(words, ''), 60)}".rstrip()
-                outcome = "failed: " if message.is_error else ""
-                return f"{called} → {outcome}{one_line(entry_text(entry))}"
-            case MessageEntry(message=BashExecutionMessage() as message):
-                return f"$ {one_line(message.command, 60)} → {one_line(message.output) or 'nothing'}"
+        message = entry.message if isinstance(entry, MessageEntry) else None
+        if isinstance(message, ToolResultMessage):
+            called, call = message.tool_name, self._call(entry, message)
+            if call is not None:
+                words = (value for value in call.arguments.values() if isinstance(value, str))
+                called = f"{call.name} {one_line(next(words, ''), 60)}".rstrip()
+            outcome = "failed: " if message.is_error else ""
+            return f"{called} → {outcome}{one_line(entry_text(entry))}"
+        if isinstance(message, BashExecutionMessage):
+            return f"$ {one_line(message.command, 60)} → {one_line(message.output) or 'nothing'}"
         return ""
 
     def _call(self, entry: Entry, result: ToolResultMessage) -> ToolCall | None:
@@ -181,17 +186,20 @@ def text_of_entry(entry: Entry) -> str:
             return ", ".join(call.name for call in message.tool_calls) or message.stop_reason
         case CompactionEntry() | BranchSummaryEntry() | CustomMessageEntry() | MessageEntry():
             return one_line(entry_text(entry))
-    return ""
+        case UsageEntry() | UnknownEntry():
+            return ""
+        case _:
+            assert_never(entry)
 
 
 def heading(entry: Entry) -> str:
     """Who said it and when; of what it is the result."""
     said = _HEADINGS[kind_of(entry)]
-    match entry:
-        case MessageEntry(message=AssistantMessage() as message) if message.model:
-            said = message.model
-        case MessageEntry(message=ToolResultMessage() as message):
-            said = f"{message.tool_name}, {'failed' if message.is_error else 'result'}"
+    message = entry.message if isinstance(entry, MessageEntry) else None
+    if isinstance(message, AssistantMessage) and message.model:
+        said = message.model
+    elif isinstance(message, ToolResultMessage):
+        said = f"{message.tool_name}, {'failed' if message.is_error else 'result'}"
     return f"{said} · {time_of_day(entry.timestamp)}"
 
 

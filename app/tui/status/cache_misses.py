@@ -22,19 +22,15 @@ class CacheMisses:
         self._last: AssistantMessage | None = None
 
     def note(self, event: Event) -> None:
-        match event:
-            case MessageEnd(message=AssistantMessage(stop_reason="error" | "aborted")):
-                pass
-            case MessageEnd(message=AssistantMessage() as message):
-                if self._is_told() and self._is_missed(message):
-                    sent = amount(message.usage.input + message.usage.cache_write)
-                    text = f"The prompt cache was missed: {sent} tokens were read anew."
-                    self._say(text, NoteKind.WARNING)
-                self._last = message
-            case SessionReplaced() | ModelChanged() | CompactionEnd():
-                self._last = None
-            case _:
-                pass
+        if isinstance(event, SessionReplaced | ModelChanged | CompactionEnd):
+            self._last = None
+        message = event.message if isinstance(event, MessageEnd) else None
+        if not isinstance(message, AssistantMessage) or message.stop_reason in ("error", "aborted"):
+            return
+        if self._is_told() and self._is_missed(message):
+            sent = amount(message.usage.input + message.usage.cache_write)
+            self._say(f"The prompt cache was missed: {sent} tokens were read anew.", NoteKind.WARNING)
+        self._last = message
 
     def _is_missed(self, message: AssistantMessage) -> bool:
         before = self._last

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import assert_never
 
 from app.assembly.build import Assembled
 from app.engine.session import Session
@@ -10,21 +11,42 @@ from app.tui.handed import KeyTold, stoppable
 from app.tui.status import bars
 from app.tui.status.git_state import git_state
 from app.values.events import (
+    AgentEnd,
     AgentSettled,
     AgentStart,
+    AutoRetryEnd,
     AutoRetryStart,
+    BashExecutionUpdate,
     CompactionEnd,
+    CompactionProgress,
     CompactionStart,
+    EntryAppended,
     Event,
+    ExtensionError,
+    FileChanged,
     JobChanged,
     MessageEnd,
+    MessageStart,
+    MessageUpdate,
     ModelChanged,
+    Notice,
+    ProviderRequestDelivered,
+    ProviderRequestFailed,
     ProviderRequestPrepared,
     ProviderWaiting,
+    QuestionAsked,
     QueueUpdate,
+    SessionInfoChanged,
     SessionReplaced,
+    SummarizationRetryAttemptStart,
+    SummarizationRetryFinished,
+    SummarizationRetryScheduled,
     ThinkingLevelChanged,
+    ToolExecutionEnd,
     ToolExecutionStart,
+    ToolExecutionUpdate,
+    TurnEnd,
+    TurnStart,
 )
 from widgets.editor.prompt import PromptEditor
 from widgets.status.footer import StatusFooter
@@ -86,8 +108,32 @@ class StatusLines:
                 self.say(self._activity)
             case QueueUpdate() | ModelChanged() | SessionReplaced() | MessageEnd() | JobChanged():
                 pass
-            case _:
+            case (
+                MessageUpdate()
+                | AgentEnd()
+                | TurnStart()
+                | TurnEnd()
+                | MessageStart()
+                | ToolExecutionUpdate()
+                | ToolExecutionEnd()
+                | EntryAppended()
+                | SessionInfoChanged()
+                | CompactionProgress()
+                | AutoRetryEnd()
+                | SummarizationRetryScheduled()
+                | SummarizationRetryAttemptStart()
+                | SummarizationRetryFinished()
+                | BashExecutionUpdate()
+                | ProviderRequestDelivered()
+                | ProviderRequestFailed()
+                | FileChanged()
+                | Notice()
+                | ExtensionError()
+                | QuestionAsked()
+            ):
                 return
+            case _:
+                assert_never(event)
         self.refresh()
 
     def say(self, text: str) -> None:

@@ -29,16 +29,12 @@ class Notifications:
         self._notifier.is_focused = is_focused
 
     def note(self, event: Event) -> None:
-        match event:
-            case AgentStart():
-                self._began = self._clock()
-            case AgentSettled():
-                if self._settings().notifications.on_done:
-                    took = self._clock() - self._began
-                    word = "stopped" if event.aborted else "done"
-                    self._notify(f"The agent is {word}", took)
-            case _:
-                pass
+        if isinstance(event, AgentStart):
+            self._began = self._clock()
+        elif isinstance(event, AgentSettled) and self._settings().notifications.on_done:
+            took = self._clock() - self._began
+            word = "stopped" if event.aborted else "done"
+            self._notify(f"The agent is {word}", took)
 
     def asked(self, question: str) -> None:
         """Somebody waits for the person."""

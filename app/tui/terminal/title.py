@@ -25,17 +25,14 @@ class TerminalTitle:
             self._write(title_sequence(f"bayou · {name}{' · ' + state if state else ''}"))
 
     def note(self, event: Event) -> None:
-        match event:
-            case AgentStart():
-                self.show("working")
-                self._progress(is_busy=True)
-            case AgentSettled():
-                self.show()
-                self._progress(is_busy=False)
-            case SessionInfoChanged() | SessionReplaced():
-                self.show()
-            case _:
-                pass
+        if isinstance(event, AgentStart):
+            self.show("working")
+            self._progress(is_busy=True)
+        elif isinstance(event, AgentSettled):
+            self.show()
+            self._progress(is_busy=False)
+        elif isinstance(event, SessionInfoChanged | SessionReplaced):
+            self.show()
 
     def _progress(self, *, is_busy: bool) -> None:
         if self._settings().terminal.progress:

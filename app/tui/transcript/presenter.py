@@ -64,7 +64,18 @@ from app.values.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from app.values.stream import BlockEvent, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
+from app.values.stream import (
+    BlockEvent,
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ThinkingDelta,
+    ThinkingEnd,
+    ThinkingStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
 from widgets.transcript.blocks import (
     CardBlock,
     CardState,
@@ -227,15 +238,14 @@ class Presenter:
     # Messages
 
     def _begin(self, message: Message) -> None:
-        match message:
-            case UserMessage():
-                self._pass_over_failed(is_tried_again=False)
-                self._transcript.add(replay.user_block(message.id, message, self.renderers))
-            case AssistantMessage():
-                self._pass_over_failed(is_tried_again=True)
-                self._reply_id = message.id
-                self._by_index.clear()
-                self._transcript.begin_reply(message.id)
+        if isinstance(message, UserMessage):
+            self._pass_over_failed(is_tried_again=False)
+            self._transcript.add(replay.user_block(message.id, message, self.renderers))
+        elif isinstance(message, AssistantMessage):
+            self._pass_over_failed(is_tried_again=True)
+            self._reply_id = message.id
+            self._by_index.clear()
+            self._transcript.begin_reply(message.id)
 
     def _extend(self, part: BlockEvent) -> None:
         match part:
@@ -254,6 +264,10 @@ class Presenter:
                     known = self._by_index[part.content_index] = self._new_call(part.tool_call)
                 known.call = part.tool_call
                 self._draw(known, CardState.PENDING)
+            case TextStart() | TextEnd() | ThinkingStart() | ThinkingEnd():
+                pass
+            case _:
+                assert_never(part)
 
     def _new_call(self, call: ToolCall) -> _ShownCall:
         known = _ShownCall(block_id=replay.card_id(self._reply_id, call.id), call=call)
@@ -276,17 +290,16 @@ class Presenter:
         self._draw(known, CardState.PENDING)
 
     def _end(self, message: Message) -> None:
-        match message:
-            case AssistantMessage():
-                self._end_reply(message)
-            case BashExecutionMessage():
-                self.own_commands.recorded()
-                self._transcript.add(replay.command_block(message.id, message))
-            case CustomMessage(display=True):
-                block = replay.custom_block(message.id, message, self.renderers)
-                self._transcript.add(block)
-                if block.label == replay.PENDING and isinstance(message.details, dict):
-                    self._untold[str(message.details.get("jobId"))] = block
+        if isinstance(message, AssistantMessage):
+            self._end_reply(message)
+        elif isinstance(message, BashExecutionMessage):
+            self.own_commands.recorded()
+            self._transcript.add(replay.command_block(message.id, message))
+        elif isinstance(message, CustomMessage) and message.display:
+            block = replay.custom_block(message.id, message, self.renderers)
+            self._transcript.add(block)
+            if block.label == replay.PENDING and isinstance(message.details, dict):
+                self._untold[str(message.details.get("jobId"))] = block
 
     def _show_entry(self, entry: Entry) -> None:
         if isinstance(entry, CustomEntry) and (block := self.renderers.entry(entry)) is not None:
@@ -330,6 +343,8 @@ class Presenter:
                     self._transcript.add(
                         replay.result_block(known.block_id, known.call, event.message, self.renderers)
                     )
+            case _:
+                assert_never(event)
 
     def _draw(self, known: _ShownCall, state: CardState) -> None:
         result = None
@@ -395,6 +410,8 @@ class Presenter:
                 self.summary_card.extend(event.delta, CustomKind.COMPACTION)
             case CompactionEnd():
                 self._end_compaction(event)
+            case _:
+                assert_never(event)
 
     def _end_compaction(self, event: CompactionEnd) -> None:
         self.summary_card.end()

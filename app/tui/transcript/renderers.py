@@ -61,16 +61,15 @@ class Renderers:
         """A widget of an extension's own for this entry, made anew: a widget can be shown once."""
         if self.catalogue is None:
             return None
-        match entry:
-            case CustomMessageEntry():
-                message = CustomMessage(
-                    custom_type=entry.custom_type, content=entry.content, details=entry.details
-                )
-                shown = self.catalogue.render_message(message, expanded=True)
-            case CustomEntry():
-                shown = self.catalogue.render_entry(entry.custom_type, entry.data, expanded=True)
-            case _:
-                return None
+        if isinstance(entry, CustomMessageEntry):
+            message = CustomMessage(
+                custom_type=entry.custom_type, content=entry.content, details=entry.details
+            )
+            shown = self.catalogue.render_message(message, expanded=True)
+        elif isinstance(entry, CustomEntry):
+            shown = self.catalogue.render_entry(entry.custom_type, entry.data, expanded=True)
+        else:
+            return None
         return shown.widget if shown is not None else None
 
     def redrawn(self, entries: Sequence[Entry]) -> list[CustomMessageEntry] | None:

@@ -1,6 +1,7 @@
 """Messages as transcript blocks: what a stored conversation looks like, and each finished message of a live one."""
 
 from collections.abc import Iterable, Iterator
+from typing import assert_never
 
 import msgspec
 
@@ -12,10 +13,17 @@ from app.values.content import Thinking as ThinkingContent
 from app.values.entries import (
     BranchSummaryEntry,
     CompactionEntry,
+    ContextEditEntry,
     CustomEntry,
     CustomMessageEntry,
     Entry,
+    LabelEntry,
     MessageEntry,
+    ModelChangeEntry,
+    SessionInfoEntry,
+    ThinkingLevelChangeEntry,
+    UnknownEntry,
+    UsageEntry,
 )
 from app.values.messages import (
     AssistantMessage,
@@ -87,14 +95,12 @@ def _followed_failures(entries: Iterable[Entry]) -> dict[str, bool]:
     found: dict[str, bool] = {}
     failed = ""
     for entry in entries:
-        match entry:
-            case MessageEntry(message=AssistantMessage() as message):
-                if failed:
-                    found[failed] = True
-                failed = entry.id if message.stop_reason == "error" else ""
-            case MessageEntry(message=UserMessage()) if failed:
-                found[failed] = False
-                failed = ""
+        message = entry.message if isinstance(entry, MessageEntry) else None
+        if failed and isinstance(message, AssistantMessage | UserMessage):
+            found[failed] = isinstance(message, AssistantMessage)
+            failed = ""
+        if isinstance(message, AssistantMessage) and message.stop_reason == "error":
+            failed = entry.id
     return found
 
 
@@ -146,6 +152,20 @@ def _blocks_of_entry(entry: Entry, renderers: Renderers) -> Iterator[Block]:
                 "of another branch",
                 renderers,
             )
+        case (
+            MessageEntry()
+            | ModelChangeEntry()
+            | ThinkingLevelChangeEntry()
+            | UsageEntry()
+            | CustomMessageEntry()
+            | ContextEditEntry()
+            | LabelEntry()
+            | SessionInfoEntry()
+            | UnknownEntry()
+        ):
+            pass
+        case _:
+            assert_never(entry)
 
 
 def card_id(message_id: str, call_id: str) -> str:
@@ -186,11 +206,10 @@ def reply_block(block_id: str, message: AssistantMessage, renderers: Renderers) 
 
 
 def _part(block: Content, renderers: Renderers) -> Thinking | Prose | None:
-    match block:
-        case Text() if block.text:
-            return Prose(text=renderers.text(block.text, "assistant"))
-        case ThinkingContent() if block.thinking:
-            return Thinking(text=renderers.text(block.thinking, "thinking"))
+    if isinstance(block, Text) and block.text:
+        return Prose(text=renderers.text(block.text, "assistant"))
+    if isinstance(block, ThinkingContent) and block.thinking:
+        return Thinking(text=renderers.text(block.thinking, "thinking"))
     return None
 
 
@@ -205,7 +224,10 @@ def reply_state(message: AssistantMessage, retry_key: str) -> tuple[ReplyState, 
             return ReplyState.TRUNCATED, Failure(
                 message="The answer reached the model's output limit.", next_step="Ask it to go on."
             )
-    return ReplyState.DONE, None
+        case "stop" | "toolUse" | "pending" | "deferred":
+            return ReplyState.DONE, None
+        case _:
+            assert_never(message.stop_reason)
 
 
 def result_block(

@@ -7,6 +7,7 @@ import msgspec
 
 from app.engine.session import Session
 from app.tui.handed import KeyTold
+from app.tui.keys.verb_words import words_of
 
 if TYPE_CHECKING:
     from app.tui.pages.all import Pages
@@ -17,14 +18,19 @@ Run = Callable[["Pages", str], Awaitable[None]]
 
 class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
     name: str
-    help: str
     run: Run
+    help: str = ""
+    verb: str = ""
+    """The session's command that it is, where that is told in its words."""
     hint: str = ""
     """What its argument is called."""
     key: tuple[str, str] = ("", "")
     """Action and usual key that `help` names as `{key}`."""
 
     def told(self, key_told: KeyTold) -> str:
+        if self.verb:
+            words = words_of(self.verb)
+            return words[:1].lower() + words[1:]
         return self.help.format(key=key_told(*self.key) or "a key")
 
 
@@ -69,52 +75,42 @@ async def _help(pages: "Pages", argument: str) -> None:
 
 
 COMMANDS: tuple[SlashCommand, ...] = (
-    SlashCommand(name="model", hint="[name]", help="switch the model", run=_model),
+    SlashCommand(name="model", hint="[name]", verb="set_model", run=_model),
     SlashCommand(
         name="scoped-models",
         help="which models the cycle keys go through",
         run=lambda pages, _: pages.models.scope(),
     ),
-    SlashCommand(name="thinking", hint="[level]", help="how hard the model thinks", run=_thinking),
+    SlashCommand(name="thinking", hint="[level]", verb="set_thinking_level", run=_thinking),
     SlashCommand(name="tree", help="the session tree", run=lambda pages, _: pages.tree.open()),
-    SlashCommand(
-        name="resume", help="go on with another session", run=lambda pages, _: pages.sessions.open()
-    ),
+    SlashCommand(name="resume", verb="switch_session", run=lambda pages, _: pages.sessions.open()),
     SlashCommand(
         name="fork",
-        help="go on from before a prompt, in a new file",
+        verb="fork",
         run=lambda pages, _: pages.sessions.fork(),
     ),
-    SlashCommand(name="new", help="begin a new session", run=lambda pages, _: pages.sessions.new()),
-    SlashCommand(
-        name="clone", help="go on in a copy of this branch", run=lambda pages, _: pages.sessions.clone()
-    ),
+    SlashCommand(name="new", verb="new_session", run=lambda pages, _: pages.sessions.new()),
+    SlashCommand(name="clone", verb="clone", run=lambda pages, _: pages.sessions.clone()),
     SlashCommand(
         name="name",
         hint="[name]",
-        help="name the session",
+        verb="set_session_name",
         run=lambda pages, text: pages.sessions.rename(text),
     ),
-    SlashCommand(
-        name="session", help="file, counts, tokens, cost", run=lambda pages, _: pages.sessions.tell_counts()
-    ),
+    SlashCommand(name="session", verb="get_session_stats", run=lambda pages, _: pages.sessions.tell_counts()),
     SlashCommand(
         name="context",
         help="what fills the window, and dropping parts of it",
         run=lambda pages, _: pages.context.open(),
     ),
-    SlashCommand(name="compact", hint="[--preview] [focus]", help="summarise the older part", run=_compact),
-    SlashCommand(
-        name="uncompact", help="back to the full history", run=lambda pages, _: pages.context.undo()
-    ),
-    SlashCommand(name="jobs", help="background jobs", run=_jobs),
-    SlashCommand(
-        name="kill", hint="job", help="end a background job", run=lambda pages, text: pages.jobs.kill(text)
-    ),
+    SlashCommand(name="compact", hint="[--preview] [focus]", verb="compact", run=_compact),
+    SlashCommand(name="uncompact", verb="undo_compaction", run=lambda pages, _: pages.context.undo()),
+    SlashCommand(name="jobs", verb="list_jobs", run=_jobs),
+    SlashCommand(name="kill", hint="job", verb="kill_job", run=lambda pages, text: pages.jobs.kill(text)),
     SlashCommand(
         name="pin",
         hint="job",
-        help="let a job outlive this session, or not",
+        verb="pin_job",
         run=lambda pages, text: pages.jobs.pin(text),
     ),
     SlashCommand(name="copy", help="copy the last answer", run=_copy),

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from app.engine.commands.table import COMMANDS
 from app.providers.scripted import call, say
+from app.tui import slash
 from app.tui.keys import page_keys
 from app.tui.keys.action_table import places
 from app.tui.keys.keymap import keys_of, read_keymap, spelled
@@ -48,7 +50,23 @@ def test_keys_may_be_written_as_one_is_used_to(written: str, meant: str) -> None
 def test_every_action_has_an_id_and_words() -> None:
     for one in PLACES:
         for binding in one.bindings:
-            assert binding.id and binding.description, f"{one.title}: {binding}"
+            assert binding.id and page_keys.told(binding), f"{one.title}: {binding}"
+
+
+def test_what_is_a_command_of_the_session_is_told_in_its_words_everywhere() -> None:
+    by_slash = {row.verb: row.told(lambda action, usual: usual) for row in slash.COMMANDS if row.verb}
+    bound = {binding.id: page_keys.told(binding) for binding in PLACES[0].bindings}
+    by_key = {row.verb: bound[row.id] for row in page_keys.PAGE_KEYS if row.verb}
+    for verb, told in by_slash.items():
+        words = COMMANDS[verb].words
+        assert told[0].islower() and told[1:] == words[1:]
+        assert by_key.get(verb, words) == words
+    assert {"fork", "new_session", "undo_compaction"} <= by_slash.keys() & by_key.keys()
+
+
+def test_a_row_has_either_words_of_its_own_or_those_of_a_command() -> None:
+    for row in (*slash.COMMANDS, *page_keys.PAGE_KEYS):
+        assert bool(row.help) is not bool(row.verb)
 
 
 def test_the_defaults_are_free_of_conflicts_in_one_place() -> None:

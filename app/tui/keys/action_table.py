@@ -8,6 +8,7 @@ from functools import cached_property
 
 from textual.binding import BindingType
 
+from app.tui.keys import page_keys
 from app.tui.keys.keymap import KeyMap, KeyPlace, keys_of, place
 from widgets.editor.prompt import PromptEditor
 from widgets.keys_told import NO_KEY, key_told
@@ -64,7 +65,7 @@ class ActionTable:
                 rows.append(
                     ActionRow(
                         id=binding.id,
-                        title=binding.description,
+                        title=page_keys.told(binding),
                         keys=keys_of(binding, own),
                         group=one.title[:1].upper() + one.title[1:],
                         is_own=binding.id in own,

@@ -10,6 +10,7 @@ import msgspec
 from textual.binding import Binding, BindingType
 
 from app.tui.keys.keymap import NO_KEY
+from app.tui.keys.verb_words import words_of
 
 if TYPE_CHECKING:
     from app.tui.pages.all import Pages
@@ -22,8 +23,10 @@ class PageKey(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     """What `keybindings.json` calls it."""
     keys: str
-    help: str
     do: Do
+    help: str = ""
+    verb: str = ""
+    """The session's command that it is, where that is told in its words."""
     is_first: bool = False
     """Before the focused widget sees the key."""
 
@@ -64,7 +67,7 @@ PAGE_KEYS: tuple[PageKey, ...] = (
         help="Choose a model",
         do=lambda pages: pages.models.choose(),
     ),
-    PageKey(id="app.model.cycleForward", keys="ctrl+p", help="Next model", do=_cycle_model(1)),
+    PageKey(id="app.model.cycleForward", keys="ctrl+p", verb="cycle_model", do=_cycle_model(1)),
     PageKey(id="app.model.cycleBackward", keys="ctrl+shift+p", help="Previous model", do=_cycle_model(-1)),
     PageKey(
         id="app.session.tree",
@@ -75,19 +78,19 @@ PAGE_KEYS: tuple[PageKey, ...] = (
     PageKey(
         id="app.session.resume",
         keys=NO_KEY,
-        help="Go on with another session",
+        verb="switch_session",
         do=lambda pages: pages.sessions.open(),
     ),
     PageKey(
         id="app.session.fork",
         keys=NO_KEY,
-        help="Go on from before a prompt, in a new file",
+        verb="fork",
         do=lambda pages: pages.sessions.fork(),
     ),
     PageKey(
         id="app.session.new",
         keys=NO_KEY,
-        help="Begin a new session",
+        verb="new_session",
         do=lambda pages: pages.sessions.new(),
     ),
     PageKey(
@@ -105,13 +108,13 @@ PAGE_KEYS: tuple[PageKey, ...] = (
     PageKey(
         id="app.compaction.undo",
         keys="alt+u",
-        help="Back to the full history, before the last compaction",
+        verb="undo_compaction",
         do=lambda pages: pages.context.undo(),
     ),
     PageKey(
         id="app.thinking.cycle",
         keys="shift+tab",
-        help="Next thinking level",
+        verb="cycle_thinking_level",
         do=lambda pages: pages.models.cycle_level(),
         is_first=True,
     ),
@@ -136,7 +139,7 @@ PAGE_KEYS: tuple[PageKey, ...] = (
     PageKey(
         id="app.message.dequeue",
         keys="alt+up",
-        help="Take queued messages back",
+        verb="clear_queue",
         do=lambda pages: pages.queued.take_back(),
     ),
     PageKey(
@@ -211,3 +214,9 @@ BY_ID = {key.id: key for key in PAGE_KEYS}
 BINDINGS: list[BindingType] = [
     Binding(key.keys, f"act('{key.id}')", key.help, id=key.id, priority=key.is_first) for key in PAGE_KEYS
 ]
+
+
+def told(binding: Binding) -> str:
+    """What the action of a binding does, in words."""
+    key = BY_ID.get(binding.id or "")
+    return words_of(key.verb) if key is not None and key.verb else binding.description

@@ -57,13 +57,14 @@ def copy(
     find: Callable[[str], str | None] = shutil.which,
 ) -> Copied:
     """Copy by every way there is; `write` sends to the terminal, `fallback` is the file to use without a clipboard.
+    `env` is what programs are told, too.
 
     Runs programs: call it in a thread.
     """
     by = ""
     for command in _writers(env):
         program = find(command[0])
-        if program and _feed((program, *command[1:]), text):
+        if program and _feed((program, *command[1:]), text, env):
             by = command[0]
             break
     sequence = osc52(text, env) if write is not None else ""
@@ -89,11 +90,11 @@ def paste(
             continue
         image_program = find(image_command[0]) if image_command else None
         if image_program:
-            data = _output((image_program, *image_command[1:]))
+            data = _output((image_program, *image_command[1:]), env)
             image = image_bytes(data, "clipboard") if data else None
             if image is not None:
                 return image
-        data = _output((program, *text_command[1:]))
+        data = _output((program, *text_command[1:]), env)
         if data:
             return data.decode(errors="replace")
     return None
@@ -128,10 +129,11 @@ def _readers(env: Mapping[str, str]) -> list[tuple[Sequence[str], Sequence[str]]
     return found
 
 
-def _feed(command: Sequence[str], text: str) -> bool:
+def _feed(command: Sequence[str], text: str, env: Mapping[str, str]) -> bool:
     try:
         done = subprocess.run(
             command,
+            env=env,
             input=text.encode(errors="replace"),
             stdout=subprocess.DEVNULL,  # such a program stays behind and would hold a pipe open
             stderr=subprocess.DEVNULL,
@@ -143,8 +145,9 @@ def _feed(command: Sequence[str], text: str) -> bool:
     return done.returncode == 0
 
 
-def _output(command: Sequence[str]) -> bytes:
+def _output(command: Sequence[str], env: Mapping[str, str]) -> bytes:
     try:
-        return subprocess.run(command, capture_output=True, timeout=SECONDS, check=False).stdout
+        done = subprocess.run(command, env=env, capture_output=True, timeout=SECONDS, check=False)
+        return done.stdout
     except (OSError, subprocess.TimeoutExpired):
         return b""

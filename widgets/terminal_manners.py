@@ -146,8 +146,10 @@ def editor_command(setting: str = "", env: Mapping[str, str] = os.environ) -> li
     return [next((name for name in ("nano", "vim", "vi") if shutil.which(name)), "nano")]
 
 
-def edit_externally(app: App[Any], text: str, command: list[str]) -> tuple[str | None, str]:
-    """Let a text be edited in another program while bayou steps aside.
+def edit_externally(
+    app: App[Any], text: str, command: list[str], env: Mapping[str, str] = os.environ
+) -> tuple[str | None, str]:
+    """Let a text be edited in another program, started with `env`, while bayou steps aside.
 
     Gives the text back, or None and why. The file is named `.md`, so that editors know how to show it.
     """
@@ -157,7 +159,7 @@ def edit_externally(app: App[Any], text: str, command: list[str]) -> tuple[str |
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
         with app.suspend():  # which nothing may be raised in: the terminal would not be taken back
-            code, problem = _run([*command, name])
+            code, problem = _run([*command, name], env)
         app.refresh(layout=True)
         if problem:
             return (
@@ -171,10 +173,10 @@ def edit_externally(app: App[Any], text: str, command: list[str]) -> tuple[str |
         path.unlink(missing_ok=True)
 
 
-def _run(command: list[str]) -> tuple[int, str]:
+def _run(command: list[str], env: Mapping[str, str]) -> tuple[int, str]:
     """How it ended, or why it could not begin."""
     try:
-        return subprocess.run(command, check=False).returncode, ""
+        return subprocess.run(command, env=env, check=False).returncode, ""
     except (OSError, ValueError) as error:
         return 0, getattr(error, "strerror", None) or str(error)
 

@@ -32,7 +32,7 @@ from app.resources.in_force import InForce
 from app.resources.paths import Paths
 from app.resources.settings import SettingRefused, Settings
 from app.resources.themes import Themes, find_themes
-from app.resources.trust import Decision, decide
+from app.resources.trust import Decision, decide, problem_with
 from app.sessions.errors import SessionLocked, SessionTooNew
 from app.sessions.index import header_of, session_files
 from app.sessions.log import SessionLog
@@ -141,6 +141,7 @@ def assemble(
         *log.take_problems(),
         *themes.problems,
         *([summary_problem] if summary_problem else ()),
+        *([trust_problem] if (trust_problem := problem_with(paths.trust_file)) else ()),
     )
     return Assembled(
         session=session,

@@ -20,6 +20,7 @@ from app.extensions.runner import Extensions
 from app.resources.paths import Paths
 from app.resources.trust import Question, remember
 from app.values.unable import FileFault
+from tools.running.withheld import own_variables
 
 
 class Extended(msgspec.Struct, kw_only=True):
@@ -72,6 +73,7 @@ async def extend(
         brought=Brought(session, assembled.choice, assembled.registry),
         settings=assembled.in_force.as_in_file,
         prompt_sections=assembled.prompt.extra_sections,
+        passed_variables=lambda: own_variables(assembled.settings.shell.shell_pass_environment),
         cache_dir=paths.cache_dir,
         is_trusted=assembled.trust.is_trusted,
         shutdown=shutdown,

@@ -41,6 +41,12 @@ class Job(msgspec.Struct, kw_only=True):
         return (self.ended or time.monotonic()) - self.started
 
 
+class UnknownJob(Unable, KeyError):
+    """There is no job of that name. Extensions know that as a `KeyError`."""
+
+    __str__ = Exception.__str__
+
+
 class JobTable:
     """All jobs of one session; a `tools.base.JobHost`."""
 
@@ -82,12 +88,12 @@ class JobTable:
         return tuple(job for job in self._jobs.values() if job.state == "running")
 
     def get(self, job_id: str) -> Job:
-        """Raises `Unable` when there is none."""
+        """Raises `UnknownJob` when there is none."""
         try:
             return self._jobs[job_id]
         except KeyError:
             known = ", ".join(self._jobs) or "none"
-            raise Unable(f"No job {job_id}. Jobs: {known}.") from None
+            raise UnknownJob(f"No job {job_id}. Jobs: {known}.") from None
 
     def kill(self, job_id: str, *, tell: bool = False) -> Job:
         """`tell`: the agent does not know of it yet, because a person did it."""

@@ -61,6 +61,10 @@ class SessionOptions:
             is_read_along=self._is_read_along,
         )
 
+    @property
+    def sends_images(self) -> bool:
+        return not self.in_force.settings.images.block_images
+
     def limits(self, model: Model | None) -> Limits:
         """When compaction begins and what it keeps, by the model that answers."""
         chosen = self.in_force.settings.compaction

@@ -15,6 +15,7 @@ from app.engine.cache import PromptCache
 from app.engine.choice import ModelChoice
 from app.engine.conversation import Conversation
 from app.engine.delivery import Deliveries
+from app.engine.held_back import HeldBack
 from app.engine.hooks import Hooks
 from app.engine.options import SessionOptions
 from app.engine.telling import Telling
@@ -70,6 +71,7 @@ class Requests:
         self._cache = cache
         self._request_of_message: dict[str, str] = {}
         self._kept = Kept()
+        self._held_back = HeldBack()
         self._current: str | None = None
         """The request whose answer is arriving and has not been seen as delivered."""
 
@@ -150,7 +152,10 @@ class Requests:
             )
         )
         if context.messages is not said:
-            return context, tuple(message.id for message in context.messages), None
+            message_ids, stretch = tuple(message.id for message in context.messages), None
+        if not self._options.sends_images:
+            without = tuple(map(self._held_back.without_images, context.messages))
+            context = msgspec.structs.replace(context, messages=without)
         return context, message_ids, stretch
 
     async def _credential(self, provider: str) -> tuple[Credential, str | None]:

@@ -304,10 +304,13 @@ class ExtensionApi:
         timeout: float | None = None,
         max_bytes: int = 1_000_000,
     ) -> ExecResult:
-        """Runs a program without a shell, in the session's folder unless `cwd` says otherwise."""
+        """Runs a program without a shell, in the session's folder unless `cwd` says otherwise. Like a command it gets
+        no variables that look like secrets but those that `env` or `shellPassEnvironment` names."""
         self._extension.require_open()
-        if cwd is None and self._all.bound is not None:
-            cwd = self._all.bound.session.cwd
+        bound = self._all.bound
+        if bound is not None:
+            cwd = cwd or bound.session.cwd
+            env = {**bound.passed_variables(), **(env or {})}
         return await run_program(
             command, arguments, cwd=cwd, env=env, stdin=stdin, timeout=timeout, max_bytes=max_bytes
         )

@@ -35,6 +35,8 @@ class Bound(msgspec.Struct, kw_only=True):
     """All of them spelled as in the file, with those that bayou does not know."""
     prompt_sections: dict[str, str] = {}
     """Sections of the system prompt that extensions own; changed in place."""
+    passed_variables: Callable[[], Mapping[str, str]] = dict
+    """For programs that extensions start: those with secrets that the person passes on."""
     cache_dir: Path | None = None
     is_trusted: bool = False
     shutdown: Callable[[], None] = lambda: None

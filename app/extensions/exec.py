@@ -8,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from tools.running.withheld import own_variables
+
 
 class ExecResult(msgspec.Struct, frozen=True, kw_only=True):
     stdout: str
@@ -29,12 +31,14 @@ async def run_program(
     timeout: float | None = None,
     max_bytes: int = 1_000_000,
 ) -> ExecResult:
-    """Runs a program without a shell. Raises `FileNotFoundError` when there is none of that name."""
+    """Runs a program without a shell, with bayou's variables but those that look like secrets: what it needs of them
+    is named in `env`. Raises `FileNotFoundError` when there is none of that name.
+    """
     process = await asyncio.create_subprocess_exec(
         command,
         *arguments,
         cwd=cwd,
-        env=None if env is None else {**os.environ, **env},
+        env={**own_variables(), **(env or {})},
         stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

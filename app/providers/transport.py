@@ -24,6 +24,8 @@ from app.version import VERSION
 
 USER_AGENT = f"bayou/{VERSION} ({sys.platform}; python/{platform.python_version()}; {platform.machine()})"
 _KEPT_FOR_DIAGNOSIS = 8_192
+_BLANK = b"\xef\xbb\xbf \t\r\n\v\f"
+"""What may stand before a page and says nothing of what comes."""
 _SSE_MARKS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
@@ -135,7 +137,7 @@ async def converse(
         head = bytearray()
         async for chunk in answer.chunks():
             if not seen and len(head) < _KEPT_FOR_DIAGNOSIS:
-                head += chunk[:_KEPT_FOR_DIAGNOSIS]
+                head += (chunk if head else chunk.lstrip(_BLANK))[:_KEPT_FOR_DIAGNOSIS]
             if not seen and _is_other_answer(bytes(head)):
                 raise _no_event_stream(bytes(head))
             for event, data in decoder.feed(chunk):
@@ -161,7 +163,7 @@ async def converse(
 
 def _is_other_answer(head: bytes) -> bool:
     """A page, or one whole JSON value: told at once, though the server may leave the connection open."""
-    start = head.lstrip()[:1]
+    start = head[:1]
     if start != b"{":
         return start == b"<"
     try:

@@ -4,14 +4,14 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
 from app.resources.files import read_text
-from app.resources.fingerprint import TooMuch, fingerprint, text_fingerprint
+from app.resources.fingerprint import MOST_FILES, TooMuch, fingerprint, text_fingerprint
 from app.resources.paths import Paths, between
 from app.values.json_comments import JsonFault, parse
 from app.values.unable import FileFault
@@ -24,6 +24,9 @@ _NAMING = ("extensions", "skills", "prompts", "themes", "shellPath", "externalEd
 """Settings whose words may be paths."""
 _LONGEST = 10_000
 """Characters of one value."""
+_HERE = re.compile(r"\$\(\s*pwd(?:\s+-\w)?\s*\)|`\s*pwd(?:\s+-\w)?\s*`|~\+(?=/|\s|$)")
+_VARIABLE = re.compile(r"\$(?:\{(?P<braced>[A-Za-z_]\w*)[^}]*\}|(?P<bare>[A-Za-z_]\w*))")
+_PATTERN = re.compile(r"[*?\[]")
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,9 +134,34 @@ class _Look:
                 fingerprint=text_fingerprint(shown),
             )
             if name in _NAMING:
-                named.update((word, name) for word in _words(value))
+                named.update((word, name) for word in self._words(value))
         for word, name in named.items():
             yield from self._named(word, name)
+
+    def _words(self, value: Any) -> Iterator[str]:
+        """What of a setting's value may be a path: each text of a list, each word of a command, as a shell reads it."""
+        if isinstance(value, list):
+            yield from (word.removeprefix("+") for word in value if isinstance(word, str) and word)
+        elif isinstance(value, str):
+            yield value
+            here = {name: path for name, path in os.environ.items() if path.startswith(f"{self._top}/")}
+            for word in words_of(value, {**here, "PWD": ".", "HOME": str(self._paths.home)}):
+                yield from self._matching(word)
+
+    def _matching(self, word: str) -> Iterator[str]:
+        yield word
+        if not _PATTERN.search(word):
+            return
+        pattern = word.removeprefix("./")
+        try:
+            found = sorted(self._paths.cwd.glob(pattern))[: MOST_FILES + 1]
+        except (
+            ValueError,
+            NotImplementedError,
+            OSError,
+        ):  # no pattern after all, one that begins at the root
+            return
+        yield from map(str, found)
 
     def _named(self, word: str, setting: str) -> Iterator[Item]:
         """A file or folder that a setting names. A program of the machine's own is not the folder's to change."""
@@ -191,16 +219,21 @@ def _leaves(
         yield path, data
 
 
-def _words(value: Any) -> Iterator[str]:
-    """What of a setting's value may be a path: each text of a list, each word of a command."""
-    if isinstance(value, list):
-        yield from (word.removeprefix("+") for word in value if isinstance(word, str) and word)
-    elif isinstance(value, str):
-        yield value
-        try:
-            yield from (word for word in shlex.split(re.sub(r"[;&|<>()`]", " ", value)) if word)
-        except ValueError:
-            yield from re.split(r"[\s;&|<>()`'\"]+", value)
+def words_of(command: str, variables: Mapping[str, str]) -> Iterator[str]:
+    """The words of a shell's command, with these variables read as a shell would."""
+
+    def value(match: re.Match[str]) -> str:
+        name = match["braced"] or match["bare"]
+        return variables.get(name, match[0])
+
+    text = _VARIABLE.sub(value, _HERE.sub(variables.get("PWD", "."), command))
+    try:
+        words = shlex.split(re.sub(r"[;&|<>()`]", " ", text))
+    except ValueError:
+        words = re.split(r"[\s;&|<>()`'\"]+", text)
+    for word in words:
+        name, is_set, rest = word.partition("=")
+        yield from (part for part in (word, rest if is_set and name else "") if part)
 
 
 def _programs_and_addresses(file: Path) -> str:

@@ -9,7 +9,7 @@ import msgspec
 from app.resources.files import read_text, way_out
 from app.resources.paths import Paths
 from app.values.unable import FileFault
-from tools.files.presence import is_dir, is_file
+from tools.files.presence import exists, is_dir, is_file
 
 NAMES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
 """The first that exists in a folder counts there."""
@@ -73,7 +73,7 @@ def _first(folder: Path) -> Path | None:
     for name in NAMES:
         path = folder / name
         try:
-            if is_file(path):
+            if exists(path) and not is_dir(path):  # a pipe is told of, not passed over
                 return path
         except OSError:
             continue

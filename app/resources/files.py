@@ -14,10 +14,11 @@ LIMIT = 4 * 1024 * 1024
 def read_text(path: Path) -> str | None:
     """The text of a file, None when there is none. Raises `FileFault`."""
     try:
-        mode = path.stat().st_mode
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # opening a pipe would wait for a writer
-            raise FileFault(path, "is not a regular file")
-        with path.open("rb") as file:
+        # A pipe is not waited for, whenever it came there.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise FileFault(path, "is not a regular file")
             data = file.read(LIMIT + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None

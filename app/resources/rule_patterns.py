@@ -9,6 +9,8 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
+from app.values.unable import Unable
+
 PATIENCE = 0.05
 """Seconds for one look. Text comes in pieces, many in a second."""
 _LONGEST = 1000
@@ -20,8 +22,12 @@ class TooSlow(Exception):
     """The time was over before anything was found."""
 
 
+class NoEngine(Unable):
+    """This installation lacks the library that conditions are looked for with."""
+
+
 def compile_condition(text: str) -> str:
-    """What is wrong with a regular expression; empty when nothing is."""
+    """What is wrong with a regular expression; empty when nothing is. Raises `NoEngine`."""
     if len(text) > _LONGEST:
         return f"it is longer than {_LONGEST:,} characters"
     counts = [
@@ -31,6 +37,8 @@ def compile_condition(text: str) -> str:
         return f"it repeats more than {_MOST_REPEATS:,} times"
     try:
         _compiled(text)
+    except NoEngine:
+        raise
     except Exception as problem:  # noqa: BLE001  (the engine has errors of its own, and runs out of depth as well)
         return str(problem)
     return ""
@@ -47,6 +55,8 @@ def search(condition: str, text: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def _compiled(text: str) -> Any:
-    import regex  # noqa: PLC0415  (only a rule with a condition needs it)
-
+    try:
+        import regex  # noqa: PLC0415  (only a rule with a condition needs it)
+    except ImportError:
+        raise NoEngine("the library regex is missing; install bayou with all that it depends on") from None
     return regex.compile(text, regex.MULTILINE)

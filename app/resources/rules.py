@@ -13,7 +13,7 @@ import msgspec
 from app.resources.files import read_text
 from app.resources.frontmatter import split_frontmatter
 from app.resources.paths import Paths, between
-from app.resources.rule_patterns import compile_condition
+from app.resources.rule_patterns import NoEngine, compile_condition
 from app.resources.rule_scopes import Scope, parse_scopes, scopes_of_glob
 from app.resources.system_prompt import RuleLine
 from app.values.unable import FileFault, Unable
@@ -165,7 +165,11 @@ def read_rule(path: Path, *, name: str, source: Source, problems: list[str]) -> 
     if document.problem:
         problems.append(f"{path}: {document.problem}")
     fields = document.fields
-    conditions, scopes = _conditions(path, fields, problems)
+    try:
+        conditions, scopes = _conditions(path, fields, problems)
+    except NoEngine as problem:  # it is not read as one without a condition
+        problems.append(f"{path}: the rule {name} is left out, for it has a condition: {problem}")
+        return None
     mode = fields.get("interruptMode", "always")
     if mode not in _INTERRUPT_MODES:
         problems.append(

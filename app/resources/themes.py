@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from app.resources.files import Stamp, stamp
+from app.resources.files import Stamp, stamp, way_out
 from app.resources.paths import Paths, styles_dir
 from tools.files.presence import exists, is_file
 
@@ -32,9 +32,11 @@ class Themes(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
     places: tuple[tuple[Path, Source], ...] = ()
     """Where was looked for them."""
+    top: Path | None = None
+    """Of the project: what lies in it and leads out of it is not read."""
 
     def looked_for_again(self) -> "Themes":
-        return _find(self.places)
+        return _find(self.places, self.top)
 
     def named(self, name: str) -> ThemeFile | None:
         return next((theme for theme in self.files if theme.name == name), None)
@@ -53,16 +55,19 @@ def find_themes(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = (), ha
         places.append((paths.project_dir / "themes", "project"))
     for place in more:
         places.append((place, "settings"))
-    return _find(tuple(places))
+    return _find(tuple(places), paths.top)
 
 
-def _find(places: tuple[tuple[Path, Source], ...]) -> Themes:
+def _find(places: tuple[tuple[Path, Source], ...], top: Path | None) -> Themes:
     found: dict[str, ThemeFile] = {}
     problems: list[str] = []
     for place, source in places:
         if source == "settings" and not exists(place):
             problems.append(f"{place}: there is no such theme file or folder")
         for path in _files(place):
+            if top is not None and source in ("project", "settings") and (problem := way_out(path, top)):
+                problems.append(problem)
+                continue
             if path.stem == "system":
                 problems.append(
                     f"{path}: `system` is the name of the automatic choice; call the theme something else"
@@ -70,7 +75,7 @@ def _find(places: tuple[tuple[Path, Source], ...]) -> Themes:
                 continue
             found[path.stem] = ThemeFile(name=path.stem, path=path, source=source)
     files = tuple(sorted(found.values(), key=lambda theme: theme.name))
-    return Themes(files=files, problems=tuple(problems), places=places)
+    return Themes(files=files, problems=tuple(problems), places=places, top=top)
 
 
 def _files(place: Path) -> list[Path]:

@@ -164,7 +164,7 @@ def remember(paths: Paths, question: Question, *, is_trusted: bool) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with filelock.FileLock(f"{file}.lock", timeout=5):
-            table = _read(file)
+            table = _read_to_change(file)
             table[_key(question.folder)] = {
                 "trusted": is_trusted,
                 "fingerprint": question.fingerprint,
@@ -177,7 +177,7 @@ def remember(paths: Paths, question: Question, *, is_trusted: bool) -> None:
 
 def forget(paths: Paths, folder: Path) -> bool:
     """Takes the folder's answer back; False when there was none. Raises `FileFault`."""
-    table = _read(paths.trust_file)
+    table = _read_to_change(paths.trust_file)
     if _key(folder) not in table:
         return False
     del table[_key(folder)]
@@ -234,13 +234,32 @@ def _entry(table: dict[str, Any], folder: Path) -> _Saved | None:
     )
 
 
+def problem_with(file: Path) -> str | None:
+    """What is wrong with the file of answers: until it is mended, nobody is trusted."""
+    try:
+        _read_to_change(file)
+    except FileFault as problem:
+        return f"{problem}. Until that is mended no folder is trusted; delete the file to be asked anew."
+    return None
+
+
 def _read(file: Path) -> dict[str, Any]:
     """A broken file trusts nobody; it is not repaired here, so that nothing is lost."""
     try:
-        table = parse(read_text(file) or "{}")
-    except (FileFault, JsonFault):
+        return _read_to_change(file)
+    except FileFault:
         return {}
-    return table if isinstance(table, dict) else {}
+
+
+def _read_to_change(file: Path) -> dict[str, Any]:
+    """Raises `FileFault` for one that would lose what it holds."""
+    try:
+        table = parse(read_text(file) or "{}")
+    except JsonFault as problem:
+        raise FileFault(file, problem.message, problem.line) from None
+    if not isinstance(table, dict):
+        raise FileFault(file, "must hold one object: { … }")
+    return table
 
 
 def _key(folder: Path) -> str:

@@ -54,7 +54,9 @@ from app.tui.terminal.title import TerminalTitle
 from app.tui.theme_in_force import ThemeInForce
 from app.tui.transcript.presenter import Presenter
 from app.values.events import AgentSettled, Event, ModelChanged, QueueUpdate, SessionReplaced
+from tools.running.browser import open_page
 from tools.running.own_programs import find_own_program
+from tools.running.withheld import own_variables
 from widgets.editor.prompt import PromptEditor
 from widgets.screens.requests import ScreenRequest
 from widgets.status.footer import StatusFooter
@@ -152,13 +154,16 @@ class BayouApp(App[int]):
             refused=lambda problem: say(words_of(problem, self.action_table.key_told), NoteKind.ERROR),
             done=self.status.refresh_all,
         )
+        self.open_page: Callable[[str], None] = lambda address: self.tasks.spawn(
+            asyncio.to_thread(open_page, address, outside=self.session.cwd)
+        )
         self.screens = Screens(self, self.tasks)
         self.system_clipboard = Clipboard(
             lambda: driver.write if (driver := driver_of(self)) is not None else None,
             lambda text: self.notify(text, markup=False),
             self.tasks.spawn,
             fallback=paths.cache_dir / "clipboard.txt",
-            env=self.env,
+            env=self.program_env,
             own_program=self.own_program,
         )
         self.unsent = Unsent(self.session, lambda: (self.editor.text, self.editor.attachments))
@@ -195,6 +200,11 @@ class BayouApp(App[int]):
     def own_program(self, name: str) -> str | None:
         """A program of the machine, never one of the folder's."""
         return find_own_program(name, outside=self.session.cwd, env=self.env)
+
+    @property
+    def program_env(self) -> Mapping[str, str]:
+        """For programs that bayou starts, which a command could look into: no secrets but those passed on."""
+        return own_variables(self.assembled.settings.shell.shell_pass_environment, self.env)
 
     def get_default_screen(self) -> MainScreen:
         return MainScreen(
@@ -325,7 +335,7 @@ class BayouApp(App[int]):
             case Transcript.FullScreenRequested():
                 self.tasks.spawn(pages.blocks.open(message.block_id))
             case Transcript.LinkChosen():
-                open_link(message.href, self.open_url, self.system_clipboard.copy, self.env)
+                open_link(message.href, self.open_page, self.system_clipboard.copy, self.env)
             case Transcript.RetryRequested():
                 self.tasks.spawn(pages.run.retry())
             case Transcript.SymbolChosen():
@@ -342,10 +352,11 @@ class BayouApp(App[int]):
         say, editor = self.presenter.note, self.editor
         match message:
             case PromptEditor.ClipboardRequested():
-                self.tasks.spawn(from_elsewhere.paste(editor, say, self.env, self.own_program))
+                self.tasks.spawn(from_elsewhere.paste(editor, say, self.program_env, self.own_program))
             case PromptEditor.ExternalEditorRequested():
                 wanted = from_elsewhere.editor_wanted(self.assembled)
-                from_elsewhere.edit_elsewhere(editor, message.text, self, say, wanted=wanted, env=self.env)
+                env = self.program_env
+                from_elsewhere.edit_elsewhere(editor, message.text, self, say, wanted=wanted, env=env)
             case PromptEditor.HistoryRequested():
                 ask = self.screens.ask
                 self.tasks.spawn(from_elsewhere.search_history(editor, ask, message.entries))

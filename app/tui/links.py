@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from app.tui.handed import Copy
 
 
-def open_link(address: str, open_url: Callable[[str], None], copy: Copy, env: Mapping[str, str]) -> None:
+def open_link(address: str, open_page: Callable[[str], None], copy: Copy, env: Mapping[str, str]) -> None:
     """In the person's browser; where that would be on another machine, or not a page, the address is copied."""
     is_remote = env.get("SSH_CONNECTION") or env.get("SSH_TTY")
     if is_remote or not address.startswith(("http://", "https://")):
         copy(address, "address")
     else:
-        open_url(address)
+        open_page(address)

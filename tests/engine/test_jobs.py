@@ -12,11 +12,20 @@ from app.providers.scripted import call, say
 from app.values.content import ToolCall
 from app.values.events import AgentSettled, JobChanged, Notice, QueueUpdate
 from app.values.messages import CustomMessage
+from app.values.unable import Unable
 from tests.agent.stage import Gate, plain, tool
 from tests.engine.stage import Play
 from tests.support.sessions import waiting_texts
 from tools.base import Tool, ToolContext
 from tools.results import ToolResult, text_result
+
+
+def test_a_job_that_is_not_there_is_told_in_words_and_known_as_a_missing_key(tmp_path: Path):
+    table = Play(tmp_path).session.job_table
+    for expected in (KeyError, Unable):
+        with pytest.raises(expected) as problem:
+            table.get("job9")
+        assert str(problem.value) == "No job job9. Jobs: none."
 
 
 class Slow:

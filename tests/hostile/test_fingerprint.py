@@ -35,6 +35,33 @@ def sourced_by_the_prefix(folder: Path, put: Put) -> Path:
     return put(folder / "env.sh", "x=1")
 
 
+def sourced_by_where_one_is(folder: Path, put: Put) -> Path:
+    put(folder / ".bayou" / "settings.json", '{"shellCommandPrefix": "source \\"$PWD/env.sh\\";"}')
+    return put(folder / "env.sh", "x=1")
+
+
+def sourced_by_what_pwd_says(folder: Path, put: Put) -> Path:
+    put(folder / ".bayou" / "settings.json", '{"shellCommandPrefix": ". $(pwd)/deep/env.sh;"}')
+    return put(folder / "deep" / "env.sh", "x=1")
+
+
+def sourced_by_a_variable_of_its_own(folder: Path, put: Put) -> Path:
+    put(folder / ".bayou" / "settings.json", '{"shellCommandPrefix": "IT=${PWD:-.}/env.sh; . $IT;"}')
+    return put(folder / "env.sh", "x=1")
+
+
+def sourced_by_a_pattern(folder: Path, put: Put) -> Path:
+    put(
+        folder / ".bayou" / "settings.json", '{"shellCommandPrefix": "for x in ./hooks/*.sh; do . $x; done;"}'
+    )
+    return put(folder / "hooks" / "env.sh", "x=1")
+
+
+def behind_another_folder(folder: Path, put: Put) -> Path:
+    put(folder / ".bayou" / "settings.json", '{"shellCommandPrefix": "cd tools && . ./env.sh && cd ..;"}')
+    return put(folder / "tools" / "env.sh", "x=1")
+
+
 def the_shell_itself(folder: Path, put: Put) -> Path:
     put(folder / ".bayou" / "settings.json", '{"shellPath": "./sh"}')
     return put(folder / "sh", "x=1")

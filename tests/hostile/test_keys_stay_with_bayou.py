@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from app.extensions.exec import run_program
 from tests.modes.processes import RPC, lines_until, put, start
+from tests.support.terminals import terminal
 from tests.tools.conftest import Hands
+from tools.running.browser import open_page
 from tools.running.shell import ShellSettings
 from tools.running.usershell import run_user_command
 from tools.running.withheld import looks_secret
@@ -170,6 +173,64 @@ async def test_a_setting_passes_variables_on(tmp_path: Path, own_home: Path, mon
     process = await start(tmp_path, "--no-session")
     assert (await told_by(process, "echo $GITHUB_TOKEN $AWS_SESSION_TOKEN")).split() == [KEY, KEY + "-2"]
     await ended(process)
+
+
+def told_its_variables(place: Path, name: str, more: str = "") -> Path:
+    """A program that writes down what it was given."""
+    path = place / name
+    path.write_text(f"#!/bin/sh\n/usr/bin/env > '{place}/given'\n{more}\n")
+    path.chmod(0o755)
+    return place / "given"
+
+
+def test_the_clipboards_programs_get_no_key(tmp_path: Path):
+    given = told_its_variables(tmp_path, "xclip", "cat > /dev/null; echo pasted")
+    place = tmp_path / "project"
+    place.mkdir()
+    variables = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "DISPLAY": ":0", "STRIPE_API_KEY": KEY}
+    with terminal(place, "--offline", env={**os.environ, **variables}) as page:
+        page.until("Welcome to bayou")
+        page.press("hello\r")
+        page.until("I am bayou")
+        page.press("/copy\r")
+        page.until("Copied to the clipboard (xclip)")
+    assert "DISPLAY=:0" in given.read_text() and KEY not in given.read_text()
+
+
+@pytest.mark.parametrize("passed", [False, True])
+def test_an_editor_gets_no_key_that_is_not_passed_on(tmp_path: Path, passed: bool):
+    """It stays open, and a command in the background could read its environment."""
+    given = told_its_variables(tmp_path, "ed", 'echo "from the editor" > "$1"')
+    settings = Path(os.environ["BAYOU_AGENT_DIR"]) / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"shellPassEnvironment": ["STRIPE_API_KEY"]}' if passed else "{}")
+    variables = {"EDITOR": str(tmp_path / "ed"), "STRIPE_API_KEY": KEY}
+    with terminal(tmp_path, "--offline", env={**os.environ, **variables}) as page:
+        page.until("Welcome to bayou")
+        page.press("\x07")
+        page.until("from the editor")
+    assert "EDITOR=" in given.read_text() and (KEY in given.read_text()) == passed
+
+
+async def test_programs_of_extensions_get_what_they_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("GITHUB_TOKEN", KEY)
+    assert KEY not in (await run_program("env")).stdout
+    assert f"TOKEN={KEY}" in (await run_program("env", env={"TOKEN": KEY})).stdout
+    assert "PATH=" in (await run_program("env", env={})).stdout
+
+
+def test_a_browser_gets_no_key_and_is_none_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    given = told_its_variables(tmp_path, "xdg-open")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setenv("PATH", f"{tmp_path}:.:{os.environ['PATH']}")
+    open_page("https://example.invalid/", outside=tmp_path)
+    assert not given.exists()
+    monkeypatch.setenv("BROWSER", str(tmp_path / "xdg-open"))
+    open_page("file:///etc/passwd", outside=tmp_path / "elsewhere")
+    assert not given.exists()
+    open_page("https://example.invalid/", outside=tmp_path / "elsewhere")
+    assert KEY not in given.read_text()
 
 
 async def test_programs_that_bayou_starts_by_itself_get_no_key_either(

@@ -14,6 +14,7 @@ from app.resources.rule_watch import RuleWatch
 from app.resources.rules import find_rules, read_rule
 from app.resources.skills import find_skills
 from app.resources.system_prompt import read_prompt_files
+from app.resources.themes import find_themes
 from app.resources.trust import question_for
 from tests.hostile.conftest import Put
 from tests.hostile.repositories import repository
@@ -79,6 +80,15 @@ def test_skills_prompts_rules_and_prompt_files_that_lead_out_are_not_read(
     assert find_prompts(paths, is_trusted=True).templates == ()
     assert find_rules(paths, is_trusted=True).rules == ()
     assert read_prompt_files(paths, is_trusted=True).system is None
+
+
+def test_a_theme_that_leads_out_is_not_read_and_told(paths: Paths, folder: Path, secret: Path) -> None:
+    link(folder / ".bayou" / "themes" / "leak.json", secret)
+    link(folder / "looks" / "other.json", secret)
+    themes = find_themes(paths, is_trusted=True, more=[folder / "looks"])
+    assert not {"leak", "other"} & set(themes.names)
+    assert len(themes.problems) == 2 and "leads out of" in themes.problems[0]
+    assert not {"leak", "other"} & set(themes.looked_for_again().names)
 
 
 @pytest.mark.parametrize(

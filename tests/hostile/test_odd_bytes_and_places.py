@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from app.resources.paths import Paths
+from app.resources.trust import forget, question_for, remember
+from app.values.unable import FileFault
 from tests.hostile.staging import BAYOU, MODEL, model_at, piece, run, settings, spoken
 from tests.modes.processes import RPC, put, start
 from tests.providers.loopback import Loopback, Reply, loopback, sse
+from tests.support.terminals import terminal
 from tests.tools.conftest import Hands
 from tools.workspace import Workspace
 
@@ -95,6 +99,26 @@ async def test_pipes_in_place_of_files_are_not_waited_for(
     code, out, err = await say(project, "--approve")
     assert (code, out) == (0, "an answer\n")
     assert "settings.json: is not a regular file" in err
+    for name in places:
+        if name.endswith(("AGENTS.md", "SYSTEM.md", "trust.json")):
+            assert f"{name} is not a regular file" in err
+
+
+def test_a_pipe_in_place_of_the_keys_is_told_of(tmp_path: Path):
+    os.mkfifo(agent_file("keybindings.json"))
+    with terminal(tmp_path, "--offline") as page:
+        page.until("keybindings.json is not a regular file. The default keys stay.")
+
+
+def test_an_answer_about_a_folder_does_not_overwrite_what_cannot_be_read(tmp_path: Path):
+    paths = Paths.from_env({"HOME": str(tmp_path)}, tmp_path / "project")
+    paths.trust_file.parent.mkdir(parents=True)
+    paths.trust_file.write_text('{"/elsewhere": {"trusted": false, "fingerprint": "f"')
+    with pytest.raises(FileFault, match=r"trust\.json, line 1"):
+        remember(paths, question_for(paths), is_trusted=True)
+    with pytest.raises(FileFault):
+        forget(paths, paths.cwd)
+    assert "/elsewhere" in paths.trust_file.read_text()
 
 
 async def test_models_that_are_a_pipe_are_named(server: Loopback, tmp_path: Path):
@@ -156,8 +180,13 @@ async def test_of_an_error_of_300_megabytes_a_few_kilobytes_are_read(server: Loo
 
 @pytest.mark.parametrize(
     ("body", "told"),
-    [(b"<!doctype html><title>Sign in</title>Please", "Sign in"), (b'{"error":{"message":"nope"}}', "nope")],
-    ids=["page", "json"],
+    [
+        (b"<!doctype html><title>Sign in</title>Please", "Sign in"),
+        (b'{"error":{"message":"nope"}}', "nope"),
+        (b"\xef\xbb\xbf\n" + b" \r\n\t" * 20_000 + b"<html><title>Sign in</title>Please", "Sign in"),
+        (b"\n" * 20_000 + b'{"error":{"message":"nope"}}', "nope"),
+    ],
+    ids=["page", "json", "page behind blanks", "json behind blanks"],
 )
 async def test_what_is_no_stream_is_told_at_once_though_the_connection_stays_open(
     server: Loopback, tmp_path: Path, body: bytes, told: str

@@ -1,7 +1,10 @@
 """Rules: found in order of rank, sorted into buckets, read on demand, matched while an answer streams."""
 
+import sys
+
 import pytest
 
+from app.resources import rule_patterns
 from app.resources.paths import Paths
 from app.resources.rule_scopes import Scope, matches_glob, parse_scopes, scopes_of_glob
 from app.resources.rule_watch import RuleWatch, interruption
@@ -85,6 +88,21 @@ def test_broken_frontmatter_and_conditions_are_told(paths: Paths, put):
     assert by_name(rules)["a"].description == "x"
     assert len(rules.problems) == 2
     assert "not a regular expression" in rules.problems[1]
+
+
+def test_without_the_engine_a_rule_with_a_condition_is_left_out_and_told(
+    paths: Paths, put, monkeypatch: pytest.MonkeyPatch
+):
+    """It would stand in the prompt as one that always applies."""
+    put(paths.agent_dir / "rules" / "a.md", rule("condition: 'never ever'\nalwaysApply: true"))
+    put(paths.agent_dir / "rules" / "b.md", rule("alwaysApply: true"))
+    rule_patterns._compiled.cache_clear()
+    monkeypatch.setitem(sys.modules, "regex", None)
+    rules = find_rules(paths, is_trusted=False)
+    assert list(by_name(rules)) == ["b"]
+    assert (
+        "the rule a is left out" in rules.problems[0] and "the library regex is missing" in rules.problems[0]
+    )
 
 
 def test_a_condition_that_is_a_glob_means_edits_and_writes_of_such_files():

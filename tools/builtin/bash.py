@@ -38,7 +38,7 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
     timeout: Annotated[
         float | None,
         msgspec.Meta(
-            description="Seconds until it is ended, 1 to 3600; by default 600, with 0 or in background none"
+            description="Seconds until it is ended, 1 to 3600; by default the user's limit, with 0 or background none"
         ),
     ] = None
     env: Annotated[dict[str, str] | None, msgspec.Meta(description="Extra environment variables")] = None

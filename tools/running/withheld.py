@@ -107,7 +107,7 @@ def _is_place(value: str) -> bool:
         return False
 
 
-def own_variables(passed: Collection[str] = ()) -> dict[str, str]:
+def own_variables(passed: Collection[str] = (), variables: Mapping[str, str] = os.environ) -> dict[str, str]:
     """This process's variables without those that are withheld, for whatever it starts."""
-    hidden = withheld(os.environ, passed)
-    return {name: value for name, value in os.environ.items() if name not in hidden}
+    hidden = withheld(variables, passed)
+    return {name: value for name, value in variables.items() if name not in hidden}

@@ -4,7 +4,6 @@ import argparse
 import asyncio
 import getpass
 import sys
-import webbrowser
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -17,6 +16,7 @@ from app.providers.known import PROVIDERS
 from app.providers.select import ModelNotFound, select_model
 from app.providers.signin.interface import SignIn
 from app.values.codec import encode
+from tools.running.browser import open_page
 
 EXIT_CODES = {"ready": 0, "not_ready": 1, "invalid": 2}
 
@@ -66,7 +66,7 @@ class TerminalUi:
     async def open_url(self, url: str, instructions: str) -> None:
         _say(f"{instructions}\n\n  {url}\n")
         if self._opens_browser:
-            await asyncio.to_thread(webbrowser.open, url)
+            await asyncio.to_thread(open_page, url, outside=Path.cwd())
 
     async def show_code(self, code: str, url: str, seconds: float) -> None:
         _say(f"Type the code {code} at\n\n  {url}\n\nwithin {seconds / 60:.0f} minutes.")

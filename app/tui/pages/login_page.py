@@ -1,14 +1,15 @@
 """`/login` and `/logout`: choosing a provider, storing a key, signing in to an account."""
 
 import asyncio
-import webbrowser
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from app.providers.credentials import Credentials, Source
 from app.providers.known import PROVIDERS
 from app.providers.signin.interface import Entry, SignIn
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.pages.asking import ask_text, pick, select
+from tools.running.browser import open_page
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.dialogs import WaitScreen
 
@@ -44,7 +45,7 @@ class LoginUi:
 
     async def open_url(self, url: str, instructions: str) -> None:
         self._say(f"{instructions}\n{url}")
-        await asyncio.to_thread(webbrowser.open, url)  # some browsers are waited for
+        await asyncio.to_thread(open_page, url, outside=Path.cwd())
 
     async def show_code(self, code: str, url: str, seconds: float) -> None:
         """The code stays in sight while the provider is asked again and again."""

@@ -50,7 +50,7 @@ def edit_elsewhere(
 
     `wanted`: what the settings call it.
     """
-    edited, problem = edit_externally(app, text, editor_command(wanted, env))
+    edited, problem = edit_externally(app, text, editor_command(wanted, env), env)
     if edited is None:
         say(problem)
     else:

@@ -1,0 +1,53 @@
+"""`images.blockImages`: no image is sent, whoever brought it: the person, a tool, an extension, an older session."""
+
+from pathlib import Path
+from typing import Any
+
+from app.providers.contract import Context
+from app.providers.scripted import call, say
+from app.values.content import Image
+from app.values.messages import ToolResultMessage, UserMessage
+from tests.agent.stage import tool
+from tests.engine.stage import Play
+from tools.base import ToolContext
+from tools.results import ImagePart, TextPart, ToolResult
+
+PIXEL = "iVBORw0KGgo="
+
+
+async def _drawn(arguments: Any, context: ToolContext) -> ToolResult:
+    return ToolResult(content=(TextPart(text="a drawing"), ImagePart(data=PIXEL, mime_type="image/png")))
+
+
+def images_in(context: Context) -> int:
+    return sum(
+        isinstance(block, Image)
+        for message in context.messages
+        if isinstance(message, UserMessage | ToolResultMessage) and not isinstance(message.content, str)
+        for block in message.content
+    )
+
+
+async def test_images_of_tools_and_prompts_stay_here_as_long_as_the_setting_says(tmp_path: Path):
+    asked: list[Context] = []
+
+    def noting(answer: Any) -> Any:
+        def made(context: Context, count: int) -> Any:
+            asked.append(context)
+            return answer
+
+        return made
+
+    answers = [call("draw"), say("seen"), say("again"), say("and now")]
+    play = Play(tmp_path, *map(noting, answers), tools=[tool("draw", _drawn)])
+    play.in_force.set("images.blockImages", True)
+    await play.session.prompt("look", (Image(data=PIXEL, mime_type="image/png"),))
+    await play.session.wait_until_idle()
+    await play.prompt("once more")
+    assert [images_in(context) for context in asked] == [0, 0, 0]
+    assert "a drawing" in str(asked[-1].messages) and "images.blockImages" in str(asked[-1].messages)
+    before = asked[1].messages
+    assert all(one is other for one, other in zip(before, asked[2].messages, strict=False))
+    play.in_force.set("images.blockImages", False)
+    await play.prompt("and now?")
+    assert images_in(asked[-1]) == 2

@@ -1,0 +1,45 @@
+"""Pages in the person's browser: it stays behind, so it gets no secrets; and it is none that the folder brought."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tools.running.withheld import own_variables
+
+_SECONDS = 20
+"""Some browsers are waited for by what starts them."""
+
+
+def open_page(address: str, *, outside: Path) -> None:
+    """Call it in a thread. Where there is no browser nothing happens: whoever calls this shows the address, too."""
+    if not address.startswith(("http://", "https://")):
+        return
+    variables = own_variables()
+    variables.pop("TERM", None)  # a browser of the terminal would draw over bayou
+    variables["PATH"] = os.pathsep.join(_foreign(variables.get("PATH", os.defpath), outside))
+    try:
+        subprocess.run(
+            [sys.executable, "-I", "-m", "webbrowser", "-t", address],
+            env=variables,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        pass
+
+
+def _foreign(path: str, outside: Path) -> list[str]:
+    """The absolute folders of a search path that do not lie in `outside`."""
+    forbidden = Path(os.path.realpath(outside))
+    return [
+        entry
+        for entry in path.split(os.pathsep)
+        if os.path.isabs(entry)  # noqa: PTH117  (an empty entry is no Path)
+        and not Path(os.path.realpath(entry)).is_relative_to(forbidden)
+    ]

@@ -19,11 +19,10 @@ _ELSEWHERE = {
     "create_subprocess_shell",
     "subprocess_exec",
     "subprocess_shell",
-    "open_page",
     "open_url",
 }
 _WORTH_A_LOOK = re.compile(
-    r"subprocess|webbrowser|multiprocessing|\bpty\b|open_page|open_url|\bos\b|operations import"
+    r"subprocess|webbrowser|multiprocessing|\bpty\b|open_url|\bos\b|operations import"
 )
 _ROW = re.compile(r"^\| `(?P<place>[\w/.]+:\w+)` \|", re.MULTILINE)
 

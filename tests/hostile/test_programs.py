@@ -21,9 +21,7 @@ _ELSEWHERE = {
     "subprocess_shell",
     "open_url",
 }
-_WORTH_A_LOOK = re.compile(
-    r"subprocess|webbrowser|multiprocessing|\bpty\b|open_url|\bos\b|operations import"
-)
+_WORTH_A_LOOK = re.compile(r"subprocess|webbrowser|multiprocessing|\bpty\b|open_url|\bos\b|operations import")
 _ROW = re.compile(r"^\| `(?P<place>[\w/.]+:\w+)` \|", re.MULTILINE)
 
 

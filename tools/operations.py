@@ -7,13 +7,14 @@ holds, so that a remote one is simply a local process that forwards.
 
 import errno
 import os
-import secrets
 import stat as stat_module
 from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
 import msgspec
+
+from tools.files.replacing import replace, write_all
 
 
 class FileStat(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,7 +174,7 @@ class LocalFiles:
             _overwrite(target, data)
             return
         try:
-            _swap_in(target, data, old)
+            replace(Path(target), data, durable=False)
         except OSError as problem:
             # A folder that takes no new file, or a file that cannot be renamed over (a mount point).
             if old is None or problem.errno not in (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV):
@@ -195,34 +196,6 @@ def _leads_to_directory(entry: "os.DirEntry[str]") -> bool:
         return False
 
 
-def _swap_in(target: str, data: bytes, old: os.stat_result | None) -> None:
-    """Writes beside the target, then renames: the target is the old file or the new one, never half of it."""
-    beside = Path(target).with_name(f".bayou-{secrets.token_hex(8)}.tmp")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    try:
-        try:
-            _write_all(descriptor, data)
-            if old is not None:
-                _take_over_owner(descriptor, old)
-                os.fchmod(descriptor, stat_module.S_IMODE(old.st_mode))
-        finally:
-            os.close(descriptor)
-        beside.rename(target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-
-
-def _take_over_owner(descriptor: int, old: os.stat_result) -> None:
-    now = os.fstat(descriptor)
-    if (now.st_uid, now.st_gid) == (old.st_uid, old.st_gid):
-        return
-    try:
-        os.fchown(descriptor, old.st_uid, old.st_gid)
-    except PermissionError:
-        pass  # Only the superuser may give files away; the content matters more.
-
-
 def _overwrite(target: str, data: bytes) -> None:
     """In place, for files whose inode has to stay. Space is reserved first; a failure puts the old bytes back."""
     descriptor = os.open(target, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -233,11 +206,11 @@ def _overwrite(target: str, data: bytes) -> None:
             if len(data) > size and hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(descriptor, size, len(data) - size)
             os.lseek(descriptor, 0, os.SEEK_SET)
-            _write_all(descriptor, data)
+            write_all(descriptor, data)
             os.ftruncate(descriptor, len(data))
         except OSError:
             os.lseek(descriptor, 0, os.SEEK_SET)
-            _write_all(descriptor, old)
+            write_all(descriptor, old)
             os.ftruncate(descriptor, size)
             raise
     finally:
@@ -250,9 +223,3 @@ def _read_all(descriptor: int, size: int) -> bytes:
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]

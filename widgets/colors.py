@@ -38,12 +38,6 @@ def read_color(value: str | int) -> str:
     )
 
 
-def contrast(first: str, second: str) -> float:
-    """The ratio by which two colours differ in brightness, from 1 to 21."""
-    high, low = sorted((luminance(first), luminance(second)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
-
-
 def luminance(color: str) -> float:
     red, green, blue = (_linear(part) for part in _parts(color))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -57,10 +57,6 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True):
     kept_tokens: int
 
     @property
-    def is_split_turn(self) -> bool:
-        return bool(self.turn_prefix)
-
-    @property
     def discarded(self) -> tuple[Message, ...]:
         return (*self.to_summarise, *self.turn_prefix)
 

@@ -12,7 +12,7 @@ What there is for faces, and nothing else of it:
 - a retry that waits: `retry_now`, `give_up_retry`.
 - the person's shell: `run_shell`, `abort_shell`, `use_terminal`.
 - jobs: `job_table`, `all_jobs`, `job`, `kill_job`, `pin_job`, `wait_for_job`, `send_to_background`.
-- models: `set_model`, `cycle_model`, `set_thinking`, `cycle_thinking`, `set_scope`, `available_models`, `find_model`,
+- models: `set_model`, `cycle_model`, `set_thinking`, `cycle_thinking`, `available_models`, `find_model`,
   `can_use`.
 - tools: `all_tools`, `active_tools`, `set_active_tools`, `choose_tools`, `add_tool`, `remove_tool`,
   `card`, `run_tool`.
@@ -324,10 +324,6 @@ class Session:
     def can_use(self, model: Model) -> bool:
         """There are credentials for it, or it needs none."""
         return self._parts.choice.is_available(model)
-
-    def set_scope(self, models: Sequence[Model]) -> None:
-        """The models that cycling goes through; none: all that are available."""
-        self._parts.choice.scope = tuple(models)
 
     def warm_up(self) -> None:
         """Loads what requests to the chosen model need; may take a while, so call it in a thread."""

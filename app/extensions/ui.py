@@ -31,7 +31,6 @@ class SilentUi:
         self._publish = publish
         self._mode = mode
         self._told: set[str] = set()
-        self._editor_text = ""
 
     def _degraded(self, what: str) -> None:
         if what not in self._told:

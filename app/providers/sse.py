@@ -12,7 +12,6 @@ class SseDecoder:
 
     def __init__(self) -> None:
         self._pending = b""
-        self._searched = 0
         self._event = ""
         self._data: list[bytes] = []
 

@@ -62,7 +62,6 @@ class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
     modified: int
     """Unix milliseconds: the newest message, else the header's time, else the file's."""
     message_count: int
-    entry_count: int
     cost: float
     size: int
 
@@ -378,7 +377,6 @@ def _summary(row: tuple[int, bytes, str, str, str | None, int, int, int, bytes])
         created=created,
         modified=digest.modified or created or mtime // 1_000_000,
         message_count=digest.messages,
-        entry_count=digest.entries,
         cost=digest.cost,
         size=size,
     )

@@ -75,11 +75,3 @@ def quarantined(path: Path) -> list[dict[str, Any]]:
         if isinstance(record, dict):
             found.append(record)
     return found
-
-
-def quarantined_bytes(record: dict[str, Any]) -> bytes | None:
-    """The line as it stood in the file; None when only its place was noted."""
-    if isinstance(record.get("base64"), str):
-        return base64.b64decode(record["base64"])
-    text = record.get("text")
-    return text.encode("utf-8") if isinstance(text, str) else None

@@ -64,7 +64,6 @@ class Digest(msgspec.Struct, kw_only=True):
     first_prompt: str | None = None
     greeting: str | None = None
     messages: int = 0
-    entries: int = 0
     cost: float = 0.0
     modified: int = 0
     """Newest message of a person or a model, Unix milliseconds; 0: none."""
@@ -84,7 +83,6 @@ class Digest(msgspec.Struct, kw_only=True):
                 self.texts.extend(texts_of(entry))
 
     def _add(self, entry: Entry) -> None:
-        self.entries += 1
         match entry:
             case MessageEntry(message=message):
                 self.messages += 1

@@ -51,7 +51,7 @@ def test_whole_turns_are_summarised_and_the_last_stay():
     prepared = prepare(path(old, answer, new, last), SMALL, 500)
     assert prepared.to_summarise == (old, answer)
     assert prepared.first_kept_entry_id == new.id
-    assert not prepared.is_split_turn
+    assert not prepared.turn_prefix
     assert prepared.tokens_before == 500
 
 
@@ -61,7 +61,7 @@ def test_a_turn_that_is_too_long_is_cut_in_two():
     assert prepared.to_summarise == ()
     assert prepared.turn_prefix == (prompt, first)
     assert prepared.first_kept_entry_id == second.id
-    assert prepared.is_split_turn
+    assert prepared.turn_prefix
 
 
 def test_a_result_is_no_place_to_cut():
@@ -161,7 +161,7 @@ def test_summaries_and_custom_messages_open_a_turn(opening):
     entries = path(user(), said(), opening, said())
     prepared = prepare(entries, SMALL, 0)
     assert prepared.first_kept_entry_id == opening.id
-    assert not prepared.is_split_turn
+    assert not prepared.turn_prefix
 
 
 def test_changes_of_state_stay_with_what_follows_them():

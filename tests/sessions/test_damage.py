@@ -1,9 +1,11 @@
 """Files that a crash, a full disk or another program left in a bad state."""
 
+import base64
 import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,12 +19,17 @@ from app.sessions.errors import (
 from app.sessions.file import SessionFile, Sync
 from app.sessions.ids import sidecar
 from app.sessions.log import SessionLog
-from app.sessions.quarantine import quarantined, quarantined_bytes
+from app.sessions.quarantine import quarantined
 from app.sessions.reading import read_session
 from app.values.codec import encode
 from app.values.entries import SessionHeader
 from tests.conftest import OUTSIDE
 from tests.sessions.say import answer, result, say
+
+
+def quarantined_bytes(record: dict[str, Any]) -> bytes:
+    """The line as it stood in the file."""
+    return base64.b64decode(record["base64"]) if "base64" in record else record["text"].encode()
 
 
 def written(folder: Path) -> tuple[Path, bytes]:

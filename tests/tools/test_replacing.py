@@ -24,9 +24,9 @@ def test_a_link_stays_one_and_the_mode_is_kept(tmp_path: Path) -> None:
     assert link.is_symlink() and real.read_bytes() == b"new" and real.stat().st_mode & 0o777 == 0o640
 
 
-@pytest.mark.parametrize("step", ["fsync", "chmod", "replace"])
+@pytest.mark.parametrize(("place", "step"), [(os, "fsync"), (os, "fchmod"), (Path, "replace")])
 def test_a_disk_that_refuses_leaves_everything_as_it_was(
-    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: object, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "kept.json"
     path.write_bytes(b"old")
@@ -34,7 +34,7 @@ def test_a_disk_that_refuses_leaves_everything_as_it_was(
     def refuse(*arguments: object, **more: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(*((os, "fsync", refuse) if step == "fsync" else (Path, step, refuse)))
+    monkeypatch.setattr(place, step, refuse)
     with pytest.raises(OSError, match="No space"):
         replace(path, b"new")
     assert path.read_bytes() == b"old"
@@ -48,3 +48,18 @@ def test_the_disk_is_waited_for_if_it_must(tmp_path: Path, monkeypatch: pytest.M
     assert not forced
     replace(tmp_path / "a", b"2")
     assert len(forced) == 2, "the file and the folder that has its new name"
+
+
+def test_what_is_new_is_open_as_far_as_the_person_wants_it(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        replace(tmp_path / "new", b"1")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_name_may_be_as_long_as_names_can_be(tmp_path: Path) -> None:
+    path = tmp_path / ("n" * 255)
+    replace(path, b"1")
+    assert path.read_bytes() == b"1"

@@ -314,7 +314,8 @@ async def test_the_trees() -> None:
         async def begin(at: str = "u2", shown: str = "default") -> TreeScreen:
             screen = TreeScreen(entries, leaf="a4", filter=shown)  # type: ignore[arg-type]
             await app.shows(screen)
-            screen.query_one(RowList).move_to_id(at)
+            rows = screen.query_one(RowList)
+            rows.move_to(next(place for place, item in enumerate(rows.shown) if item.row.id == at))
             return screen
 
         for action, (before, after) in TREE.items():

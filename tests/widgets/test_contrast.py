@@ -9,11 +9,11 @@ import pytest
 from rich.color import Color
 from textual.app import App
 
+from tests.support.contrast import contrast
 from tests.support.idle import rows_of
 from tests.widgets.gallery import scene
 from tests.widgets.host import STYLES
 from tests.widgets.transcript.page import EVERYTHING, Page
-from widgets.colors import contrast
 from widgets.transcript.view import Transcript
 
 COLOURED = sorted(path.stem for path in (STYLES / "themes").glob("*.json") if path.stem != "ansi")

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from textual.theme import Theme
 
+from tests.support.contrast import contrast
 from tests.widgets.host import STYLES
-from widgets.colors import contrast, read_color
+from widgets.colors import read_color
 from widgets.themes import (
     TOKENS,
     ThemeProblem,

@@ -1,33 +1,59 @@
 """Replacing a file in one step: a reader sees the old or the new content, never half of it, also after a crash."""
 
 import os
+import stat
 from pathlib import Path
 
 
 def replace(path: Path, data: bytes, *, mode: int | None = None, durable: bool = True) -> None:
-    """Makes the folders on the way. A symbolic link stays one; without `mode` the file keeps its own.
+    """Makes the folders on the way. A symbolic link stays one; the file keeps its owner and, without `mode`, its own.
 
     `durable`: it is on the disk when this returns. Raises `OSError`, with everything as it was.
     """
-    import tempfile  # noqa: PLC0415  (who only reads must not pay for writing)
-
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-    draft = Path(name)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
+        old = target.stat()
+    except OSError:
+        old = None
+    if mode is None and old is not None:
+        mode = stat.S_IMODE(old.st_mode)
+    beside = target.with_name(f".bayou-{os.urandom(8).hex()}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    descriptor = os.open(beside, flags, 0o666 if mode is None else 0o600)
+    try:
+        try:
+            write_all(descriptor, data)
+            if old is not None:
+                _take_over_owner(descriptor, old)
+            if mode is not None:
+                os.fchmod(descriptor, mode)
             if durable:
-                file.flush()
-                os.fsync(file.fileno())
-        draft.chmod(_mode_of(target) if mode is None else mode)
-        draft.replace(target)
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        beside.replace(target)
     except BaseException:
-        draft.unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
         raise
     if durable:
         sync_folder(target.parent)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _take_over_owner(descriptor: int, old: os.stat_result) -> None:
+    now = os.fstat(descriptor)
+    if (now.st_uid, now.st_gid) == (old.st_uid, old.st_gid):
+        return
+    try:
+        os.fchown(descriptor, old.st_uid, old.st_gid)
+    except PermissionError:
+        pass  # Only the superuser may give files away; the content matters more.
 
 
 def sync_folder(folder: Path) -> None:
@@ -42,10 +68,3 @@ def sync_folder(folder: Path) -> None:
         return
     finally:
         os.close(descriptor)
-
-
-def _mode_of(path: Path) -> int:
-    try:
-        return path.stat().st_mode & 0o777
-    except OSError:
-        return 0o644

@@ -14,7 +14,6 @@ from textual.widget import Widget
 
 from widgets import caret
 from widgets.editor.keys import TEXT_KEYS
-from widgets.editor.layout import Layout
 from widgets.editor.model import EditorModel
 from widgets.editor.own_keys import do_own_key
 from widgets.editor.paste import clean
@@ -54,7 +53,6 @@ class LineInput(Widget, can_focus=True):
         self.is_secret = is_secret
         self._seen = self.model.version
         self._left = 0
-        self._measure = Layout()
 
     @property
     def text(self) -> str:

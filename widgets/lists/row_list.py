@@ -129,13 +129,6 @@ class RowList(ScrollView, can_focus=False):
                     return
                 place += direction
 
-    def move_to_id(self, row_id: str) -> bool:
-        for at, item in enumerate(self.shown):
-            if item.row.id == row_id:
-                self._set(at)
-                return True
-        return False
-
     # -- drawing -------------------------------------------------------------------------------------------
 
     def on_mount(self) -> None:

@@ -35,7 +35,6 @@ class ContextLine(msgspec.Struct, frozen=True, kw_only=True):
     heading: str = ""
     """Begins a part of the table."""
     tone: Tone = "text"
-    can_drop: bool = False
     is_dropped: bool = False
 
 

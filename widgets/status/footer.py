@@ -32,13 +32,6 @@ class SegmentLine(Widget):
             self.segments = segments
             self.refresh()
 
-    def update_segment(self, segment: Segment) -> None:
-        """Another value of the segment with this id; a new one goes to the end."""
-        found = [segment if item.id == segment.id else item for item in self.segments]
-        if all(item.id != segment.id for item in self.segments):
-            found.append(segment)
-        self.show(found)
-
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         line = Line(width, self.rich_style).pad(1)

@@ -171,11 +171,6 @@ class LiveReply:
         """Everything so far, for searching."""
         return "\n".join(part.text for part in self._parts)
 
-    @property
-    def prose(self) -> str:
-        """The Markdown so far."""
-        return "\n\n".join(part.text for part in self._parts if part.sort == "prose")
-
     def final_leaves(self, state: ReplyState, failure: Failure | None, *, is_open: bool) -> list[Leaf]:
         """The leaves of the finished reply; those that were frozen are the same objects."""
         for part in self._parts:

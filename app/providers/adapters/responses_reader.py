@@ -24,7 +24,6 @@ class ResponsesReader:
         self._model = model
         self._stream = stream
         self._blocks = Blocks(stream)
-        self._kinds: dict[Hashable, str] = {}
         self._done: set[Hashable] = set()
 
     def take(self, event: str, data: bytes) -> None:

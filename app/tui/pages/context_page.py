@@ -193,7 +193,6 @@ def _large(contents: Contents, whole: int) -> list[ContextLine]:
             amount=amount(large.tokens),
             percent=_percent(large.tokens, whole),
             heading="" if number else "Large results",
-            can_drop=True,
             is_dropped=large.is_dropped,
         )
         for number, large in enumerate(contents.large)

@@ -60,7 +60,7 @@ async def test_the_same_values_draw_nothing_anew() -> None:
         footer.refresh = lambda *args, **options: drawn.append(1) or footer  # type: ignore[method-assign]
         footer.show(FOOTER)
         assert drawn == []
-        footer.update_segment(Segment(id="cost", text="$0.124"))
+        footer.show([*FOOTER, Segment(id="cost", text="$0.124")])
         assert drawn == [1]
 
 

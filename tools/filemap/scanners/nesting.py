@@ -25,9 +25,6 @@ class Nesting:
             draft = self.drafts[self._open.pop()[1]]
             draft.end_row = max(draft.start_row, draft.end_row, row)
 
-    def innermost(self) -> Draft | None:
-        return self.drafts[self._open[-1][1]] if self._open else None
-
     def _add(self, name: str, kind: str, row: int, start: int, signature: str, parent: int) -> Draft:
         draft = Draft(
             name=name, kind=kind, start=start, start_row=row, end_row=row, parent=parent, signature=signature

@@ -6,7 +6,7 @@ there.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, ClassVar, Generic, TypeVar
 
 from rich.color import Color, ColorSystem
@@ -20,6 +20,8 @@ from textual._styles_cache import StylesCache
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.css.model import RuleSet
+from textual.css.styles import RenderStyles
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.driver import Driver
@@ -331,6 +333,69 @@ def reroute_display(app: App[Any], through: Callable[[Display], Display]) -> Non
 
 
 # -- styles ------------------------------------------------------------------------------------------------
+
+
+class PageSheet(Stylesheet):
+    """Rules that were parsed another time are taken from `kept`, and the parts that a widget draws (its component
+    classes) are styled when one is asked for. Textual parses all of it at every start and styles every part of every
+    widget each time that a widget is styled, most of which are never drawn: together a tenth of the start.
+    """
+
+    def __init__(self, *, variables: dict[str, str] | None = None) -> None:
+        super().__init__(variables=variables)
+        self.kept: Mapping[tuple[Any, ...], list[RuleSet]] = {}
+        self.used: dict[tuple[Any, ...], list[RuleSet]] = {}
+        """Of all sources so far, to be kept."""
+
+    def _parse_rules(
+        self,
+        css: str,
+        read_from: tuple[str, str],
+        is_default_rules: bool = False,
+        tie_breaker: int = 0,
+        scope: str = "",
+    ) -> list[RuleSet]:
+        key = (css, read_from, is_default_rules, tie_breaker, scope)
+        rules = self.kept.get(key)
+        if rules is None:
+            rules = super()._parse_rules(*key)
+        self.used[key] = rules
+        return rules
+
+    def set_variables(self, variables: dict[str, str]) -> None:
+        self.kept, self.used = {}, {}  # they were parsed with others
+        super().set_variables(variables)
+
+    def _process_component_classes(self, node: DOMNode) -> None:
+        classes = node._get_component_classes()
+        if not classes:
+            return
+        drawn = node._component_styles
+        if isinstance(drawn, _PartsDrawn):
+            before = dict(drawn)
+            drawn.clear()
+            if any(drawn[name] != styles for name, styles in before.items()):
+                node.refresh()
+        else:
+            node._component_styles = _PartsDrawn(node, classes, self)
+
+
+class _PartsDrawn(dict[str, RenderStyles]):
+    """The styles of those parts of a widget that it has asked for."""
+
+    def __init__(self, node: DOMNode, classes: Set[str], sheet: Stylesheet) -> None:
+        super().__init__()
+        self._node, self._classes, self._sheet = node, classes, sheet
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._classes
+
+    def __missing__(self, name: str) -> RenderStyles:
+        part = DOMNode(classes=name)
+        part._attach(self._node)
+        self._sheet.apply(part)
+        self[name] = part.styles
+        return part.styles
 
 
 def replace_sources(sheet: Stylesheet, tried: Stylesheet) -> None:

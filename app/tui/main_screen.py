@@ -54,6 +54,12 @@ class MainScreen(Screen[None]):
         self._key_texts = key_texts
         self._spawn = spawn
 
+    @on(events.ScreenResume)
+    def _keep_styles(self, event: events.ScreenResume) -> None:
+        """At the start all of it has just been styled."""
+        if not self.outer_size:
+            event.refresh_styles = False
+
     # The editor
 
     @on(PromptEditor.Submitted)

@@ -64,6 +64,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     async def complete(self, app: "BayouApp") -> None:
         """After it: extensions, the model's own parts, then what the command line asks."""
         app.garbage.begin()
+        app.tasks.spawn(asyncio.to_thread(app.look.keep_rules))
         if _needs_an_answer(app) and not await app.pages.resuming.begin(app.assembled.locked):
             app.exit(0)
             return

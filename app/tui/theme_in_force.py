@@ -15,6 +15,8 @@ from app.resources.files import Stamp
 from app.resources.themes import ThemeFile, Themes
 from tools.files.regular import read_regular
 from widgets import textual_inside
+from widgets.kept_rules import load_rules, save_rules
+from widgets.textual_inside import PageSheet
 from widgets.themes import ThemeProblem, read_tcss_theme, read_theme, textual_theme
 
 DARK, LIGHT = "bayou-dark", "bayou-light"
@@ -41,6 +43,7 @@ class ThemeInForce:
         self._file: ThemeFile | None = None
         self._stamp: Stamp = None
         self._is_watching = False
+        self._kept_in = assembled.prompt.paths.cache_dir / "styles"
 
     @property
     def name(self) -> str:
@@ -57,9 +60,19 @@ class ThemeInForce:
             self._remember(file)
             app.register_theme(theme)
             app.set_reactive(App.theme, theme.name)
-            app.stylesheet.set_variables(app.get_css_variables())
+            variables = app.get_css_variables()
+            app.stylesheet = PageSheet(variables=variables)
+            app.stylesheet.kept = load_rules(self._kept_in, variables)
             problem = problem or self._add_rules(rules, file)
         return problem
+
+    def keep_rules(self) -> None:
+        """What had to be parsed for the page, for the next start. Meant for a thread."""
+        sheet = self._app.stylesheet
+        if isinstance(sheet, PageSheet):
+            used = dict(sheet.used)
+            if not used.keys() <= sheet.kept.keys():
+                save_rules(self._kept_in, self._app.get_css_variables(), used)
 
     def names(self) -> tuple[str, ...]:
         """What there is now: a theme may have been written while bayou runs."""

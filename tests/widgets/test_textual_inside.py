@@ -58,6 +58,10 @@ SIGNATURES: dict[Callable[..., object], str] = {
     XTermParser.tick: "(self)",
     LinuxDriver.run_input_thread: "(self)",
     LinuxDriver.__init__: "(self, app, *, debug=False, mouse=True, size=None)",
+    Stylesheet._parse_rules: "(self, css, read_from, is_default_rules=False, tie_breaker=0, scope='')",
+    Stylesheet._process_component_classes: "(self, node)",
+    DOMNode._get_component_classes: "()",
+    DOMNode._attach: "(self, parent)",
     _character_to_key: "(character)",
 }
 """What is called or overridden. Of a cached row's arguments `BareRows` takes the second and the eighth."""
@@ -87,7 +91,7 @@ NAMES: dict[type, tuple[str, ...]] = {
     Compositor: ("_dirty_regions", "size", "visible_widgets"),
     App: ("_driver", "_exit", "_keymap", "_background_screens"),
     MessagePump: ("_mounted_event",),
-    DOMNode: ("_bindings",),
+    DOMNode: ("_bindings", "_component_styles"),
     BindingsMap: ("key_to_bindings",),
     LinuxDriver: ("_file", "attrs_before", "exit_event", "fileno"),
     Stylesheet: ("source", "_require_parse", "_rules_map"),

@@ -1,0 +1,97 @@
+"""The page's parsed style rules, kept in a file from one start to the next.
+
+They are what was parsed, and nothing else: a file is believed when it is the person's own and was made by this parser
+for these colours, and of what a pickle can call only the plain values of style rules are let in.
+"""
+
+import hashlib
+import io
+import os
+import pickle
+import sys
+from collections.abc import Callable, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import textual.css.parse
+from textual.css.model import Selector, SelectorSet
+from textual.css.styles import Styles
+
+from tools.files.replacing import replace
+
+Rules = Mapping[tuple[Any, ...], list[Any]]
+"""By their source: its text, its place, and how it counts."""
+_VALUES = (
+    "textual.color",
+    "textual.css.model",
+    "textual.css.scalar",
+    "textual.css.styles",
+    "textual.css.transition",
+    "textual.geometry",
+    "textual.layouts.grid",
+    "textual.layouts.horizontal",
+    "textual.layouts.stream",
+    "textual.layouts.vertical",
+    "rich.color",
+    "rich.style",
+    "textual.style",
+)
+
+
+def load_rules(path: Path, variables: Mapping[str, str]) -> Rules:
+    """None at all where there is no such file, or one of another parser, of other colours, or of somebody else."""
+    try:
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            if status.st_mode & 0o022 or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
+                return {}
+            mark, content = file.read(hashlib.sha256().digest_size), file.read()
+        return _Reader(io.BytesIO(content)).load() if mark == _mark_of(variables, content) else {}
+    except Exception:  # noqa: BLE001  (whatever is wrong with it: the styles can be parsed)
+        return {}
+
+
+def save_rules(path: Path, variables: Mapping[str, str], rules: Rules) -> None:
+    """Where it cannot be written, the next start parses again."""
+    out = io.BytesIO()
+    try:
+        _Writer(out, 5).dump(dict(rules))
+        content = out.getvalue()
+        replace(path, _mark_of(variables, content) + content, mode=0o600, durable=False)
+    except (OSError, pickle.PicklingError):
+        pass
+
+
+def _mark_of(variables: Mapping[str, str], content: bytes) -> bytes:
+    """Of the rules and what they depend on besides their own text: the parser, as its file tells it, and colours."""
+    parser = Path(textual.css.parse.__file__).stat()
+    made_by = (sys.version, textual.css.parse.__file__, parser.st_mtime_ns, parser.st_size)
+    mark = hashlib.sha256(repr((made_by, sorted(variables.items()))).encode())
+    mark.update(content)
+    return mark.digest()
+
+
+class _Writer(pickle.Pickler):
+    """Everything as a call of its class, so that nothing but classes need be let in again."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, Enum):
+            return type(obj), (obj.value,)
+        if isinstance(obj, Selector):
+            fields = (obj.name, obj.combinator, obj.type, obj.pseudo_classes, obj.specificity, obj.advance)
+            return Selector, fields
+        if isinstance(obj, SelectorSet):
+            return SelectorSet, (obj.selectors, obj.specificity)
+        if isinstance(obj, Styles):
+            return Styles, (None, obj.get_rules(), 0, obj.important)
+        return NotImplemented
+
+
+class _Reader(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Callable[..., Any]:
+        if module in _VALUES and name.isidentifier():
+            found = super().find_class(module, name)
+            if isinstance(found, type) and found.__module__ == module:
+                return found
+        raise pickle.UnpicklingError(f"{module}.{name} is no value of a style")

@@ -5,10 +5,11 @@ becomes its picture, so an edit can name it); `plain` reads text as a terminal w
 the screen. What encoding bytes have is the business of `tools.files.encoding`.
 """
 
-import re
 import unicodedata
 
-_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+from tools.patterns import late
+
+_UNSAFE = late(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
 _PICTURES: dict[int, str] = {code: chr(0x2400 + code) for code in range(0x20) if code not in (0x09, 0x0A)}
 _PICTURES[0x7F] = "\u2421"
@@ -18,13 +19,13 @@ _CONTROLS_OF_PICTURES = {0x2400 + code: chr(code) for code in range(0x20)} | {0x
 
 # A string sequence (OSC, DCS, SOS, PM, APC) ends with BEL or ST on its own line; without an end only its
 # introducer goes, so that no text is lost.
-_ESCAPES = re.compile(
+_ESCAPES = late(
     r"(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n]*(?:\x07|\x1b\\|\x9c)"
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
     r"|\x1b[ -/]*[0-~]?"
 )
-_DROPPED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_SURROGATES = re.compile(r"[\ud800-\udfff]")
+_DROPPED = late(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_SURROGATES = late(r"[\ud800-\udfff]")
 
 
 def visible(text: str) -> str:
@@ -78,7 +79,7 @@ def _overwritten(line: str) -> str:
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Nothing is drawn for these, although they count as letters, marks or symbols."""
 _UNSEEN_CATEGORIES = frozenset(("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"))
-_BLANKS = re.compile(" {3,}")
+_BLANKS = late(" {3,}")
 
 
 def spelled_out(text: str) -> str:

@@ -1,11 +1,12 @@
 """Colours of theme files: reading their forms, and the contrast between two of them."""
 
 import math
-import re
 
-_HEX = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
-_OKLCH = re.compile(r"oklch\(\s*([\d.]+)%?\s+([\d.]+)\s+([\d.]+)(?:deg)?\s*\)")
-_OKHSL = re.compile(r"okhsl\(\s*([\d.]+)(?:deg)?\s+([\d.]+)%?\s+([\d.]+)%?\s*\)")
+from tools.patterns import late
+
+_HEX = late(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
+_OKLCH = late(r"oklch\(\s*([\d.]+)%?\s+([\d.]+)\s+([\d.]+)(?:deg)?\s*\)")
+_OKHSL = late(r"okhsl\(\s*([\d.]+)(?:deg)?\s+([\d.]+)%?\s+([\d.]+)%?\s*\)")
 _CUBE = (0, 95, 135, 175, 215, 255)
 _SYSTEM = (
     *("#000000", "#cd0000", "#00cd00", "#cdcd00", "#0000ee", "#cd00cd", "#00cdcd", "#e5e5e5"),

@@ -4,15 +4,16 @@ A paste is handed on here and not by Textual's parser, which takes its time over
 among them, with what it does not understand. Bytes become text in `terminal_input`.
 """
 
-import re
 from collections.abc import Iterator
 
 from textual.events import Paste
 
+from tools.patterns import late
+
 PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
-_ANSWER = re.compile("\x1b\\]\\d+;[^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b\\[\\?[\\d;]*c")
+_ANSWER = late("\x1b\\]\\d+;[^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b\\[\\?[\\d;]*c")
 """Of what a terminal tells when it is asked: its colours and its attributes."""
-_UNFINISHED = re.compile("\x1b(?:\\[20{0,2}|\\[\\?[\\d;]*|\\]\\d[^\x07\x1b]*\x1b?)\\Z")
+_UNFINISHED = late("\x1b(?:\\[20{0,2}|\\[\\?[\\d;]*|\\]\\d[^\x07\x1b]*\x1b?)\\Z")
 """The beginning of a paste or an answer, of which the rest is still under way."""
 _LONGEST_ANSWER = 200
 

@@ -8,23 +8,25 @@ and Alt with a key only as kitty writes it: what everybody else sends for Alt+En
 import codecs
 import re
 
-_OLD_MOUSE = re.compile(rb"\x1b\[M([\x20-\xff])([\x20-\xff])([\x20-\xff])", re.DOTALL)
-_DECIMAL_MOUSE = re.compile(rb"\x1b\[(\d+);(\d+);(\d+)M")
-_BROKEN_MOUSE = re.compile(rb"\x1b\[<[-\d;.]*NaN[-\w;.]*[Mm]")
-_META = re.compile(rb"\x1b([\r \x21-\x4e\x51-\x57\x59\x5a`ac-eg-z{-~])")
+from tools.patterns import late
+
+_OLD_MOUSE = late(rb"\x1b\[M([\x20-\xff])([\x20-\xff])([\x20-\xff])", re.DOTALL)
+_DECIMAL_MOUSE = late(rb"\x1b\[(\d+);(\d+);(\d+)M")
+_BROKEN_MOUSE = late(rb"\x1b\[<[-\d;.]*NaN[-\w;.]*[Mm]")
+_META = late(rb"\x1b([\r \x21-\x4e\x51-\x57\x59\x5a`ac-eg-z{-~])")
 """Escape in front of a key: Alt. Not what begins or ends a sequence ([ ] O P X ^ _ \\), nor Esc b and f, which Textual
 has as the words' keys of iTerm."""
-_META_CTRL = re.compile(rb"\x1b([\x01-\x07\x0b\x0c\x0e-\x1a\x1d])")
-_MODIFIED = re.compile(rb"\x1b\[27;(\d+);(\d+)~")
+_META_CTRL = late(rb"\x1b([\x01-\x07\x0b\x0c\x0e-\x1a\x1d])")
+_MODIFIED = late(rb"\x1b\[27;(\d+);(\d+)~")
 """xterm's way (modifyOtherKeys), and that of tmux with `extended-keys`."""
 _LETTERS = bytes(code + 0x60 if code < 0x1B else code + 0x40 for code in range(0x20)) + bytes(
     range(0x20, 0x100)
 )
 """What stands on the key that, with Ctrl, sends a byte."""
-_UNFINISHED = re.compile(rb"\x1b\[(?:M[\x20-\xff]{0,2}|\d+(?:;\d*){0,2})\Z", re.DOTALL)
+_UNFINISHED = late(rb"\x1b\[(?:M[\x20-\xff]{0,2}|\d+(?:;\d*){0,2})\Z", re.DOTALL)
 """The beginning of an older report at the end of what was read; the rest comes with the next read."""
-_SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
-_UNFINISHED_SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*)?\Z")
+_SEQUENCE = late(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
+_UNFINISHED_SEQUENCE = late(rb"\x1b(?:\[[0-?]*[ -/]*)?\Z")
 _PASTE_BEGIN, _PASTE_END = b"\x1b[200~", b"\x1b[201~"
 
 

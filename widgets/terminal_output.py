@@ -9,7 +9,6 @@ have moved is found by looking at them.
 repaint (a resize, a new screen) is always sent whole.
 """
 
-import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from textual.app import App
 from textual.screen import Screen
 from textual.strip import Strip
 
+from tools.patterns import late
 from widgets.textual_inside import (
     ChopsUpdate,
     CompositorUpdate,
@@ -33,7 +33,7 @@ from widgets.textual_inside import (
 )
 from widgets.transcript.sgr import compact
 
-_NARROW = re.compile("[ -~\u00a1-\u00ac\u00ae-\u02ff\u2500-\u257f]*")
+_NARROW = late("[ -~\u00a1-\u00ac\u00ae-\u02ff\u2500-\u257f]*")
 """Characters that every terminal draws one cell wide."""
 _FEWEST_MOVED = 4
 _SHARE_MOVED = 0.3

@@ -34,7 +34,7 @@ from app.resources.settings import SettingRefused, Settings
 from app.resources.themes import Themes, find_themes
 from app.resources.trust import Decision, decide, problem_with
 from app.sessions.errors import SessionLocked, SessionTooNew
-from app.sessions.index import header_of, session_files
+from app.sessions.folders import header_of, session_files
 from app.sessions.log import SessionLog
 from app.sessions.old_outputs import drop_old_outputs
 from app.values.events import AgentStart, Event

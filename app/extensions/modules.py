@@ -17,9 +17,10 @@ from typing import Any
 from app.extensions.registrations import Extension
 from app.extensions.versions import require_version
 from app.values.unable import Unable
+from tools.patterns import late
 
 _PREFIX = "bayou_extension_"
-_DECLARED = re.compile(r"^BAYOU_API\s*(?::\s*str\s*)?=\s*['\"](.*)['\"]\s*(?:#.*)?$", re.MULTILINE)
+_DECLARED = late(r"^BAYOU_API\s*(?::\s*str\s*)?=\s*['\"](.*)['\"]\s*(?:#.*)?$", re.MULTILINE)
 
 
 class CannotLoad(Unable):

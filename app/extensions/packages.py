@@ -24,14 +24,15 @@ from app.resources.files import read_text, write_text
 from app.resources.fingerprint import fingerprint
 from app.resources.paths import Paths
 from app.values.unable import FileFault
+from tools.patterns import late
 from tools.running.own_programs import find_own_program
 
 Kind = Literal["path", "git", "python"]
 _LEFT_OUT = shutil.ignore_patterns(".git", "__pycache__", "node_modules", ".venv", "*.pyc")
 _FETCH_SECONDS = 300
-_ARCHIVE = re.compile(r"\.(?:whl|egg|zip|tar|tgz|tbz|txz|gz|bz2|xz)\Z", re.IGNORECASE)
+_ARCHIVE = late(r"\.(?:whl|egg|zip|tar|tgz|tbz|txz|gz|bz2|xz)\Z", re.IGNORECASE)
 """How files end that pip would take for a distribution by themselves."""
-_DISTRIBUTION = re.compile(
+_DISTRIBUTION = late(
     r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:==[A-Za-z0-9][A-Za-z0-9.!+-]*)?"
 )
 """A name, as an index has it, and a version: nothing that leads past the index."""

@@ -1,13 +1,12 @@
 """The version of the extension API, and whether a declared range holds it."""
 
-import re
-
 from app.values.unable import Unable
+from tools.patterns import late
 
 API_VERSION = "1.0"
 """Rises in its first number when something that worked stops working, in its second when something is added."""
 
-_CLAUSE = re.compile(r"\s*(>=|<=|==|!=|~=|>|<)?\s*(\d+(?:\.\d+)*)(?:\.\*)?\s*\Z")
+_CLAUSE = late(r"\s*(>=|<=|==|!=|~=|>|<)?\s*(\d+(?:\.\d+)*)(?:\.\*)?\s*\Z")
 
 
 class WrongVersion(Unable):

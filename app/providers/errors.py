@@ -11,10 +11,11 @@ from typing import Any
 import msgspec
 
 from app.values.messages import now_ms
+from tools.patterns import late
 
-_TAG = re.compile(r"<[^>]*>")
-_DROPPED = re.compile(r"<(script|style|svg|head)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
-_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_TAG = late(r"<[^>]*>")
+_DROPPED = late(r"<(script|style|svg|head)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_TITLE = late(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _ENTITIES = {"&nbsp;": " ", "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'"}
 _MAX_TEXT = 1_000
 
@@ -135,7 +136,7 @@ def retry_after_ms(headers: Mapping[str, str]) -> int | None:
 
 
 _RESETS = ("x-ratelimit-reset-requests", "x-ratelimit-reset-tokens", "x-ratelimit-reset")
-_SPAN = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
+_SPAN = late(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
 
 
 def _without_resets(headers: Mapping[str, str]) -> Mapping[str, str]:

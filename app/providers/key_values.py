@@ -2,12 +2,12 @@
 
 import asyncio
 import os
-import re
 from collections.abc import Mapping
 
 from app.values.unable import Unable
+from tools.patterns import late
 
-_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
+_VARIABLE = late(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 _COMMAND_SECONDS = 60.0
 
 

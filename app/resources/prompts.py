@@ -11,6 +11,7 @@ from app.resources.frontmatter import split_frontmatter
 from app.resources.paths import Paths
 from app.values.unable import FileFault
 from tools.files.presence import is_file
+from tools.patterns import late
 
 
 class PromptTemplate(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,7 +125,7 @@ def split_arguments(text: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = late(
     r"\$(?:"
     r"(?P<number>\d+)|(?P<all>@|ARGUMENTS\b)"
     r"|\{(?P<from>@|ARGUMENTS):(?P<start>-?\d+)(?::(?P<count>\d+))?\}"

@@ -12,10 +12,11 @@ from app.resources.frontmatter import split_frontmatter
 from app.resources.paths import Paths, between
 from app.values.unable import FileFault
 from tools.files.presence import is_dir, is_file
+from tools.patterns import late
 
-_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
-_BLOCK = re.compile(r'<skill name="([^"\n]*)" location="([^"\n]*)">\n.*?\n</skill>(?=\n\n|\Z)', re.DOTALL)
-_CALL = re.compile(r"/skill:(\S+)\s*(.*)\Z", re.DOTALL)
+_NAME = late(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
+_BLOCK = late(r'<skill name="([^"\n]*)" location="([^"\n]*)">\n.*?\n</skill>(?=\n\n|\Z)', re.DOTALL)
+_CALL = late(r"/skill:(\S+)\s*(.*)\Z", re.DOTALL)
 _DEPTH = 4
 _LIMIT = 2000
 

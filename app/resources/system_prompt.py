@@ -4,7 +4,6 @@ What the parts are (which tools, files, skills) is collected by the caller; how 
 conversation is the engine's business.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,8 +13,9 @@ from app.resources.context_files import ContextFile
 from app.resources.files import read_text
 from app.resources.paths import Paths
 from app.values.unable import FileFault
+from tools.patterns import late
 
-SECTION_NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
+SECTION_NAME = late(r"[a-z][a-z0-9_-]*\Z")
 
 ROLE = (
     "You are bayou's agent: you work on the project in the current folder together with the person at the "

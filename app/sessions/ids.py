@@ -2,11 +2,12 @@
 
 import hashlib
 import os
-import re
 import time
 from pathlib import Path
 
-SESSION_ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+from tools.patterns import late
+
+SESSION_ID = late(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 _LONGEST = 240
 """Bytes of a folder's name; most file systems end at 255."""

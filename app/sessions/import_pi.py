@@ -13,8 +13,8 @@ from typing import Any, Literal
 import msgspec
 
 from app.sessions.errors import reason
+from app.sessions.folders import header_of, session_files
 from app.sessions.ids import folder_name
-from app.sessions.index import header_of, session_files
 from app.values.codec import decode_json
 
 Kind = Literal["session", "models", "prompt", "skill", "setting", "other"]

@@ -6,18 +6,18 @@ damaged or foreign database is replaced, a read-only disk gets one in memory.
 """
 
 import os
-import re
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
 from app.sessions.errors import SessionError
+from app.sessions.folders import session_files
 from app.sessions.projection import milliseconds
 from app.sessions.reading import read_header
 from app.sessions.summary import Digest, Found, storable
-from app.values.entries import SessionHeader
+from tools.patterns import late
 
 INDEX_NAME = ".index.sqlite"
 _VERSION = 2
@@ -41,12 +41,10 @@ _PLAIN = (
 )
 
 # Scripts without spaces between words: every character is made a word of its own.
-_UNSPACED = re.compile(
-    r"(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"
-)
+_UNSPACED = late(r"(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])")
 _SEAM = "\u200b"
-_LIKE_MARKS = re.compile(r"[%_!]")
-_WORDS = re.compile(r'"([^"]*)"?|(\S+)')
+_LIKE_MARKS = late(r"[%_!]")
+_WORDS = late(r'"([^"]*)"?|(\S+)')
 
 
 class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -383,30 +381,3 @@ def _summary(row: tuple[int, bytes, str, str, str | None, int, int, int, bytes])
 
 
 _unpacker = msgspec.msgpack.Decoder(Digest)
-
-
-def session_files(root: Path) -> Iterator[os.DirEntry[str]]:
-    """Every `.jsonl` file in a root and in the folders directly below it."""
-    try:
-        entries = list(os.scandir(root))
-    except OSError:
-        return
-    for entry in entries:
-        if entry.name.startswith("."):
-            continue
-        if entry.name.endswith(".jsonl") and entry.is_file():
-            yield entry
-        elif entry.is_dir():
-            try:
-                inside = list(os.scandir(entry.path))
-            except OSError:
-                continue
-            yield from (found for found in inside if found.name.endswith(".jsonl") and found.is_file())
-
-
-def header_of(path: Path) -> SessionHeader | None:
-    """The header of a session file; None when it is not one."""
-    try:
-        return read_header(path)[0]
-    except SessionError:
-        return None

@@ -6,22 +6,26 @@ One session is `log`; the database behind list and search is `index`.
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from app.sessions.errors import NotASession, SessionError, SessionNotFound
+from app.sessions.folders import header_of, session_files
 from app.sessions.ids import folder_name, is_session_id
-from app.sessions.index import Hit, SessionIndex, SessionSummary, header_of, session_files
 from app.sessions.log import SessionLog
 from app.sessions.trash import Trashed, delete_session, in_trash, undo_delete
 from tools.files.presence import exists, is_file
 
+if TYPE_CHECKING:
+    from app.sessions.index import Hit, SessionIndex, SessionSummary
+
+# The index, and with it the database, is imported when a list or a search is asked for: most starts need none.
+# ruff: noqa: PLC0415
+
 Answer = TypeVar("Answer")
 
 __all__ = [
-    "Hit",
-    "SessionSummary",
     "Thread",
     "Trashed",
     "delete_session",
@@ -98,8 +102,8 @@ def _by_id(text: str, root: Path, cwd: Path) -> Path:
 
 
 def list_sessions(
-    root: Path, cwd: Path | None = None, *, only_here: bool = False, index: SessionIndex | None = None
-) -> list[SessionSummary]:
+    root: Path, cwd: Path | None = None, *, only_here: bool = False, index: "SessionIndex | None" = None
+) -> "list[SessionSummary]":
     """Newest first; with `cwd`, those begun there before all others, or only those."""
     summaries = _with_index(root, index, lambda opened: opened.sessions())
     if cwd is None:
@@ -110,14 +114,16 @@ def list_sessions(
 
 
 def search_sessions(
-    root: Path, query: str, *, limit: int = 50, index: SessionIndex | None = None
-) -> list[Hit]:
+    root: Path, query: str, *, limit: int = 50, index: "SessionIndex | None" = None
+) -> "list[Hit]":
     """Full text over all sessions, newest first."""
     return _with_index(root, index, lambda opened: opened.search(query, limit=limit))
 
 
-def search_now(root: Path, query: str, *, limit: int = 50) -> tuple[list[Hit], int]:
+def search_now(root: Path, query: str, *, limit: int = 50) -> "tuple[list[Hit], int]":
     """Answers from what has been read so far, and how many sessions have not been; waits for nobody."""
+    from app.sessions.index import SessionIndex
+
     opened = SessionIndex(root)
     try:
         return opened.search_known(query, limit=limit), opened.unread()
@@ -125,9 +131,11 @@ def search_now(root: Path, query: str, *, limit: int = 50) -> tuple[list[Hit], i
         opened.close()
 
 
-def _with_index(root: Path, index: SessionIndex | None, ask: Callable[[SessionIndex], Answer]) -> Answer:
+def _with_index(root: Path, index: "SessionIndex | None", ask: "Callable[[SessionIndex], Answer]") -> Answer:
     if index is not None:
         return ask(index)
+    from app.sessions.index import SessionIndex
+
     opened = SessionIndex(root)
     try:
         return ask(opened)
@@ -138,11 +146,11 @@ def _with_index(root: Path, index: SessionIndex | None, ask: Callable[[SessionIn
 class Thread(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the list: a session, and how deep below the one it was forked from."""
 
-    summary: SessionSummary
+    summary: "SessionSummary"
     depth: int
 
 
-def threads(summaries: list[SessionSummary]) -> list[Thread]:
+def threads(summaries: "list[SessionSummary]") -> list[Thread]:
     """Forks under their parents; a thread stands where its newest session would."""
     by_path = {str(summary.path): summary for summary in summaries}
     below: dict[str, list[SessionSummary]] = {}
@@ -158,7 +166,7 @@ def threads(summaries: list[SessionSummary]) -> list[Thread]:
     return [row for top in tops for row in _thread(top, below, 0)]
 
 
-def _is_above(one: SessionSummary, other: SessionSummary, by_path: dict[str, SessionSummary]) -> bool:
+def _is_above(one: "SessionSummary", other: "SessionSummary", by_path: "dict[str, SessionSummary]") -> bool:
     """Whether `one` is `other` or one of its ancestors: hand-made headers may go in circles."""
     seen: set[str] = set()
     walk: SessionSummary | None = other
@@ -170,7 +178,7 @@ def _is_above(one: SessionSummary, other: SessionSummary, by_path: dict[str, Ses
     return False
 
 
-def _thread(top: SessionSummary, below: dict[str, list[SessionSummary]], depth: int) -> list[Thread]:
+def _thread(top: "SessionSummary", below: "dict[str, list[SessionSummary]]", depth: int) -> list[Thread]:
     rows: list[Thread] = []
     waiting = [(top, depth)]
     while waiting:

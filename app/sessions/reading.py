@@ -5,7 +5,6 @@ present form in memory (`migrate`); writing that back is the business of `log`.
 """
 
 import os
-import re
 import stat
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -25,6 +24,7 @@ from app.values.entries import (
 )
 from app.values.wire import from_wire
 from tools.memory import without_collector
+from tools.patterns import late
 
 HEADER_LIMIT = 1024 * 1024
 """A file whose first mebibyte holds no header is not a session."""
@@ -35,7 +35,7 @@ _LINES_AT_ONCE = 256 * 1024
 _decoder = msgspec.json.Decoder(Entry)
 _share_id = msgspec.structs.force_setattr
 _BOM = b"\xef\xbb\xbf"
-_LINK = re.compile(rb'"id":"([^"\\]{1,64})","parentId":(null|"[^"\\]{1,64}")')
+_LINK = late(rb'"id":"([^"\\]{1,64})","parentId":(null|"[^"\\]{1,64}")')
 
 
 class BadLine(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,7 +4,6 @@ import threading
 import time
 from pathlib import Path
 
-from app.sessions.index import SessionIndex
 from tools.files.presence import is_dir
 
 
@@ -18,6 +17,8 @@ def read_in_background(root: Path) -> threading.Thread:
 def _read(root: Path) -> None:
     if not is_dir(root):
         return
+    from app.sessions.index import SessionIndex  # noqa: PLC0415  (its database is read in here, beside the page)
+
     index = SessionIndex(root)
     try:
         index.refresh()

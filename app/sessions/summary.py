@@ -35,13 +35,14 @@ from app.values.messages import (
     ToolResultMessage,
     UserMessage,
 )
+from tools.patterns import late
 
 LONGEST_TITLE = 200
 LONGEST_TEXT = 20_000
 LONGEST_RESULT = 2_000
 """Characters of one message, or of one tool result, that are searched."""
 
-_GREETING = re.compile(
+_GREETING = late(
     r"(?:hi|hello|hey|yo|hallo|hola|salut|bonjour|ciao|moin|howdy|good (?:morning|day|evening|afternoon)|test|ping"
     r"|hi there|hello there|hey there)[\s!.,?]*",
     re.IGNORECASE,

@@ -13,9 +13,9 @@ from textual.theme import Theme
 from app.assembly.build import Assembled
 from app.resources.files import Stamp
 from app.resources.themes import ThemeFile, Themes
+from app.tui.kept_rules import load_rules, save_rules
 from tools.files.regular import read_regular
 from widgets import textual_inside
-from widgets.kept_rules import load_rules, save_rules
 from widgets.textual_inside import PageSheet
 from widgets.themes import ThemeProblem, read_tcss_theme, read_theme, textual_theme
 

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from app.values.unable import Unable
+from tools.patterns import late
 
 Path = tuple[str | int, ...]
 """Keys and indices from the top of the document down to a value."""
@@ -22,7 +23,7 @@ _STRING = r'(?s)"(?:[^"\\]|\\.)*"'
 _SCALAR = r'[^\s,\[\]{}:"]+'
 
 
-_TOO_LONG = re.compile(r"\d{4301,}")
+_TOO_LONG = late(r"\d{4301,}")
 
 
 class JsonFault(Unable):

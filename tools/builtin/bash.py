@@ -3,7 +3,6 @@
 import asyncio
 import functools
 import os
-import re
 import signal
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from tools.base import Tool, ToolContext, ToolError
 from tools.files.paths import absolute
 from tools.limits import format_size
 from tools.operations import FileOperations
+from tools.patterns import late
 from tools.results import Card, CommandBlock, TextPart, ToolResult, text_result
 from tools.running.commands import UPDATE_SECONDS, CommandOutcome, RunningCommand, start_command
 from tools.running.interceptor import better_tool
@@ -320,7 +320,7 @@ def _details(outcome: CommandOutcome) -> dict[str, Any]:
     return details
 
 
-_EXIT_LINE = re.compile(r"\n\n(Command (?:exited with code (\d+).*|aborted|timed out after .*))\Z")
+_EXIT_LINE = late(r"\n\n(Command (?:exited with code (\d+).*|aborted|timed out after .*))\Z")
 
 
 def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:

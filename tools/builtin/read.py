@@ -22,6 +22,7 @@ from tools.files.paths import absolute, display
 from tools.files.places import exists, locate, touched
 from tools.limits import MAX_BYTES, format_size, truncate_head
 from tools.operations import FileStat
+from tools.patterns import late
 from tools.results import Card, FileBlock, ImageBlock, ImagePart, TextBlock, TextPart, ToolResult, text_result
 from tools.schema import schema_of
 from tools.text import one_line, visible
@@ -29,7 +30,7 @@ from tools.threads import Stop, in_thread
 from tools.touches import NOTHING, Touches
 from tools.workspace import Workspace, workspace_of
 
-_RANGE = re.compile(r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?", re.DOTALL)
+_RANGE = late(r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?", re.DOTALL)
 _MAX_IMAGE_BYTES = 100_000_000
 
 

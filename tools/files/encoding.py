@@ -10,6 +10,8 @@ from typing import Final
 
 import msgspec
 
+from tools.patterns import late
+
 SAMPLE_BYTES: Final = 64 * 1024
 
 _MARKS: Final = (
@@ -29,12 +31,12 @@ _ASIAN: Final = {
 }
 # Their usual characters are pairs of such bytes; Western words have single ones between letters.
 _PAIRED: Final = ("gb18030", "euc_jp", "euc_kr")
-_PAIR_BYTES: Final = re.compile(rb"[\xa1-\xfe]{2,}")
+_PAIR_BYTES: Final = late(rb"[\xa1-\xfe]{2,}")
 _MOSTLY: Final = 0.85
 _BIG5: Final = re.compile(rb"([\xa1-\xf9])[\x40-\x7e\xa1-\xfe]")
 _BIG5_COMMON: Final = b"\xc6"
 """The usual characters begin with no larger byte; accented letters do."""
-_RUN: Final = re.compile(rb"[\x80-\xff]{2,}")
+_RUN: Final = late(rb"[\x80-\xff]{2,}")
 _CYRILLIC: Final = ("cp1251", "koi8_r")
 _PLAUSIBLE: Final = 0.9
 

@@ -12,10 +12,12 @@ from pathlib import Path
 
 import msgspec
 
+from tools.patterns import late
+
 _LARGEST = 1 << 20
 _MOST_FILES = 32
-_HEADER = re.compile(r'\[\s*(?P<section>[A-Za-z0-9.-]+)(?:\s+"(?P<sub>(?:[^"\\\n]|\\.)*)")?\s*\]')
-_KEY = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9-]*)[ \t]*")
+_HEADER = late(r'\[\s*(?P<section>[A-Za-z0-9.-]+)(?:\s+"(?P<sub>(?:[^"\\\n]|\\.)*)")?\s*\]')
+_KEY = late(r"(?P<key>[A-Za-z][A-Za-z0-9-]*)[ \t]*")
 _BLANK = " \t\r\n"
 """To git; a form feed is part of a value."""
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", '"': '"', "\\": "\\"}

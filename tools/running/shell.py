@@ -10,6 +10,7 @@ import msgspec
 
 from tools.base import ToolError
 from tools.files.presence import exists, is_file
+from tools.patterns import late
 from tools.running.withheld import own_variables
 
 NON_INTERACTIVE: Final[Mapping[str, str]] = {
@@ -54,8 +55,8 @@ NON_INTERACTIVE: Final[Mapping[str, str]] = {
 }
 
 _POSIX_SHELLS: Final = frozenset({"bash", "zsh", "sh", "dash", "ksh"})
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_LEADING_CD: Final = re.compile(
+_NAME: Final = late(r"[A-Za-z_][A-Za-z0-9_]*")
+_LEADING_CD: Final = late(
     r"""\s*cd\s+(?:"(?P<double>[^"$`\\]+)"|'(?P<single>[^']+)'|(?P<bare>[^\s"'$`\\;&|<>(){}*?\[\]#!-][^\s"'$`\\;&|<>(){}*?\[\]#!]*))\s*&&\s*(?P<rest>\S.*)""",
     re.DOTALL,
 )

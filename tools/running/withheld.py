@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from tools.files.presence import exists
+from tools.patterns import late
 
 _NAMES: Final = frozenset(
     {
@@ -23,27 +24,25 @@ _NAMES: Final = frozenset(
         "TOKEN",
     }
 )
-_WORDS: Final = re.compile(
+_WORDS: Final = late(
     r".*_(?:KEYS?|TOKENS?|PASS|PASSWD|PWD|PASSPHRASE|CREDENTIALS?|CREDS|PAT|AUTH)"
     r"|.*(?:API|AUTH|ACCESS|BEARER|REFRESH)_?(?:KEY|TOKEN)S?(?:_\w+)?"
 )
-_NO_SECRET: Final = re.compile(
+_NO_SECRET: Final = late(
     r".*(?:PUBLIC|PUBLISHABLE|HOST|GPG|PRIMARY|SORT|CACHE|PARTITION)_KEYS?"
     r"|.*_(?:ID|URL|URI|ENDPOINT|FILE|PATH|DIR|NAME|TYPE|HEADER|EXPIRES\w*)"
 )
-_ROUTES: Final = re.compile(r".*(?:PROXY|INDEX|INDEX_URL|REGISTRY|FIND_LINKS)(?:_URL)?|.*_INDEX_.*_URL")
+_ROUTES: Final = late(r".*(?:PROXY|INDEX|INDEX_URL|REGISTRY|FIND_LINKS)(?:_URL)?|.*_INDEX_.*_URL")
 """Where commands go by: without it they would go elsewhere (a public index instead of the company's), which is worse
 than that they see its password."""
-_TRIVIAL: Final = re.compile(r"\d{0,7}|true|false|yes|no|on|off|none|null", re.IGNORECASE)
-_WITH_PASSWORD: Final = re.compile(
-    r"[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s:@]*:[^/\s@]+@|(?:^|[\s;])(?i:password|pwd)=\S"
-)
-_SHAPES: Final = re.compile(
+_TRIVIAL: Final = late(r"\d{0,7}|true|false|yes|no|on|off|none|null", re.IGNORECASE)
+_WITH_PASSWORD: Final = late(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s:@]*:[^/\s@]+@|(?:^|[\s;])(?i:password|pwd)=\S")
+_SHAPES: Final = late(
     r"-----BEGIN [A-Z ]*PRIVATE KEY"
     r"|sk-[\w-]{20}|gh[pousr]_\w{30}|github_pat_\w{30}|glpat-[\w-]{18}|xox[abeprs]-[\w-]{10}|npm_\w{30}|pypi-\w{30}"
     r"|hf_\w{30}|AIza[\w-]{30}|[rs]k_live_\w{16}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\."
 )
-_REFUSALS: Final = re.compile(
+_REFUSALS: Final = late(
     r"\b40[13] (?:unauthorized|forbidden)|unauthori[sz]ed|not logged in|\beneedauth\b|no password supplied"
     r"|(?:authentication|login) (?:is )?(?:failed|required)"
     r"|(?:no|missing|invalid|unable to (?:find|locate)) credentials"

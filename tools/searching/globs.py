@@ -3,7 +3,9 @@
 import re
 from typing import Final
 
-_SPECIAL: Final = re.compile(r"[*?\[{]")
+from tools.patterns import late
+
+_SPECIAL: Final = late(r"[*?\[{]")
 
 
 def is_glob(pattern: str) -> bool:

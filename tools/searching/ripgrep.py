@@ -3,7 +3,6 @@ each tool's business."""
 
 import asyncio
 import os
-import re
 import sys
 import tempfile
 from collections.abc import Callable
@@ -16,6 +15,7 @@ import msgspec
 from tools.base import ToolError
 from tools.files.presence import is_file
 from tools.operations import Command
+from tools.patterns import late
 from tools.running.own_programs import find_own_program
 from tools.running.process import pipe
 from tools.running.shell import child_environment
@@ -27,7 +27,7 @@ _CHUNK: Final = 1 << 20
 _MAX_ERRORS: Final = 16 * 1024
 _MAX_RECORD: Final = 64 << 20
 """A record longer than this is a file of one enormous line; it is skipped."""
-_VERSION: Final = re.compile(rb"ripgrep (\d+)\.(\d+)(?:\.(\d+))?")
+_VERSION: Final = late(rb"ripgrep (\d+)\.(\d+)(?:\.(\d+))?")
 
 
 class SearchEnd(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import msgspec
 
+from tools.patterns import late
 from widgets.completion.fileindex import FileIndex, FoundFile
 from widgets.completion.source import CompletionRequest, Completions, Suggestion
 from widgets.fuzzy import ranked
 
-_AT = re.compile(r'(?:^|(?<=[\s(\[{,;]))@(?:"([^"]*)|([^\s"]*))$')
-_COLON_BEHIND = re.compile(r'(?:^|(?<=[\s(\[{,;]))@(?:"([^"]+)"|([^\s"]+)) :([^\s:]*)$')
+_AT = late(r'(?:^|(?<=[\s(\[{,;]))@(?:"([^"]*)|([^\s"]*))$')
+_COLON_BEHIND = late(r'(?:^|(?<=[\s(\[{,;]))@(?:"([^"]+)"|([^\s"]+)) :([^\s:]*)$')
 """A symbol of the file that was just chosen: it ends with a blank, and nobody should have to take that away."""
-_WORD = re.compile(r"[^\s\"'=:(]*$")
+_WORD = late(r"[^\s\"'=:(]*$")
 FRESH_SECONDS = 10.0
 
 

@@ -4,26 +4,26 @@ Also recognises what terminals paste when files are dropped on them: paths, quot
 """
 
 import asyncio
-import re
 import shlex
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from tools.patterns import late
 from widgets.editor.chips import strip_chips
 
 CHIP_LINES = 10
 CHIP_CHARS = 1000
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 
-_SEQUENCES = re.compile(
+_SEQUENCES = late(
     "\x1b(?:\\[[0-?]*[ -/]*[@-~]"  # CSI
     "|[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)?"  # OSC, DCS and other strings
     "|[ -/]*[0-~])?"
 )
-_CONTROLS = re.compile(
+_CONTROLS = late(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff]"
 )
-_BREAKS = re.compile("\r\n?|\u2028|\u2029")
+_BREAKS = late("\r\n?|\u2028|\u2029")
 
 
 def clean(text: str) -> str:

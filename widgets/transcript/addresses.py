@@ -3,9 +3,10 @@
 import re
 from urllib.parse import SplitResult, urlsplit
 
+from tools.patterns import late
 from widgets.transcript.text import clean
 
-_LIKE = re.compile(
+_LIKE = late(
     r"(?P<scheme>[a-z][a-z0-9+.-]*://)?(?P<user>[^\s/@]+@)?"
     r"(?P<host>[^\s/@:?#()<>\[\]\"',;]+\.[^\s/@:?#()<>\[\]\"',;.]{2,}|localhost|\d+(?:\.\d+){3})"
     r"(?P<port>:\d+)?(?P<rest>[/?#]\S*)?",

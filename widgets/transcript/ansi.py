@@ -2,10 +2,11 @@
 
 import re
 
+from tools.patterns import late
 from widgets.transcript.leaf import Run
 from widgets.transcript.text import clean
 
-_SEQUENCE = re.compile(
+_SEQUENCE = late(
     r"\x1b\[([0-9;:]*)m"
     r"|\x1b\[[0-?]*[ -/]*[@-~]"
     r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)"
@@ -14,8 +15,8 @@ _SEQUENCE = re.compile(
     re.DOTALL,
 )
 _NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
-_OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n|$)", re.MULTILINE)
-_BACKSPACE = re.compile(r"[^\n\x08]\x08")
+_OVERWRITTEN = late(r"[^\n]*\r(?!\n|$)", re.MULTILINE)
+_BACKSPACE = late(r"[^\n\x08]\x08")
 
 
 def read(text: str) -> tuple[str, list[Run]]:

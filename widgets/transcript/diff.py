@@ -3,19 +3,19 @@
 Reading the diff and pairing its lines is pure; words and syntax are looked at when a line is painted.
 """
 
-import re
 from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import NamedTuple
 
+from tools.patterns import late
 from widgets.transcript.code import windows
 from widgets.transcript.highlight import highlight
 from widgets.transcript.leaf import Leaf, Piece, Run
 from widgets.transcript.text import cells, wrap
 
 SIDE_BY_SIDE_FROM = 116
-_HUNK = re.compile(r"@@+ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
-_WORD = re.compile(r"\w+|\s+|[^\w\s]")
+_HUNK = late(r"@@+ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_WORD = late(r"\w+|\s+|[^\w\s]")
 _LONGEST_FOR_WORDS = 600
 _ALIKE = 0.35
 

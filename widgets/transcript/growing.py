@@ -6,9 +6,9 @@ Each takes text with `feed` and gives None while everything belongs to it, else 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
+from tools.patterns import late
 from widgets.transcript.code import CodeLeaf
 from widgets.transcript.diagram import code_leaf
 from widgets.transcript.leaf import Leaf, Run
@@ -18,7 +18,7 @@ from widgets.transcript.table import TableLeaf
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-_FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*([^\n]*)\n")
+_FENCE = late(r"(`{3,}|~{3,})[ \t]*([^\n]*)\n")
 TABLE_FROM = 24
 """Body rows from which a table grows row by row."""
 PARAGRAPH_FROM = 1_200
@@ -218,15 +218,15 @@ class GrowingParagraph:
         return 0
 
 
-_CALM_BLANK = re.compile(r"(?<=[^\s*_`~\[\]<>!\\$&])[ \n](?=[^\s*_`~\[\]<>!\\$&])")
+_CALM_BLANK = late(r"(?<=[^\s*_`~\[\]<>!\\$&])[ \n](?=[^\s*_`~\[\]<>!\\$&])")
 """Where neither side is part of something that begins or ends."""
-_PAIR = re.compile(r"\[[^\[\]]*\]")
-_TROUBLE = re.compile(
+_PAIR = late(r"\[[^\[\]]*\]")
+_TROUBLE = late(
     r"(?<!\s)\*|\*(?!\s)"  # a star that may open or close
     r"|(?<![^\W_])_|_(?![^\W_])"  # an underscore that is not inside a word
     r"|`|\[|~~|\$\$|<(?=[A-Za-z/!?])|<$"
 )
-_OPEN_FORMULA = re.compile(r"\\[(\[]|\$[^\n]*\Z")
+_OPEN_FORMULA = late(r"\\[(\[]|\$[^\n]*\Z")
 
 
 def _is_settled(children: list[Token], source: str) -> bool:
@@ -239,7 +239,7 @@ def _is_settled(children: list[Token], source: str) -> bool:
     return _OPEN_FORMULA.search(source) is None
 
 
-_UNSURE = re.compile(r"\n(?![^\W\d_])(?!\Z)|\s\n| {2}|\t")
+_UNSURE = late(r"\n(?![^\W\d_])(?!\Z)|\s\n| {2}|\t")
 
 
 class GrowingPlain:

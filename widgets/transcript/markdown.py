@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tools.patterns import late
 from widgets.transcript.addresses import told_target
 from widgets.transcript.diagram import code_leaf
 from widgets.transcript.leaf import Leaf, Piece, Run
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 QUOTE = "▎ "
 _FLAGS = {"strong": "b", "em": "i", "s": "s"}
 _MARKS = ("• ", "◦ ", "▪ ")
-_URL = re.compile(r"https?://[^\s<>\"'`\x00-\x1f]{1,1900}[^\s<>\"'`.,;:!?)\]}\x00-\x1f]")
-_LINKABLE = re.compile(r"(?:https?|ftp|mailto|file):", re.IGNORECASE)
+_URL = late(r"https?://[^\s<>\"'`\x00-\x1f]{1,1900}[^\s<>\"'`.,;:!?)\]}\x00-\x1f]")
+_LINKABLE = late(r"(?:https?|ftp|mailto|file):", re.IGNORECASE)
 _BLOCK = frozenset(
     (
         "paragraph_open",
@@ -64,7 +65,7 @@ def parser() -> MarkdownIt:
     return made
 
 
-_MATH = re.compile(
+_MATH = late(
     r"\$\$[^$]+\$\$|\$(?![\s$])[^$\n]*[\\^_{}=][^$\n]*(?<!\s)\$(?!\d)|\\\((?:[^\\]|\\(?!\)))+\\\)|\\\[(?:[^\\]|\\(?!\]))+\\\]"
 )
 

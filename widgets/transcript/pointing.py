@@ -1,16 +1,16 @@
 """From cells to characters and back: what is under the pointer, what a selection covers, what it copies."""
 
-import re
 from typing import NamedTuple
 
 from textual.geometry import Offset
 from textual.selection import Selection
 
+from tools.patterns import late
 from widgets.transcript.column import Column, RowInSight
 from widgets.transcript.leaf import Leaf, Piece
 from widgets.transcript.text import cells
 
-_WORD = re.compile(r"[\w./~@:+-]+|\s+|[^\w\s]+")
+_WORD = late(r"[\w./~@:+-]+|\s+|[^\w\s]+")
 
 
 class TextPlace(NamedTuple):

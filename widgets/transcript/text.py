@@ -8,6 +8,8 @@ from functools import lru_cache
 
 from rich.cells import cell_len, split_graphemes
 
+from tools.patterns import late
+
 TAB = 4
 
 _SAFE: dict[int, str | None] = {
@@ -27,11 +29,11 @@ _WIDE_CLASS = (
     "[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f"
     "\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]"
 )
-_WIDE = re.compile(_WIDE_CLASS)
-_SIMPLE = re.compile(f"(?:[ -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0482\u2500-\u25fc]|{_WIDE_CLASS})*")
+_WIDE = late(_WIDE_CLASS)
+_SIMPLE = late(f"(?:[ -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0482\u2500-\u25fc]|{_WIDE_CLASS})*")
 _JOINER = "\u200d"
 _EMOJI_FORM = "\ufe0f"
-_STICKY = re.compile("[\u200d\ufe0f]")
+_STICKY = late("[\u200d\ufe0f]")
 
 
 def clean(text: str) -> str:

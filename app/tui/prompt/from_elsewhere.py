@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
@@ -11,9 +11,10 @@ from app.tui.handed import AskPerson, OwnProgram, TellPerson
 from widgets import clipboard
 from widgets.editor.chips import Draft
 from widgets.editor.prompt import PromptEditor
-from widgets.screens.catalogue import history_screen
-from widgets.screens.picker import Picked
 from widgets.terminal_manners import edit_externally, editor_command
+
+if TYPE_CHECKING:
+    from widgets.screens.picker import Picked
 
 
 async def paste(
@@ -30,6 +31,8 @@ async def paste(
 
 
 async def search_history(editor: PromptEditor, ask: AskPerson, entries: tuple[Draft, ...]) -> None:
+    from widgets.screens.catalogue import history_screen  # noqa: PLC0415  (a screen, when it opens)
+
     picked: Picked | None = await ask(history_screen(entries))
     if picked is not None:
         editor.restore(entries[int(picked.row.id)])

@@ -2,7 +2,6 @@
 
 import asyncio
 import difflib
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
@@ -16,11 +15,12 @@ from app.tui.tasks import words_of
 from app.tui.transcript.presenter import Presenter
 from app.values.content import Image
 from app.values.unable import Unable
+from tools.patterns import late
 from widgets.editor.chips import Attachment, Draft
 from widgets.editor.prompt import PromptEditor
 from widgets.transcript.blocks import NoteKind
 
-_COMMAND = re.compile(r"/([A-Za-z][\w:-]*)(?=\s|$)")
+_COMMAND = late(r"/([A-Za-z][\w:-]*)(?=\s|$)")
 """What looks like a command; a path has more slashes, or a dot."""
 _USUAL_ELSEWHERE = {
     **{"exit": "quit", "q": "quit", "clear": "new", "config": "settings", "permissions": "trust"},

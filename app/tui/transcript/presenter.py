@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from typing import Any, assert_never
 
-import jiter
 import msgspec
 
 from app.agent.outcomes import from_message
@@ -434,6 +433,8 @@ class Presenter:
 def _partial(text: str) -> dict[str, Any]:
     """The arguments as far as they have arrived."""
     try:
+        import jiter  # noqa: PLC0415  (only arguments that arrive need it)
+
         value = jiter.from_json(text.encode("utf-8", "replace"), partial_mode="trailing-strings")
     except ValueError:
         return {}

@@ -9,10 +9,10 @@ import pytest
 from textual.css.stylesheet import Stylesheet
 from textual.widget import Widget
 
+from app.tui import kept_rules
+from app.tui.kept_rules import load_rules, save_rules
 from tests.support.screens import Screen
 from tests.widgets.host import STYLES
-from widgets import kept_rules
-from widgets.kept_rules import load_rules, save_rules
 from widgets.textual_inside import PageSheet
 from widgets.themes import read_theme, textual_theme, variable_defaults
 

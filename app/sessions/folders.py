@@ -1,0 +1,36 @@
+"""Which files of a folder are sessions, and how each begins."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from app.sessions.errors import SessionError
+from app.sessions.reading import read_header
+from app.values.entries import SessionHeader
+
+
+def session_files(root: Path) -> Iterator[os.DirEntry[str]]:
+    """Every `.jsonl` file in a root and in the folders directly below it."""
+    try:
+        entries = list(os.scandir(root))
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if entry.name.endswith(".jsonl") and entry.is_file():
+            yield entry
+        elif entry.is_dir():
+            try:
+                inside = list(os.scandir(entry.path))
+            except OSError:
+                continue
+            yield from (found for found in inside if found.name.endswith(".jsonl") and found.is_file())
+
+
+def header_of(path: Path) -> SessionHeader | None:
+    """The header of a session file; None when it is not one."""
+    try:
+        return read_header(path)[0]
+    except SessionError:
+        return None

@@ -72,6 +72,13 @@ class Workspace:
     def has_local_processes(self) -> bool:
         return self._own_processes is not None
 
+    def enter(self, cwd: Path) -> None:
+        """Commands and paths mean this folder from now on. A shell that lasts would stay in the old one."""
+        self.cwd = cwd
+        if self.shell_session is not None:
+            self.shell_session.close()
+            self.shell_session = None
+
     def close(self) -> None:
         """Ends every process that commands of this session left running, and removes temporary files."""
         for process in tuple(self.running):

@@ -1,13 +1,15 @@
 """Puts a session together: settings, trust, model, tools, prompt, log. Every face begins here."""
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
+from app.assembly.ground import Ground
+from app.assembly.opened import opened
 from app.assembly.options import Options, UsageError
 from app.assembly.trusting import ProjectTrust
 from app.engine.choice import ModelChoice
@@ -30,11 +32,10 @@ from app.providers.registry import Registry
 from app.providers.select import ModelNotFound, Selection, select_model, select_scope
 from app.resources.in_force import InForce
 from app.resources.paths import Paths
-from app.resources.settings import SettingRefused, Settings
+from app.resources.settings import Settings
 from app.resources.themes import Themes, find_themes
-from app.resources.trust import Decision, decide, problem_with
-from app.sessions.errors import SessionLocked, SessionTooNew
-from app.sessions.folders import header_of, session_files
+from app.resources.trust import Decision, problem_with
+from app.sessions.errors import SessionLocked
 from app.sessions.log import SessionLog
 from app.sessions.old_outputs import drop_old_outputs
 from app.values.events import AgentStart, Event
@@ -60,6 +61,10 @@ class Assembled(msgspec.Struct, kw_only=True):
     prompt: PromptSource
     places: Places
     project: ProjectTrust
+    ground: Ground
+    """The folder that the session works in; what goes by it follows when that becomes another."""
+    left: Path | None = None
+    """Where the person stood, if the session that they opened is about another folder: it works in its own."""
     chosen: Chosen
     """Extensions and more places of resources, of settings, command line and packages."""
     themes: Themes
@@ -92,20 +97,20 @@ def assemble(
 
     `can_ask`: there is a person who can be asked whether the project is trusted.
     """
-    in_force, project = _settings(options, paths, can_ask)
+    begun = opened(options, paths, log=log, can_ask=can_ask)
+    in_force, project, places, log = begun.in_force, begun.project, begun.places, begun.log
     settings, trust = in_force.settings, project.decision
-    places = Places(own=paths.sessions_dir, cwd=paths.cwd, in_force=in_force)
     catalogue = Catalogue.load(paths.agent_dir, env=env)
     credentials = Credentials(paths.agent_dir, env)
     registry = Registry()
-    log, locked = (log, None) if log else _opened(options, places, paths.cwd, can_ask)
     chosen = choose(paths, settings, asked_of(options), is_trusted=trust.is_trusted)
     choice, told = _choice(options, in_force, catalogue, credentials)
     extensions = Extensions(flags=options.extension_flags, limits=lambda: limits_of(in_force.settings))
     hooks = ExtensionHooks(extensions)
     workspace = _workspace(paths, in_force, project, log, hooks)
+    ground = Ground(options, paths, begun, workspace, can_ask=can_ask)
     tools = () if options.no_builtin_tools else builtin_tools()
-    toolbox = Toolbox(tools, workspace, paths.cwd, model=lambda: choice.model)
+    toolbox = Toolbox(tools, workspace, model=lambda: choice.model)
     workspace.active_tools = toolbox.active
     prompt = PromptSource(paths, toolbox, _prompt_choice(options, trust, chosen))
     session = Session(
@@ -118,13 +123,12 @@ def assemble(
             sections=prompt,
             classify=classify,
             hooks=hooks,
-            options=SessionOptions(
-                in_force, merges_deltas=not options.no_merge_deltas, is_read_along=can_ask
-            ),
+            enter=ground.enter,
+            options=_session_options(options, in_force, can_ask),
         )
     )
     session.subscribe(_following(session))
-    project.tell = partial(session.notify, level="warning")
+    project.tell = ground.tell = partial(session.notify, level="warning")
     _, summary_problem = summary_model(settings.compaction.model, choice)
     if not options.no_builtin_tools:
         session.add_tool(jobs_tool(session.job_table), owner="built-in")
@@ -132,18 +136,7 @@ def assemble(
     _restore(session, options)
     themes = themes_of(options, paths, trust, chosen.themes)
     _require_themes(options.use_theme, themes)
-    problems = (
-        *(str(problem) for problem in in_force.problems),
-        *(str(problem) for problem in catalogue.problems),
-        *credentials.problems,
-        *told,
-        *prompt.problems,
-        *log.take_problems(),
-        *themes.problems,
-        *([summary_problem] if summary_problem else ()),
-        *([trust_problem] if (trust_problem := problem_with(paths.trust_file)) else ()),
-    )
-    return Assembled(
+    assembled = Assembled(
         session=session,
         choice=choice,
         registry=registry,
@@ -153,12 +146,41 @@ def assemble(
         prompt=prompt,
         places=places,
         project=project,
+        ground=ground,
+        left=begun.left,
         chosen=chosen,
         themes=themes,
         theme=settings.display.theme,
-        locked=locked,
-        problems=problems,
+        locked=begun.locked,
+        problems=(
+            *(str(problem) for problem in (*in_force.problems, *catalogue.problems)),
+            *credentials.problems,
+            *told,
+            *prompt.problems,
+            *log.take_problems(),
+            *themes.problems,
+            *filter(None, (summary_problem, problem_with(paths.trust_file))),
+        ),
     )
+    ground.subscribe(partial(_follow, assembled, options, paths))
+    return assembled
+
+
+async def _follow(assembled: Assembled, options: Options, paths: Paths) -> None:
+    """Into another folder: its extensions (which are loaded elsewhere), resources, prompt, themes and tools count."""
+    trust, prompt = assembled.trust, assembled.prompt
+    chosen = choose(paths, assembled.settings, asked_of(options), is_trusted=trust.is_trusted)
+    assembled.chosen = chosen
+    prompt.choice = msgspec.structs.replace(
+        prompt.choice, is_trusted=trust.is_trusted, more_skills=chosen.skills
+    )
+    await asyncio.to_thread(prompt.reload)
+    assembled.themes = themes_of(options, paths, trust, chosen.themes)
+    assembled.session.choose_tools(tool_choice(options, assembled.settings))
+
+
+def _session_options(options: Options, in_force: InForce, can_ask: bool) -> SessionOptions:
+    return SessionOptions(in_force, merges_deltas=not options.no_merge_deltas, is_read_along=can_ask)
 
 
 def asked_of(options: Options) -> Asked:
@@ -179,31 +201,6 @@ def themes_of(options: Options, paths: Paths, trust: Decision, more: tuple[Path,
     return find_themes(paths, is_trusted=False, more=named, has_own=False)
 
 
-def _settings(options: Options, paths: Paths, can_ask: bool) -> tuple[InForce, ProjectTrust]:
-    """The project's own count only once it is trusted, which the person's own may say."""
-    try:
-        in_force = InForce(paths, flags=flags(options))
-    except SettingRefused as problem:
-        raise UsageError(str(problem)) from None
-    flag = True if options.approve else False if options.no_approve else None
-    default = in_force.settings.interaction.default_project_trust
-    trust = decide(paths, flag=flag, default=default, can_ask=can_ask)
-    project = ProjectTrust(paths, trust)
-    in_force.trust(trust.is_trusted)
-    in_force.project_counts = project.counts
-    return in_force, project
-
-
-def flags(options: Options) -> dict[str, Any]:
-    """What the command line says of settings."""
-    said = {
-        "offline": options.offline or None,
-        "sessionDir": options.session_dir,
-        "theme": options.use_theme,
-    }
-    return {name: value for name, value in said.items() if value is not None}
-
-
 def _following(session: Session) -> Callable[[Event], None]:
     """Every run begins with the settings as the files say them by then."""
 
@@ -212,48 +209,6 @@ def _following(session: Session) -> Callable[[Event], None]:
             session.follow_settings()
 
     return note
-
-
-def _opened(
-    options: Options, places: Places, cwd: Path, can_ask: bool
-) -> tuple[SessionLog, SessionLocked | None]:
-    """What cannot be written is shown read-only; with a session of another process the person is asked what to do."""
-    try:
-        log = open_log(options, places, cwd)
-    except SessionLocked as locked:
-        if not can_ask or locked.path is None:
-            raise
-        return places.open(locked.path, read_only=True), locked
-    except SessionTooNew as newer:
-        if not can_ask or newer.path is None:
-            raise
-        return places.open_newer(newer.path), None
-    if not can_ask:
-        log.require_cwd()
-    return log, None
-
-
-def open_log(options: Options, places: Places, cwd: Path) -> SessionLog:
-    """The log that the command line asks for. A session that cannot be opened is an error, never a new one."""
-    if options.no_session:
-        return SessionLog.in_memory(cwd)
-    if options.fork is not None:
-        return places.fork(options.fork, session_id=options.session_id)
-    if options.session is not None:
-        return places.find(options.session)
-    if options.session_id is not None:
-        return places.with_id(options.session_id)
-    if options.continue_:
-        return places.latest() or _first(places)
-    return places.new()
-
-
-def _first(places: Places) -> SessionLog:
-    """There is nothing to go on with. A file that cannot be read is told, not passed over."""
-    for entry in session_files(places.folder):
-        if header_of(Path(entry.path)) is None:
-            places.open(Path(entry.path)).close()  # raises, in words
-    return places.new()
 
 
 def _choice(

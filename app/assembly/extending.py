@@ -10,6 +10,7 @@ from app.assembly.build import Assembled, asked_of, tool_choice
 from app.assembly.options import Options, UsageError
 from app.assembly.resources import Resources
 from app.assembly.summary import summary
+from app.assembly.trusting import unasked
 from app.extensions.bound import Bound, Brought
 from app.extensions.catalogue import Catalogue
 from app.extensions.choosing import Asked, choose
@@ -18,7 +19,7 @@ from app.extensions.ports import Mode, Ui
 from app.extensions.registrations import Source
 from app.extensions.runner import Extensions
 from app.resources.paths import Paths
-from app.resources.trust import Question, remember
+from app.resources.trust import Decision, Question, remember
 from app.values.unable import FileFault
 from tools.running.withheld import own_variables
 
@@ -60,6 +61,12 @@ async def extend(
         await resources.discover(extensions, "reload")
         reloaded(extended)
 
+    async def follow() -> None:
+        """Into another folder: what belongs to it takes the place of what belonged to the one before."""
+        await reload()
+        if mode != "tui" and (left_out := unasked(assembled.trust)) is not None:
+            session.notify(left_out, "warning")
+
     async def trust(question: Question, is_trusted: bool) -> None:
         apply_trust(assembled, paths, asked_of(options), question, is_trusted=is_trusted, reason="answer")
         bound.is_trusted = is_trusted
@@ -98,6 +105,7 @@ async def extend(
     if options.verbose and mode == "tui":  # elsewhere it goes to standard error
         session.notify(summary(assembled, extensions))
     await extensions.start()
+    assembled.ground.subscribe(follow)
     return extended
 
 
@@ -143,7 +151,7 @@ def apply_trust(
     reason: Literal["extension", "answer"],
 ) -> None:
     """The answer comes after the settings were read: the project's count from now on, or no longer."""
-    assembled.project.answer(question, reason, is_trusted=is_trusted)
+    assembled.project.answer(Decision(is_trusted=is_trusted, reason=reason, question=question))
     for problem in assembled.in_force.trust(is_trusted):
         assembled.session.notify(str(problem), "warning")
     assembled.chosen = choose(paths, assembled.settings, asked, is_trusted=is_trusted)

@@ -1,12 +1,41 @@
 """What a person asked for when they started bayou, as one frozen value. How it is said: `app.cli`."""
 
+from pathlib import Path
+from typing import Final
+
 import msgspec
 
 from app.values.unable import Unable
+from tools.files.presence import is_file
+
+_LONGEST_NAME: Final = 1_000
 
 
 class UsageError(Unable):
     """What was asked for cannot be understood or had; the text names what and the remedy."""
+
+
+def said_in(options: "Options", folder: Path) -> "Options":
+    """Paths on the command line are meant from where the person stands, whichever folder bayou works in then."""
+
+    def placed(word: str) -> str:
+        return word if word.startswith(("~", "builtin:")) else str(folder / word)
+
+    def text_or_file(word: str) -> str:
+        """Long texts and texts of several lines are no names; what is a file there is that."""
+        is_name = len(word) < _LONGEST_NAME and "\n" not in word and is_file(folder / Path(word).expanduser())
+        return placed(word) if is_name else word
+
+    return msgspec.structs.replace(
+        options,
+        extension=tuple(map(placed, options.extension)),
+        skill=tuple(map(placed, options.skill)),
+        theme=tuple(map(placed, options.theme)),
+        prompt_template=tuple(map(placed, options.prompt_template)),
+        session_dir=placed(options.session_dir) if options.session_dir else options.session_dir,
+        system_prompt=text_or_file(options.system_prompt) if options.system_prompt else options.system_prompt,
+        append_system_prompt=tuple(map(text_or_file, options.append_system_prompt)),
+    )
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):

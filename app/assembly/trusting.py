@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from app.resources.brought import Item
 from app.resources.paths import Paths
-from app.resources.trust import Decision, Question, Reason, look_again, new_in
+from app.resources.trust import Decision, look_again, new_in
 from tools.text import spelled_out
 
 _MOST_NAMED = 3
@@ -32,8 +32,8 @@ class ProjectTrust:
         """The same without telling anybody; from any thread."""
         return look_again(self._paths, self.decision).is_trusted
 
-    def answer(self, question: Question, reason: Reason, *, is_trusted: bool) -> None:
-        self.decision = Decision(is_trusted=is_trusted, reason=reason, question=question)
+    def answer(self, decision: Decision) -> None:
+        self.decision = decision
 
     def _take(self, now: Decision) -> bool:
         before, self.decision = self.decision, now

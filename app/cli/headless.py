@@ -27,13 +27,16 @@ _MODES: dict[str, Mode] = {"print": "print", "json": "json", "rpc": "rpc"}
 
 
 async def run_headless(options: Options, paths: Paths, face: str) -> int:
+    stood_in = paths.cwd
     try:
         assembled = assemble(options, paths)
-        given = Input() if face == "rpc" else read_input(options, paths.cwd)
+        given = Input() if face == "rpc" else read_input(options, stood_in)
     except SessionError as problem:
         return fail(str(problem))
     for problem in assembled.problems:
         tell(problem)
+    if assembled.left is not None:
+        tell(f"This session is about {paths.cwd}: bayou works there, and not in {assembled.left}.")
     _warm_up(assembled)
     if face != "rpc":
         _collect_later(assembled.session)

@@ -7,7 +7,7 @@ import signal
 import sys
 from typing import Literal
 
-from app.assembly.options import Options, UsageError
+from app.assembly.options import Options, UsageError, said_in
 from app.cli.folder import current_folder, enter
 from app.resources.paths import Paths
 
@@ -20,6 +20,7 @@ def start(options: Options) -> int:
     if options.cwd is not None:
         enter(options.cwd)
     paths = Paths.from_env(os.environ, current_folder())
+    options = said_in(options, paths.cwd)
     if options.list_models:
         from app.cli.list_models import list_models  # noqa: PLC0415  (the catalogue is not needed elsewhere)
 

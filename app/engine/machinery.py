@@ -3,7 +3,8 @@
 What faces may do is `session`'s, and nobody outside the engine reaches what is here.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 
 import msgspec
 
@@ -44,6 +45,10 @@ from tools.base import FileChange
 Classify = Callable[[AssistantMessage, Model | None], Failure]
 
 
+async def _stay(folder: Path) -> None:
+    """For a session whose face has one folder only."""
+
+
 class Parts(msgspec.Struct, kw_only=True):
     """What a session is made of."""
 
@@ -57,6 +62,8 @@ class Parts(msgspec.Struct, kw_only=True):
     classify: Classify
     options: SessionOptions
     hooks: Hooks = msgspec.field(default_factory=Hooks)
+    enter: Callable[[Path], Awaitable[None]] = _stay
+    """Makes a folder the one that the session works in."""
 
 
 class Machinery:
@@ -162,6 +169,7 @@ class Machinery:
             readiness=self.readiness,
             telling=self.telling,
             stop=self.stop,
+            enter=parts.enter,
         )
 
     async def stop(self) -> None:

@@ -60,6 +60,7 @@ class Navigation:
         readiness: Readiness,
         telling: Telling,
         stop: Callable[[], Awaitable[None]],
+        enter: Callable[[Path], Awaitable[None]],
     ) -> None:
         self._conversation = conversation
         self._places = places
@@ -75,6 +76,8 @@ class Navigation:
         self._telling = telling
         self._stop = stop
         """Ends what is under way, and returns when it has."""
+        self._enter = enter
+        """Makes a folder the one that this session works in."""
 
     # In the tree
 
@@ -120,7 +123,7 @@ class Navigation:
             await self._stop()
             return
         log = self._places.open_or_begin(name)
-        log.require_cwd()
+        log.require_cwd(self._places.cwd)
         await self._stop()
         await self.open(log, "resume")
 
@@ -138,7 +141,8 @@ class Navigation:
         await self.open(copy, "fork")
         return True
 
-    async def open(self, log: SessionLog, reason: SwitchReason) -> None:
+    async def open(self, log: SessionLog, reason: SwitchReason, *, stays: bool = False) -> None:
+        """A session acts in its own folder, unless somebody who was asked wants it to go on here (`stays`)."""
         self._readiness.require_idle("Switching sessions")
         elsewhere = _ELSEWHERE.get(reason)
         if elsewhere is not None and not await self._hooks.may_leave(elsewhere, log.path):
@@ -148,6 +152,8 @@ class Navigation:
         self._queues.forget_companions()
         self._deliveries.left_context(frozenset(), self._conversation.log.__contains__)
         self._conversation.open(log).close()
+        if not stays and not log.is_read_only and self._places.is_elsewhere(log):
+            await self._enter(log.cwd)
         self._conversation.recover_partial()
         await self._replaced(reason)
 

@@ -7,18 +7,26 @@ import msgspec
 from app.resources.in_force import InForce
 from app.sessions.file import Sync
 from app.sessions.fork import copy_session
-from app.sessions.library import find, latest, session_folder
+from app.sessions.library import find, is_same_folder, latest, session_folder
 from app.sessions.log import SessionLog
 from tools.files.presence import exists
 
 
-class Places(msgspec.Struct, frozen=True, kw_only=True):
+class Places(msgspec.Struct, kw_only=True):
     """The folder of one project's sessions."""
 
     own: Path
     """bayou's own folder of sessions, for when the settings name no other."""
     cwd: Path
     in_force: InForce = msgspec.field(default_factory=InForce)
+
+    def enter(self, folder: Path) -> None:
+        """From now on it is this project's."""
+        self.cwd = folder
+
+    def is_elsewhere(self, log: SessionLog) -> bool:
+        """Whether a session belongs to another folder, and that is there."""
+        return log.cwd.is_absolute() and not is_same_folder(str(log.cwd), self.cwd) and not log.is_cwd_gone
 
     @property
     def root(self) -> Path:
@@ -90,8 +98,14 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
 
     def fork(self, id_or_path: str, *, session_id: str | None = None) -> SessionLog:
         """A copy of a session, whatever project it is from, to go on with here."""
-        return self.copy(find(id_or_path, self.root, self.cwd), session_id=session_id)
+        return self.copy(self.named(id_or_path), session_id=session_id)
 
-    def copy(self, source: Path, *, session_id: str | None = None) -> SessionLog:
-        """All branches of a file, to go on with here; the file itself is only read."""
-        return self.open(copy_session(source, self.folder, self.cwd, session_id=session_id))
+    def named(self, id_or_path: str) -> Path:
+        """The file of a session, by path or by (part of an) id. Raises a `SessionError` when there is none."""
+        return find(id_or_path, self.root, self.cwd)
+
+    def copy(self, source: Path, *, session_id: str | None = None, about: Path | None = None) -> SessionLog:
+        """All branches of a file, to go on with here, or in the folder `about`; the file itself is only read."""
+        cwd = about or self.cwd
+        folder = self.root if self.is_custom else session_folder(self.root, cwd)
+        return self.open(copy_session(source, folder, cwd, session_id=session_id))

@@ -423,9 +423,9 @@ class Session:
         """Goes on in a copy that ends before or at an entry. False: an extension wants to stay."""
         return await self._made.navigation.fork(entry_id, position)
 
-    async def open(self, log: SessionLog, reason: SwitchReason) -> None:
-        """Goes on with another log; the present one is closed."""
-        await self._made.navigation.open(log, reason)
+    async def open(self, log: SessionLog, reason: SwitchReason, *, stays: bool = False) -> None:
+        """Goes on with another log, in the folder that it is about unless `stays`; the present one is closed."""
+        await self._made.navigation.open(log, reason, stays=stays)
 
     async def announce_end(self) -> None:
         """Extensions hear of the end of the program, while there still is a session to talk to."""

@@ -40,18 +40,21 @@ class Toolbox:
         self,
         tools: Iterable[Tool],
         workspace: Workspace,
-        cwd: Path,
         *,
         model: Callable[[], Model | None] = lambda: None,
     ) -> None:
         """`model`: the one that reads what the tools bring."""
         self.workspace = workspace
-        self.cwd = cwd
         self._model = model
         self._all: dict[str, Tool] = {tool.name: tool for tool in tools}
         self._owners: dict[str, list[tuple[str, Tool]]] = {}
         self._active: list[str] = [name for name, tool in self._all.items() if tool.is_active]
         self._to_background: set[str] = set()
+
+    @property
+    def cwd(self) -> Path:
+        """The folder that calls work in."""
+        return self.workspace.cwd
 
     def choose(self, choice: ToolChoice) -> None:
         if choice.only is not None:

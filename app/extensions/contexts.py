@@ -162,7 +162,7 @@ class CommandContext(Context):
         session = self._session
         await session.abort()
         log = self._bound.places.open(path)
-        log.require_cwd()
+        log.require_cwd(session.cwd)
         await session.open(log, "resume")
 
     async def reload(self) -> None:

@@ -12,8 +12,12 @@ from tools.files.presence import exists, is_dir
 PROJECT_FOLDER = ".bayou"
 
 
-class Paths(msgspec.Struct, frozen=True, kw_only=True):
-    """All places of one process. Nothing here is created or read; whoever writes makes the folder."""
+class Paths(msgspec.Struct, kw_only=True):
+    """All places of one process. Nothing here is created or read; whoever writes makes the folder.
+
+    The folder that is worked in becomes another with a session of another project (`enter`), so what follows from it
+    is asked for and not kept.
+    """
 
     home: Path
     cwd: Path
@@ -28,6 +32,9 @@ class Paths(msgspec.Struct, frozen=True, kw_only=True):
         agent_dir = _folder(env.get("BAYOU_AGENT_DIR"), home, cwd) or home / ".bayou" / "agent"
         sessions = _folder(env.get("BAYOU_SESSION_DIR"), home, cwd) or agent_dir / "sessions"
         return cls(home=home, cwd=_absolute(cwd), agent_dir=agent_dir, sessions_dir=sessions)
+
+    def enter(self, folder: Path) -> None:
+        self.cwd = folder
 
     @property
     def project_dir(self) -> Path:

@@ -31,6 +31,7 @@ __all__ = [
     "delete_session",
     "find",
     "in_trash",
+    "is_same_folder",
     "latest",
     "list_sessions",
     "rename_session",
@@ -52,12 +53,13 @@ def latest(folder: Path, cwd: Path | None = None) -> Path | None:
     found = [(entry.stat().st_mtime_ns, Path(entry.path)) for entry in session_files(folder)]
     for _, path in sorted(found, reverse=True):
         header = header_of(path)
-        if header is not None and (cwd is None or _is_same(header.cwd, cwd)):
+        if header is not None and (cwd is None or is_same_folder(header.cwd, cwd)):
             return path
     return None
 
 
-def _is_same(text: str, cwd: Path) -> bool:
+def is_same_folder(text: str, cwd: Path) -> bool:
+    """Whether a header's folder is this one, by whatever name."""
     try:
         return text == str(cwd) or os.path.realpath(text) == os.path.realpath(cwd)
     except ValueError:  # no name that a folder could have
@@ -108,7 +110,7 @@ def list_sessions(
     summaries = _with_index(root, index, lambda opened: opened.sessions())
     if cwd is None:
         return summaries
-    here = {text for text in {one.cwd for one in summaries} if _is_same(text, cwd)}
+    here = {text for text in {one.cwd for one in summaries} if is_same_folder(text, cwd)}
     mine = [summary for summary in summaries if summary.cwd in here]
     return mine if only_here else [*mine, *(one for one in summaries if one.cwd not in here)]
 

@@ -4,6 +4,7 @@ What is in memory is in the file (once there is one), and an entry is in the fil
 Opening and repairing is `opening`; bytes and lock are `file`; what the model reads is `projection`.
 """
 
+import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -150,8 +151,15 @@ class SessionLog:
 
     @property
     def is_cwd_gone(self) -> bool:
-        """The folder that the session was about is not there: continue elsewhere, fork, or leave it."""
-        return not is_dir(self.cwd)
+        """The folder that the session was about cannot be worked in: continue elsewhere, fork, or leave it."""
+        return bool(self.cwd_problem)
+
+    @property
+    def cwd_problem(self) -> str:
+        """What is wrong with its folder, as the end of a sentence; nothing when one can work there."""
+        if not is_dir(self.cwd):
+            return "does not exist any more"
+        return "" if os.access(self.cwd, os.R_OK | os.X_OK) else "may not be entered"
 
     @property
     def leaf_id(self) -> str | None:
@@ -234,13 +242,13 @@ class SessionLog:
         self.problems.clear()
         return told
 
-    def require_cwd(self) -> None:
+    def require_cwd(self, here: Path) -> None:
         """Raises `SessionError`, with the log closed, when its folder is gone and nobody can be asked."""
-        if self.is_on_disk and self.is_cwd_gone:
+        if self.is_on_disk and (problem := self.cwd_problem):
             self.close()
             raise SessionError(
                 self.path,
-                f"the folder of this session, {self.cwd}, does not exist any more",
+                f"the folder of this session, {self.cwd}, {problem}; this is {here}",
                 f"Make that folder again, or go on with a copy here: --fork {self.session_id}.",
             )
 

@@ -227,7 +227,7 @@ class BayouApp(App[int]):
         yield self.queue_view
         yield popup_for(
             self.editor,
-            self.session.cwd,
+            lambda: self.session.cwd,
             self.remembered,
             command_names=self.action_table.command_names,
             arguments=arguments_of(self.session, self.models, self.look.names),

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -65,12 +66,15 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         """After it: extensions, the model's own parts, then what the command line asks."""
         app.garbage.begin()
         app.tasks.spawn(asyncio.to_thread(app.look.keep_rules))
-        if _needs_an_answer(app) and not await app.pages.resuming.begin(app.assembled.locked):
+        if _needs_an_answer(app) and not await app.pages.resuming.begin(
+            app.assembled.locked, app.assembled.left
+        ):
             app.exit(0)
             return
         await self._remember(app)
         if self.extend is not None:
             adopt(app, await self.extend(app))
+        app.assembled.ground.subscribe(partial(self._follow, app))
         warm_up(app)
         app.look.watch()
         app.title_line.show()
@@ -85,6 +89,16 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         for index, prompt in enumerate(self.prompts):
             await app.sending.prompt(prompt, self.images if index == 0 else ())
             await app.session.wait_until_idle()
+
+    async def _follow(self, app: "BayouApp") -> None:
+        """Into another folder: what is remembered and shown of it, and whether what it brings along may be used."""
+        app.remembered.start_over()
+        await self._remember(app)
+        app.title_line.show()
+        app.status.refresh()
+        app.tasks.spawn(app.status.look_at_git())
+        if app.assembled.trust.needs_answer:
+            app.tasks.spawn(app.pages.ask_trust(is_asked_for=False))
 
     async def _remember(self, app: "BayouApp") -> None:
         """Older prompts, behind them what was written but not sent when bayou ended the last time."""
@@ -101,8 +115,8 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
 
 def _needs_an_answer(app: "BayouApp") -> bool:
     """The session that bayou was started with cannot simply be gone on with."""
-    log = app.session.log
-    return app.assembled.locked is not None or (log.is_on_disk and log.is_cwd_gone)
+    log, here = app.session.log, app.assembled
+    return here.locked is not None or here.left is not None or (log.is_on_disk and log.is_cwd_gone)
 
 
 def _found_again(count: int, key_told: KeyTold, *, is_behind: bool) -> str:

@@ -39,6 +39,7 @@ END_SECONDS = 3.0
 
 def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> int:
     """`appearance` was asked before anything heavy was loaded; its answer has come meanwhile."""
+    stood_in = paths.cwd
     try:
         assembled = assemble(options, paths, can_ask=True)
     except SessionError as problem:
@@ -46,7 +47,7 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
         return 1
     if assembled.theme == "system":
         assembled.theme = theme_in_force.system_theme(appearance.answer())
-    given = files_input(options.files, paths.cwd)
+    given = files_input(options.files, stood_in)
     prompts = list(options.messages)
     if given.prompts[0] or given.images:
         prompts[:1] = [given.prompts[0] + (prompts[0] if prompts else "")]

@@ -60,7 +60,6 @@ class Play:
         self.toolbox = Toolbox(
             tools,
             Workspace(cwd, shell=lambda: shell_settings(self.in_force), spawn_hook=self.hooks.before_spawn),
-            cwd,
             model=lambda: self.choice.model,
         )
         self.session = Session(

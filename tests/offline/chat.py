@@ -26,7 +26,7 @@ class Chat:
         self.messages: list[Message] = []
         self.thinking = "medium"
         self._registry = Registry()
-        self._toolbox = Toolbox(builtin_tools(), Workspace(folder), folder)
+        self._toolbox = Toolbox(builtin_tools(), Workspace(folder))
         if tools is not None:
             self._toolbox.choose(ToolChoice(only=tuple(tools.split())))
         self._ports = Ports(

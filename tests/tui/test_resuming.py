@@ -253,3 +253,87 @@ async def test_what_was_not_sent_waits_in_its_session_and_what_is_written_goes_a
         await other.tasks.chosen(other.pages.resuming.open(first))
         await pilot.pause()
         assert other.editor.text == "written in second\n\nleft in first"
+
+
+# A session of another folder
+
+
+@pytest.fixture
+def elsewhere(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A session about a folder that is there, beside the one that the person stands in."""
+    monkeypatch.chdir(home / "project")  # a session takes the process along, and the test puts it back
+    other = home / "elsewhere"
+    other.mkdir()
+    (other / "AGENTS.md").write_text("Rules of elsewhere.\n")
+    return a_session(home, "about elsewhere", other)
+
+
+async def test_a_session_of_another_folder_is_gone_on_with_there(home: Path, elsewhere: Path) -> None:
+    app, _ = started(home, str(elsewhere))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await asked(app, pilot)
+        assert "~/elsewhere" in app.screen_text and "~/project" in app.screen_text
+        await pilot.press("1")
+        await until(pilot, app.is_ready.is_set)
+        assert app.session.cwd == home / "elsewhere" == Path.cwd()
+        assert "Rules of elsewhere." in str(app.session.sections())
+        assert app.session.log.path == elsewhere
+
+
+@pytest.mark.parametrize(("key", "is_copy"), [("2", False), ("3", True)])
+async def test_or_here_or_in_a_copy(key: str, is_copy: bool, home: Path, elsewhere: Path) -> None:
+    app, _ = started(home, str(elsewhere))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await asked(app, pilot)
+        await pilot.press(key)
+        await until(pilot, app.is_ready.is_set)
+        assert app.session.cwd == home / "project" == Path.cwd()
+        assert "Rules of elsewhere." not in str(app.session.sections())
+        assert (app.session.log.path != elsewhere) is is_copy
+        assert app.session.log.cwd == home / ("project" if is_copy else "elsewhere")
+
+
+@pytest.mark.parametrize(("key", "folder"), [("1", "elsewhere"), ("2", "project"), ("3", "project")])
+async def test_resuming_one_from_within_asks_the_same(
+    key: str, folder: str, home: Path, elsewhere: Path
+) -> None:
+    app = make_app(home, say("hello"), options=Options(offline=True))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, app.is_ready.is_set)
+        resuming = asyncio.ensure_future(app.tasks.chosen(app.pages.resuming.open(elsewhere)))
+        await asked(app, pilot)
+        await pilot.press(key)
+        await resuming
+        assert app.session.cwd == home / folder == Path.cwd()
+        assert ("Rules of elsewhere." in str(app.session.sections())) is (folder == "elsewhere")
+        assert app.assembled.places.cwd == home / folder
+        await until(pilot, lambda: f"~/{folder}" in app.screen_text)
+        assert "about elsewhere, answered" in app.screen_text
+
+
+async def test_staying_where_one_is_leaves_everything(home: Path, elsewhere: Path) -> None:
+    app = make_app(home, say("hello"), options=Options(offline=True))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, app.is_ready.is_set)
+        resuming = asyncio.ensure_future(app.tasks.chosen(app.pages.resuming.open(elsewhere)))
+        await asked(app, pilot)
+        await pilot.press("escape")
+        await resuming
+        assert app.session.cwd == home / "project"
+        assert app.session.log.path != elsewhere
+    SessionLog.open(elsewhere).close()  # it is locked by nobody
+
+
+@pytest.mark.parametrize(("key", "folder"), [("1", "elsewhere"), ("2", "project")])
+async def test_an_imported_session_is_about_the_folder_that_is_chosen(
+    key: str, folder: str, home: Path, elsewhere: Path
+) -> None:
+    app = make_app(home, say("hello"), options=Options(offline=True))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, app.is_ready.is_set)
+        importing = asyncio.ensure_future(app.tasks.chosen(app.pages.sessions.import_file(str(elsewhere))))
+        await asked(app, pilot)
+        await pilot.press(key)
+        await importing
+        assert app.session.cwd == app.session.log.cwd == home / folder
+        assert app.session.log.path != elsewhere

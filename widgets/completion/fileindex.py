@@ -10,7 +10,7 @@ import heapq
 import re
 import time
 from bisect import bisect_right
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,9 +53,16 @@ class _Block:
 
 class FileIndex:
     def __init__(
-        self, root: Path, *, rg: str, env: Mapping[str, str] | None = None, frecency: Frecency | None = None
+        self,
+        root: Path | Callable[[], Path],
+        *,
+        rg: str,
+        env: Mapping[str, str] | None = None,
+        frecency: Frecency | None = None,
     ) -> None:
-        self.root = root
+        """`root`: the folder, or who knows which one it is now."""
+        self._root = root
+        self._listed = self.root
         self._env = env
         self.frecency = frecency or Frecency(clock=time.time)
         self.problem = ""
@@ -66,11 +73,19 @@ class FileIndex:
         self._loading: asyncio.Task[None] | None = None
         self._loaded_at = 0.0
 
+    @property
+    def root(self) -> Path:
+        return self._root if isinstance(self._root, Path) else self._root()
+
     def __len__(self) -> int:
         return sum(len(block.paths) for block in self._blocks)
 
     def refresh(self, *, older_than: float = 0.0) -> "asyncio.Task[None]":
         """Look again in the background, unless that is going on or was done a short while ago."""
+        if self._listed != self.root:
+            self.close()
+            self._loading, self._blocks, self.is_loaded = None, [], False
+            self._listed = self.root
         if self._loading is None or (
             self._loading.done() and time.monotonic() - self._loaded_at >= older_than
         ):
@@ -111,7 +126,7 @@ class FileIndex:
             self._rg,
             "--no-config",
             *options,
-            cwd=self.root,
+            cwd=self._listed,
             env=self._env,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,

@@ -126,7 +126,14 @@ class Pages:
         from app.tui.pages.resuming import Resuming
 
         app = self._app
-        return Resuming(self._session, app.assembled.places, self._ask, self._say, home=app.home)
+        return Resuming(
+            self._session,
+            app.assembled.places,
+            self._ask,
+            self._say,
+            enter=app.assembled.ground.enter,
+            home=app.home,
+        )
 
     @cached_property
     def sessions(self) -> "SessionsPage":
@@ -141,6 +148,7 @@ class Pages:
             self._write,
             self._key_told,
             go_on=self.resuming.open,
+            bring_in=self.resuming.bring_in,
             read_texts=app.session_texts.read,
             spawn=app.tasks.spawn,
             home=app.home,

@@ -1,22 +1,28 @@
 """Going on with another session file. Where it cannot simply be opened, the person says what to do."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from app.engine.places import Places
 from app.engine.session import Session
 from app.sessions.errors import SessionLocked, SessionTooNew
+from app.sessions.folders import header_of
+from app.sessions.library import is_same_folder
 from app.sessions.log import SessionLog
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.status.bars import short_path
 from app.values.unable import Unable
+from tools.files.presence import is_dir
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import QuestionScreen
 from widgets.transcript.blocks import NoteKind
 
 _READ = ListRow(id="read", title="Open it read-only", detail="look, search, copy, export")
+_COPIED = ListRow(id="here", title="Go on here", detail="with this folder's files")
 _FORK = ListRow(id="fork", title="Fork it here", detail="go on in a copy; the file stays as it is")
-_HERE = ListRow(id="here", title="Continue here", detail="in the same file, with this folder's files")
+_THERE = ListRow(id="there", title="Continue there", detail="tools, settings and prompt are that folder's")
+_HERE = ListRow(id="here", title="Go on here", detail="in the same file, with this folder's files")
 _CANCEL = ListRow(id="cancel", title="Cancel")
 
 
@@ -24,22 +30,35 @@ class Resuming:
     """Opens session files in one session."""
 
     def __init__(
-        self, session: Session, places: Places, ask: AskPerson, say: TellPerson, *, home: Path
+        self,
+        session: Session,
+        places: Places,
+        ask: AskPerson,
+        say: TellPerson,
+        *,
+        enter: Callable[[Path], Awaitable[None]],
+        home: Path,
     ) -> None:
+        """`enter` makes a folder the one that is worked in."""
         self._session = session
         self._places = places
         self._ask_screen = ask
         self._say = say
+        self._enter = enter
         self._home = home
 
-    async def begin(self, locked: SessionLocked | None) -> bool:
+    async def begin(self, locked: SessionLocked | None, left: Path | None) -> bool:
         """Asks about the session that bayou was started with; False: the person does not want it so.
 
-        `locked`: another process writes it.
+        `locked`: another process writes it. `left`: the person stood there, and the session is about another folder.
         """
         session = self._session
         if locked is not None:
             answer = await self._ask_locked(locked)
+        elif left is not None:
+            answer = await self._ask_where(session.log, left)
+            if answer in ("here", "fork"):
+                await self._enter(left)
         elif (log := session.log).is_on_disk and log.is_cwd_gone:
             answer = await self._ask_gone(log)
         else:
@@ -54,29 +73,56 @@ class Resuming:
     async def open(self, path: Path) -> None:
         """Goes on with a file, and stays where one is when it cannot be had or the person cancels."""
         session = self._session
-        log = await self._log_of(path)
-        if log is not None:
+        found = await self._log_of(path)
+        if found is not None:
+            log, stays = found
             await session.abort()
-            await session.open(log, "resume")
+            await session.open(log, "resume", stays=stays)
 
-    async def _log_of(self, path: Path) -> SessionLog | None:
+    async def bring_in(self, path: Path) -> bool:
+        """Goes on with a copy of a file, in the folder that it is about if the person wants that."""
+        about = await asyncio.to_thread(self._elsewhere, path)
+        if about is not None:
+            text = f"It is about {self._short(about)}. This is {self._short(self._session.cwd)}."
+            answer = await self._ask("This session belongs to another folder", text, _THERE, _COPIED)
+            if answer is None:
+                return False
+            about = about if answer == "there" else None
+        copied = await asyncio.to_thread(self._places.copy, path, about=about)
+        await self._session.abort()
+        await self._session.open(copied, "resume")
+        return True
+
+    def _elsewhere(self, path: Path) -> Path | None:
+        """The folder that a file is about, if that is another one and there."""
+        header = header_of(path)
+        if header is None or is_same_folder(header.cwd, self._session.cwd):
+            return None
+        folder = Path(header.cwd)
+        return folder if folder.is_absolute() and is_dir(folder) else None
+
+    async def _log_of(self, path: Path) -> tuple[SessionLog, bool] | None:
+        """The log, and whether it is gone on with here wherever it belongs."""
         places = self._places
         try:
             log = await asyncio.to_thread(places.open, path)
         except SessionLocked as locked:
             answer = await self._ask_locked(locked)
             if answer == "fork":
-                return await self._copy(path)
-            return await asyncio.to_thread(places.open, path, read_only=True) if answer else None
+                return await self._copy(path), True
+            return (await asyncio.to_thread(places.open, path, read_only=True), True) if answer else None
         except SessionTooNew:
-            return await asyncio.to_thread(places.open_newer, path)
-        if not log.is_cwd_gone:
-            return log
-        answer = await self._ask_gone(log)
-        if answer == "here":
-            return log
+            return await asyncio.to_thread(places.open_newer, path), True
+        if log.is_cwd_gone:
+            answer = await self._ask_gone(log)
+        elif places.is_elsewhere(log):
+            answer = await self._ask_where(log, self._session.cwd)
+        else:
+            return log, True
+        if answer in ("here", "there"):
+            return log, answer == "here"
         log.close()
-        return await self._copy(path) if answer == "fork" else None
+        return (await self._copy(path), True) if answer == "fork" else None
 
     async def _copy(self, path: Path) -> SessionLog:
         return await asyncio.to_thread(self._places.copy, path)
@@ -88,9 +134,13 @@ class Resuming:
             text += f"\n\n{self._short(locked.path)}"
         return await self._ask("This session is open elsewhere", text, _READ, _FORK)
 
+    async def _ask_where(self, log: SessionLog, here: Path) -> str | None:
+        text = f"It is about {self._short(log.cwd)}. This is {self._short(here)}."
+        return await self._ask("This session belongs to another folder", text, _THERE, _HERE, _FORK)
+
     async def _ask_gone(self, log: SessionLog) -> str | None:
         text = (
-            f"It was about {self._short(Path(log.cwd))}, which does not exist any more. "
+            f"It was about {self._short(log.cwd)}, which {log.cwd_problem}. "
             f"This is {self._short(self._session.cwd)}."
         )
         if log.path is not None:

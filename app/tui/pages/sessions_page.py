@@ -49,11 +49,13 @@ class SessionsPage:
         key_told: KeyTold,
         *,
         go_on: Callable[[Path], Awaitable[None]],
+        bring_in: Callable[[Path], Awaitable[bool]],
         read_texts: Callable[[], None],
         spawn: Spawn,
         home: Path,
     ) -> None:
-        """`go_on` opens a session file in this session; `read_texts` makes all that was said searchable."""
+        """`go_on` opens a session file in this session, `bring_in` a copy of one; `read_texts` makes all that was said
+        searchable."""
         self._session = session
         self._places = places
         self._ask = ask
@@ -61,6 +63,7 @@ class SessionsPage:
         self._write = write
         self._key_told = key_told
         self._go_on = go_on
+        self._bring_in = bring_in
         self._read_texts = read_texts
         self._spawn = spawn
         self._home = home
@@ -90,10 +93,8 @@ class SessionsPage:
         """`/import FILE`."""
         if not name:
             raise Unable("/import takes a session file (.jsonl).")
-        copied = self._places.fork(name)
-        await self._session.abort()
-        await self._session.open(copied, "resume")
-        self._say(f"Copied in and opened: {self._session.state.file}")
+        if await self._bring_in(self._places.named(name)):
+            self._say(f"Copied in and opened: {self._session.state.file}")
 
     async def clone(self) -> None:
         if await clone_from(self._session, self._session.state.leaf_id):

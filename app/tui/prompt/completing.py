@@ -25,7 +25,7 @@ ExtendedNow = Callable[[], Extended | None]
 
 def popup_for(
     editor: PromptEditor,
-    cwd: Path,
+    cwd: Callable[[], Path],
     remembered: Remembered,
     *,
     command_names: Callable[[], Sequence[tuple[str, str]]],
@@ -46,7 +46,7 @@ def popup_for(
         from tools.filemap.map import map_file_async  # noqa: PLC0415  (the mapper is loaded when it is asked for)
 
         try:
-            outline = await map_file_async(cwd / path)
+            outline = await map_file_async(cwd() / path)
         except OSError:
             return ()
         return [
@@ -60,7 +60,7 @@ def popup_for(
     sources = (
         CommandCompletions(commands),
         FileCompletions(index, symbols=symbols),
-        PathCompletions(lambda: cwd),
+        PathCompletions(cwd),
         _ExtensionCompletions(extended),
     )
     return CompletionPopup(editor, sources, most_rows=most_rows, on_chosen=mention, id="completion")

@@ -23,14 +23,20 @@ LONGEST = 1_000_000
 
 
 class Remembered:
-    """The memory of one working folder."""
+    """The memory of the folder that is worked in."""
 
     def __init__(self, paths: Paths, *, most_prompts: Callable[[], int]) -> None:
-        name = folder_name(paths.cwd)
-        self._prompts = paths.agent_dir / "history" / f"{name}.jsonl"
-        self._files = paths.cache_dir / "files" / f"{name}.json"
+        self._paths = paths
         self._most = most_prompts
         self.frecency = Frecency(clock=time.time)
+
+    @property
+    def _prompts(self) -> Path:
+        return self._paths.agent_dir / "history" / f"{folder_name(self._paths.cwd)}.jsonl"
+
+    @property
+    def _files(self) -> Path:
+        return self._paths.cache_dir / "files" / f"{folder_name(self._paths.cwd)}.json"
 
     def read_prompts(self) -> list[Draft]:
         """Oldest first; lines that cannot be read are left out. Shortens a file that has grown to twice its size."""
@@ -73,6 +79,10 @@ class Remembered:
             return msgspec.json.decode(read_regular(self._files), type=dict[str, tuple[float, float]])
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return {}
+
+    def start_over(self) -> None:
+        """In another folder."""
+        self.frecency.marks = {}
 
     def take_files(self, marks: dict[str, tuple[float, float]]) -> None:
         """What was mentioned since is newer."""

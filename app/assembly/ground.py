@@ -1,0 +1,61 @@
+"""The folder that a session works in, and what goes by it: when it becomes another, all of that follows.
+
+Tools and commands, the prompt with its context files and skills, the settings and the trust of the project, extensions
+and themes are those of the folder. What the command line says stays, with paths as they were meant where it was said
+(`options.said_in`).
+"""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from app.assembly.opened import Opened
+from app.assembly.options import Options
+from app.resources.paths import Paths
+from app.resources.trust import Decision, decide
+from tools.workspace import Workspace
+
+Follower = Callable[[], Awaitable[None]]
+
+
+class Ground:
+    def __init__(
+        self, options: Options, paths: Paths, opened: Opened, workspace: Workspace, *, can_ask: bool
+    ) -> None:
+        self._options = options
+        self._paths = paths
+        self._in_force = opened.in_force
+        self._project = opened.project
+        self._places = opened.places
+        self._workspace = workspace
+        self._can_ask = can_ask
+        self._followers: list[Follower] = []
+        self.tell: Callable[[str], None] = lambda text: None
+        """Told of what is wrong with the settings there."""
+
+    def subscribe(self, follower: Follower) -> None:
+        """Told, in order, when the folder has become another; the first are those that others go by."""
+        self._followers.append(follower)
+
+    async def enter(self, folder: Path) -> None:
+        os.chdir(folder)
+        self._paths.enter(folder)
+        self._places.enter(folder)
+        self._workspace.enter(folder)
+        self._in_force.trust(False)
+        decision = await asyncio.to_thread(self._decision)
+        self._project.answer(decision)
+        for problem in self._in_force.trust(decision.is_trusted):
+            self.tell(str(problem))
+        for follower in self._followers:
+            await follower()
+
+    def _decision(self) -> Decision:
+        """`--approve` was said of the folder that bayou was started for, and of no other."""
+        return decide(
+            self._paths,
+            flag=False if self._options.no_approve else None,
+            default=self._in_force.settings.interaction.default_project_trust,
+            can_ask=self._can_ask,
+        )

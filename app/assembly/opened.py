@@ -1,0 +1,127 @@
+"""What is opened and where: the log that the command line asks for, and the folder, settings and trust that go with it.
+
+A session acts in its own folder. Where a person stands elsewhere, bayou goes there before anything is made of it.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.assembly.options import Options, UsageError
+from app.assembly.trusting import ProjectTrust
+from app.engine.places import Places
+from app.resources.in_force import InForce
+from app.resources.paths import Paths
+from app.resources.settings import SettingRefused
+from app.resources.trust import decide
+from app.sessions.errors import SessionError, SessionLocked, SessionTooNew
+from app.sessions.folders import header_of, session_files
+from app.sessions.log import SessionLog
+
+
+class Opened(msgspec.Struct, frozen=True, kw_only=True):
+    log: SessionLog
+    in_force: InForce
+    project: ProjectTrust
+    places: Places
+    locked: SessionLocked | None = None
+    """Another process writes the session; it is open read-only here."""
+    left: Path | None = None
+    """Where the person stood, if the session is about another folder."""
+
+
+def opened(options: Options, paths: Paths, *, log: SessionLog | None, can_ask: bool) -> Opened:
+    """`paths` is in the session's folder afterwards."""
+    in_force, project = _settings(options, paths, can_ask)
+    places = Places(own=paths.sessions_dir, cwd=paths.cwd, in_force=in_force)
+    log, locked = (log, None) if log else _opened(options, places, paths.cwd, can_ask)
+    left: Path | None = None
+    if places.is_elsewhere(log) and not log.is_read_only:
+        left = _leave(options, paths, log, can_ask)
+        in_force, project = _settings(options, paths, can_ask)
+        places = Places(own=paths.sessions_dir, cwd=paths.cwd, in_force=in_force)
+    return Opened(log=log, in_force=in_force, project=project, places=places, locked=locked, left=left)
+
+
+def _leave(options: Options, paths: Paths, log: SessionLog, can_ask: bool) -> Path:
+    """Goes to the session's own folder. A program that says where it wants to work is told that this is elsewhere."""
+    stood_in = paths.cwd
+    if options.cwd is not None and not can_ask:
+        log.close()
+        raise SessionError(
+            log.path,
+            f"the session is about {log.cwd}, and --cwd is {stood_in}",
+            f"Leave out --cwd to go on there, or go on with a copy here: --fork {log.session_id}.",
+        )
+    os.chdir(log.cwd)
+    paths.enter(log.cwd)
+    return stood_in
+
+
+def _settings(options: Options, paths: Paths, can_ask: bool) -> tuple[InForce, ProjectTrust]:
+    """The project's own count only once it is trusted, which the person's own may say."""
+    try:
+        in_force = InForce(paths, flags=flags(options))
+    except SettingRefused as problem:
+        raise UsageError(str(problem)) from None
+    flag = True if options.approve else False if options.no_approve else None
+    default = in_force.settings.interaction.default_project_trust
+    trust = decide(paths, flag=flag, default=default, can_ask=can_ask)
+    project = ProjectTrust(paths, trust)
+    in_force.trust(trust.is_trusted)
+    in_force.project_counts = project.counts
+    return in_force, project
+
+
+def flags(options: Options) -> dict[str, Any]:
+    """What the command line says of settings."""
+    said = {
+        "offline": options.offline or None,
+        "sessionDir": options.session_dir,
+        "theme": options.use_theme,
+    }
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _opened(
+    options: Options, places: Places, cwd: Path, can_ask: bool
+) -> tuple[SessionLog, SessionLocked | None]:
+    """What cannot be written is shown read-only; with a session of another process the person is asked what to do."""
+    try:
+        log = open_log(options, places, cwd)
+    except SessionLocked as locked:
+        if not can_ask or locked.path is None:
+            raise
+        return places.open(locked.path, read_only=True), locked
+    except SessionTooNew as newer:
+        if not can_ask or newer.path is None:
+            raise
+        return places.open_newer(newer.path), None
+    if not can_ask:
+        log.require_cwd(cwd)
+    return log, None
+
+
+def open_log(options: Options, places: Places, cwd: Path) -> SessionLog:
+    """The log that the command line asks for. A session that cannot be opened is an error, never a new one."""
+    if options.no_session:
+        return SessionLog.in_memory(cwd)
+    if options.fork is not None:
+        return places.fork(options.fork, session_id=options.session_id)
+    if options.session is not None:
+        return places.find(options.session)
+    if options.session_id is not None:
+        return places.with_id(options.session_id)
+    if options.continue_:
+        return places.latest() or _first(places)
+    return places.new()
+
+
+def _first(places: Places) -> SessionLog:
+    """There is nothing to go on with. A file that cannot be read is told, not passed over."""
+    for entry in session_files(places.folder):
+        if header_of(Path(entry.path)) is None:
+            places.open(Path(entry.path)).close()  # raises, in words
+    return places.new()

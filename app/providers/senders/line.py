@@ -13,12 +13,14 @@ from typing import Any
 import httpcore2
 from httpcore2 import AsyncNetworkBackend, AsyncNetworkStream
 
-from app.providers.senders.failures import HTTP2_ONLY
+from app.providers.senders.failures import HTTP2_ONLY, TLS_ONLY
 
 _LARGE = 64 * 1024
 """More than systems take in without the other side reading."""
 _SETTINGS = re.compile(rb"\0\0.\x04\0\0\0\0\0", re.DOTALL)
 """What a server that speaks HTTP/2 begins with, asked or not."""
+_ALERT = re.compile(rb"[\x15\x16]\x03[\0-\4]")
+"""What one that wants encryption says to words without it."""
 _ALIVE = [
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
     *(
@@ -58,6 +60,8 @@ class Line(AsyncNetworkStream):
     def __init__(self, below: AsyncNetworkStream, *, is_plain: bool) -> None:
         self._below = below
         self._socket = below.get_extra_info("socket") if is_plain else None
+        self._is_plain = is_plain
+        self._has_heard = False
         self._early: asyncio.Task[bytes] | None = None
         """The reading that was begun because a request did not go out at once."""
 
@@ -72,6 +76,9 @@ class Line(AsyncNetworkStream):
                 early.cancel()
         if _SETTINGS.match(data):
             raise httpcore2.RemoteProtocolError(HTTP2_ONLY)
+        if self._is_plain and not self._has_heard and _ALERT.match(data):
+            raise httpcore2.RemoteProtocolError(TLS_ONLY)
+        self._has_heard = True
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:

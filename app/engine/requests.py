@@ -133,7 +133,7 @@ class Requests:
             credential=credential,
             thinking=self._choice.thinking,
             session_id=session_id,
-            hooks=self._request_hooks(request_id, model),
+            hooks=self._request_hooks(request_id, model, credential),
             kept=self._kept.within(stretch),
         )
         return self._registry.stream(model, context, options, message_id=reply_id)
@@ -165,7 +165,7 @@ class Requests:
         except CredentialError as problem:
             return Credential(), str(problem)
 
-    def _request_hooks(self, request_id: str, model: Model) -> RequestHooks:
+    def _request_hooks(self, request_id: str, model: Model, credential: Credential) -> RequestHooks:
         listener = self._hooks.listener_of_payload(model)
 
         async def on_payload(payload: dict[str, Any]) -> dict[str, Any] | None:
@@ -174,6 +174,8 @@ class Requests:
         async def on_response(status: int, headers: Mapping[str, str]) -> None:
             if status < 400:
                 await self._delivered(request_id, status, headers)
+            if status == 401:
+                await self._choice.credentials.refused(model.provider, credential)
             await self._hooks.on_response(status, headers)
 
         return RequestHooks(

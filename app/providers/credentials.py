@@ -170,6 +170,21 @@ class Credentials:
 
         await self._change(write)
 
+    async def refused(self, provider: str, credential: Credential) -> None:
+        """A server did not take the token of a sign-in, though by this machine's clock it should last: clocks are set,
+        and accounts withdraw tokens. The next request, in whichever process, gets a fresh one."""
+        entry = self._auth.entries().get(provider)
+        if entry is None or entry["type"] == "api_key" or entry.get("access") != credential.key:
+            return
+
+        def write() -> None:
+            with self._auth.locked() as entries:
+                now = entries.get(provider)
+                if now is not None and now.get("access") == credential.key:
+                    entries[provider] = {**now, "expires": 0}
+
+        await self._change(write)
+
     async def forget(self, provider: str) -> bool:
         """Removes what is stored; False if there was nothing."""
         found: list[Any] = []

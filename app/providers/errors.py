@@ -131,8 +131,18 @@ def retry_after_ms(headers: Mapping[str, str]) -> int | None:
             moment = email.utils.parsedate_to_datetime(value)
         except (ValueError, TypeError):
             continue
-        return max(0, round((moment.timestamp() - time.time()) * 1000))
+        return max(0, round((moment.timestamp() - _servers_now(found)) * 1000))
     return _reset_ms(found)
+
+
+def _servers_now(headers: Mapping[str, str]) -> float:
+    """What time it is by the clock that the server reckons with; by ours where it does not say."""
+    import email.utils  # noqa: PLC0415  (as above)
+
+    try:
+        return email.utils.parsedate_to_datetime(headers.get("date", "")).timestamp()
+    except (ValueError, TypeError):
+        return time.time()
 
 
 _RESETS = ("x-ratelimit-reset-requests", "x-ratelimit-reset-tokens", "x-ratelimit-reset")

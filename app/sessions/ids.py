@@ -9,6 +9,8 @@ from tools.patterns import late
 
 SESSION_ID = late(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
+_SKEW = 60.0
+"""Seconds by which clocks of two machines may differ that share a disk."""
 _LONGEST = 240
 """Bytes of a folder's name; most file systems end at 255."""
 
@@ -20,6 +22,12 @@ def new_session_id() -> str:
     value = value & ~(0b11 << 62) | 0b10 << 62
     digits = f"{value:032x}"
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def lately(then: float, now: float) -> tuple[bool, float]:
+    """Sorts by time, in seconds. What claims to be of the future was written by another clock, or by this one before it
+    was set: it stands behind what this one has seen."""
+    return then <= now + _SKEW, then
 
 
 def is_session_id(text: str) -> bool:

@@ -7,6 +7,7 @@ damaged or foreign database is replaced, a read-only disk gets one in memory.
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import msgspec
 
 from app.sessions.errors import SessionError
 from app.sessions.folders import session_files
+from app.sessions.ids import lately
 from app.sessions.projection import milliseconds
 from app.sessions.reading import read_header
 from app.sessions.summary import Digest, Found, storable
@@ -255,7 +257,8 @@ class SessionIndex:
         """All of them, newest first."""
         self.refresh()
         found = list(self._summaries().values())
-        found.sort(key=lambda summary: summary.modified, reverse=True)
+        now = time.time()
+        found.sort(key=lambda summary: lately(summary.modified / 1000, now), reverse=True)
         return found
 
     def _summaries(self, keys: Iterable[int] | None = None) -> dict[int, SessionSummary]:

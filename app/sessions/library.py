@@ -4,6 +4,7 @@ One session is `log`; the database behind list and search is `index`.
 """
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -12,7 +13,7 @@ import msgspec
 
 from app.sessions.errors import NotASession, SessionError, SessionNotFound
 from app.sessions.folders import header_of, session_files
-from app.sessions.ids import folder_name, is_session_id
+from app.sessions.ids import folder_name, is_session_id, lately
 from app.sessions.log import SessionLog
 from app.sessions.trash import Trashed, delete_session, in_trash, undo_delete
 from tools.files.presence import exists, is_file
@@ -50,7 +51,8 @@ def session_folder(root: Path, cwd: Path) -> Path:
 
 def latest(folder: Path, cwd: Path | None = None) -> Path | None:
     """The session of a folder that was written last; with `cwd`, only those begun there."""
-    found = [(entry.stat().st_mtime_ns, Path(entry.path)) for entry in session_files(folder)]
+    now = time.time()
+    found = [(lately(entry.stat().st_mtime, now), Path(entry.path)) for entry in session_files(folder)]
     for _, path in sorted(found, reverse=True):
         header = header_of(path)
         if header is not None and (cwd is None or is_same_folder(header.cwd, cwd)):

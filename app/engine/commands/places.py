@@ -108,8 +108,6 @@ async def get_tree(session: Session) -> dict[str, Any]:
     known = {entry.id for entry in log.entries}
     for entry in log.entries:
         below.setdefault(entry.parent_id if entry.parent_id in known else None, []).append(entry)
-    for children in below.values():
-        children.sort(key=lambda entry: entry.timestamp)
     return {"tree": Raw(_tree_text(below, log.labels, stamps)), "leafId": log.leaf_id}
 
 

@@ -23,7 +23,10 @@ _TOKEN_URL = "https://oauth2.googleapis.com/token"
 _GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 _SHA256_PREFIX = bytes.fromhex("3031300d060960864801650304020105000420")
 
-_tokens: dict[str, tuple[str, float]] = {}  # by file: a token lives an hour and costs a request
+_EARLY = 60
+_tokens: dict[str, tuple[str, float, float]] = {}
+"""By file, for a token lives an hour and costs a request: it, and when it ends by two clocks. One can be set, the other
+stands still while the machine sleeps; what comes first counts."""
 
 
 async def access_token(env: Mapping[str, str]) -> str:
@@ -35,13 +38,13 @@ async def access_token(env: Mapping[str, str]) -> str:
             "or name a file in GOOGLE_APPLICATION_CREDENTIALS."
         )
     known = _tokens.get(str(path))
-    if known is not None and known[1] > time.time() + 60:
+    if known is not None and known[1] > time.time() + _EARLY and known[2] > time.monotonic() + _EARLY:
         return known[0]
     try:
         token, seconds = await asyncio.to_thread(_fetch, path)
     except CredentialError as problem:
         raise ProviderError(f"401 {problem}", status=401) from None
-    _tokens[str(path)] = (token, time.time() + seconds)
+    _tokens[str(path)] = token, time.time() + seconds, time.monotonic() + seconds
     return token
 
 

@@ -196,6 +196,7 @@ class SessionsPage:
         found = await asyncio.to_thread(list_sessions, places.root, places.cwd)
         self._summaries = {str(one.path): one for one in found}
         now, here = now_ms(), str(places.cwd)
+        recency = {one.path: -place for place, one in enumerate(found)}
         return [
             SessionRow(
                 id=str(one.path),
@@ -204,7 +205,7 @@ class SessionsPage:
                 folder=short_path(Path(one.cwd), self._home),
                 count=_count(one),
                 depth=thread.depth,
-                recency=one.modified,
+                recency=recency[one.path],
                 is_here=one.cwd == here,
                 is_named=bool(one.name),
                 is_open=one.path == self._session.state.file,

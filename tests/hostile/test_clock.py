@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from app.engine.commands.places import get_tree
+from app.providers import scripted
 from app.providers.adapters import google_identity
 from app.providers.credentials import Credentials
 from app.providers.errors import retry_after_ms
@@ -204,7 +205,7 @@ async def test_a_token_of_google_ends_by_whichever_clock_says_so(
 
 
 async def test_the_tree_keeps_the_order_in_which_it_was_written(tmp_path: Path):
-    play = Play(tmp_path, "one")
+    play = Play(tmp_path, scripted.say("one"))
     await play.prompt("first")
     log = play.session.log
     root = log.entries[0].id

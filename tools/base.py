@@ -35,6 +35,11 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
 class JobHost(Protocol):
     """Where running work goes when its caller does not wait for it any longer."""
 
+    @property
+    def is_waited_for(self) -> bool:
+        """The program ends with its answer, and waits for the jobs before."""
+        ...
+
     def adopt(
         self,
         *,

@@ -123,9 +123,7 @@ class _Turn:
             yield MessageEnd(message=message)
         await self._ports.before_request(self._ports.abort)
         stream = await self._ports.ask(self._ports.abort)
-        async with aclosing(
-            receive(stream, self._ports.abort, self._ports.hooks, self._ports.report)
-        ) as response:
+        async with aclosing(receive(stream, self._ports)) as response:
             async for event in response:
                 if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
                     self.message = event.message

@@ -38,6 +38,8 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     before_request: Callable[[Abort], Awaitable[None]] = _nothing_before
     """May compact; runs after the turn's new messages are recorded."""
     will_retry: Callable[[AssistantMessage], bool] = lambda message: False
+    is_interrupted: Callable[[], bool] = lambda: False
+    """The answer that is arriving is not wanted: however it ends, it counts as stopped."""
     report: Callable[[str], None] = lambda text: None
     """Told of a hook that failed and was passed over."""
     unwind_seconds: float = 5.0

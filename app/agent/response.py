@@ -6,9 +6,9 @@ from typing import assert_never
 
 import msgspec
 
-from app.agent.abort import Abort
 from app.agent.hooks import LoopHooks
 from app.agent.outcomes import in_words
+from app.agent.ports import Ports
 from app.providers.contract import AssistantStream
 from app.values.content import AssistantContent, ToolCall
 from app.values.events import MessageEnd, MessageStart, MessageUpdate, RunEvent
@@ -30,12 +30,10 @@ from app.values.stream import (
 from app.values.wire import new_id
 
 
-async def receive(
-    stream: AssistantStream, abort: Abort, hooks: LoopHooks, report: Callable[[str], None]
-) -> AsyncGenerator[RunEvent]:
+async def receive(stream: AssistantStream, ports: Ports) -> AsyncGenerator[RunEvent]:
     """Yields one `MessageStart`, updates, and one `MessageEnd`, however the response ends."""
     started = time.monotonic()
-    forget = abort.on_set(stream.cancel)
+    forget = ports.abort.on_set(stream.cancel)
     try:
         async for event in stream:
             match event:
@@ -59,12 +57,19 @@ async def receive(
                         content=_with_unique_call_ids(event.message.content),
                         duration_ms=round((time.monotonic() - started) * 1000),
                     )
-                    yield MessageEnd(message=await _sealed(message, hooks, report))
+                    message = await _sealed(message, ports.hooks, ports.report)
+                    yield MessageEnd(message=_stopped(message) if ports.is_interrupted() else message)
                 case _:
                     assert_never(event)
     finally:
         forget()
         stream.cancel()
+
+
+def _stopped(message: AssistantMessage) -> AssistantMessage:
+    return msgspec.structs.replace(
+        message, stop_reason="aborted", error_message="The answer was interrupted."
+    )
 
 
 def _with_unique_call_ids(content: tuple[AssistantContent, ...]) -> tuple[AssistantContent, ...]:

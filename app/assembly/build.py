@@ -92,11 +92,10 @@ def assemble(
     *,
     log: SessionLog | None = None,
     can_ask: bool = False,
+    ends_with_answer: bool = False,
 ) -> Assembled:
-    """Raises `UsageError` or `SessionError` when what was asked for cannot be had.
-
-    `can_ask`: there is a person who can be asked whether the project is trusted.
-    """
+    """Raises `UsageError` or `SessionError`. `can_ask`: a person can be asked whether the project is trusted.
+    `ends_with_answer`: the program is over when its prompts are answered."""
     begun = opened(options, paths, log=log, can_ask=can_ask)
     in_force, project, places, log = begun.in_force, begun.project, begun.places, begun.log
     settings, trust = in_force.settings, project.decision
@@ -124,7 +123,7 @@ def assemble(
             classify=classify,
             hooks=hooks,
             enter=ground.enter,
-            options=_session_options(options, in_force, can_ask),
+            options=_session_options(options, in_force, can_ask, ends_with_answer),
         )
     )
     session.subscribe(_following(session))
@@ -133,7 +132,7 @@ def assemble(
     if not options.no_builtin_tools:
         session.add_tool(jobs_tool(session.job_table), owner="built-in")
     session.choose_tools(tool_choice(options, settings))
-    _restore(session, options)
+    _restore(session, options, has_level=choice.is_thinking_asked)
     themes = themes_of(options, paths, trust, chosen.themes)
     _require_themes(options.use_theme, themes)
     assembled = Assembled(
@@ -179,8 +178,15 @@ async def _follow(assembled: Assembled, options: Options, paths: Paths) -> None:
     assembled.session.choose_tools(tool_choice(options, assembled.settings))
 
 
-def _session_options(options: Options, in_force: InForce, can_ask: bool) -> SessionOptions:
-    return SessionOptions(in_force, merges_deltas=not options.no_merge_deltas, is_read_along=can_ask)
+def _session_options(
+    options: Options, in_force: InForce, can_ask: bool, ends_with_answer: bool
+) -> SessionOptions:
+    return SessionOptions(
+        in_force,
+        merges_deltas=not options.no_merge_deltas,
+        is_read_along=can_ask,
+        ends_with_answer=ends_with_answer,
+    )
 
 
 def asked_of(options: Options) -> Asked:
@@ -326,6 +332,6 @@ def _text_or_file(given: str | None) -> str | None:
         return given
 
 
-def _restore(session: Session, options: Options) -> None:
-    """A resumed session keeps its own model, unless the command line names one."""
-    session.restore(restores_model=options.model is None, name=options.name)
+def _restore(session: Session, options: Options, *, has_level: bool) -> None:
+    """A resumed session keeps its own model and level, unless the command line names one."""
+    session.restore(restores_model=options.model is None, restores_thinking=not has_level, name=options.name)

@@ -29,7 +29,7 @@ _MODES: dict[str, Mode] = {"print": "print", "json": "json", "rpc": "rpc"}
 async def run_headless(options: Options, paths: Paths, face: str) -> int:
     stood_in = paths.cwd
     try:
-        assembled = assemble(options, paths)
+        assembled = assemble(options, paths, ends_with_answer=face != "rpc")
         given = Input() if face == "rpc" else read_input(options, stood_in)
     except SessionError as problem:
         return fail(str(problem))

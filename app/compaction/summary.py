@@ -77,8 +77,12 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
 
 
-Write = Callable[[str], Awaitable[Written]]
-"""Asks a model (with `SYSTEM_PROMPT`) and returns its whole answer. Raises what the caller expects."""
+SHARE, PREFIX_SHARE = 0.8, 0.5
+"""Of the room that is kept for an answer: what a summary may take, and what that of a turn's beginning may."""
+
+Write = Callable[[str, float], Awaitable[Written]]
+"""Asks a model (with `SYSTEM_PROMPT`) for an answer that takes so much of the room; returns it whole. Raises what the
+caller expects."""
 
 
 async def write_summary(preparation: Preparation, write: Write, instructions: str | None = None) -> Written:
@@ -89,10 +93,10 @@ async def write_summary(preparation: Preparation, write: Write, instructions: st
         request = conversation_request(
             preparation.to_summarise, previous=preparation.previous_summary, instructions=instructions
         )
-        written = await write(request)
+        written = await write(request, SHARE)
         history, usage = written.text, usage + written.usage
     if preparation.turn_prefix:
-        written = await write(_request(preparation.turn_prefix, _PREFIX, None, instructions))
+        written = await write(_request(preparation.turn_prefix, _PREFIX, None, instructions), PREFIX_SHARE)
         history, usage = f"{history}{_TURN_HEADING}{written.text}", usage + written.usage
     return Written(text=history.strip() + preparation.files.as_text(), usage=usage)
 

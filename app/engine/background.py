@@ -38,5 +38,6 @@ class JobResults:
         except Refused as problem:
             self._telling.notify(f"The result of {job.id} waits for your next prompt: {problem}", "warning")
             await self._prompts.send(message, deliver_as="next_turn")
+        job.is_handed_over.set()
         receipt = await self._deliveries.wait(message.id, look=self._telling.forget_undeliverable)
         return receipt.outcome == "delivered"

@@ -36,6 +36,11 @@ class Begun:
         self._results: list[ToolResultMessage] = []
         self._calls: dict[str, ToolExecutionStart] = {}
 
+    @property
+    def is_answering(self) -> bool:
+        """An answer is arriving."""
+        return isinstance(self._message, AssistantMessage)
+
     def note(self, event: RunEvent) -> None:
         match event:
             case AgentStart():

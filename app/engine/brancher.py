@@ -6,7 +6,7 @@ import msgspec
 
 from app.compaction.branch import branch_of
 from app.compaction.files import files_of, own_details
-from app.compaction.summary import BRANCH_PREAMBLE, Written, branch_request
+from app.compaction.summary import BRANCH_PREAMBLE, SHARE, Written, branch_request
 from app.engine.choice import ModelChoice
 from app.engine.conversation import Conversation
 from app.engine.hooks import Hooks
@@ -109,7 +109,10 @@ class Brancher:
                     "the model can read at once. Go there without a summary, or with a model of a larger window."
                 )
             request = branch_request(branch, wish.instructions, replace=wish.replaces_instructions)
-            written = await self._summariser.write(request, abort, "branchSummary")
+            reserve = self._options.in_force.settings.branch_summary.reserve_tokens
+            written = await self._summariser.write(
+                request, abort, "branchSummary", budget=int(reserve * SHARE)
+            )
             text = BRANCH_PREAMBLE + written.text + branch.files.as_text()
             return msgspec.structs.replace(written, text=text)
 

@@ -28,6 +28,7 @@ class ModelChoice:
         thinking: ThinkingLevel = "medium",
         scope: tuple[Model, ...] = (),
         levels_of: Callable[[], Mapping[str, ThinkingLevel]] = dict,
+        is_thinking_asked: bool = False,
     ) -> None:
         self.catalogue = catalogue
         self.credentials = credentials
@@ -38,6 +39,8 @@ class ModelChoice:
         self.model = model
         self._wanted: ThinkingLevel = thinking
         """What was asked for; a model that cannot do it gets the nearest it can."""
+        self.is_thinking_asked = is_thinking_asked
+        """Somebody asked for this level, when bayou was started or since: no default, which may be another later."""
 
     @property
     def thinking(self) -> ThinkingLevel:
@@ -82,6 +85,7 @@ class ModelChoice:
     def set_thinking(self, level: ThinkingLevel) -> bool:
         before = self.thinking
         self._wanted = level
+        self.is_thinking_asked = True
         return self.thinking != before
 
     def next_model(self, step: int = 1) -> Model | None:

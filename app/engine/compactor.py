@@ -82,6 +82,7 @@ class Compactor:
         self._is_stuck = False
         self._is_held = False
         self._has_reminded = False
+        self._has_told_stuck = False
 
     @property
     def is_running(self) -> bool:
@@ -113,6 +114,7 @@ class Compactor:
     def start_over(self) -> None:
         """The conversation became another one."""
         self._has_recovered = self._is_stuck = self._is_held = self._has_reminded = False
+        self._has_told_stuck = False
 
     async def check(self, run: Abort | None = None) -> None:
         """Before every request and after every run: one huge result cannot jump the threshold."""
@@ -123,17 +125,36 @@ class Compactor:
             self._has_reminded = True
             await self._remind()
         if self._mode == "auto" and not self._is_stuck and not self._is_held:
-            try:
-                await self.compact("threshold", run=run)
-            except (CannotCompact, SummaryFailed):
-                self._is_stuck = True  # told with the end event; trying again at once would not help
+            await self._make_room("threshold", run)
+
+    async def _make_room(self, reason: Reason, run: Abort | None = None, *, will_retry: bool = False) -> bool:
+        """By itself: what cannot be compacted is told once, and not tried again with each answer."""
+        try:
+            self.preparation()
+        except CannotCompact as problem:
+            self._is_stuck = True
+            await self._tell_stuck(
+                f"The context window is nearly full, and it cannot be compacted: {problem}."
+            )
+            return False
+        try:
+            await self.compact(reason, run=run, will_retry=will_retry)
+        except (CannotCompact, SummaryFailed):
+            self._is_stuck = True  # told with the end event; trying again at once would not help
+            return False
+        return True
 
     async def after_run(self, message: AssistantMessage) -> bool:
         """True: the answer failed for want of room, and there is room now."""
-        failed_for_room = message.stop_reason in ("error", "length") and self._classify(message).is_overflow
-        if failed_for_room:
+        is_overflow = self._classify(message).is_overflow
+        if is_overflow and message.stop_reason in ("error", "length"):
             return await self._recover(message)
-        if message.stop_reason not in ("error", "aborted"):
+        if is_overflow and self._mode == "auto" and not self._is_stuck:
+            # The server dropped what did not fit and answered all the same: the answer stands.
+            self._is_held = False
+            await self._make_room("overflow")
+        elif message.stop_reason not in ("error", "aborted"):
+            self._has_told_stuck = self._has_told_stuck and self.is_full
             await self.check()
         return False
 
@@ -153,13 +174,15 @@ class Compactor:
             )
             return False
         self._has_recovered = True
-        conversation = self._conversation
-        await self._telling.publish(EntryAppended(entry=conversation.omit(message.id)))
         try:
-            await self.compact("overflow")
-        except (CannotCompact, SummaryFailed):
+            self.preparation()
+        except CannotCompact as problem:
+            await self._tell_stuck(
+                f"The conversation no longer fits the model's context window, and it cannot be compacted: {problem}."
+            )
             return False
-        return True
+        await self._telling.publish(EntryAppended(entry=self._conversation.omit(message.id)))
+        return await self._make_room("overflow", will_retry=True)
 
     async def compact(
         self,
@@ -168,13 +191,17 @@ class Compactor:
         *,
         run: Abort | None = None,
         draft: Proposal | None = None,
+        will_retry: bool = False,
     ) -> CompactionResult:
-        """Raises `CannotCompact` or `SummaryFailed`, after the end event told so. A `draft` is taken as it is."""
+        """Raises `CannotCompact` or `SummaryFailed`, after the end event told so. A `draft` is taken as it is.
+        `will_retry`: the answer that failed is asked for again."""
         with self._begun() as abort:
             forget = run.on_set(abort.set) if run is not None else lambda: None
             try:
                 await self._telling.publish(CompactionStart(reason=reason))
-                result = self._take(draft or await self._propose(reason, instructions, abort, "compaction"))
+                result = self._take(
+                    draft or await self._propose(reason, instructions, abort, "compaction", will_retry)
+                )
             except (CannotCompact, SummaryFailed) as problem:
                 await self._telling.publish(
                     CompactionEnd(
@@ -187,9 +214,7 @@ class Compactor:
             finally:
                 forget()
         self._is_held = False
-        await self._telling.publish(
-            CompactionEnd(reason=reason, result=result, will_retry=reason == "overflow")
-        )
+        await self._telling.publish(CompactionEnd(reason=reason, result=result, will_retry=will_retry))
         self._cache.drops("compaction")
         await self._guard_against_loops()
         return result
@@ -274,10 +299,15 @@ class Compactor:
         )
 
     async def _propose(
-        self, reason: Reason, instructions: str | None, abort: Abort, source: Source
+        self,
+        reason: Reason,
+        instructions: str | None,
+        abort: Abort,
+        source: Source,
+        will_retry: bool = False,
     ) -> Proposal:
         preparation = self.preparation()
-        opinion = await self._hooks.before_compaction(preparation, reason, instructions)
+        opinion = await self._hooks.before_compaction(preparation, reason, instructions, will_retry)
         if opinion.is_cancelled or abort.is_set:
             raise SummaryCancelled("Compaction cancelled")
         if opinion.result is not None:
@@ -292,8 +322,9 @@ class Compactor:
     async def _write(
         self, preparation: Preparation, instructions: str | None, abort: Abort, source: Source
     ) -> Written:
-        async def write(request: str) -> Written:
-            return await self._summariser.write(request, abort, source)
+        async def write(request: str, share: float) -> Written:
+            budget = int(self.limits.reserve_tokens * share)
+            return await self._summariser.write(request, abort, source, budget=budget)
 
         return await write_summary(preparation, write, instructions)
 
@@ -310,10 +341,20 @@ class Compactor:
     async def _guard_against_loops(self) -> None:
         if self.is_full:
             self._is_stuck = True
-            await self._fail(
+            await self._tell_stuck(
                 "After compaction the context is still nearly full, so it is not compacted again by itself."
-                + self._largest()
             )
+
+    async def _tell_stuck(self, text: str) -> None:
+        """Once, until there was room again or another model or session came."""
+        if self._has_told_stuck:
+            return
+        self._has_told_stuck = True
+        helps = (
+            " What helps: /context shows what fills it and takes single messages out, /new begins another session, "
+            "and a model with a larger window (/model) takes more."
+        )
+        await self._telling.publish(Notice(level="warning", text=text + helps + self._largest()))
 
     def _largest(self) -> str:
         sizes = sorted(

@@ -123,7 +123,7 @@ class Hooks(LoopHooks):
     # Compaction, the tree, other sessions
 
     async def before_compaction(
-        self, preparation: Preparation, reason: Reason, instructions: str | None
+        self, preparation: Preparation, reason: Reason, instructions: str | None, will_retry: bool
     ) -> Replacement:
         return Replacement()
 

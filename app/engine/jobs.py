@@ -35,6 +35,8 @@ class Job(msgspec.Struct, kw_only=True):
     task: asyncio.Task[None] | None = None
     """Follows the work, and then tells the agent."""
     has_ended: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    is_handed_over: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    """Set once the end is with the agent, or on its way there by itself."""
 
     @property
     def seconds(self) -> float:
@@ -51,10 +53,15 @@ class JobTable:
     """All jobs of one session; a `tools.base.JobHost`."""
 
     def __init__(
-        self, tell_agent: Callable[[Job], Awaitable[bool]], publish_now: Callable[[Event], None]
+        self,
+        tell_agent: Callable[[Job], Awaitable[bool]],
+        publish_now: Callable[[Event], None],
+        *,
+        is_waited_for: bool = False,
     ) -> None:
         self._tell_agent = tell_agent
         self._publish_now = publish_now
+        self.is_waited_for = is_waited_for
         self._jobs: dict[str, Job] = {}
         self._count = 0
 
@@ -134,6 +141,13 @@ class JobTable:
             job.awaited -= 1
         return job
 
+    async def wait_for_all(self) -> bool:
+        """Until the ends of those that are under way are on their way to the agent. False: there were none."""
+        open_ones = [job for job in self._jobs.values() if not job.is_handed_over.is_set()]
+        for job in open_ones:
+            await job.is_handed_over.wait()
+        return bool(open_ones)
+
     async def close(self, *, keep_pinned: bool = False) -> None:
         """Ends the jobs with the session."""
         ending = [job for job in self.running() if not (keep_pinned and job.is_pinned)]
@@ -157,11 +171,17 @@ class JobTable:
             job.state = "failed" if job.result.is_error else "done"
         job.has_ended.set()
         self._changed(job)
-        if not job.is_told and not job.awaited:
+        if job.is_told or job.awaited:
+            job.is_handed_over.set()
+        else:
             await self._tell(job)
 
     async def _tell(self, job: Job) -> None:
-        if await self._tell_agent(job):
+        try:
+            is_delivered = await self._tell_agent(job)
+        finally:
+            job.is_handed_over.set()
+        if is_delivered:
             job.state = "delivered"
             self._changed(job)
 

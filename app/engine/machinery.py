@@ -121,7 +121,9 @@ class Machinery:
             summariser=self.summariser,
         )
         self.shell = UserShell(parts.toolbox.workspace, self.conversation, hooks, self.telling)
-        self.jobs = JobTable(self._job_ended, self.telling.publish_now)
+        self.jobs = JobTable(
+            self._job_ended, self.telling.publish_now, is_waited_for=options.ends_with_answer
+        )
         self.runner = self._runner(parts)
         self.nested = NestedCalls(parts.toolbox, self.runner, hooks, self.telling)
         self.readiness = Readiness(self.conversation, choice, self.runner, self.compactor, self.brancher)
@@ -132,6 +134,7 @@ class Machinery:
             runner=self.runner,
             compactor=self.compactor,
             readiness=self.readiness,
+            models=self.models,
         )
         self._job_results = JobResults(
             prompts=self.prompts, deliveries=self.deliveries, options=options, telling=self.telling

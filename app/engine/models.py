@@ -6,6 +6,7 @@ from app.engine.cache import PromptCache
 from app.engine.choice import ModelChoice
 from app.engine.conversation import Conversation
 from app.engine.telling import Telling
+from app.sessions.projection import thinking_of
 from app.values.events import ModelChanged, ThinkingLevelChanged
 from app.values.models import Model, ThinkingLevel
 
@@ -30,6 +31,13 @@ class Models:
         self._cache.drops("model")
         if level_changed:
             await self._record_thinking()
+
+    def record_choice(self) -> None:
+        """Before a run: the level that was asked for is in the file, so that a resumed session has it too."""
+        log, level = self._conversation.log, self._choice.thinking
+        stated = thinking_of(log.path_to())
+        if stated != level and (stated is not None or self._choice.is_thinking_asked):
+            self._conversation.change_thinking(level)
 
     async def cycle(self, step: int) -> Model | None:
         model = self._choice.next_model(step)

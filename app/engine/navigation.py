@@ -157,23 +157,23 @@ class Navigation:
         self._conversation.recover_partial()
         await self._replaced(reason)
 
-    def restore(self, *, restores_model: bool, name: str | None) -> None:
+    def restore(self, *, restores_model: bool, restores_thinking: bool, name: str | None) -> None:
         log = self._conversation.log
-        if log.entries and restores_model:
-            self._restore_choice()
+        if log.entries:
+            self._restore_choice(model=restores_model, thinking=restores_thinking)
         self._conversation.recover_partial()
         if name and not log.is_read_only:
             self._conversation.rename(" ".join(name.split()))
 
-    def _restore_choice(self) -> None:
+    def _restore_choice(self, *, model: bool = True, thinking: bool = True) -> None:
         """Takes up the model and thinking level that the log was left with."""
         projection = self._conversation.log.project()
         restored = restore(self._choice, projection.model, projection.thinking_level)
-        if restored.model is not None:
+        if restored.model is not None and model:
             self._choice.set(restored.model)
-        if restored.thinking is not None and projection.has_thinking_level:
+        if restored.thinking is not None and projection.has_thinking_level and thinking:
             self._choice.set_thinking(restored.thinking)
-        if restored.missing is not None:
+        if restored.missing is not None and model:
             self._telling.notify(
                 f"This session used {restored.missing}, which is not available now. Choose another with /model.",
                 "warning",

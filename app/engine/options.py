@@ -21,9 +21,16 @@ class SessionOptions:
     """Nothing is kept here: a setting that changes is another answer the next time."""
 
     def __init__(
-        self, in_force: InForce | None = None, *, merges_deltas: bool = True, is_read_along: bool = False
+        self,
+        in_force: InForce | None = None,
+        *,
+        merges_deltas: bool = True,
+        is_read_along: bool = False,
+        ends_with_answer: bool = False,
     ) -> None:
         self.in_force = in_force or InForce()
+        self.ends_with_answer = ends_with_answer
+        """The program is over when everything that was asked is answered."""
         self._merge_seconds = INTERVAL if merges_deltas else 0
         self._is_read_along = is_read_along
 

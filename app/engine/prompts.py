@@ -10,8 +10,10 @@ from app.agent.queues import Aside, QueueName, Queues
 from app.engine.compactor import Compactor
 from app.engine.hooks import Hooks
 from app.engine.intake import Refused, Words, require_content
+from app.engine.models import Models
 from app.engine.readiness import Readiness
 from app.engine.runner import Runner
+from app.sessions.errors import SessionWriteError
 from app.values.messages import AssistantMessage, CustomMessage, Message, user_message
 
 Disposition = Literal["started", "queued", "handled"]
@@ -22,13 +24,21 @@ class Prompts:
     """Takes what is said to one session."""
 
     def __init__(
-        self, *, queues: Queues, hooks: Hooks, runner: Runner, compactor: Compactor, readiness: Readiness
+        self,
+        *,
+        queues: Queues,
+        hooks: Hooks,
+        runner: Runner,
+        compactor: Compactor,
+        readiness: Readiness,
+        models: Models,
     ) -> None:
         self._queues = queues
         self._hooks = hooks
         self._runner = runner
         self._compactor = compactor
         self._readiness = readiness
+        self._models = models
         self._waking: asyncio.Task[None] | None = None
 
     async def prompt(self, words: Words, *, expand: bool) -> Disposition:
@@ -137,4 +147,8 @@ class Prompts:
 
     def _start(self, messages: Sequence[Message]) -> None:
         self._compactor.prompt_began()
+        try:
+            self._models.record_choice()
+        except SessionWriteError:
+            pass  # the run tells it, with what it means
         self._runner.start(messages)

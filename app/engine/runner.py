@@ -19,6 +19,7 @@ from app.engine.begun import Begun
 from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
 from app.engine.hooks import Hooks
+from app.engine.interruption import Interruption
 from app.engine.jobs import JobTable
 from app.engine.options import SessionOptions
 from app.engine.requests import Requests
@@ -88,6 +89,14 @@ class Runner:
         self._abort = Abort()
         self._begun = Begun()
         self._attempt = 0
+        self.interruption = Interruption(
+            requests,
+            conversation,
+            telling,
+            is_answering=lambda: self._begun.is_answering and not self._abort.is_set,
+        )
+        self._pending: list[Message] = []
+        """What the next run of the loop delivers."""
         self._last_end: AgentEnd | None = None
 
     @property
@@ -106,6 +115,8 @@ class Runner:
         self._abort = Abort()
         self._begun = Begun()
         self._attempt = 0
+        self.interruption.forget()
+        self._pending = []
         self._last_end = None
         self._task = asyncio.get_running_loop().create_task(self._work(list(prompts)))
 
@@ -153,7 +164,7 @@ class Runner:
             else:
                 await self._consume(loop.resume(self._conversation.messages, ports))
             if await self._what_next() == "continue":
-                pending = []
+                pending, self._pending = self._pending, []
                 continue
             if self._abort.is_set:
                 return
@@ -174,6 +185,7 @@ class Runner:
             system_update=self._requests.system_update,
             before_request=self._compactor.check,
             will_retry=self.will_retry,
+            is_interrupted=lambda: self.interruption.is_wished,
             report=self._telling.warn,
         )
 
@@ -249,6 +261,8 @@ class Runner:
 
     def will_retry(self, message: AssistantMessage) -> bool:
         """Whether the run goes on after this failure."""
+        if self.interruption.is_wished and not self._abort.is_set:
+            return True
         if message.stop_reason != "error" or self._abort.is_set:
             return False
         failure = self._classify(message)
@@ -264,6 +278,9 @@ class Runner:
         message = self._conversation.last_assistant
         if message is None or self._last_end is None:
             return "stop"
+        if self._last_end.will_retry and self.interruption.is_wished:
+            self._pending = [await self.interruption.leave_out(message)]
+            return "stop" if self._abort.is_set else "continue"
         if self._last_end.will_retry:
             return await self._retry(message)
         if message.stop_reason == "error" and self._attempt:

@@ -6,16 +6,15 @@ What there is for faces, and nothing else of it:
   beside it `messages`, `entries`, `stats`, `context_usage`, `room`, `last_answer`, `cwd`, `sections`, and `log`, the
   record that is open, for those who are handed the whole of it to read.
 - being heard: `subscribe`, `publish`, `publish_now`, `notify`, `drain`.
-- talking: `prompt`, `queue`, `resume`, `retry`, `send`, `wait_for_delivery`, `abort`, `wait_until_idle`, `commands`,
-  `shown_text`.
+- talking: `prompt`, `queue`, `resume`, `retry`, `send`, `wait_for_delivery`, `abort`, `interrupt`, `wait_until_idle`,
+  `commands`, `shown_text`.
 - what waits: `waiting`, `put_back`, `take_back`, `switch_queue`, `reorder`, `clear_queues`.
-- a retry that waits: `retry_now`, `give_up_retry`.
-- the person's shell: `run_shell`, `abort_shell`, `use_terminal`.
+- a retry that waits: `retry_now`, `give_up_retry`; the person's shell: `run_shell`, `abort_shell`, `use_terminal`.
 - jobs: `job_table`, `all_jobs`, `job`, `kill_job`, `pin_job`, `wait_for_job`, `send_to_background`.
 - models: `set_model`, `cycle_model`, `set_thinking`, `cycle_thinking`, `available_models`, `find_model`,
   `can_use`.
-- tools: `all_tools`, `active_tools`, `set_active_tools`, `choose_tools`, `add_tool`, `remove_tool`,
-  `card`, `run_tool`.
+- tools: `all_tools`, `active_tools`, `set_active_tools`, `choose_tools`, `add_tool`, `remove_tool`, `card`,
+  `run_tool`.
 - compaction: `compact`, `draft_compaction`, `compact_as`, `record_compaction`, `undo_compaction`.
 - the record: `rename`, `note`, `edit_context`, `change_context`, `set_label`, `write_kept`.
 - other places: `go_to`, `merge`, `begin`, `switch_to`, `fork`, `open`.
@@ -96,9 +95,8 @@ class Session:
 
     def context_usage(self) -> ContextUsage | None:
         """How full the model's window is."""
-        return (
-            self._made.account.context_usage(self._parts.choice.model) if self._parts.choice.model else None
-        )
+        model = self._parts.choice.model
+        return self._made.account.context_usage(model) if model else None
 
     def room(self) -> Room:
         """The same with what a compaction would bring; not as cheap."""
@@ -218,6 +216,10 @@ class Session:
         self._made.readiness.require_idle("Compaction")
         return await self._made.compactor.compact("manual", draft=draft)
 
+    def interrupt(self, message: CustomMessage) -> bool:
+        """Drops the answer that is arriving; the run goes on behind `message`. False: none is arriving."""
+        return self._made.runner.interruption.wish(message)
+
     async def wait_until_idle(self) -> None:
         await self._made.runner.wait()
 
@@ -233,7 +235,6 @@ class Session:
         return self._made.queues.remove(message_id)
 
     def switch_queue(self, message_id: str) -> None:
-        """Lets a message steer instead of follow, or the other way round."""
         self._made.queues.switch(message_id)
 
     def reorder(self, queue: QueueName, messages: Sequence[Queued]) -> None:
@@ -304,7 +305,7 @@ class Session:
         return self._parts.toolbox.card(call, result)
 
     async def run_tool(self, name: str, arguments: dict[str, Any], parent_id: str) -> ToolResult:
-        """A call within another: gated and told like the agent's own. What goes wrong is a result, no exception."""
+        """A call within another: gated and told like the agent's own. Faults are results."""
         return await self._made.nested.run(name, arguments, parent_id)
 
     def use_terminal(self, host: PtyHost) -> None:
@@ -388,9 +389,12 @@ class Session:
             await self._made.shell.record_held_back()
         return message
 
-    def restore(self, *, restores_model: bool, name: str | None = None) -> None:
+    def restore(
+        self, *, restores_model: bool, restores_thinking: bool = True, name: str | None = None
+    ) -> None:
         """Goes on with what the log holds: its model, an answer that was cut off, a name if it is given one."""
-        self._made.navigation.restore(restores_model=restores_model, name=name)
+        navigation = self._made.navigation
+        navigation.restore(restores_model=restores_model, restores_thinking=restores_thinking, name=name)
 
     async def rename(self, name: str) -> None:
         await self._made.record.rename(name)

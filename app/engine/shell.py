@@ -39,7 +39,13 @@ class UserShell:
         if self.is_running:
             raise Busy("A command is already running.")
         self._task = asyncio.create_task(self._execute(command, exclude, update_id))
-        message = await self._task
+        try:
+            message = await self._task
+        except asyncio.CancelledError:
+            current = asyncio.current_task()
+            if not self._task.cancelled() or (current is not None and current.cancelling()):
+                raise
+            message = _stopped_before_it_began(command, exclude)
         self._held_back.append(message)
         return message
 
@@ -72,3 +78,13 @@ class UserShell:
             full_output_path=result.full_output_path,
             exclude_from_context=exclude or None,
         )
+
+
+def _stopped_before_it_began(command: str, exclude: bool) -> BashExecutionMessage:
+    return BashExecutionMessage(
+        command=command,
+        output="",
+        cancelled=True,
+        truncated=False,
+        exclude_from_context=exclude or None,
+    )

@@ -15,6 +15,7 @@ from app.providers.contract import Context, Credential
 from app.providers.credentials import CredentialError
 from app.providers.registry import Registry
 from app.providers.select import ModelNotFound, select_model
+from app.providers.thinking import BUDGETS
 from app.values.events import (
     CompactionProgress,
     Event,
@@ -29,10 +30,6 @@ from app.values.stream import TextDelta
 from app.values.unable import Unable
 
 Source = Literal["compaction", "preview", "branchSummary"]
-
-
-_ROOM_FOR_SUMMARY = 4_000
-"""Tokens that a summary may take."""
 
 
 class SummaryFailed(Unable):
@@ -71,11 +68,11 @@ class Summariser:
         self._publish = publish
         self._options = options
 
-    async def write(self, request: str, abort: Abort, source: Source) -> Written:
-        """The answer to `request`. Raises `SummaryFailed`."""
+    async def write(self, request: str, abort: Abort, source: Source, *, budget: int) -> Written:
+        """The answer to `request`, of so many tokens at most (0: no limit). Raises `SummaryFailed`."""
         attempt = 0
         while True:
-            message = await self._ask(request, abort, source)
+            message = await self._ask(request, abort, source, budget)
             if abort.is_set:
                 raise SummaryCancelled(_CANCELLED[source])
             problem = _problem(message)
@@ -89,8 +86,8 @@ class Summariser:
                 raise SummaryFailed(problem)
             await self._wait(delay, attempt, problem, abort, source)
 
-    async def _ask(self, request: str, abort: Abort, source: Source) -> AssistantMessage:
-        model = await self.model_for(request)
+    async def _ask(self, request: str, abort: Abort, source: Source, budget: int) -> AssistantMessage:
+        model = await self.model_for(request, budget)
         try:
             credential = await self._choice.credentials.resolve(model.provider) or Credential()
         except CredentialError as problem:
@@ -99,6 +96,10 @@ class Summariser:
         options = msgspec.structs.replace(
             self._options.stream, credential=credential, thinking=thinking, use_cache=False
         )
+        if budget:
+            thoughts = {**BUDGETS, **options.thinking_budgets}
+            most = {level: min(tokens, budget // 2) for level, tokens in thoughts.items()}
+            options = msgspec.structs.replace(options, max_tokens=budget, thinking_budgets=most)
         context = Context(system_prompt=SYSTEM_PROMPT, messages=(user_message(request),))
         stream = self._registry.stream(model, context, options)
         forget = abort.on_set(stream.cancel)
@@ -111,7 +112,7 @@ class Summariser:
             forget()
             stream.cancel()
 
-    async def model_for(self, request: str) -> Model:
+    async def model_for(self, request: str, budget: int = 0) -> Model:
         """The cheaper one that was chosen, unless this is too much for it to read."""
         own = self._choice.required()
         chosen, problem = summary_model(self._options.in_force.settings.compaction.model, self._choice)
@@ -120,7 +121,7 @@ class Summariser:
         if chosen is None:
             return own
         tokens = len(request) // 4
-        if not chosen.context_window or tokens + _ROOM_FOR_SUMMARY <= chosen.context_window:
+        if not chosen.context_window or tokens + budget <= chosen.context_window:
             return chosen
         text = (
             f"{chosen.key} cannot read what is to be summarised (about {tokens:,} tokens of a window of "

@@ -227,6 +227,14 @@ class ExtensionApi:
         message = CustomMessage(custom_type=custom_type, content=content, display=display, details=details)
         return await self._session.send(message, deliver_as=deliver_as, trigger=trigger_turn, call_id=call_id)
 
+    def interrupt(
+        self, custom_type: str, content: str | tuple[Any, ...], *, display: bool = True, details: Any = None
+    ) -> bool:
+        """Stops the answer that is arriving, before a call of it runs: it leaves the context, and the same run goes
+        on behind this message, which says why. False: no answer is arriving; `send_message` reaches the model."""
+        message = CustomMessage(custom_type=custom_type, content=content, display=display, details=details)
+        return self._session.interrupt(message)
+
     async def send_user_message(
         self,
         text: str,

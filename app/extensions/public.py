@@ -58,7 +58,7 @@ from app.extensions.registrations import (
 )
 from app.extensions.versions import API_VERSION
 from app.extensions.views import View, as_view, view_data, view_text
-from app.values.content import Image, Text, text_of
+from app.values.content import Image, Text, ToolCall, text_of
 from app.values.entries import CompactionEntry, CustomEntry
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage
 from app.values.models import Model
@@ -159,6 +159,7 @@ __all__ = [
     "ThinkingEnd",
     "ThinkingStart",
     "Tool",
+    "ToolCall",
     "ToolCallAnswer",
     "ToolCallContext",
     "ToolCallDelta",

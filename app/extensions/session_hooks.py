@@ -309,7 +309,7 @@ class ExtensionHooks(Hooks):
     # Compaction and the tree
 
     async def before_compaction(
-        self, preparation: Preparation, reason: Reason, instructions: str | None
+        self, preparation: Preparation, reason: Reason, instructions: str | None, will_retry: bool
     ) -> Replacement:
         if not self._hooked.listens("session_before_compact"):
             return Replacement()
@@ -321,7 +321,7 @@ class ExtensionHooks(Hooks):
             tokens_before=preparation.tokens_before,
             previous_summary=preparation.previous_summary,
             custom_instructions=instructions,
-            will_retry=reason == "overflow",
+            will_retry=will_retry,
         )
         answer: Any = await self._hooked.emit("session_before_compact", payload)
         if answer is None:

@@ -1,11 +1,13 @@
-"""How a run without a screen ends: what went wrong, in words, and as an exit code."""
+"""How a run without a screen goes and ends: a prompt after the other, what went wrong, in words and as an exit code."""
 
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import assert_never
 
+from app.engine.prompts import Disposition
 from app.engine.session import Session
 from app.sessions.errors import SessionWriteError
+from app.values.content import Image
 from app.values.messages import AssistantMessage
 from tools.text import visible
 
@@ -17,6 +19,23 @@ READER_PATIENCE = 30.0
 """Seconds for which a reader may take nothing, once we have ended, before the rest is dropped."""
 LAST_WORDS = 0.3
 """The same when a signal told us to end."""
+
+
+async def say(session: Session, prompt: str, images: Sequence[Image]) -> Disposition:
+    """Sends a prompt and waits until nothing is under way. A job that ended just now may have begun a run."""
+    how = await session.prompt(prompt, images, while_running="follow_up", source="print")
+    await session.wait_until_idle()
+    return how
+
+
+async def wait_for_jobs(session: Session) -> None:
+    """The agent was promised that it hears of their ends; a person is told what keeps bayou from ending."""
+    for job in session.all_jobs():
+        if job.state == "running":
+            tell(f"Waiting for background {job.id}: {job.title}")
+    await session.wait_until_idle()
+    while await session.job_table.wait_for_all():
+        await session.wait_until_idle()
 
 
 def problem_of(message: AssistantMessage | None) -> str | None:

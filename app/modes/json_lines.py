@@ -8,7 +8,16 @@ from typing import Any
 
 from app.engine.intake import Refused
 from app.engine.session import Session
-from app.modes.endings import LAST_WORDS, READER_PATIENCE, Prepare, fail, problem_of, unwritten
+from app.modes.endings import (
+    LAST_WORDS,
+    READER_PATIENCE,
+    Prepare,
+    fail,
+    problem_of,
+    say,
+    unwritten,
+    wait_for_jobs,
+)
 from app.modes.output import LineWriter, claim_stdout
 from app.modes.told_once import without_repeats
 from app.modes.wire_events import EventLines, forward
@@ -56,9 +65,10 @@ async def _converse(
     how, answered = "", session.last_answer
     try:
         for index, prompt in enumerate(prompts):
-            how = await session.prompt(prompt, images if index == 0 else (), source="print")
-            await session.wait_until_idle()
+            how = await say(session, prompt, images if index == 0 else ())
             await session.drain()
+        await wait_for_jobs(session)
+        await session.drain()
     except Refused as problem:
         return fail(str(problem))
     if how == "handled" and session.last_answer is answered:
@@ -80,7 +90,7 @@ async def _until_gone(writer: LineWriter, work: Coroutine[Any, Any, int]) -> int
 
 
 def _end(lines: EventLines) -> None:
-    """The last line is always `agent_settled`, also when no run came about."""
-    if not lines.has_told(AgentSettled):
+    """`agent_settled` is told also when no run came about."""
+    if not lines.has_settled:
         lines.tell(AgentSettled(aborted=False))
     lines.flush()

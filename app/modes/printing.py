@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from app.engine.intake import Refused
 from app.engine.session import Session
-from app.modes.endings import Prepare, fail, problem_of, tell, unwritten
+from app.modes.endings import Prepare, fail, problem_of, say, tell, unwritten, wait_for_jobs
 from app.modes.output import claim_stdout
 from app.sessions.errors import reason
 from app.values.content import Image
@@ -30,8 +30,9 @@ async def run_print(
     before, answered = len(session.entries), session.last_answer
     try:
         for index, prompt in enumerate(prompts):
-            how = await session.prompt(prompt, images if index == 0 else (), source="print")
-            await session.wait_until_idle()
+            how = await say(session, prompt, images if index == 0 else ())
+            if index == len(prompts) - 1:
+                await wait_for_jobs(session)
             if session.last_answer is answered:
                 if how == "handled":
                     continue  # a command that asked no model

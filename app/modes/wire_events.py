@@ -8,7 +8,7 @@ from app.engine.publisher import joined_deltas
 from app.engine.session import Session
 from app.modes.output import LineWriter
 from app.values.codec import encode_line
-from app.values.events import Event, MessageUpdate
+from app.values.events import AgentSettled, AgentStart, Event, MessageUpdate
 
 FRAME_SECONDS = 1 / 30
 
@@ -31,11 +31,13 @@ class EventLines:
         self._held: MessageUpdate | None = None
         self._last_write = 0.0
         self._timer: asyncio.TimerHandle | None = None
-        self._last: Event | None = None
+        self.has_settled = False
+        """Whether the run that was told last was told to have settled."""
 
     def tell(self, event: Event) -> None:
         """A session listener."""
-        self._last = event
+        if isinstance(event, AgentStart | AgentSettled):
+            self.has_settled = isinstance(event, AgentSettled)
         if not self._merge or not isinstance(event, MessageUpdate):
             self.flush()
             self._send(event)
@@ -63,10 +65,6 @@ class EventLines:
 
     def _send(self, event: Event) -> None:
         self._write(encode_line(self._shape(event)))
-
-    def has_told(self, kind: type[Event]) -> bool:
-        """Whether the last event was of this kind."""
-        return isinstance(self._last, kind)
 
 
 def forward(session: Session, tell: Callable[[Event], None], writer: LineWriter) -> Callable[[], None]:

@@ -7,7 +7,7 @@ with the text that `interruption` makes.
 import re
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 import msgspec
@@ -15,6 +15,8 @@ import msgspec
 from app.resources.rule_patterns import TooSlow, search
 from app.resources.rule_scopes import DEFAULT_SCOPES, Part
 from app.resources.rules import Rule
+from app.values.codec import encode_json
+from app.values.content import AssistantContent, Text, Thinking, ToolCall
 from app.values.stream import (
     BlockEvent,
     TextDelta,
@@ -73,6 +75,11 @@ class RuleWatch:
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._turn = 0
         self._last_hit: dict[str, int] = {}
+        self._answer = ""
+        self._finished: set[str] = set()
+        """Answers that were looked at whole; news of them may come late."""
+        self._whole: set[int] = set()
+        """Blocks of this answer that were."""
         self._tails: dict[int, str] = {}
         self._calls: dict[int, _Call] = {}
 
@@ -81,18 +88,50 @@ class RuleWatch:
         """There is nothing to look for."""
         return not self._rules
 
-    def begin_turn(self) -> None:
-        """A new answer begins."""
-        self._turn += 1
+    def begin_answer(self, answer_id: str) -> None:
+        """What is heard from now on is this answer's."""
+        if answer_id == self._answer:
+            return
+        self._answer = answer_id
+        self._turn += answer_id not in self._finished
+        self._whole.clear()
         self._tails.clear()
         self._calls.clear()
+
+    def finish_answer(self) -> None:
+        """Nothing more of it is looked at."""
+        self._finished.add(self._answer)
+
+    def rest(self, content: Iterable[AssistantContent]) -> Iterator[tuple[int, Hit]]:
+        """What is found in the blocks of a whole answer that were not heard to their end."""
+        for index, block in enumerate(content):
+            if index in self._whole:
+                continue
+            self._whole.add(index)
+            self._tails.pop(index, None)
+            match block:
+                case Text():
+                    hit = self.look(index, "text", block.text)
+                case Thinking():
+                    hit = self.look(index, "thinking", block.thinking)
+                case ToolCall():
+                    call = _Call(tool=block.name)
+                    words = encode_json(block.arguments).decode("utf-8", "replace")
+                    call.note(words)
+                    hit = self.look(index, "tool", words, tool=call.tool, path=call.path)
+                case _:
+                    hit = None
+            if hit is not None:
+                yield index, hit
 
     def hear(self, event: BlockEvent) -> Hit | None:
         """One event of the answer's stream. Of a tool call the arguments are looked at as they arrive; a scope with
         a glob counts from when the path is known."""
-        if not self._rules:
+        if not self._rules or self._answer in self._finished:
             return None
         match event:
+            case TextEnd() | ThinkingEnd() | ToolCallEnd():
+                self._whole.add(event.content_index)
             case TextDelta():
                 return self.look(event.content_index, "text", event.delta)
             case ThinkingDelta():
@@ -103,7 +142,7 @@ class RuleWatch:
                 call = self._calls.setdefault(event.content_index, _Call())
                 call.note(event.delta)
                 return self.look(event.content_index, "tool", event.delta, tool=call.tool, path=call.path)
-            case TextStart() | TextEnd() | ThinkingStart() | ThinkingEnd() | ToolCallEnd():
+            case TextStart() | ThinkingStart():
                 pass
             case _:
                 assert_never(event)

@@ -36,7 +36,8 @@ class AgentStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="agent_s
 
 
 class AgentEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="agent_end"):
-    """A run is over, after its last `turn_end`. Then: a retry, a compaction, another run, or `agent_settled`."""
+    """A run is over, after its last `turn_end`. Then: a retry, an interruption, a compaction, another run, or
+    `agent_settled`."""
 
     messages: tuple[Message, ...]
     will_retry: bool
@@ -141,6 +142,19 @@ class ModelChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="model
 
 class ThinkingLevelChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="thinking_level_changed"):
     level: str
+
+
+class AnswerInterrupted(Wire, frozen=True, kw_only=True, tag_field="type", tag="answer_interrupted"):
+    """An answer was stopped because of what it said, by a rule for example, and leaves the context. After an
+    `agent_end` with `will_retry`. Then: `agent_start`, whose turn delivers the message that says why.
+    """
+
+    message_id: str
+    """Of the answer."""
+    custom_type: str
+    """Of the message that says why: `rule-violation`."""
+    details: Any = None
+    """That message's own."""
 
 
 class CompactionStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="compaction_start"):
@@ -334,6 +348,7 @@ Event = (
     | CompactionEnd
     | AutoRetryStart
     | AutoRetryEnd
+    | AnswerInterrupted
     | SummarizationRetryScheduled
     | SummarizationRetryAttemptStart
     | SummarizationRetryFinished

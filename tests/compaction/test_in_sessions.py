@@ -234,7 +234,7 @@ async def test_what_the_cheaper_model_cannot_read_the_sessions_own_summarises(tm
     play = play_of(tmp_path, say(LONG), say(LONG), *TWO_PARTS)
     for text in ("one", "two"):
         await play.prompt(text)
-    cheap = cheap_model(play, *TWO_PARTS, window=4_100)
+    cheap = cheap_model(play, *TWO_PARTS, window=1_100)
     await play.session.compact()
     assert cheap.call_count < 2 and "a summary" in summary_of(play)
     told = [
@@ -311,7 +311,7 @@ async def test_an_extension_writes_changes_or_stops_a_summary_a_previewed_one_to
 
     class Opinionated(Hooks):
         async def before_compaction(
-            self, preparation: Preparation, reason: str, instructions: str | None
+            self, preparation: Preparation, reason: str, instructions: str | None, will_retry: bool
         ) -> Replacement:
             given.append(preparation)
             return replies.pop(0)

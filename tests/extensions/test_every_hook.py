@@ -94,9 +94,9 @@ NOT_WITH_A_SCRIPT = {"before_provider_request", "before_provider_headers", "prov
 SELDOM = {
     "auto_retry_start", "auto_retry_end", "summarization_retry_scheduled", "summarization_retry_attempt_start",
     "summarization_retry_finished", "provider_waiting", "provider_request_failed", "session_compact_failed",
-    "compaction_progress", "tool_execution_update", "bash_execution_update",
+    "compaction_progress", "tool_execution_update", "bash_execution_update", "answer_interrupted",
 }  # fmt: skip
-"""What comes of failures and of time: `tests/engine` brings each about."""
+"""What comes of failures and of time: `tests/engine` brings each about, `test_with_session` what a rule does."""
 
 
 @pytest.mark.parametrize("mode", ["tui", "rpc", "print"])

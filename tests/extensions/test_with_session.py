@@ -14,7 +14,7 @@ from app.extensions.payloads import ModelSelect, SessionStart, ThinkingLevelSele
 from app.extensions.public import ExtensionApi
 from app.providers.scripted import call, say
 from app.values.content import text_of
-from app.values.events import ExtensionError, Notice
+from app.values.events import AgentEnd, AgentSettled, AnswerInterrupted, ExtensionError, Notice
 from app.values.messages import AssistantMessage, CustomMessage, SystemMessage, ToolResultMessage
 from tests.engine.stage import Play
 from tests.extensions.conftest import source
@@ -292,16 +292,43 @@ async def test_an_answer_that_breaks_a_rule_is_stopped_dropped_and_begun_again(
     assert len(kept) == 2  # the file keeps what the context does not
 
 
-async def test_in_print_mode_the_model_is_told_behind_its_answer(tmp_path: Path, rules: Path) -> None:
-    gate = asyncio.Event()
-    theatre = Theatre(tmp_path, say("FIX" + "ME later", gate=gate), say("Put right."))
-    await theatre.load(rules_extension.extension)
+@pytest.mark.parametrize("mode", ["print", "json", "rpc", "tui"])
+async def test_a_rule_comes_before_the_calls_of_an_answer_and_the_run_settles_once(
+    tmp_path: Path, rules: Path, mode: str
+) -> None:
+    """However fast the answer was: it is looked at whole before anything of it runs."""
+    breaks = call("write", "1", path="a.txt", content="FIX" + "ME later")
+    theatre = Theatre(tmp_path, breaks, say("Done properly."))
+    await theatre.load(rules_extension.extension, mode=mode)
     await theatre.extensions.start()
-    await theatre.play.session.prompt("go")
-    await theatre.play.until(lambda: theatre.play.session.state.waiting_count > 0)
-    gate.set()
-    await theatre.play.session.wait_until_idle()
-    assert theatre.read()[-1].startswith("rule-violation: Your last answer breaks the rule no-todo")
+    await theatre.prompt("go")
+    assert not (tmp_path / "a.txt").exists()
+    assert answers(theatre.play) == ["Done properly."]
+    told = [event for event in theatre.play.events if isinstance(event, AgentSettled | AnswerInterrupted)]
+    assert [type(event).__name__ for event in told] == ["AnswerInterrupted", "AgentSettled"]
+    interrupted = theatre.play.all(AnswerInterrupted)[0]
+    assert (interrupted.custom_type, interrupted.details["rule"]) == ("rule-violation", "no-todo")
+    assert [end.will_retry for end in theatre.play.all(AgentEnd)] == [True, False]
+    assert theatre.read()[-1].startswith("rule-violation: Your answer was stopped")
+    assert "assistant" not in theatre.read()
+
+
+async def test_an_abort_is_stronger_than_a_rule(tmp_path: Path, rules: Path) -> None:
+    gate = asyncio.Event()
+    theatre = Theatre(tmp_path, say("Here: FIX" + "ME later", gate=gate), say("never said"))
+    await theatre.load(rules_extension.extension)
+    session = theatre.play.session
+
+    def stop(event: Any) -> None:
+        if isinstance(event, AnswerInterrupted):
+            assert session.abort_signal is not None
+            session.abort_signal.set()
+
+    session.subscribe(stop)
+    await theatre.extensions.start()
+    await theatre.prompt("go")
+    assert answers(theatre.play) == []
+    assert [settled.aborted for settled in theatre.play.all(AgentSettled)] == [True]
 
 
 async def test_a_rule_that_does_not_interrupt_is_told_with_the_result(tmp_path: Path, rules: Path) -> None:

@@ -46,6 +46,8 @@ async def test_the_limit_is_lifted_from_what_a_person_sends_to_the_background(tm
     hands = Hands(workspace)
 
     class Jobs:
+        is_waited_for = False
+
         def adopt(self, **given):
             self.work = given["work"]
             return "job1"

@@ -146,7 +146,7 @@ def conditional(paths: Paths, put, fields: str) -> Rule:
 
 def test_a_stream_that_breaks_a_rule_is_noticed_across_its_pieces(paths: Paths, put):
     watch = RuleWatch([conditional(paths, put, "condition: 'FIX' ")])
-    watch.begin_turn()
+    watch.begin_answer("1")
     assert watch.look(0, "thinking", "FIX") is None  # not looked at unless asked for
     assert watch.look(1, "text", "Now F") is None
     hit = watch.look(1, "text", "IX it")
@@ -157,14 +157,14 @@ def test_a_stream_that_breaks_a_rule_is_noticed_across_its_pieces(paths: Paths, 
 def test_a_rule_interrupts_once_per_gap(paths: Paths, put):
     watch = RuleWatch([conditional(paths, put, "condition: BAD")], repeat_gap_turns=2)
     hits = []
-    for _ in range(5):
-        watch.begin_turn()
+    for turn in range(5):
+        watch.begin_answer(str(turn))
         hits.append(watch.look(0, "text", "BAD BAD") is not None)
     assert hits == [True, False, True, False, True]
     once = RuleWatch([conditional(paths, put, "condition: BAD")])
     hits = []
-    for _ in range(3):
-        once.begin_turn()
+    for turn in range(3):
+        once.begin_answer(str(turn))
         hits.append(once.look(0, "text", "BAD") is not None)
     assert hits == [True, False, False]
 
@@ -172,7 +172,7 @@ def test_a_rule_interrupts_once_per_gap(paths: Paths, put):
 def test_scopes_and_interrupt_modes_hold(paths: Paths, put):
     fields = "condition: 'src/*.py'\ninterruptMode: prose-only"
     watch = RuleWatch([conditional(paths, put, fields)])
-    watch.begin_turn()
+    watch.begin_answer("1")
     assert watch.look(0, "text", "anything") is None
     assert watch.look(1, "tool", "x", tool="bash", path="src/a.py") is None
     hit = watch.look(2, "tool", "x", tool="edit", path="src/a.py")
@@ -181,7 +181,7 @@ def test_scopes_and_interrupt_modes_hold(paths: Paths, put):
 
 def test_an_answers_stream_is_heard_event_by_event(paths: Paths, put):
     watch = RuleWatch([conditional(paths, put, "condition: BAD\nscope: text, tool:edit(src/*.py), thinking")])
-    watch.begin_turn()
+    watch.begin_answer("1")
     assert watch.hear(TextStart(content_index=0)) is None
     assert watch.hear(TextDelta(content_index=0, delta="fine")) is None
     assert watch.hear(ToolCallStart(content_index=1, id="c", tool_name="edit")) is None
@@ -191,7 +191,7 @@ def test_an_answers_stream_is_heard_event_by_event(paths: Paths, put):
     hits = [watch.hear(ToolCallDelta(content_index=2, delta=piece)) for piece in pieces]
     assert [hit is not None for hit in hits] == [False, False, False, True]
     other = RuleWatch([conditional(paths, put, "condition: BAD\nscope: thinking")])
-    other.begin_turn()
+    other.begin_answer("1")
     assert other.hear(ThinkingDelta(content_index=0, delta="BAD")) is not None
 
 

@@ -20,6 +20,8 @@ from tools.workspace import Workspace
 class Jobs:
     """A job table that takes everything."""
 
+    is_waited_for = False
+
     def __init__(self) -> None:
         self.titles: list[str] = []
         self.work: list[asyncio.Task[ToolResult]] = []

@@ -211,6 +211,11 @@ def _hand_over(
         f"Background job {job} started: {visible(title)}\n"
         "Its result arrives by itself when it ends; go on with other work."
     )
+    if context.jobs.is_waited_for:
+        text += (
+            f"\nThe session cannot end before {job} has. If it does not end by itself (a server), end it when "
+            f"you are done: kill -- -{running.pid}"
+        )
     return text_result(text, details={"jobId": job, "background": True})
 
 

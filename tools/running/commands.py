@@ -66,6 +66,11 @@ class RunningCommand:
     def seconds(self) -> float:
         return time.monotonic() - self._started
 
+    @property
+    def pid(self) -> int:
+        """Of the command's first process, which leads a group of its own."""
+        return self._process.pid
+
     def kill(self) -> None:
         """Makes `finish` end the command, without waiting for that; from any thread."""
         try:

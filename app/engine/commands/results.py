@@ -9,6 +9,7 @@ from app.agent.ports import InterruptMode
 from app.agent.queues import QueueMode
 from app.engine.jobs import JobState
 from app.values.entries import BranchSummaryEntry, Entry
+from app.values.messages import ToolDeclaration
 from app.values.models import Model, ThinkingLevel
 
 
@@ -42,6 +43,10 @@ class State(TypedDict):
     autoRetryEnabled: bool
     messageCount: int
     pendingMessageCount: int
+    systemPrompt: str
+    """As the next request has it."""
+    tools: list[ToolDeclaration]
+    """Those that the model has, with the schemas of their arguments."""
 
 
 class CycledModel(TypedDict):

@@ -4,10 +4,12 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+from app.agent.prompt import prompt_text
 from app.engine.commands import results
 from app.engine.commands.base import command, for_the_system, without_nothing
 from app.engine.exporting import export_session
 from app.engine.session import Session
+from app.engine.toolbox import declared
 from app.values.messages import AssistantMessage, Message
 from app.values.models import Model, ThinkingLevel
 from app.values.unable import Unable
@@ -31,6 +33,8 @@ async def get_state(session: Session) -> results.State:
         autoRetryEnabled=state.retries,
         messageCount=len(session.messages),
         pendingMessageCount=state.waiting_count,
+        systemPrompt=prompt_text(session.sections()),
+        tools=declared(session.active_tools()),
     )
 
 

@@ -1,11 +1,10 @@
 """bayou's own extension `builtin:rules`: the project's rules in the prompt, by name, and while an answer streams.
 
 Rules that always apply and the rulebook are a section of the prompt; `read` at `rule://NAME` gives a rule's text; a
-rule with a condition stops an answer that breaks it: the partial answer leaves the context, the model is told
-the rule, and begins again. Where stopping would end the whole (print, JSON) it is told behind the answer.
+rule with a condition stops an answer that breaks it, before a call of it runs: the answer leaves the context, the
+model is told the rule, and begins again in the same run.
 """
 
-import asyncio
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +16,9 @@ from app.extensions.public import (
     CustomMessage,
     ExtensionApi,
     MarkdownBlock,
+    MessageEnded,
     Text,
+    ToolCall,
     ToolCallStart,
     ToolResultAnswer,
     ToolResultPayload,
@@ -43,7 +44,6 @@ class _RulesInForce:
         self.watch = RuleWatch(())
         self.calls: dict[int, str] = {}
         self.reminders: dict[str, Hit] = {}
-        self._stopping: asyncio.Task[None] | None = None
         self._wishes: Mapping[str, Any] = {}
 
     def read(self, context: Context) -> None:
@@ -63,37 +63,45 @@ class _RulesInForce:
         if (self._api.settings().get("rules") or {}) != self._wishes:
             self.read(context)
 
-    def begin_answer(self) -> None:
-        self.watch.begin_turn()
+    def begin_answer(self, answer_id: str) -> None:
+        self.watch.begin_answer(answer_id)
         self.calls.clear()
 
-    def hear(self, event: Any, context: Context) -> None:
+    async def hear(self, event: Any, context: Context) -> None:
         if isinstance(event, ToolCallStart):
             self.calls[event.content_index] = event.id
         hit = self.watch.hear(event)
+        if hit is not None:
+            await self._act(event.content_index, hit)
+        self._tell_problems(context)
+
+    async def hear_whole(self, answer: AssistantMessage, context: Context) -> None:
+        """Before anything of it runs: pieces may be told late, and a rule must not come too late for it."""
+        self.begin_answer(answer.id)
+        self.calls.update(
+            {index: block.id for index, block in enumerate(answer.content) if isinstance(block, ToolCall)}
+        )
+        for index, hit in self.watch.rest(answer.content):
+            await self._act(index, hit)
+            if hit.interrupts:
+                break
+        self.watch.finish_answer()
+        self._tell_problems(context)
+
+    async def _act(self, index: int, hit: Hit) -> None:
+        if not hit.interrupts:
+            if index in self.calls:
+                self.reminders[self.calls[index]] = hit
+            return
+        self.watch.finish_answer()
+        details = {"rule": hit.rule.name, "path": str(hit.rule.path), "matched": hit.matched}
+        if not self._api.interrupt(MESSAGE, interruption(hit), details=details):
+            text = interruption(hit, was_stopped=False)
+            await self._api.send_message(MESSAGE, text, details=details)
+
+    def _tell_problems(self, context: Context) -> None:
         for problem in self.watch.take_problems():
             context.ui.notify(problem, "warning")
-        if hit is None or self._stopping is not None:
-            return
-        if hit.interrupts:
-            self._stopping = asyncio.get_running_loop().create_task(self._interrupt(hit, context))
-        elif event.content_index in self.calls:
-            self.reminders[self.calls[event.content_index]] = hit
-
-    async def _interrupt(self, hit: Hit, context: Context) -> None:
-        details = {"rule": hit.rule.name, "path": str(hit.rule.path), "matched": hit.matched}
-        try:
-            if context.mode in ("print", "json"):
-                text = interruption(hit, was_stopped=False)
-                await self._api.send_message(MESSAGE, text, details=details, deliver_as="follow_up")
-                return
-            await context.abort()
-            last = context.session.messages()[-1:]
-            if last and isinstance(last[0], AssistantMessage) and last[0].stop_reason == "aborted":
-                await self._api.edit_context(last[0].id, None)
-            await self._api.send_message(MESSAGE, interruption(hit), details=details, trigger_turn=True)
-        finally:
-            self._stopping = None
 
 
 def extension(api: ExtensionApi) -> None:
@@ -113,14 +121,23 @@ def extension(api: ExtensionApi) -> None:
         else:
             event.sections.pop(SECTION, None)
 
-    @api.on("turn_start")
-    def turn(event: Any, context: Context) -> None:
-        state.begin_answer()
+    @api.on("message_start")
+    def begin(event: Any, context: Context) -> None:
+        if isinstance(event.message, AssistantMessage):
+            state.begin_answer(event.message.id)
 
     @api.on("message_update")
-    def update(event: Any, context: Context) -> None:
+    async def update(event: Any, context: Context) -> None:
         if not state.watch.is_idle:
-            state.hear(event.assistant_message_event, context)
+            await state.hear(event.assistant_message_event, context)
+
+    @api.on("message_end")
+    async def end(event: MessageEnded, context: Context) -> None:
+        answer = event.message
+        if not isinstance(answer, AssistantMessage) or state.watch.is_idle:
+            return
+        if answer.stop_reason not in ("error", "aborted"):
+            await state.hear_whole(answer, context)
 
     @api.on("tool_result")
     def result(event: ToolResultPayload, context: Context) -> ToolResultAnswer | None:

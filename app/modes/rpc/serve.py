@@ -25,6 +25,7 @@ ANSWER = "extension_ui_response"
 HOST_NEWS = ("host_tool_update", "host_tool_result")
 _ABORTING = ("abort", "abort_and_prompt")
 _ANSWERS_WITHIN = 1.0
+_ENDED = "bayou is ending: its input ended, or it was told to, before this was done."
 
 
 async def run_rpc(session: Session, prepare: Prepare, *, merge: bool = True, says_ready: bool = False) -> int:
@@ -111,6 +112,7 @@ class Server:
         await self._session.abort()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_ANSWERS_WITHIN)
+        await self._answer_open()
         stalled.cancel()
 
     async def settle(self, patience: float) -> None:
@@ -119,7 +121,15 @@ class Server:
         self._questions.close()
         self._host_tools.close()
         await self._session.wait_until_idle()
+        await self._answer_open()
         stalled.cancel()
+
+    async def _answer_open(self) -> None:
+        """Commands that go on whatever is aborted (a question, a long command of an extension) are given up."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_ANSWERS_WITHIN)
 
     def close(self) -> None:
         self._unsubscribe()
@@ -136,8 +146,6 @@ class Server:
     async def _carry_out(self, data: dict[str, Any]) -> None:
         kind = data.get("type")
         command = COMMANDS.get(kind) if isinstance(kind, str) else None
-        if command is None or not command.stops:
-            await self._writer.room()
         if kind in _ABORTING:
             self._questions.dismiss()  # an extension's command that asks is no run, and would wait on
         response: dict[str, Any] = {"id": data["id"]} if data.get("id") is not None else {}
@@ -145,11 +153,15 @@ class Server:
         if kind is not None:
             response["command"] = kind
         try:
+            if command is None or not command.stops:
+                await self._writer.room()
             answer = {"success": True, **await self._answer(command, data)}
         except Unable as problem:
             answer = {"success": False, "error": str(problem)}
         except msgspec.ValidationError as problem:
             answer = {"success": False, "error": f"Invalid {kind} command: {problem}"}
+        except asyncio.CancelledError:
+            answer = {"success": False, "error": _ENDED}
         except Exception as problem:  # noqa: BLE001  (a fault in one command must not end the process)
             answer = {"success": False, "error": f"{type(problem).__name__}: {problem}"}
         self._put(response | answer)

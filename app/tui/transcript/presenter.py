@@ -20,6 +20,7 @@ from app.values.events import (
     AgentEnd,
     AgentSettled,
     AgentStart,
+    AnswerInterrupted,
     AutoRetryEnd,
     AutoRetryStart,
     BashExecutionUpdate,
@@ -187,6 +188,7 @@ class Presenter:
                 | TurnStart()
                 | TurnEnd()
                 | QueueUpdate()
+                | AnswerInterrupted()
                 | SessionInfoChanged()
                 | ModelChanged()
                 | ThinkingLevelChanged()

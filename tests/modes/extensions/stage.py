@@ -103,6 +103,10 @@ def extension(api: ExtensionApi) -> None:
         assert await context.ui.custom(lambda: None) is None
         assert context.ui.set_theme("none") is False
 
+    @api.command("forever", description="Never ends.")
+    async def forever(arguments, context) -> None:
+        await asyncio.Event().wait()
+
     @api.command("stay", description="Every wish to leave the session is refused.")
     async def stay(arguments, context) -> None:
         stays.append(True)

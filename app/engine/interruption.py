@@ -1,0 +1,53 @@
+"""Stopping an answer for what it says: it leaves the context, and the run goes on behind a message that says why."""
+
+from collections.abc import Callable
+
+from app.engine.conversation import Conversation
+from app.engine.requests import Requests
+from app.engine.telling import Telling
+from app.values.events import AnswerInterrupted, EntryAppended
+from app.values.messages import AssistantMessage, CustomMessage
+
+
+class Interruption:
+    """Whether the answer that is arriving is wanted."""
+
+    def __init__(
+        self,
+        requests: Requests,
+        conversation: Conversation,
+        telling: Telling,
+        *,
+        is_answering: Callable[[], bool],
+    ) -> None:
+        self._requests = requests
+        self._conversation = conversation
+        self._telling = telling
+        self._is_answering = is_answering
+        self._why: CustomMessage | None = None
+
+    @property
+    def is_wished(self) -> bool:
+        return self._why is not None
+
+    def wish(self, why: CustomMessage) -> bool:
+        """False: no answer is arriving, or it is stopped already."""
+        if self.is_wished or not self._is_answering():
+            return False
+        self._why = why
+        if self._requests.stream is not None:
+            self._requests.stream.cancel()
+        return True
+
+    def forget(self) -> None:
+        self._why = None
+
+    async def leave_out(self, answer: AssistantMessage) -> CustomMessage:
+        """Returns what is to be delivered in its place."""
+        assert self._why is not None
+        why, self._why = self._why, None
+        await self._telling.publish(
+            AnswerInterrupted(message_id=answer.id, custom_type=why.custom_type, details=why.details)
+        )
+        await self._telling.publish(EntryAppended(entry=self._conversation.omit(answer.id)))
+        return why

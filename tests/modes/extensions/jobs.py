@@ -1,0 +1,35 @@
+"""A model that puts the prompt's command into the background, goes on, and says what it is told of the end."""
+
+import re
+
+from app.extensions.public import CustomMessage, ExtensionApi, ProviderSpec, ToolResultMessage, text_of
+from app.providers.scripted import Scripted, call, say
+from app.values.messages import UserMessage
+
+
+def answer(context, count):
+    last = context.messages[-1]
+    match last:
+        case UserMessage():
+            words = text_of(last.content)
+            if words.startswith("then "):
+                return say(words)
+            return call("bash", command=words.removesuffix(" and end it"), background=True)
+        case ToolResultMessage() if (
+            text_of(context.messages[0].content).endswith(" and end it") and count == 2
+        ):
+            return call("bash", command=re.findall("kill -- -[0-9]+", text_of(last.content))[0])
+        case CustomMessage():
+            return say(f"Heard: {text_of(last.content)}")
+    return say(f"I go on. {text_of(last.content)}")
+
+
+def extension(api: ExtensionApi) -> None:
+    script = Scripted([answer] * 20)
+    api.register_provider(
+        ProviderSpec(name="scripted", models=(script.model,), adapter=script.adapter, api_key="none")
+    )
+
+    @api.on("session_start")
+    async def begin(payload, context) -> None:
+        await api.set_model(script.model)

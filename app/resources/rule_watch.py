@@ -16,7 +16,7 @@ from app.resources.rule_patterns import TooSlow, search
 from app.resources.rule_scopes import DEFAULT_SCOPES, Part
 from app.resources.rules import Rule
 from app.values.codec import encode_json
-from app.values.content import AssistantContent, Text, Thinking, ToolCall
+from app.values.content import AssistantContent, Text, Thinking, ToolCall, UnknownContent
 from app.values.stream import (
     BlockEvent,
     TextDelta,
@@ -119,8 +119,10 @@ class RuleWatch:
                     words = encode_json(block.arguments).decode("utf-8", "replace")
                     call.note(words)
                     hit = self.look(index, "tool", words, tool=call.tool, path=call.path)
-                case _:
+                case UnknownContent():
                     hit = None
+                case _:
+                    assert_never(block)
             if hit is not None:
                 yield index, hit
 

@@ -1,6 +1,7 @@
 """Compaction in whole sessions: when it happens, what it leaves, who may stop it, and the way back."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def reasons(play: Play) -> list[str]:
     return [event.reason for event in play.all(CompactionStart)]
 
 
-def texts(messages: tuple[Message, ...]) -> list[str]:
+def texts(messages: Sequence[Message]) -> list[str]:
     return [text_of(getattr(message, "content", "") or "") for message in messages]
 
 

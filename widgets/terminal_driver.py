@@ -22,6 +22,7 @@ from textual.message import Message
 
 from widgets import textual_inside
 from widgets.appearance import AppearanceQuestion
+from widgets.foreground import stop_group
 from widgets.pastes import Incoming
 from widgets.terminal_input import InputReader
 from widgets.textual_inside import KeyParser
@@ -95,6 +96,14 @@ class TerminalDriver(LinuxDriver):
     def stop_application_mode(self) -> None:
         self.write(_OWN_TITLE_AND_CURSOR)
         super().stop_application_mode()
+
+    def step_aside(self) -> bool:
+        """Leaves the terminal to the shell until that brings us back. False: there is no shell that could."""
+        self.suspend_application_mode()
+        with self.no_automatic_restart():
+            was_away = stop_group()
+        self.resume_application_mode()
+        return was_away
 
     def run_input_thread(self) -> None:
         """Until `disable_input`, which may be followed by another such thread (a suspended program goes on)."""

@@ -160,17 +160,19 @@ class Compactor:
 
     async def _recover(self, message: AssistantMessage) -> bool:
         if self._mode != "auto":
-            await self._fail(
+            self._telling.notify(
                 "The conversation no longer fits the model's context window, and compaction "
                 f"{_BY_HAND[self._mode]}. "
                 "Use /compact, a model with a larger window, or an earlier point of the session (/tree)."
-                + self._largest()
+                + self._largest(),
+                "error",
             )
             return False
         if self._has_recovered:
-            await self._fail(
+            self._telling.notify(
                 "Context overflow recovery failed after one compact-and-retry attempt. Make the context "
-                "smaller, or use a model with a larger window." + self._largest()
+                "smaller, or use a model with a larger window." + self._largest(),
+                "error",
             )
             return False
         self._has_recovered = True
@@ -363,9 +365,6 @@ class Compactor:
         )[:3]
         told = ", ".join(f"{_name(message)} (about {size:,} tokens)" for size, message in sizes if size)
         return f" What fills it most: {told}." if told else ""
-
-    async def _fail(self, text: str) -> None:
-        await self._telling.publish(Notice(level="error", text=text))
 
 
 def _holds(path: Sequence[Entry], entry_id: str) -> bool:

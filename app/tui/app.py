@@ -301,10 +301,18 @@ class BayouApp(App[int]):
         if isinstance(event, AppFocus):
             self.session.follow_settings()
 
+    def action_suspend_process(self) -> None:
+        driver = driver_of(self)
+        if isinstance(driver, TerminalDriver):
+            if not driver.step_aside():
+                self.presenter.note("There is no shell that could bring bayou back, so it stays.")
+            self._back_from_the_background()
+
     @on(Driver.SignalResume)
     def _back_from_the_background(self) -> None:
         """The terminal was the shell's meanwhile."""
         self.refresh(layout=True)
+        self.title_line.show("working" if self.session.is_running else "")
 
     @on(events.Resize)
     def _grown_back(self, event: events.Resize) -> None:

@@ -1,8 +1,11 @@
 """The real program in a real pseudo-terminal: how it starts, how it is typed into, steps aside, ends and survives."""
 
+import fcntl
 import os
+import shutil
 import signal
 import sys
+import termios
 import time
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -87,21 +90,68 @@ def test_a_size_that_is_read_slowly_is_not_overtaken_by_a_newer_one(tmp_path: Pa
             shown.until(lambda: PAGE in shown.screen and "─" * 80 in shown.screen)
 
 
-def test_it_steps_into_the_background_and_comes_back(tmp_path: Path) -> None:
-    with terminal(tmp_path) as shown:
+SHELL = "import os; os.environ.update(PS1='ready> '); os.execvp('sh', ['sh', '-i'])"
+WRAPPERS = {
+    "nothing": "{}",
+    "a script": "./wrapper {}",
+    "two shells": "sh -c 'sh -c \"{}; true\"; true'",
+    "make": "make",
+    "time": "/usr/bin/time -p {}",
+}
+
+
+def in_a_shell(folder: Path) -> AbstractContextManager[Terminal]:
+    """With job control: the shell has the terminal, and lends it to what it starts."""
+    (folder / "wrapper").write_text(
+        f"#!{sys.executable}\nimport subprocess, sys\nsys.exit(subprocess.call(sys.argv[1:]))\n"
+    )
+    (folder / "wrapper").chmod(0o755)
+    (folder / "Makefile").write_text(f"all:\n\t{COMMAND}\n")
+    return terminal(folder, program=SHELL, before=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+
+
+COMMAND = f"{sys.executable} -P -m app"
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+def test_it_steps_into_the_background_and_comes_back(tmp_path: Path, wrapper: str) -> None:
+    """With whatever started it, which the shell waits for; and the terminal has another size by then."""
+    words = WRAPPERS[wrapper].format(COMMAND)
+    program = words.split()[0]
+    if program in ("make", "/usr/bin/time") and shutil.which(program) is None:
+        pytest.skip(f"there is no {program}")
+    with in_a_shell(tmp_path) as shown:
+        shown.until("ready>")
+        shown.press(f"{words}\n")
         shown.until(PAGE)
         shown.press("kept")
         shown.until("kept")
+        for columns, lines in ((80, 24), (111, 31), (60, 20)):
+            shown.press("\x1a")
+            shown.until(lambda: "kept" not in shown.screen)
+            shown.press(f"echo by$((40 + 2)){columns}\n")
+            shown.until(f"by42{columns}")
+            shown.resize(columns, lines, tells=False)
+            shown.press("fg\n")
+            shown.until(lambda width=columns: "kept" in shown.screen and "─" * width in shown.screen)
+            shown.press("!")
+            shown.until("kept" + "!" * ((80, 111, 60).index(columns) + 1))
+        shown.press("\x03\x04")
+        shown.until(lambda: "─" not in shown.screen)
+        shown.press("echo over$((40 + 2))\n")
+        shown.until("over42")
+        shown.press("exit\n")
+        shown.ended()
+
+
+def test_without_a_shell_it_stays(tmp_path: Path) -> None:
+    """Nobody could bring it back: a terminal that was opened for bayou alone, a container."""
+    with terminal(tmp_path) as shown:
+        shown.until(PAGE)
         shown.press("\x1a")
-        os.waitid(os.P_PID, shown.process.pid, os.WSTOPPED)
-        while shown.read():
-            pass
-        assert shown.left_behind() == []
-        assert "kept" not in shown.screen
-        os.kill(shown.process.pid, signal.SIGCONT)
-        shown.until("kept")
-        shown.press("!")
-        shown.until("kept!")
+        shown.until("There is no shell that could bring bayou back")
+        shown.press("still")
+        shown.until("still")
         shown.press("\x03\x04")
         assert shown.ended() == 0
         assert shown.left_behind() == []

@@ -301,13 +301,6 @@ class BayouApp(App[int]):
         if isinstance(event, AppFocus):
             self.session.follow_settings()
 
-    def action_suspend_process(self) -> None:
-        driver = driver_of(self)
-        if isinstance(driver, TerminalDriver):
-            if not driver.step_aside():
-                self.presenter.note("There is no shell that could bring bayou back, so it stays.")
-            self._back_from_the_background()
-
     @on(Driver.SignalResume)
     def _back_from_the_background(self) -> None:
         """The terminal was the shell's meanwhile."""

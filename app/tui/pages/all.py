@@ -5,7 +5,7 @@ of this: each is handed what it takes. Pages and their screens are imported when
 for them.
 """
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
@@ -15,6 +15,7 @@ from app.tui.keys.leaving import StopOrLeave
 from app.tui.keys.run_keys import RunKeys
 from app.tui.prompt.queued_messages import QueuedMessages
 from app.tui.slash import command_of
+from app.tui.terminal.suspending import suspend
 from widgets.textual_inside import bindings_of
 from widgets.transcript.blocks import NoteKind
 
@@ -47,7 +48,7 @@ class Pages:
         self._key_told = app.action_table.key_told
         self.transcript = app.transcript
         self.search_bar = app.search_bar
-        self.suspend = app.action_suspend_process
+        self.suspend = partial(suspend, app, self._say)
         self.queued = QueuedMessages(app.session, app.queue_view, app.editor, self._say)
         self.run = RunKeys(app.session, app.presenter, app.transcript, self._copy, self._key_told)
         self.leaving = StopOrLeave(

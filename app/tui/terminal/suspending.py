@@ -1,0 +1,19 @@
+"""Ctrl+Z: the terminal is the shell's until it brings bayou back."""
+
+from collections.abc import Callable
+from typing import Any
+
+from textual.app import App
+from textual.driver import Driver
+
+from widgets.terminal_driver import TerminalDriver
+from widgets.textual_inside import driver_of
+
+
+def suspend(app: App[Any], say: Callable[[str], object]) -> None:
+    driver = driver_of(app)
+    if not isinstance(driver, TerminalDriver):
+        return
+    if not driver.step_aside():
+        say("There is no shell that could bring bayou back, so it stays.")
+    app.post_message(Driver.SignalResume())

@@ -1,0 +1,258 @@
+"""From the nodes of a parsed command to its words."""
+
+import re
+from collections.abc import Callable, Iterable
+
+from tree_sitter import Node
+
+from app.permits.calls import Feed
+from app.permits.scope import Scope
+from app.permits.words import BRACKET, CLOSE, COMMA, ONE, OPEN, STAR, UNKNOWN, Word, spread
+
+_PLAIN = re.compile(r"[A-Za-z0-9_./=:,@%+^-]+")
+_SIMPLE = re.compile(r"[A-Za-z0-9_./=:@%+^-]+")
+_NOT_A_WORD = re.compile(r"(?<!\\)[$`;|&<>\n()]")
+_QUOTED = {"$", "`", '"', "\\"}
+_BRACKETS = re.compile(f"{BRACKET}[!^]?\\]?[^/\\]]*\\]")
+_USER = re.compile(r"~([A-Za-z_][A-Za-z0-9_-]*)?(?=/|$)")
+_SPLITTING = re.compile(r"[\s*?\[]")
+_COUNTS = frozenset("?#$!")
+
+Inner = Callable[[Node], Feed]
+"""Judges a command within a word, and says what comes out of it."""
+
+
+class Expansions:
+    """Words of one command line."""
+
+    def __init__(self, source: bytes, home: str, user: str, inner: Inner, doubt: Callable[[str], None]) -> None:
+        self._source = source
+        self._home = home
+        self._user = user
+        self._inner = inner
+        self._doubt = doubt
+
+    def text(self, node: Node) -> str:
+        return self._source[node.start_byte : node.end_byte].decode()
+
+    def words(self, nodes: Iterable[Node], scope: Scope) -> list[Word]:
+        return [word for node in nodes for word in self.word(node, scope)]
+
+    def word(self, node: Node, scope: Scope) -> list[Word]:
+        """More than one by braces."""
+        source = self.text(node)
+        if node.type == "word" and _PLAIN.fullmatch(source):
+            return [Word(source, source=source)]
+        if node.type == "process_substitution":
+            feed = self._inner(node)
+            return [Word("/dev/fd/63", source=source, from_network=feed.network, is_pipe=True)]
+        text, splits = self._piece(node, scope)
+        found: list[Word] = []
+        for one in spread(text):
+            found.append(Word(self._finished(one, scope), splits, source))
+        return found
+
+    def value(self, node: Node, scope: Scope) -> str:
+        """What an assignment gives: neither split nor globbed."""
+        if node.type == "array":
+            for child in node.named_children:
+                self.word(child, scope)
+            return UNKNOWN
+        text, _ = self._piece(node, scope)
+        text = text.replace(OPEN, "{").replace(COMMA, ",").replace(CLOSE, "}").replace(BRACKET, "[")
+        if node.type in ("word", "concatenation"):
+            text = text.replace(STAR, "*").replace(ONE, "?") if self.text(node).find("$") < 0 else text
+            text = self._tilde(text, scope)
+            text = re.sub(r"(?<=:)~(?=/|:|$)", lambda _: self._home, text)
+        return text
+
+    def _finished(self, text: str, scope: Scope) -> str:
+        if BRACKET in text:
+            text = _BRACKETS.sub(ONE, text).replace(BRACKET, "[")
+        return self._tilde(text, scope)
+
+    def _tilde(self, text: str, scope: Scope) -> str:
+        """`~` as it stands at the beginning of a word; quoted ones have a mark before them."""
+        if text.startswith("\ue014"):
+            return text.replace("\ue014", "")
+        if text.startswith("~"):
+            if text.startswith(("~+", "~-")):
+                folders = scope.folders if text[1] == "+" else scope.former
+                return (folders[0] if len(folders) == 1 else UNKNOWN) + text[2:]
+            found = _USER.match(text)
+            if found and (found[1] is None or found[1] == self._user):
+                return self._home_in(scope) + text[found.end() :]
+            if found and found[1] == "root":
+                return "/root" + text[found.end() :]
+            if found:
+                return f"/home/{found[1]}" + text[found.end() :]
+        return text.replace("\ue014", "")
+
+    def _home_in(self, scope: Scope) -> str:
+        return scope.variables.get("HOME", self._home)
+
+    # Pieces of a word
+
+    def _piece(self, node: Node, scope: Scope) -> tuple[str, bool]:
+        """Its text with marks, and whether it may be split."""
+        kind = node.type
+        if kind in ("word", "number", "variable_name", "regex", "extglob_pattern", "file_descriptor"):
+            return self._bare(self.text(node)), False
+        if kind == "raw_string":
+            return "\ue014" + self.text(node)[1:-1], False
+        if kind in ("string", "translated_string"):
+            return "\ue014" + self._quoted(node, scope), False
+        if kind == "ansi_c_string":
+            return "\ue014" + _ansi(self.text(node)[2:-1]), False
+        if kind == "concatenation":
+            return self._joined(node, scope)
+        if kind == "command_name":
+            return self._joined(node, scope)
+        if kind in ("simple_expansion", "expansion"):
+            return self._variable(node, scope, is_quoted=False)
+        if kind == "command_substitution":
+            value = self._substituted(node, scope)
+            return value, UNKNOWN in value or bool(_SPLITTING.search(value))
+        if kind == "arithmetic_expansion":
+            self._within(node)
+            return STAR, False
+        if kind == "brace_expression":
+            return STAR, False
+        if kind == "process_substitution":
+            self._inner(node)
+            return UNKNOWN, False
+        self._within(node)
+        self._doubt(f"a word could not be read: {kind.lower()}")
+        return UNKNOWN, True
+
+    def _joined(self, node: Node, scope: Scope) -> tuple[str, bool]:
+        texts: list[str] = []
+        splits, at = False, node.start_byte
+        for child in node.children:
+            if child.start_byte > at:
+                texts.append(self._bare(self._source[at : child.start_byte].decode()))
+            text, may_split = self._piece(child, scope)
+            if texts and text.startswith("\ue014"):
+                text = text[1:]
+            texts.append(text)
+            splits = splits or may_split
+            at = child.end_byte
+        if at < node.end_byte:
+            texts.append(self._bare(self._source[at : node.end_byte].decode()))
+        return "".join(texts), splits
+
+    def _bare(self, text: str) -> str:
+        """Text outside quotes."""
+        if _SIMPLE.fullmatch(text):
+            return text
+        text = text.replace("\\\n", "")
+        if _NOT_A_WORD.search(text):
+            self._doubt("a word holds what a shell may read otherwise")
+            return UNKNOWN
+        out: list[str] = []
+        special = {"*": STAR, "?": ONE, "{": OPEN, ",": COMMA, "}": CLOSE, "[": BRACKET}
+        chars = iter(text)
+        for char in chars:
+            if char == "\\":
+                follower = next(chars, "")
+                out.append("\ue014" + follower if not out else follower)
+            else:
+                out.append(special.get(char, char))
+        return "".join(out)
+
+    def _quoted(self, node: Node, scope: Scope) -> str:
+        if node.type == "translated_string":
+            node = node.named_children[0]
+        texts: list[str] = []
+        at, end = node.start_byte + 1, node.end_byte - 1
+        for child in node.children:
+            if child.type in ("string_content", '"') or child.start_byte < at:
+                continue
+            texts.append(_unescaped(self._source[at : child.start_byte].decode()))
+            at = child.end_byte
+            if child.type in ("simple_expansion", "expansion"):
+                texts.append(self._variable(child, scope, is_quoted=True)[0])
+            elif child.type == "command_substitution":
+                texts.append(self._substituted(child, scope))
+            elif child.type == "arithmetic_expansion":
+                self._within(child)
+                texts.append(STAR)
+            else:
+                texts.append(self.text(child))
+        texts.append(_unescaped(self._source[at:end].decode()))
+        return "".join(texts)
+
+    def _variable(self, node: Node, scope: Scope, *, is_quoted: bool) -> tuple[str, bool]:
+        text = self.text(node)
+        name = text[2:-1] if node.type == "expansion" else text[1:]
+        if not re.fullmatch(r"\w+|[@*?#$!-]", name):
+            self._within(node)
+            if node.type == "expansion":
+                self._assigned_within(text, scope)
+            return UNKNOWN, not is_quoted
+        if name in _COUNTS:
+            return STAR, False
+        value = self._known(name, scope)
+        if value is None:
+            return UNKNOWN, not is_quoted
+        if is_quoted:
+            return value, False
+        if scope.splits_oddly or UNKNOWN in value or _SPLITTING.search(value) or not value:
+            return UNKNOWN, True
+        return value, False
+
+    def _assigned_within(self, text: str, scope: Scope) -> None:
+        """`${x:=word}` assigns."""
+        found = re.match(r"\$\{(\w+):?=", text)
+        if found:
+            scope.variables[found[1]] = UNKNOWN
+
+    def _known(self, name: str, scope: Scope) -> str | None:
+        value = scope.variables.get(name)
+        if value is not None:
+            return value
+        if name == "HOME":
+            return self._home
+        if name in ("PWD", "OLDPWD"):
+            folders = scope.folders if name == "PWD" else scope.former
+            return folders[0] if len(folders) == 1 else None
+        if name.isdigit() and scope.arguments is not None:
+            at = int(name)
+            return scope.arguments[at] if at < len(scope.arguments) else ""
+        if name in ("@", "*") and scope.arguments is not None and len(scope.arguments) == 2:
+            return scope.arguments[1]
+        return None
+
+    def _substituted(self, node: Node, scope: Scope) -> str:
+        feed = self._inner(node)
+        return feed.text if feed.text is not None else UNKNOWN
+
+    def _within(self, node: Node) -> None:
+        """Commands somewhere inside."""
+        for child in node.children:
+            if child.type in ("command_substitution", "process_substitution"):
+                self._inner(child)
+            elif child.child_count:
+                self._within(child)
+
+    def judge_within(self, node: Node) -> None:
+        self._within(node)
+
+
+def _unescaped(text: str) -> str:
+    """Text in double quotes."""
+    if "\\" not in text:
+        return text
+    text = text.replace("\\\n", "")
+    return re.sub(r"\\([$`\"\\])", r"\1", text)
+
+
+def _ansi(text: str) -> str:
+    if "\\" not in text:
+        return text
+    if not text.isascii() or re.search(r"\\[cuUNe]", text):
+        return UNKNOWN
+    try:
+        return re.sub(r"\\(['?])", r"\1", text).encode().decode("unicode_escape")
+    except UnicodeDecodeError:
+        return UNKNOWN

@@ -1,0 +1,77 @@
+"""What a part of a command does, in one letter, and what is found of a whole command.
+
+R reads. E changes files inside, recoverably. X runs other code. N uses the network. U only the run will tell. F is
+the floor: never without a typed word.
+"""
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+import msgspec
+
+Letter = Literal["R", "E", "X", "N", "U", "F"]
+
+STRICTNESS: dict[Letter, int] = {"R": 0, "E": 1, "X": 2, "N": 3, "U": 4, "F": 5}
+
+MEANING: dict[Letter, str] = {
+    "R": "reads",
+    "E": "changes files inside",
+    "X": "runs other code",
+    "N": "network",
+    "U": "only the run will tell",
+    "F": "never without a typed word",
+}
+
+
+class Finding(NamedTuple):
+    """One thing that a part does, and by what one can tell."""
+
+    letter: Letter
+    why: str
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """One command of a command line, wherever it stands in it."""
+
+    text: str
+    letter: Letter
+    why: str
+    words: tuple[str, ...] | None = None
+    """Its words after wrappers, assignments and redirections are taken off; None: not all of them are known."""
+    hosts: tuple[str, ...] = ()
+    """`host:port` of those it says it will reach."""
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What a call does: the strictest of its parts."""
+
+    letter: Letter
+    parts: tuple[Part, ...]
+
+    @property
+    def why(self) -> str:
+        return self.decisive.why
+
+    @property
+    def decisive(self) -> Part:
+        """The first part that made the letter."""
+        return next(part for part in self.parts if part.letter == self.letter)
+
+
+def strictest(letters: Iterable[Letter]) -> Letter:
+    return max(letters, key=STRICTNESS.__getitem__, default="R")
+
+
+def is_stricter(letter: Letter, other: Letter) -> bool:
+    return STRICTNESS[letter] > STRICTNESS[other]
+
+
+def worst(findings: Iterable[Finding]) -> Finding | None:
+    """The first of the strictest."""
+    return max(findings, key=lambda finding: STRICTNESS[finding.letter], default=None)
+
+
+def verdict_of(parts: Iterable[Part]) -> Verdict:
+    """Nothing at all does nothing."""
+    parts = tuple(parts) or (Part(text="", letter="R", why="there is nothing to run", words=()),)
+    return Verdict(letter=strictest(part.letter for part in parts), parts=parts)

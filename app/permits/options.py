@@ -1,0 +1,109 @@
+"""Options of a program: which of them take a value, and what that value is.
+
+A row of words says it: `o=:write` is an option with a value that names a file to be written, `i:E` one without a value
+that makes it change files inside, `k=` takes a value that does not matter. One letter is a short option, more are a
+long one; long ones may be cut short, short ones stand in bundles.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from app.permits.words import UNKNOWN, Word
+
+
+class Option(NamedTuple):
+    name: str
+    value: Word | None
+    role: str
+
+
+class Taken(NamedTuple):
+    options: list[Option]
+    operands: list[Word]
+    is_sure: bool
+    """No word that only the run will tell can be an option."""
+
+    def has(self, *names: str) -> bool:
+        return any(option.name in names for option in self.options)
+
+    def values(self, *names: str) -> list[Word]:
+        return [option.value for option in self.options if option.name in names and option.value is not None]
+
+
+class Row(NamedTuple):
+    short: dict[str, tuple[bool, str]]
+    long: dict[str, tuple[bool, str]]
+
+
+@lru_cache(512)
+def row(text: str) -> Row:
+    short: dict[str, tuple[bool, str]] = {}
+    long: dict[str, tuple[bool, str]] = {}
+    for item in text.split():
+        name, _, role = item.partition(":")
+        takes = name.endswith("=")
+        name = name.removesuffix("=")
+        (short if len(name) == 1 else long)[name] = (takes, role)
+    return Row(short, long)
+
+
+def take(words: Sequence[Word], known: Row, *, stops_early: bool = False, single_dash: bool = False) -> Taken:
+    """`stops_early`: options end at the first operand (wrappers). `single_dash`: `-name` is a long option (find)."""
+    options: list[Option] = []
+    operands: list[Word] = []
+    is_sure, index = True, 0
+    while index < len(words):
+        word = words[index]
+        text = word.text
+        index += 1
+        if text == "--":
+            operands += words[index:]
+            break
+        if text.startswith(UNKNOWN) or (word.may_split and UNKNOWN in text):
+            is_sure = False
+        if len(text) < 2 or text[0] != "-":
+            operands.append(word)
+            if stops_early:
+                operands += words[index:]
+                break
+            continue
+        if text.startswith("--") or single_dash:
+            index += _take_long(word, text.lstrip("-"), known, words[index : index + 1], options)
+        else:
+            index += _take_bundle(word, known, words[index : index + 1], options)
+    return Taken(options, operands, is_sure)
+
+
+def _take_long(word: Word, text: str, known: Row, following: Sequence[Word], options: list[Option]) -> int:
+    name, equals, value = text.partition("=")
+    full = name
+    if name not in known.long:
+        fitting = [one for one in known.long if one.startswith(name)]
+        # Of several that it may be short for, the one that matters is meant.
+        full = next((one for one in fitting if known.long[one][1]), fitting[0] if fitting else name)
+    takes, role = known.long.get(full, (False, ""))
+    if equals:
+        options.append(Option(full, Word(value, word.may_split, value), role))
+        return 0
+    if takes and following:
+        options.append(Option(full, following[0], role))
+        return 1
+    options.append(Option(full, None, role))
+    return 0
+
+
+def _take_bundle(word: Word, known: Row, following: Sequence[Word], options: list[Option]) -> int:
+    text = word.text[1:]
+    for place, char in enumerate(text):
+        takes, role = known.short.get(char, (False, ""))
+        if not takes:
+            options.append(Option(char, None, role))
+            continue
+        rest = text[place + 1 :]
+        if rest:
+            options.append(Option(char, Word(rest.removeprefix("=") if role else rest, word.may_split, rest), role))
+            return 0
+        options.append(Option(char, following[0] if following else None, role))
+        return 1 if following else 0
+    return 0

@@ -1,0 +1,41 @@
+"""Where a command would run: facts that are handed in, and ways to ask the file system about a path.
+
+Nothing here looks anywhere by itself: the gate hands the ways over, tests hand over their own.
+"""
+
+import posixpath
+from collections.abc import Callable
+
+import msgspec
+
+
+def _nobody(path: str) -> tuple[str, ...]:
+    return ()
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    workspace: str
+    """Absolute, without links: what may be changed."""
+    folder: str
+    """Where the command begins."""
+    home: str
+    real_home: str = ""
+    """The same without links, if that is another."""
+    user: str = ""
+    temporary: tuple[str, ...] = ("/tmp", "/var/tmp")
+    """Folders for temporary files, without links."""
+    own: tuple[str, ...] = ()
+    """Folders of bayou's own settings and credentials."""
+    hooks: frozenset[str] = frozenset()
+    """Git's hooks that are enabled in the workspace's repository."""
+    hides_secrets: bool = False
+    """A command that reads runs where secret files and variables cannot be seen."""
+    secret_variables: bool = True
+    """The environment that commands get may hold secrets."""
+    resolve: Callable[[str], str] = posixpath.normpath
+    """An absolute path with its links followed, as far as it exists."""
+    exists: Callable[[str], bool] = lambda path: False
+    other_names: Callable[[str], tuple[str, ...]] = _nobody
+    """Protected files that are the same file under another name."""
+    holds_secrets: Callable[[str], bool] = lambda path: True
+    """Whether there may be secret files below a folder."""

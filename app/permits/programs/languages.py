@@ -1,0 +1,137 @@
+"""Interpreters, compilers, test runners and build tools: programs that run what somebody wrote."""
+
+import re
+
+from app.permits.calls import Call, Judge, Table, Usual, asks_for_help, runs_file, table
+from app.permits.letters import Finding
+from app.permits.options import row, take
+from app.permits.programs.packages import named_script, pip_like, words_of
+
+_VERSION = frozenset({"--version", "-V", "-VV", "-v", "--help", "-h", "version"})
+
+
+def _interpreter(valued: str, code: str) -> Judge:
+    """`code`: options that are followed by a program."""
+    known = row(valued)
+
+    def judge(call: Call) -> list[Finding]:
+        if len(call.words) == 1 and call.words[0].text in _VERSION:
+            return [Finding("R", "says what it is")]
+        taken = take(call.words, known, stops_early=True)
+        if taken.has(*code.split()):
+            for option in taken.options:
+                if option.name in code.split() and option.value is not None and not option.value.is_literal:
+                    return [_unknown_code(call, option.value.source)]
+            return [Finding("X", f"runs {call.name} code")]
+        operands = taken.operands
+        if operands and operands[0].text != "-":
+            return [runs_file(call, operands[0], f"runs {operands[0].text}")]
+        if not taken.is_sure:
+            return [Finding("U", f"what {call.name} runs, only the run will tell")]
+        if call.is_fed_by_network:
+            return [Finding("F", "runs what the network gives")]
+        if call.feed is not None and call.feed.text is None:
+            return [Finding("U", "runs what it is fed with")]
+        return [Finding("X", f"runs {call.name} code")]
+
+    return judge
+
+
+def _unknown_code(call: Call, source: str) -> Finding:
+    if re.search(r"[$`].*\b(curl|wget)\b", source, re.DOTALL):
+        return Finding("F", "runs what the network gives")
+    return Finding("X", f"runs {call.name} code that only the run will tell")
+
+
+_PYTHON = _interpreter("c= m= W= X= Q= check-hash-based-pycs=", "c")
+
+
+def _python(call: Call) -> list[Finding]:
+    taken = take(call.words, row("c= m= W= X= Q="), stops_early=True)
+    modules = taken.values("m")
+    if modules and not taken.has("c"):
+        name = modules[0].text
+        if not modules[0].is_literal:
+            return [Finding("U", "which module runs, only the run will tell")]
+        if name == "pip":
+            inner = Call("pip", taken.operands, call.ground, call.feed, call.run, call.script)  # type: ignore[arg-type]
+            found = pip_like(inner)
+            # A folder of the project may be the module that is meant.
+            return [one if one.letter != "R" else Finding("X", "runs a module of Python") for one in found]
+        if name == "twine" and taken.operands and taken.operands[0].text == "upload":
+            return [Finding("F", "publishes")]
+        return [Finding("X", f"runs the module {name}")]
+    return _PYTHON(call)
+
+
+def _make(call: Call) -> list[Finding]:
+    if asks_for_help(call) or [word.text for word in call.words] == ["-v"]:
+        return [Finding("R", "says what it is")]
+    taken = take(call.words, row("f= C= I= o= W= j l file= makefile= directory= jobs"))
+    targets = [word for word in taken.operands if "=" not in word.text and not word.text.isdigit()]
+    found = [named_script(word, call.name) for word in targets] or [Finding("X", f"{call.name} runs recipes")]
+    for word in taken.values("f", "file", "makefile"):
+        found.append(runs_file(call, word, f"{call.name} runs recipes"))
+    return found
+
+
+def _scripts(call: Call) -> list[Finding]:
+    """Tools whose words name tasks."""
+    if asks_for_help(call):
+        return [Finding("R", "says what it is")]
+    return [named_script(word, call.name) for word in words_of(call)] or [Finding("X", f"{call.name} runs tasks")]
+
+
+def _code(why: str) -> Usual:
+    return Usual(letter="X", why=why, operands="text")
+
+
+def _editor(call: Call) -> list[Finding]:
+    if asks_for_help(call):
+        return [Finding("R", "says what it is")]
+    found = [Finding("X", "an editor can run anything")]
+    return [*found, *(call.ground.read(word) for word in call.words if not word.text.startswith(("-", "+")))]
+
+
+def _precommit(call: Call) -> list[Finding]:
+    words = words_of(call)
+    verb = words[0].text if words else ""
+    if verb in ("install", "uninstall", "install-hooks", "init-templatedir"):
+        return [Finding("F", "changes what git runs later")]
+    return [Finding("X", "runs checks of the project")]
+
+
+_QUESTION = "r= require= e= eval= p= print= import= loader= experimental-loader= input-type= c= check= test"
+LANGUAGES: Table = table(
+    ("python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy pypy3 ipython", _python),
+    ("node nodejs", _interpreter(_QUESTION, "e eval p print")),
+    ("deno", _scripts),
+    ("ruby jruby", _interpreter("e= r= I= C= E= K= F=", "e")),
+    ("perl", _interpreter("e= E= I= M= m= i", "e E")),
+    ("php", _interpreter("r= f= d= c= S= t= B= R= E= F=", "r B R E F")),
+    ("lua luajit", _interpreter("e= l=", "e")),
+    ("Rscript R", _interpreter("e=", "e")),
+    ("julia", _interpreter("e= E= L= p= project=", "e E")),
+    ("tclsh wish expect", _interpreter("c= f=", "c")),
+    ("osascript", _interpreter("e= l=", "e")),
+    ("scala groovy kotlin java elixir erl ghc runghc swift crystal nim zig racket guile sbcl clojure ocaml",
+     _interpreter("e= cp= classpath= jar=", "e")),
+    ("make gmake bmake", _make),
+    ("rake grunt gulp just task invoke nox fab ant sbt bazel buck nx turbo lerna", _scripts),
+    ("pytest py.test tox unittest nosetests jest vitest mocha ava karma cypress playwright rspec phpunit ctest",
+     _code("runs tests")),
+    ("gcc g++ cc c++ clang clang++ rustc javac tsc ninja cmake meson configure autoconf automake ld as gofmt goimports vite webpack "
+     "rollup esbuild parcel swc babel next nuxt astro ng vue-cli-service", _code("compiles or builds")),
+    ("eslint prettier ruff black isort mypy pyright flake8 pylint bandit stylelint rubocop shellcheck shfmt golangci-lint clippy biome",
+     _code("checks or formats code")),
+    ("vi vim nvim view ex ed emacs nano pico code subl micro hx helix kak joe gedit", _editor),
+    ("gdb lldb valgrind perf", _code("runs a program")),
+    ("dc m4", _code("can run commands")),
+    ("sqlite3 duckdb", _code("can change a database and run commands")),
+    ("pre-commit lefthook", _precommit),
+    ("direnv", lambda call: [Finding("F", "lets a folder run code later")] if call.words and call.words[0].text in ("allow", "permit", "grant")
+     else [Finding("X", "runs what a folder says")]),
+    ("husky", lambda call: [Finding("F", "changes what git runs later")]),
+    ("openssl", lambda call: [Finding("X", "openssl can do much"),
+                              *(call.ground.read(value) for value in take(call.words, row("in=:read inkey=:read"), single_dash=True).values("in", "inkey"))]),
+)  # fmt: skip

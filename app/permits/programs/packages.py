@@ -1,0 +1,220 @@
+"""Package managers: what they ask the network for, what they run, what they publish."""
+
+import re
+
+from app.permits.calls import Call, Judge, Table, asks_for_help, table
+from app.permits.letters import Finding
+from app.permits.words import Word, literal
+
+GRAVE = re.compile(r"(deploy|publish|release|destroy)([:_.-].*)?", re.IGNORECASE)
+"""Names of scripts that act on others."""
+
+_READ = Finding("R", "only reads")
+
+
+def words_of(call: Call, *, valued: frozenset[str] = frozenset()) -> list[Word]:
+    """The operands, roughly: what is no option, nor the value of one that is named."""
+    found: list[Word] = []
+    words = list(call.words)
+    while words:
+        word = words.pop(0)
+        if word.text in valued and words:
+            words.pop(0)
+        elif not word.text.startswith("-"):
+            found.append(word)
+    return found
+
+
+def named_script(name: Word | None, tool: str) -> Finding:
+    """A script or a target by its name."""
+    if name is None:
+        return Finding("X", f"{tool} runs scripts")
+    if not name.is_literal:
+        return Finding("U", f"which script {tool} runs, only the run will tell")
+    if GRAVE.fullmatch(name.text):
+        return Finding("F", f"a script that is named {name.text} acts on others")
+    return Finding("X", f"{tool} runs the script {name.text}")
+
+
+_NPM_NETWORK = frozenset((
+    "i install in ins inst add ci cit clean-install it install-test install-ci-test update up upgrade udpate audit outdated view info "
+    "show v search s se find whoami ping fund login adduser logout dedupe ddp pack-nothing docs repo bugs profile doctor query-nothing "
+    "create init-nothing dlx exec x import patch-nothing why-nothing un uninstall remove rm r unlink prune"
+).split())  # fmt: skip
+_NPM_READ = frozenset("ls list la ll root prefix bin help why explain query version-nothing config-nothing licenses".split())
+_NPM_GRAVE = frozenset("publish unpublish deprecate owner access dist-tag team token star unstar hook org".split())
+_NPM_RUN = frozenset("run run-script rum urn".split())
+_NPM_VALUED = frozenset({"-C", "--prefix", "--cwd", "--dir", "-w", "--workspace", "--filter", "-F"})
+
+
+def _npm(call: Call) -> list[Finding]:
+    if asks_for_help(call) or [word.text for word in call.words] == ["-v"]:
+        return [Finding("R", "says what it is")]
+    words = words_of(call, valued=_NPM_VALUED)
+    verb = words[0].text if words else ""
+    rest = words[1:]
+    if words and not words[0].is_literal:
+        return [Finding("U", f"what {call.name} does, only the run will tell")]
+    if verb in _NPM_RUN:
+        return [named_script(rest[0] if rest else None, call.name) if rest else _READ]
+    if verb in _NPM_GRAVE:
+        return [Finding("F", f"{call.name} {verb} acts on others")]
+    if verb in _NPM_READ:
+        return [_READ]
+    if verb in ("config", "c", "set", "get"):
+        reads = verb == "get" or (rest and rest[0].text in ("get", "list", "ls"))
+        return [_READ if reads else Finding("F", "changes settings outside the workspace")]
+    if verb in ("exec", "x", "dlx"):
+        return _package_runner(call, rest)
+    if verb in _NPM_NETWORK:
+        return [Finding("N", f"{call.name} {verb} uses the network and may run scripts of packages")]
+    if call.name == "npm":
+        return [Finding("X", f"npm {verb or 'help'} runs scripts")] if verb else [_READ]
+    if not verb:
+        return [Finding("N", f"{call.name} installs packages")] if call.name == "yarn" else [_READ]
+    return [named_script(words[0], call.name)]
+
+
+def _package_runner(call: Call, words: "list[Word] | None" = None) -> list[Finding]:
+    """`npx` and kin: from the project if it is there, else from the network."""
+    if asks_for_help(call):
+        return [Finding("R", "says what it is")]
+    if words is None:
+        words = words_of(call, valued=frozenset({"-p", "--package", "-c", "--call", "--cwd"}))
+    if any(word.text in ("-c", "--call") for word in call.words):
+        return [Finding("N", f"{call.name} runs a command with packages of the network")]
+    if not words or not words[0].is_literal:
+        return [Finding("U", f"what {call.name} runs, only the run will tell")]
+    name = re.sub(r"(?<=.)@[^/]*$", "", words[0].text)
+    call.run([literal(name.rsplit("/", 1)[-1]), *words[1:]])
+    if name != words[0].text or "/" in name:
+        return [Finding("N", f"{call.name} fetches {words[0].text} and runs it")]
+    is_there = any(
+        call.place.exists(f"{folder}/node_modules/.bin/{name}") for folder in {*call.scope.folders, call.place.workspace}
+    )
+    if is_there or any(word.text in ("--no-install", "--no", "--offline") for word in call.words):
+        return [Finding("X", f"runs {name} of the project")]
+    return [Finding("N", f"{call.name} may fetch {name} and runs it")]
+
+
+def _verbs(
+    *,
+    network: str = "",
+    reads: str = "",
+    grave: str = "",
+    scripts: str = "",
+    runs: str = "",
+    valued: str = "",
+    bare: Finding = _READ,
+    grave_scripts: bool = False,
+) -> Judge:
+    """A tool whose first word says what it does; what is in no list runs other code."""
+    lists = {name: frozenset(text.split()) for name, text in (
+        ("network", network), ("reads", reads), ("grave", grave), ("scripts", scripts), ("runs", runs), ("valued", valued))}  # fmt: skip
+
+    def judge(call: Call) -> list[Finding]:
+        if asks_for_help(call):
+            return [Finding("R", "says what it is")]
+        words = words_of(call, valued=lists["valued"])
+        if not words:
+            return [bare]
+        verb = words[0].text
+        if not words[0].is_literal:
+            return [Finding("U", f"what {call.name} does, only the run will tell")]
+        pair = f"{verb}-{words[1].text}" if len(words) > 1 else verb
+        if verb in lists["runs"]:
+            at = next(i for i, word in enumerate(call.words) if word.text == verb)
+            return _through(call, at + 1)
+        for name, letter in (("grave", "F"), ("network", "N"), ("reads", "R")):
+            if verb in lists[name] or pair in lists[name]:
+                deed = {"F": "acts on others, or on the machine", "N": "uses the network", "R": "only reads"}[letter]
+                return [Finding(letter, f"{call.name} {verb} {deed}")]  # type: ignore[arg-type]
+        if verb in lists["scripts"]:
+            return [named_script(words[1] if len(words) > 1 else None, call.name)]
+        if grave_scripts:
+            return [named_script(words[0], call.name)]
+        return [Finding("X", f"{call.name} {verb} runs other code")]
+
+    return judge
+
+
+_RUN_VALUED = frozenset({"--with", "--python", "-p", "--project", "--directory", "--package", "--extra", "--group", "--env-file",
+                         "--with-requirements", "-C", "--manifest-path"})  # fmt: skip
+
+
+def _through(call: Call, at: int) -> list[Finding]:
+    """`uv run`, `poetry run`: what stands behind runs in the project's environment."""
+    words = list(call.words[at:])
+    found = [Finding("X", f"{call.name} runs a command in the project's environment")]
+    while words and words[0].text.startswith("-") and words[0].text != "--":
+        option = words.pop(0)
+        if option.text == "--with":
+            found.append(Finding("N", "fetches packages"))
+        if option.text in _RUN_VALUED and words:
+            words.pop(0)
+    if words and words[0].text == "--":
+        words.pop(0)
+    if words:
+        call.run(words, call.feed)
+    return found
+
+
+_PIP_READS = "list show freeze check inspect help debug config-list config-get cache-dir cache-list"
+_CARGO_READS = "version help search-nothing locate-project read-manifest pkgid verify-project"
+_SYSTEM_READS = ("list search-nothing show policy depends rdepends info provides -Q -Qi -Ql -Qs -l -L -s -S query repoquery "
+                 "madison showpkg stats which-nothing")  # fmt: skip
+
+
+def _system(call: Call) -> list[Finding]:
+    """The system's own package managers."""
+    if asks_for_help(call):
+        return [Finding("R", "says what it is")]
+    first = call.words[0].text if call.words else ""
+    if first in _SYSTEM_READS.split() or call.name in ("apt-cache", "dpkg-query", "apt-file", "rpmquery") or re.match(r"-Q|-q", first):
+        return [_READ]
+    if first == "search":
+        return [Finding("N", "asks the network")]
+    if call.name == "dpkg" and re.fullmatch(r"-[lLsSpIc]|--(list|listfiles|status|search|print-architecture|info)", first):
+        return [_READ]
+    return [Finding("F", f"{call.name} changes the system")]
+
+
+def pip_like(call: Call) -> list[Finding]:
+    return _PIP(call)
+
+
+_PIP = _verbs(network="install download wheel uninstall index search", reads=_PIP_READS, bare=_READ)
+
+PACKAGES: Table = table(
+    ("npm pnpm yarn bun cnpm", _npm),
+    ("npx bunx pnpx", _package_runner),
+    ("pip pip3 pipx-nothing", _PIP),
+    ("pipx", _verbs(network="install run upgrade upgrade-all inject", reads="list environment")),
+    ("uv", _verbs(network="sync add lock pip remove python tool self cache venv-nothing init-nothing", grave="publish", runs="run",
+                  reads="version help tree pip-list pip-show pip-freeze pip-tree pip-check python-list tool-list",
+                  valued="--directory --project")),
+    ("uvx", _package_runner),
+    ("poetry pdm hatch rye pixi", _verbs(network="install add update lock remove sync self", grave="publish", runs="run",
+                                    reads="show env-info env-list check version-nothing config-nothing about list")),
+    ("pipenv", _verbs(network="install update lock sync uninstall", runs="run", reads="graph")),
+    ("conda mamba micromamba", _verbs(network="install create update remove env upgrade search", runs="", reads="list info env-list")),
+    ("bundle bundler", _verbs(network="install update add outdated lock package cache", grave="release-nothing", runs="exec",
+                              reads="list show info check-nothing", bare=Finding("N", "bundle installs packages"))),
+    ("gem", _verbs(network="install update fetch search outdated", grave="push yank owner", reads="list env environment which contents")),
+    ("composer", _verbs(network="install update require remove create-project global outdated audit", reads="show licenses validate",
+                        scripts="run-script run", grave_scripts=True)),
+    ("cargo", _verbs(network="fetch update add remove install search generate-lockfile vendor", grave="publish yank owner login",
+                     reads=_CARGO_READS, bare=_READ)),
+    ("go", _verbs(network="get install mod-tidy mod-download mod-vendor mod-get work-sync", reads="version env doc help")),
+    ("mvn mvnw", _verbs(grave="deploy release:perform release:prepare", reads="")),
+    ("gradle", _verbs(grave="publish release", grave_scripts=True)),
+    ("dotnet", _verbs(network="restore add tool-install", grave="nuget-push", reads="--info --list-sdks --list-runtimes")),
+    ("nuget", _verbs(network="install restore", grave="push")),
+    ("mix rebar3", _verbs(network="deps.get deps.update hex-nothing", grave="hex.publish", reads="help")),
+    ("brew", _verbs(network="install upgrade update reinstall tap fetch search bundle uninstall", grave="services",
+                    reads="list info config doctor deps uses leaves --prefix outdated")),
+    ("twine", _verbs(grave="upload register", reads="check")),
+    ("flutter dart", _verbs(network="pub get upgrade", grave="pub-publish", reads="doctor --version")),
+    ("apt apt-get aptitude yum dnf zypper pacman apk emerge snap flatpak dpkg rpm apt-cache dpkg-query port pkg nix-env yay paru "
+     "apt-key add-apt-repository apt-mark softwareupdate chocolatey choco winget xbps-install", _system),
+)  # fmt: skip

@@ -1,0 +1,143 @@
+"""Programs that read files, or say something, and what among their options does more."""
+
+from app.permits.calls import Call, Feed, Judge, Table, Usual, asks_for_help, table
+from app.permits.letters import Finding
+from app.permits.options import row, take
+from app.permits.words import DEEP, UNKNOWN, Word
+
+_GREP = "e= f=:read regexp= file=:read m= A= B= C= max-count= include= exclude= exclude-dir= color= context= r R recursive"
+_RG = (
+    "e= f=:read regexp= file=:read g= glob= iglob= t= T= type= type-not= A= B= C= m= j= M= max-count= "
+    "pre=:X hostname-bin=:X ignore-file=:read sort= sortr= color= colors= r= replace= max-depth= d= E= files"
+)
+
+
+def _printing(call: Call) -> list[Finding]:
+    """`echo` and `printf`: their words are text, and what comes out is known if they are."""
+    words = list(call.words)
+    if call.name == "printf":
+        if words and words[0].text.startswith("-v"):
+            name = words[0].text[2:] or (words[1].text if len(words) > 1 else UNKNOWN)
+            return assigns(call, [Word(name)])
+        return [Finding("R", "prints words")]
+    while words and words[0].text in ("-n", "-e", "-E", "-ne", "-en"):
+        words.pop(0)
+    if all(word.is_literal and not word.may_split for word in words):
+        call.output = Feed(text=" ".join(word.text for word in words) + "\n")
+    if not any(word.may_split for word in words):
+        call.output = (call.output or Feed())._replace(names=tuple(word.text for word in words))
+    return [Finding("R", "prints words")]
+
+
+def assigns(call: Call, names: "list[Word]") -> list[Finding]:
+    """Variables get values that only the run will tell."""
+    from app.permits.variables import is_powerful  # noqa: PLC0415  (a table that only these commands need)
+
+    found = [Finding("R", "only sets a variable")]
+    for word in names:
+        if "[" in word.text and ("$(" in word.text or "`" in word.text):
+            found.append(Finding("U", "a subscript in it runs as code"))
+        if not word.is_literal:
+            found.append(Finding("U", "which variable is set, only the run will tell"))
+        elif is_powerful(word.text):
+            call.scope.runs_elsewhere = f"{word.text} was changed, so that programs may do something else"
+            found.append(Finding("X", f"{word.text} changes what programs do"))
+        call.scope.variables[word.text.partition("[")[0]] = UNKNOWN
+    return found
+
+
+def _read(call: Call) -> list[Finding]:
+    taken = take(call.words, row("a= d= i= n= N= p= t= u= O= s= c= C="))
+    return assigns(call, [*taken.operands, *taken.values("a")])
+
+
+def _listing(call: Call) -> list[Finding]:
+    """`ls`: names, which are no secrets."""
+    plain = [word for word in call.words if not word.text.startswith("-")]
+    call.output = Feed(names=tuple(word.text for word in plain) if plain else (DEEP,))
+    return [Finding("R", "lists names")]
+
+
+def _grep(call: Call) -> list[Finding]:
+    from app.permits.calls import judge_usual  # noqa: PLC0415  (the table of the same module)
+
+    is_rg = call.name in ("rg", "ag", "ack")
+    options = _RG if is_rg else _GREP
+    taken = take(call.words, row(options))
+    is_deep = is_rg or taken.has("r", "R", "recursive", "dereference-recursive") or call.name == "rgrep"
+    lists = taken.has("files") and is_rg
+    found = judge_usual(
+        call,
+        Usual(
+            options=options,
+            first="" if lists else "text",
+            unless="e f regexp file",
+            operands="list" if lists else "tree" if is_deep and not _reads_input(call, taken.operands) else "read",
+        ),
+    )
+    if lists or taken.has("l", "L", "files-with-matches", "files-without-match"):
+        roots = taken.operands[0 if lists or taken.has("e", "f", "regexp", "file") else 1 :]
+        call.output = Feed(names=tuple(f"{word.text}/{DEEP}" for word in roots) or (DEEP,))
+    return found
+
+
+def _reads_input(call: Call, operands: "list[Word]") -> bool:
+    """In a pipeline and without a folder it reads what it is fed with."""
+    return call.feed is not None and len(operands) <= 1
+
+
+def _environment(call: Call) -> list[Finding]:
+    if asks_for_help(call):
+        return [Finding("R", "says what it is")]
+    if call.place.hides_secrets or not call.place.secret_variables:
+        return [Finding("R", "prints variables")]
+    return [Finding("U", "prints variables, which may be secrets")]
+
+
+def _finding(letter: str, why: str) -> Judge:
+    return lambda call: [Finding(letter, why)]  # type: ignore[arg-type]
+
+
+_TEXT = Usual(why="only says something", operands="text")
+READING: Table = table(
+    ("cat tac nl rev head tail fold fmt expand unexpand pr column strings hexdump od cksum sum md5sum sha1sum "
+     "sha224sum sha256sum sha384sum sha512sum b2sum md5 shasum zcat bzcat xzcat zstdcat zless zmore zgrep zegrep "
+     "zfgrep xmllint colordiff look tsort ptx factor iconv",
+     Usual(options="c= n= w= s= N= t= j= A= lines= bytes= width= f= separator= algorithm= a= output=:write")),
+    ("bat batcat", Usual(options="pager=:X l= language= r= line-range= theme= style= paging= color=")),
+    ("cut paste join comm cmp tr", Usual(options="d= f= c= b= t= o= e= i= n= j= 1= 2= output-delimiter= delimiter= fields=")),
+    ("less more most", Usual(options="k=:X lesskey-file=:X lesskey-src=:X o=:write O=:write log-file=:write p= t= x= P=")),
+    ("wc", Usual(options="files0-from=:read")),
+    ("du", Usual(options="files0-from=:read X=:read exclude-from=:read d= max-depth= B= t= exclude=", operands="list")),
+    ("grep egrep fgrep rgrep rg ag ack", _grep),
+    ("ls dir vdir exa eza lsd", _listing),
+    ("stat file df tree basename dirname realpath readlink pwd namei getfacl lsattr tty test [ [[ ((",
+     Usual(why="only looks", options="f=:read files-from=:read o=:write m=:read magic-file=:read C:E I= L= P= c= printf= format= s=",
+           operands="list")),
+    ("diff", Usual(options="r:R recursive:R x= X=:read exclude= exclude-from=:read U= C= W= unified= context= I= from-file=:read "
+                   "to-file=:read", deep="r recursive")),
+    ("sdiff diff3", Usual(options="o=:write output=:write diff-program=:X merge-program=:X")),
+    ("jq gojq jaq", Usual(options="f=:read from-file=:read L=:X library-path=:X slurpfile= rawfile= arg= argjson= indent= tab",
+                     first="text", unless="f from-file")),
+    ("yq", Usual(options="i:E inplace:E in-place:E f= p= o= input-format= output-format= from-file=:read s=:X split-exp=:X",
+                 first="text", unless="from-file")),
+    ("tokei cloc scc", Usual(operands="tree", options="report-file=:write out=:write config=:X")),
+    ("base64 base32 basenc", Usual(options="w= wrap= o=:write output=:write i=:read input=:read")),
+    ("echo printf", _printing),
+    ("read mapfile readarray getopts", _read),
+    ("true false : sleep seq date cal uptime uname arch nproc whoami id groups users who w logname hostid yes expr free "
+     "vmstat iostat lscpu lsblk lsusb lspci ps pgrep top htop pstree locale getconf clear tput stty reset numfmt "
+     "wait jobs help history hash times dirs shift break continue caller bind compgen complete getent pidof "
+     "ldconfig sw_vers tee-nothing nvidia-smi whatis apropos whereis which type ulimit umask set shopt",
+     _TEXT),
+    ("lsof fuser", Usual(why="only looks", operands="text", options="k:X kill:X")),
+    ("hostname", Usual(why="only looks", operands="text", options="F=:F b:F file=:F")),
+    ("bc", Usual()),
+    ("env-nothing printenv", _environment),
+    ("man info", Usual(why="shows a manual", operands="text", options="P=:X pager=:X H:X html:X C=:X config-file=:X M=:X manpath=:X")),
+    ("objdump nm readelf size ldd otool lipo", Usual(options="j= M=")),
+    ("tldr", _TEXT),
+    ("journalctl", Usual(why="shows the journal", operands="text",
+                         options="rotate:F flush:F vacuum-size=:F vacuum-time=:F vacuum-files=:F u= n= S= U= p= o= since= until=")),
+    ("git-nothing gpg-nothing", _finding("R", "only reads")),
+)  # fmt: skip

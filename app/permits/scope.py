@@ -1,0 +1,95 @@
+"""What one command leaves for the next: variables, the folder, functions, files that were made on the way.
+
+A command may fail, so that there can be several folders in which the next one runs. What is not known is not guessed.
+"""
+
+import msgspec
+from tree_sitter import Node
+
+from app.permits.words import UNKNOWN
+
+_MOST_FOLDERS = 6
+
+
+class Function(msgspec.Struct, frozen=True):
+    name: str
+    node: Node
+    source: bytes
+
+
+class Scope(msgspec.Struct, kw_only=True):
+    folders: tuple[str, ...]
+    """Where it may be; UNKNOWN among them if one cannot tell."""
+    former: tuple[str, ...] = (UNKNOWN,)
+    variables: dict[str, str] = msgspec.field(default_factory=dict)
+    arguments: tuple[str, ...] | None = None
+    """`$1` and the others; None if not known."""
+    functions: dict[str, Function] = msgspec.field(default_factory=dict)
+    aliases: dict[str, str] = msgspec.field(default_factory=dict)
+    written: frozenset[str] = frozenset()
+    """Files that this command line writes: running one is running what nobody has seen."""
+    fetched: frozenset[str] = frozenset()
+    """Files that come from the network."""
+    links: frozenset[str] = frozenset()
+    """Links that this command line makes."""
+    splits_oddly: bool = False
+    """`IFS` was changed."""
+    runs_elsewhere: str | None = None
+    """Why a plain program's name may be another program by now."""
+    pending: tuple["Scope", ...] = ()
+    """What also may be, if a command before failed."""
+    has_left: bool = False
+    """`exit` or `return` came: nothing follows here."""
+
+    def copy(self) -> "Scope":
+        twin = msgspec.structs.replace(self)
+        twin.variables = dict(self.variables)
+        twin.functions = dict(self.functions)
+        twin.aliases = dict(self.aliases)
+        return twin
+
+    def move(self, folders: tuple[str, ...]) -> None:
+        """A change of folder, which may fail."""
+        before = self.copy()
+        before.pending = ()
+        self.pending = (*self.pending, before)
+        self.former, self.folders = self.folders, folders
+
+    def settle(self) -> None:
+        """From here on, what failed before counts too."""
+        pending, self.pending = self.pending, ()
+        for other in pending:
+            self.join(other)
+
+    def join(self, other: "Scope") -> None:
+        """Either of the two: what they do not agree on is unknown."""
+        if other.has_left:
+            return
+        if self.has_left:
+            self.take_over(other)
+            return
+        folders = tuple(dict.fromkeys(self.folders + other.folders))
+        self.folders = folders if len(folders) <= _MOST_FOLDERS else (UNKNOWN,)
+        self.former = tuple(dict.fromkeys(self.former + other.former))[:_MOST_FOLDERS]
+        if self.variables != other.variables:
+            for name in self.variables.keys() | other.variables.keys():
+                mine, theirs = self.variables.get(name), other.variables.get(name)
+                if mine != theirs:
+                    self.variables[name] = UNKNOWN
+        if self.arguments != other.arguments:
+            self.arguments = None
+        self.functions = {**other.functions, **self.functions}
+        self.aliases = {**other.aliases, **self.aliases}
+        self.gather(other)
+
+    def gather(self, other: "Scope") -> None:
+        """What a part that ran in a shell of its own leaves on the disk."""
+        self.written |= other.written
+        self.fetched |= other.fetched
+        self.links |= other.links
+        self.splits_oddly = self.splits_oddly or other.splits_oddly
+        self.runs_elsewhere = self.runs_elsewhere or other.runs_elsewhere
+
+    def take_over(self, other: "Scope") -> None:
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(other, name))

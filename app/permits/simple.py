@@ -1,0 +1,167 @@
+"""A simple command: its assignments, which program it is, and what that program does with its words."""
+
+import posixpath
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from app.permits.calls import Call, Feed, Usual, judge_usual, runs_file
+from app.permits.letters import Finding
+from app.permits.programs.all import BUILTINS, PROGRAMS
+from app.permits.scope import Scope
+from app.permits.variables import judge_variable
+from app.permits.words import UNKNOWN, Word, literal
+
+if TYPE_CHECKING:
+    from app.permits.shell import Reading
+
+_NAME = re.compile(r"[A-Za-z0-9_./+:@\[%-]+|\(\(")
+_BIN = frozenset({"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin"})
+
+
+class Simple(NamedTuple):
+    text: str
+    words: Sequence[Word]
+    scope: Scope
+    feed: Feed | None
+    redirected: Sequence[Finding] = ()
+    assigned: tuple[tuple[str, str], ...] = ()
+    is_odd: bool = False
+    """Its name is written in a way in which nobody writes names."""
+
+
+def judge_words(reading: "Reading", simple: Simple) -> Feed | None:
+    """Adds the parts that it is, and says what comes out of it."""
+    if not reading.step():
+        return None
+    findings = [*simple.redirected]
+    for name, value in simple.assigned:
+        findings += judge_variable(name, value, simple.scope, is_kept=not simple.words)
+        if not simple.words or simple.words[0].text in BUILTINS["declarations"]:
+            simple.scope.variables[name] = value
+    if not simple.words:
+        if findings or simple.assigned:
+            reading.add(simple.text, [*findings, Finding("R", "only sets a variable")], [])
+        return None
+    found = _covered(reading, simple, findings)
+    if found is not None:
+        return found
+    return _program(reading, simple, findings)
+
+
+def _covered(reading: "Reading", simple: Simple, findings: list[Finding]) -> Feed | None:
+    """A function or an alias of this command line stands for the name."""
+    name, *rest = simple.words
+    scope = simple.scope
+    if name.text in scope.aliases and name.is_literal:
+        if findings:
+            reading.add(simple.text, findings, None)
+        body = " ".join([scope.aliases[name.text], *(word.source for word in rest)])
+        own = scope.copy()
+        del own.aliases[name.text]
+        reading.script(body, own, simple.feed)
+        scope.gather(own)
+        return Feed()
+    function = scope.functions.get(name.text) if name.is_literal else None
+    if function is None:
+        return None
+    if findings:
+        reading.add(simple.text, findings, None)
+    own = scope.copy()
+    is_known = not any(word.may_split or word.is_unknown for word in rest)
+    own.arguments = (name.text, *(word.text for word in rest)) if is_known else None
+    from app.permits.statements import Statements  # noqa: PLC0415  (each needs the other: a function's body is statements)
+
+    said = Statements(reading, function.source).function_body(function.node, own, simple.feed)
+    scope.gather(own)
+    scope.folders = tuple(dict.fromkeys(scope.folders + own.folders))
+    scope.variables.update({key: UNKNOWN for key, value in own.variables.items() if scope.variables.get(key) != value})
+    return said or Feed()
+
+
+def _program(reading: "Reading", simple: Simple, findings: list[Finding]) -> Feed | None:
+    name, *rest = simple.words
+    if not name.is_literal or name.may_split or simple.is_odd or not name.text:
+        findings.append(Finding("U", "which program runs, only the run will tell"))
+        reading.add(simple.text, findings, None)
+        return Feed()
+    if _NAME.fullmatch(name.text) is None:
+        findings.append(Finding("U", "its program has no name as programs have"))
+        reading.add(simple.text, findings, None)
+        return Feed()
+    call = _call(reading, simple, rest)
+    short = _short_name(name.text)
+    if short is None:
+        findings.append(runs_file(call, name, f"runs {name.text}"))
+    else:
+        row = PROGRAMS.get(short)
+        if row is None:
+            findings.append(Finding("X", f"runs {short}, a program of its own"))
+            findings += _floor_of_tail(call)
+        elif isinstance(row, Usual):
+            findings += judge_usual(call, row)
+        else:
+            findings += row(call)
+        if simple.scope.runs_elsewhere and short not in BUILTINS["all"]:
+            findings.append(Finding("X", simple.scope.runs_elsewhere))
+    if findings or not call.has_inner:
+        own = findings or [Finding("R", "only reads")]
+        words = simple.words if short is None else [literal(short), *rest]
+        reading.add(simple.text, own, words, call.hosts)
+    return _said(call, findings)
+
+
+def _said(call: Call, findings: Sequence[Finding]) -> Feed:
+    said = call.output or Feed()
+    if call.is_fed_by_network or any(one.letter == "N" for one in findings):
+        said = said._replace(network=True)
+    return said
+
+
+def _short_name(text: str) -> str | None:
+    """The program's name if it is one of the system's; None for a path to a file of one's own."""
+    if "/" not in text:
+        return text
+    folder, _, name = posixpath.normpath(text).rpartition("/")
+    return name if folder in _BIN else None
+
+
+def _call(reading: "Reading", simple: Simple, rest: Sequence[Word]) -> Call:
+    call: Call
+
+    def run(words: Sequence[Word], feed: Feed | None) -> None:
+        if words:
+            call.output = reading.inner(words, simple.scope, feed)
+
+    def script(text: str, arguments: tuple[str, ...] | None, mode: str) -> None:
+        # A shell of its own leaves nothing but files; `eval` and `source` leave everything.
+        own = simple.scope if mode == "here" else simple.scope.copy()
+        if mode != "here":
+            own.arguments, own.aliases, own.functions, own.pending = arguments, {}, {}, ()
+        reading.script(text, own, simple.feed)
+        if own is not simple.scope:
+            simple.scope.gather(own)
+
+    call = Call(
+        _short_name(simple.words[0].text) or simple.words[0].text,
+        rest,
+        reading.ground(simple.scope),
+        simple.feed,
+        run,
+        script,
+    )
+    return call
+
+
+_FORBIDDEN_TAILS = frozenset({"rm", "sudo", "sh", "bash", "dd", "mkfs", "shred", "su", "doas"})
+
+
+def _floor_of_tail(call: Call) -> list[Finding]:
+    """A program that nobody knows may run what is given to it: what would be the floor by itself is the floor here."""
+    for place, word in enumerate(call.words):
+        if word.text in _FORBIDDEN_TAILS:
+            call.run(call.words[place:], None)
+            break
+    return []
+
+

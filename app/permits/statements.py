@@ -1,0 +1,470 @@
+"""Statements of a script: lists, pipelines, branches, loops, functions, and what each leaves for the next."""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from app.permits.calls import Feed
+from app.permits.letters import Finding
+from app.permits.redirections import Redirections
+from app.permits.scope import Function, Scope
+from app.permits.simple import Simple, judge_words
+from app.permits.words import UNKNOWN, Word, literal
+
+if TYPE_CHECKING:
+    from app.permits.shell import Reading
+
+_MOST_TURNS = 24
+_EVALUATED = re.compile(r"\w\[[^\]]*(\$\(|`)")
+_SKIPPED = frozenset({";", ";;", "\n", "comment", "then", "do", "done", "fi", "{", "}", "(", ")", "if", "else", "elif",
+                      "while", "until", "esac", "!", "&&", "||", ";&", ";;&"})  # fmt: skip
+_STATEMENTS = frozenset({
+    "command", "redirected_statement", "pipeline", "list", "subshell", "compound_statement", "for_statement",
+    "c_style_for_statement", "while_statement", "if_statement", "case_statement", "function_definition",
+    "variable_assignment", "variable_assignments", "declaration_command", "unset_command", "test_command",
+    "negated_command",
+})  # fmt: skip
+
+
+class Statements:
+    """Those of one script, over its parsed nodes."""
+
+    def __init__(self, reading: "Reading", source: bytes) -> None:
+        self._reading = reading
+        self._source = source
+        self.expansions = reading.expansions(source, self)
+        self.redirections = Redirections(reading, self.expansions, self)
+        self._current: Scope | None = None
+        self._deeds: dict[str, Callable[[Node, Scope, Feed | None], Feed | None]] = {
+            "command": self._command,
+            "redirected_statement": self._redirected,
+            "pipeline": self._pipeline,
+            "list": self._list,
+            "subshell": self._subshell,
+            "compound_statement": self._compound,
+            "for_statement": self._for,
+            "c_style_for_statement": self._loop,
+            "while_statement": self._loop,
+            "if_statement": self._if,
+            "case_statement": self._case,
+            "function_definition": self._function,
+            "variable_assignment": self._assignment,
+            "variable_assignments": self._assignments,
+            "declaration_command": self._declaration,
+            "unset_command": self._unset,
+            "test_command": self._test,
+            "negated_command": self._negated,
+        }
+
+    def text(self, node: Node) -> str:
+        return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    # One after the other
+
+    def sequence(self, nodes: Sequence[Node], scope: Scope, feed: Feed | None) -> Feed | None:
+        """Statements one behind the other; what comes out of them is what comes out of the last one."""
+        said: Feed | None = None
+        has_network = False
+        for place, node in enumerate(nodes):
+            kind = node.type
+            if kind in _SKIPPED or kind == "&":
+                continue
+            is_background = place + 1 < len(nodes) and nodes[place + 1].type == "&"
+            own = scope.copy() if is_background else scope
+            said = self.statement(node, own, feed)
+            has_network = has_network or (said is not None and said.network)
+            if is_background:
+                scope.gather(own)
+            scope.settle()
+        if has_network:
+            return Feed(network=True)
+        return said
+
+    def statement(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        reading = self._reading
+        if not reading.step():
+            return None
+        if reading.depth > 40:
+            reading.doubt(self.text(node), "it is nested too deeply to be told")
+            return None
+        deed = self._deeds.get(node.type)
+        reading.depth += 1
+        self._current, before = scope, self._current
+        try:
+            if deed is not None:
+                return deed(node, scope, feed)
+            if node.type in ("ERROR", "do_group", "else_clause", "elif_clause", "program"):
+                return self.sequence(node.children, scope, feed)
+            if node.child_count or node.is_named:
+                reading.doubt(self.text(node), "it is written in a way that is not known here")
+                self.expansions.judge_within(node)
+            return None
+        finally:
+            reading.depth -= 1
+            self._current = before
+
+    def substituted(self, node: Node) -> Feed:
+        """A command within a word: it runs in a shell of its own."""
+        reading = self._reading
+        assert self._current is not None
+        if reading.depth > 40:
+            reading.doubt(self.text(node), "it is nested too deeply to be told")
+            return Feed()
+        scope = self._current.copy()
+        scope.pending = ()
+        for child in node.children:
+            if child.type == "file_redirect":
+                found = self.redirections.judge([child], scope, None)
+                if found.findings:
+                    reading.add(self.text(child), found.findings, None)
+        before = self._current
+        reading.depth += 1
+        self._current = scope
+        try:
+            # What stands in `>(…)` is fed by somebody.
+            is_fed = node.children and node.children[0].type == ">("
+            inside = [child for child in node.children[1:-1] if child.type != "file_redirect"]
+            said = self.sequence(inside, scope, Feed() if is_fed else None)
+        finally:
+            reading.depth -= 1
+            self._current = before
+        before.gather(scope)
+        return said or Feed()
+
+    # Simple commands
+
+    def _command(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        return self.command(node, scope, feed, (), self.text(node))
+
+    def command(
+        self, node: Node, scope: Scope, feed: Feed | None, redirected: Sequence[Finding], text: str
+    ) -> Feed | None:
+        words: list[Word] = []
+        assigned: list[tuple[str, str]] = []
+        for child in node.children:
+            if child.type == "variable_assignment":
+                assigned.append(self._assigned(child, scope))
+            elif child.type == "command_name":
+                if child.children and child.children[0].type == "arithmetic_expansion":
+                    self.expansions.judge_within(child)
+                    words.append(literal("(("))
+                    continue
+                words += self.expansions.word(child.children[0] if child.child_count == 1 else child, scope)
+            elif child.type in _STATEMENTS:  # `time ( … )`
+                self.statement(child, scope.copy(), feed)
+            elif child.type == "herestring_redirect":
+                feed = self.redirections.here_string(child, scope)
+            elif child.type == "file_redirect":
+                found = self.redirections.judge([child], scope, feed)
+                redirected = [*redirected, *found.findings]
+                feed = found.feed
+            else:
+                words += self.expansions.word(child, scope)
+        first = node.child_by_field_name("name")
+        is_odd = first is not None and any(
+            child.type in ("ansi_c_string", "translated_string") for child in _flat(first)
+        )
+        simple = Simple(text, words, scope, feed, redirected, tuple(assigned), is_odd)
+        return judge_words(self._reading, simple)
+
+    def _redirected(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        body = node.child_by_field_name("body")
+        redirects = [child for child in node.children if child != body]
+        return self.redirected(body, redirects, scope, feed, _first_line(self.text(node), redirects))
+
+    def redirected(
+        self, body: Node | None, redirects: Sequence[Node], scope: Scope, feed: Feed | None, text: str
+    ) -> Feed | None:
+        if body is not None and body.type in ("list", "pipeline"):
+            # A redirection belongs to the last command before it.
+            return self._spread(body, redirects, scope, feed)
+        found = self.redirections.judge(redirects, scope, feed)
+        if body is not None and body.type == "command":
+            said = self.command(body, scope, found.feed, found.findings, text)
+        else:
+            if found.findings:
+                self._reading.add(text, found.findings, None)
+            said = self.statement(body, scope, found.feed) if body is not None else None
+        if said is not None and said.network:
+            scope.fetched |= found.written
+        if found.is_diverted:
+            said = Feed(network=True) if said is not None and said.network and found.has_tail else None
+        return self.redirections.tails(redirects, scope, said)
+
+    def _spread(
+        self, body: Node, redirects: Sequence[Node], scope: Scope, feed: Feed | None
+    ) -> Feed | None:
+        last = body.children[-1]
+        text = f"{self.text(last)} {' '.join(self.text(one) for one in redirects)}"
+        final = partial(self.redirected, last, redirects, text=_first_line(text, redirects))
+        if body.type == "pipeline":
+            return self._pipeline(body, scope, feed, lambda own, fed: final(scope=own, feed=fed))
+        return self._list(body, scope, feed, lambda own, fed: final(scope=own, feed=fed))
+
+    # Several commands
+
+    def _pipeline(
+        self,
+        node: Node,
+        scope: Scope,
+        feed: Feed | None,
+        final: Callable[[Scope, Feed | None], Feed | None] | None = None,
+    ) -> Feed | None:
+        stages = [child for child in node.children if child.type not in ("|", "|&")]
+        has_network = False
+        for place, stage in enumerate(stages):
+            own = scope.copy()
+            own.pending = ()
+            is_last = place == len(stages) - 1
+            said = final(own, feed) if final is not None and is_last else self.statement(stage, own, feed)
+            has_network = has_network or (feed is not None and feed.network)
+            scope.gather(own)
+            feed = said or Feed()
+            if has_network:
+                feed = feed._replace(network=True)
+        return feed
+
+    def _list(
+        self,
+        node: Node,
+        scope: Scope,
+        feed: Feed | None,
+        final: Callable[[Scope, Feed | None], Feed | None] | None = None,
+    ) -> Feed | None:
+        children = [child for child in node.children if child.type != "comment"]
+        if len(children) != 3:
+            return self.sequence(children, scope, feed)
+        left, operator, right = children
+        first = self.statement(left, scope, feed)
+
+        def then(own: Scope) -> Feed | None:
+            return final(own, feed) if final is not None else self.statement(right, own, feed)
+
+        said = self.follow(operator.type, scope, then)
+        if first is not None and first.network:
+            return Feed(network=True)
+        return said
+
+    def follow(self, operator: str, scope: Scope, then: Callable[[Scope], Feed | None]) -> Feed | None:
+        """What comes behind `&&` or `||`."""
+        if operator == "&&":
+            before = scope.copy()
+            before.pending = ()
+            said = then(scope)
+            scope.pending = (*scope.pending, before)
+            return said
+        went_well = scope.copy()
+        went_well.pending = ()
+        scope.settle()
+        said = then(scope)
+        scope.settle()
+        if scope.has_left:
+            scope.join(went_well)
+        else:
+            went_well.join(scope)
+            scope.take_over(went_well)
+        return said
+
+    def _subshell(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        own = scope.copy()
+        own.pending = ()
+        said = self.sequence(node.children, own, feed)
+        scope.gather(own)
+        return said
+
+    def _compound(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        if node.children and node.children[0].type == "((":
+            self.expansions.judge_within(node)
+            return None
+        return self.sequence(node.children, scope, feed)
+
+    def _negated(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        return self.sequence(node.children, scope, feed)
+
+    # Branches and loops
+
+    def _if(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        has_else = False
+        ends: list[Scope] = []
+        at_then = False
+        branch = scope
+        for child in node.children:
+            kind = child.type
+            if kind == "then":
+                at_then, branch = True, scope.copy()
+                ends.append(branch)
+            elif kind in ("elif_clause", "else_clause"):
+                has_else = has_else or kind == "else_clause"
+                other = scope.copy()
+                ends.append(other)
+                self.sequence(child.children, other, feed)
+            elif kind not in _SKIPPED:
+                self.statement(child, branch if at_then else scope, feed)
+                (branch if at_then else scope).settle()
+        if ends:
+            first = ends[0]
+            for other in ends[1:] if has_else else [*ends[1:], scope.copy()]:
+                first.join(other)
+            scope.take_over(first)
+        return None
+
+    def _case(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        value = node.child_by_field_name("value")
+        if value is not None:
+            self.expansions.word(value, scope)
+        end = scope.copy()
+        for child in node.children:
+            if child.type != "case_item":
+                continue
+            own = scope.copy()
+            patterns = set(child.children_by_field_name("value"))
+            for pattern in patterns:
+                self.expansions.judge_within(pattern)
+            self.sequence([one for one in child.children if one not in patterns and one.type != "|"], own, feed)
+            end.join(own)
+        scope.take_over(end)
+        return None
+
+    def _loop(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        """As often as it likes: once, and once more from what the first turn left."""
+        body = [child for child in node.children if child.type in _STATEMENTS or child.type in ("do_group", "ERROR")]
+        for child in node.children:
+            if child not in body and child.child_count:
+                self.expansions.judge_within(child)
+        return self._turns(lambda own: self.sequence(body, own, feed), scope)
+
+    def _turns(self, turn: Callable[[Scope], Feed | None], scope: Scope) -> Feed | None:
+        own = scope.copy()
+        said = turn(own)
+        if own.variables != scope.variables or own.folders != scope.folders:
+            own.join(scope.copy())
+            turn(own)
+        own.join(scope.copy())
+        scope.take_over(own)
+        return said
+
+    def _for(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        variable = node.child_by_field_name("variable")
+        body = node.child_by_field_name("body")
+        name = self.text(variable) if variable is not None else "_"
+        words = self.expansions.words(node.children_by_field_name("value"), scope)
+        is_known = bool(words) and not any(word.may_split or word.is_unknown for word in words)
+        if node.children[0].type == "select" or len(words) > _MOST_TURNS:
+            is_known = False
+        if body is None:
+            return None
+        said: Feed | None = None
+        end = scope.copy()
+        for value in [word.text for word in words] if is_known else [UNKNOWN]:
+            own = end.copy()
+            own.variables[name] = value
+            said = self.statement(body, own, feed) or said
+            if not is_known or own.folders != end.folders:
+                self.statement(body, own, feed)
+            end.join(own)
+            end.variables[name] = value
+        scope.take_over(end)
+        return said
+
+    # Definitions and variables
+
+    def _function(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        name_node, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if name_node is None or body is None:
+            return None
+        name = self.text(name_node)
+        calls = len(re.findall(rf"(?<![\w-]){re.escape(name)}(?![\w-])", self.text(body)))
+        if "&" in self.text(body).replace("&&", "") and calls:
+            letter = "F" if calls > 1 else "U"
+            self._reading.add(
+                self.text(node), [Finding(letter, f"{name} starts itself in the background without end")], None
+            )
+        scope.functions[name] = Function(name, node, self._source)
+        self._reading.uncalled[node.id] = (scope.copy(), self, node)
+        return None
+
+    def function_body(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        reading = self._reading
+        reading.uncalled.pop(node.id, None)
+        if node.id in reading.running:
+            return None
+        reading.running.add(node.id)
+        try:
+            for redirect in node.children_by_field_name("redirect"):
+                found = self.redirections.judge([redirect], scope, feed)
+                if found.findings:
+                    reading.add(self.text(redirect), found.findings, None)
+            body = node.child_by_field_name("body")
+            return self.statement(body, scope, feed) if body is not None else None
+        finally:
+            reading.running.discard(node.id)
+
+    def _assigned(self, node: Node, scope: Scope) -> tuple[str, str]:
+        """Name and value of an assignment, which is not yet made."""
+        name_node, value_node = node.child_by_field_name("name"), node.child_by_field_name("value")
+        name = self.text(name_node) if name_node is not None else "_"
+        value = "" if value_node is None else self.expansions.value(value_node, scope)
+        if name_node is not None and name_node.type == "subscript":
+            self.expansions.judge_within(name_node)
+            name, value = name.partition("[")[0], UNKNOWN
+        if "+=" in self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")[: len(name) + 2]:
+            before = scope.variables.get(name)
+            value = UNKNOWN if before is None else before + value
+        if _EVALUATED.search(value):
+            self._reading.doubt(self.text(node), "its value runs where it is used as a number")
+        return name, value
+
+    def _assignment(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        name, value = self._assigned(node, scope)
+        judge_words(self._reading, Simple(self.text(node), [], scope, feed, (), ((name, value),)))
+        return None
+
+    def _assignments(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        for child in node.named_children:
+            self._assignment(child, scope, feed)
+        return None
+
+    def _declaration(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        words: list[Word] = []
+        assigned: list[tuple[str, str]] = []
+        for child in node.children[1:]:
+            if child.type == "variable_assignment":
+                assigned.append(self._assigned(child, scope))
+            else:
+                words += self.expansions.word(child, scope)
+        name = literal(self.text(node.children[0]))
+        judge_words(self._reading, Simple(self.text(node), [name, *words], scope, feed, (), tuple(assigned)))
+        return None
+
+    def _unset(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        words = [literal("unset"), *self.expansions.words(node.named_children, scope)]
+        judge_words(self._reading, Simple(self.text(node), words, scope, feed))
+        return None
+
+    def _test(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        self.expansions.judge_within(node)
+        if _EVALUATED.search(self.text(node)) and any(one.type in ("string", "raw_string") for one in _flat(node)):
+            self._reading.doubt(self.text(node), "a subscript in it runs as code")
+        else:
+            self._reading.add(self.text(node), [Finding("R", "only looks")], None)
+        return None
+
+
+def _flat(node: Node) -> list[Node]:
+    """The node and all below it."""
+    found, waiting = [], [node]
+    while waiting:
+        one = waiting.pop()
+        found.append(one)
+        waiting += one.children
+    return found
+
+
+def _first_line(text: str, redirects: Sequence[Node]) -> str:
+    """A here-document's text is no part of what is told of its command."""
+    if any(redirect.type == "heredoc_redirect" for redirect in redirects):
+        return text.split("\n", 1)[0]
+    return text

@@ -1,0 +1,42 @@
+"""Variables that change what programs do."""
+
+import re
+
+from app.permits.letters import Finding
+from app.permits.scope import Scope
+
+HARMLESS = frozenset({
+    "LANG", "LANGUAGE", "TZ", "TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS",
+    "LINES", "GREP_COLOR", "GREP_COLORS", "LS_COLORS", "TIME_STYLE", "BLOCK_SIZE", "POSIXLY_CORRECT", "CI",
+    "DEBIAN_FRONTEND", "TIMEFORMAT", "HISTCONTROL", "PYTHONIOENCODING", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE",
+})  # fmt: skip
+"""Language, time zone, colour, width."""
+POWERFUL = frozenset({
+    "PATH", "IFS", "CDPATH", "HOME", "ENV", "BASH_ENV", "PS0", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "PAGER",
+    "MANPAGER", "EDITOR", "VISUAL", "BROWSER", "LESSOPEN", "LESSCLOSE", "LESS", "TAR_OPTIONS", "RIPGREP_CONFIG_PATH",
+    "NODE_OPTIONS", "SHELL", "SHELLOPTS", "BASHOPTS", "BASH_FUNC", "PERL5OPT", "PERL5LIB", "RUBYOPT", "RUBYLIB",
+    "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "MAKEFLAGS", "GREP_OPTIONS", "GCONV_PATH", "RSYNC_RSH", "SSH_ASKPASS",
+    "SUDO_ASKPASS", "EXECIGNORE", "GLOBIGNORE", "TMPDIR", "XDG_CONFIG_HOME", "AWKPATH", "AWKLIBPATH", "MANPATH",
+    "FPATH", "HISTFILE", "INPUTRC", "BASH_XTRACEFD", "TMUX", "DISPLAY", "GOFLAGS", "RUSTC_WRAPPER", "RUSTFLAGS",
+})  # fmt: skip
+_POWERFUL_FORM = re.compile(r"(LD|DYLD|GIT|PYTHON|npm_config|NPM_CONFIG|CARGO|DOCKER|BASH_FUNC|SSH|KUBE|AWS)_?\w*")
+
+
+def is_powerful(name: str) -> bool:
+    return name in POWERFUL or (_POWERFUL_FORM.fullmatch(name) is not None and name not in HARMLESS)
+
+
+def judge_variable(name: str, value: str, scope: Scope, *, is_kept: bool) -> list[Finding]:
+    """An assignment; `is_kept`: of the shell, and not for one command."""
+    if name in HARMLESS or name.startswith("LC_"):
+        return []
+    if name == "IFS":
+        scope.splits_oddly = True
+        return [Finding("R", "changes how words are split")] if is_kept or not value.strip() else []
+    if is_powerful(name):
+        if is_kept:
+            scope.runs_elsewhere = f"{name} was changed, so that programs may do something else"
+        return [Finding("X", f"{name} changes what programs do")]
+    if is_kept:
+        return []
+    return [Finding("X", f"{name} may change what the program does")]

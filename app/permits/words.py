@@ -1,0 +1,102 @@
+"""Words of a command as they will be when it runs, as far as one can tell.
+
+A word is its text with the quotes gone. What is not told by the text stands in it as a mark: a private character that
+no command may contain. So `build/*.o` is known but for one piece, and `$X/bin` begins with something unknown.
+"""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+UNKNOWN = "\ue000"
+"""Any text, also none, also with slashes."""
+STAR = "\ue001"
+"""Any text without a slash (`*`)."""
+ONE = "\ue002"
+"""One character that is no slash (`?`, `[abc]`)."""
+DEEP = "\ue003"
+"""Anything below a folder that was named."""
+OPEN, COMMA, CLOSE = "\ue010", "\ue011", "\ue012"
+"""Braces that are not quoted."""
+BRACKET = "\ue013"
+"""`[` that is not quoted."""
+
+MARKS = re.compile("[\ue000-\ue01f]")
+WILD = re.compile("[\ue000-\ue003]")
+_MOST_WORDS = 64
+
+
+class Word(msgspec.Struct, frozen=True):
+    text: str
+    may_split: bool = False
+    """It holds something unknown that is not quoted: it may become several words, or none."""
+    source: str = ""
+    from_network: bool = False
+    """It names a pipe whose other end is the network."""
+    is_pipe: bool = False
+    """It names a pipe to or from a command of its own."""
+
+    @property
+    def is_literal(self) -> bool:
+        return WILD.search(self.text) is None
+
+    @property
+    def is_unknown(self) -> bool:
+        return UNKNOWN in self.text
+
+
+def literal(text: str) -> Word:
+    return Word(text, source=text)
+
+
+def spread(text: str) -> Iterator[str]:
+    """Brace expansion: the texts that one word stands for, at most so many; more are one unknown."""
+    if OPEN not in text:
+        yield without_braces(text)
+        return
+    done, waiting = 0, [text]
+    while waiting:
+        piece = waiting.pop(0)
+        found = _innermost(piece)
+        if found is None:
+            yield without_braces(piece)
+            done += 1
+            continue
+        before, choices, after = found
+        waiting[:0] = [before + choice + after for choice in choices]
+        if len(waiting) + done > _MOST_WORDS:
+            yield UNKNOWN
+            return
+
+
+def without_braces(text: str) -> str:
+    return text.replace(OPEN, "{").replace(COMMA, ",").replace(CLOSE, "}")
+
+
+def _innermost(text: str) -> tuple[str, list[str], str] | None:
+    end = text.find(CLOSE)
+    while end >= 0:
+        start = text.rfind(OPEN, 0, end)
+        if start >= 0:
+            inside = text[start + 1 : end]
+            if COMMA in inside:
+                return text[:start], inside.split(COMMA), text[end + 1 :]
+            if ".." in inside:
+                return text[:start], [STAR], text[end + 1 :]
+            text = text[:start] + "{" + inside + "}" + text[end + 1 :]
+        end = text.find(CLOSE, max(start, 0) + 1 if start >= 0 else end + 1)
+    return None
+
+
+def pattern_of(text: str) -> re.Pattern[str]:
+    """What a word with marks can be."""
+    forms = {UNKNOWN: ".*", STAR: "[^/]*", ONE: "[^/]", DEEP: ".*"}
+    return re.compile("".join(forms.get(char) or re.escape(char) for char in text), re.DOTALL)
+
+
+def readable(text: str) -> str:
+    """For people: marks as what they stand for."""
+    for mark, shown in ((UNKNOWN, "…"), (STAR, "*"), (ONE, "?"), (DEEP, "…")):
+        text = text.replace(mark, shown)
+    return text

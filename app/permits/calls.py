@@ -1,4 +1,5 @@
-"""One program with its arguments, as a table of programs is asked about it, and what most programs have in common."""
+"""One program with its arguments, as a table of programs is asked about it, and what most programs have in "
+"common."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

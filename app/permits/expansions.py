@@ -25,7 +25,9 @@ Inner = Callable[[Node], Feed]
 class Expansions:
     """Words of one command line."""
 
-    def __init__(self, source: bytes, home: str, user: str, inner: Inner, doubt: Callable[[str], None]) -> None:
+    def __init__(
+        self, source: bytes, home: str, user: str, inner: Inner, doubt: Callable[[str], None]
+    ) -> None:
         self._source = source
         self._home = home
         self._user = user
@@ -189,6 +191,8 @@ class Expansions:
             self._within(node)
             if node.type == "expansion":
                 self._assigned_within(text, scope)
+                if "`" in text:
+                    self._doubt("a command in an expansion could not be read")
             return UNKNOWN, not is_quoted
         if name in _COUNTS:
             return STAR, False
@@ -229,11 +233,13 @@ class Expansions:
 
     def _within(self, node: Node) -> None:
         """Commands somewhere inside."""
-        for child in node.children:
+        waiting = list(reversed(node.children))
+        while waiting:
+            child = waiting.pop()
             if child.type in ("command_substitution", "process_substitution"):
                 self._inner(child)
             elif child.child_count:
-                self._within(child)
+                waiting += reversed(child.children)
 
     def judge_within(self, node: Node) -> None:
         self._within(node)

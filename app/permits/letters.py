@@ -59,7 +59,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def strictest(letters: Iterable[Letter]) -> Letter:
-    return max(letters, key=STRICTNESS.__getitem__, default="R")
+    found: Letter = "R"
+    for letter in letters:
+        if STRICTNESS[letter] > STRICTNESS[found]:
+            found = letter
+    return found
 
 
 def is_stricter(letter: Letter, other: Letter) -> bool:
@@ -68,7 +72,11 @@ def is_stricter(letter: Letter, other: Letter) -> bool:
 
 def worst(findings: Iterable[Finding]) -> Finding | None:
     """The first of the strictest."""
-    return max(findings, key=lambda finding: STRICTNESS[finding.letter], default=None)
+    found: Finding | None = None
+    for one in findings:
+        if found is None or STRICTNESS[one.letter] > STRICTNESS[found.letter]:
+            found = one
+    return found
 
 
 def verdict_of(parts: Iterable[Part]) -> Verdict:

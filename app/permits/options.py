@@ -49,7 +49,8 @@ def row(text: str) -> Row:
 
 
 def take(words: Sequence[Word], known: Row, *, stops_early: bool = False, single_dash: bool = False) -> Taken:
-    """`stops_early`: options end at the first operand (wrappers). `single_dash`: `-name` is a long option (find)."""
+    """`stops_early`: options end at the first operand (wrappers). `single_dash`: `-name` is a long option "
+    "(find)."""
     options: list[Option] = []
     operands: list[Word] = []
     is_sure, index = True, 0
@@ -102,7 +103,9 @@ def _take_bundle(word: Word, known: Row, following: Sequence[Word], options: lis
             continue
         rest = text[place + 1 :]
         if rest:
-            options.append(Option(char, Word(rest.removeprefix("=") if role else rest, word.may_split, rest), role))
+            options.append(
+                Option(char, Word(rest.removeprefix("=") if role else rest, word.may_split, rest), role)
+            )
             return 0
         options.append(Option(char, following[0] if following else None, role))
         return 1 if following else 0

@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 
-from app.permits.letters import STRICTNESS, Finding
+from app.permits.letters import Finding, worst
 from app.permits.place import Place
 from app.permits.scope import Scope
 from app.permits.secrets import VCS, Likelihood, plants, secrecy
@@ -15,7 +15,9 @@ from app.permits.words import DEEP, STAR, UNKNOWN, WILD, Word, readable
 
 _ROOT_AGAIN = re.compile(r"/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/root(?=/|$)")
 _FOLDER_AGAIN = re.compile(r"/proc/(?:self|thread-self)(?:/task/\d+)?/cwd(?=/|$)")
-_NO_FILE = re.compile(r"/dev/(?:null|zero|full|u?random|tty|stdin|stdout|stderr|fd/\d+|ptmx|pts/\d+)|/proc/self/fd/\d+")
+_NO_FILE = re.compile(
+    r"/dev/(?:null|zero|full|u?random|tty|stdin|stdout|stderr|fd/\d+|ptmx|pts/\d+)|/proc/self/fd/\d+"
+)
 _ELSEWHERE = re.compile(r"/dev/(?:tcp|udp)/([^/]*)/?(.*)")
 
 READS = Finding("R", "only reads")
@@ -37,7 +39,8 @@ class Ground:
         if text.startswith("/"):
             return [self._mended(text)]
         return [
-            UNKNOWN if folder == UNKNOWN else self._mended(f"{folder}/{text}") for folder in self.scope.folders
+            UNKNOWN if folder == UNKNOWN else self._mended(f"{folder}/{text}")
+            for folder in self.scope.folders
         ]
 
     def _mended(self, path: str) -> str:
@@ -100,12 +103,9 @@ class Ground:
         """Makes it, or changes its content or its rights."""
         if word.is_pipe:
             return READS
-        return self._strictest(
-            self._write(form, is_real) for form, is_real in self._with_others(word.text)
-        )
+        return self._strictest(self._write(form, is_real) for form, is_real in self._with_others(word.text))
 
     def _write(self, path: str, is_real: bool) -> Finding:
-        place = self.place
         if _NO_FILE.fullmatch(path):
             return READS
         elsewhere = _ELSEWHERE.fullmatch(path)
@@ -147,7 +147,9 @@ class Ground:
             return Finding("U", f"{deed} {self.shown(path)}, a link that this command makes")
         held = [place.workspace, *place.temporary]
         if any(root == path or root.startswith(path.rstrip("/") + "/") for root in held):
-            return Finding("F", f"{deed} {self.shown(path)}, which holds the workspace or all temporary files")
+            return Finding(
+                "F", f"{deed} {self.shown(path)}, which holds the workspace or all temporary files"
+            )
         if path.rsplit("/", 1)[-1].casefold() in VCS:
             return Finding("F", f"{deed} {self.shown(path)}, the history of the project")
         why = self._plants(path)
@@ -165,7 +167,7 @@ class Ground:
         if folder not in (self.place.workspace, *self.place.temporary):
             return False
         plain = WILD.sub("", name)
-        return WILD.search(name) is not None and plain in ("", ".", "..") or STAR in name and plain == "."
+        return (WILD.search(name) is not None and plain in ("", ".", "..")) or (STAR in name and plain == ".")
 
     def enter(self, word: Word) -> tuple[str, ...]:
         """Where a change of folder leads."""
@@ -200,7 +202,8 @@ class Ground:
                     yield other, False
 
     def _unfollowed(self, text: str) -> dict[str, bool]:
-        """What is removed or moved is a link itself, never what it leads to; but the folders before it are followed."""
+        """What is removed or moved is a link itself, never what it leads to; but the folders before it are "
+        "followed."""
         found: dict[str, bool] = {}
         for path in self.absolute(text):
             if path == UNKNOWN:
@@ -230,7 +233,9 @@ class Ground:
         return found
 
     def _strictest(self, findings: Iterable[Finding]) -> Finding:
-        return max(findings, key=lambda one: STRICTNESS[one.letter])
+        found = worst(findings)
+        assert found is not None
+        return found
 
     def shown(self, path: str) -> str:
         """A path as a person would write it here."""

@@ -55,9 +55,7 @@ class Redirections:
             elif node.type == "heredoc_redirect":
                 feed = Feed(text=self._document(node))
                 waiting += [child for child in node.children if child.type == "file_redirect"]
-                has_tail = has_tail or any(
-                    child.type in ("pipeline", "&&", "||") for child in node.children
-                )
+                has_tail = has_tail or any(child.type in ("pipeline", "&&", "||") for child in node.children)
             elif node.is_named:
                 self._reading.doubt(self._expansions.text(node), "a redirection that is not known here")
                 self._expansions.judge_within(node)
@@ -104,10 +102,13 @@ class Redirections:
         if body is None:
             return ""
         is_quoted = any(char in self._expansions.text(start) for char in "'\"\\")
-        self._expansions.judge_within(body)
         text = self._expansions.text(body)
+        if not is_quoted:
+            self._expansions.judge_within(body)
         if is_quoted:
             return text
+        if "`" in text:
+            self._reading.doubt(text, "a command in a here-document could not be read")
         has_more = any(child.type not in ("heredoc_content",) for child in body.named_children)
         return None if has_more or "\\" in text or "$" in text or "`" in text else text
 
@@ -122,9 +123,14 @@ class Redirections:
                     said = self._tail_of_pipeline(child, scope, said)
                 elif child.type in ("&&", "||"):
                     operator = child.type
-                elif operator is not None and child.is_named and child.type not in (
-                    "heredoc_body",
-                    "heredoc_end",
+                elif (
+                    operator is not None
+                    and child.is_named
+                    and child.type
+                    not in (
+                        "heredoc_body",
+                        "heredoc_end",
+                    )
                 ):
                     said = self._follow(operator, child, scope)
                     operator = None

@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 from typing import Literal
 
-from app.permits.words import DEEP, ONE, STAR, UNKNOWN, WILD, pattern_of
+from app.permits.words import DEEP, ONE, STAR, UNKNOWN, WILD, names, pattern_of
 
 Likelihood = Literal["no", "maybe", "likely"]
 
@@ -32,31 +32,62 @@ FOLDERS = (
     "library/application support/firefox",
 )
 """In the home folder: what is below them."""
-HOME_FILES = (".kube/config", ".docker/config.json", ".config/git/credentials", ".bayou/agent/auth.json",
-              ".pi/agent/auth.json")  # fmt: skip
-NAMES = frozenset({
-    ".netrc", "_netrc", ".pgpass", ".npmrc", ".pypirc", ".git-credentials", ".my.cnf",
-    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk", ".env",
-    "logins.json", "key4.db", "cookies.sqlite", "login data", ".vault-token", ".htpasswd",
-})  # fmt: skip
+HOME_FILES = (
+    ".kube/config",
+    ".docker/config.json",
+    ".config/git/credentials",
+    ".bayou/agent/auth.json",
+    ".pi/agent/auth.json",
+)
+NAMES = frozenset(
+    {
+        ".netrc",
+        "_netrc",
+        ".pgpass",
+        ".npmrc",
+        ".pypirc",
+        ".git-credentials",
+        ".my.cnf",
+        "id_rsa",
+        "id_dsa",
+        "id_ecdsa",
+        "id_ed25519",
+        "id_ecdsa_sk",
+        "id_ed25519_sk",
+        ".env",
+        "logins.json",
+        "key4.db",
+        "cookies.sqlite",
+        "login data",
+        ".vault-token",
+        ".htpasswd",
+    }
+)
 SUFFIXES = (".pem", ".key", ".p12", ".pfx", ".keystore", ".jks", ".ppk")
 SAMPLES = ("example", "sample", "template", "dist")
 FILES = frozenset({"/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/dev/mem", "/dev/kmem", "/proc/kcore"})
 _PROCESS = re.compile(r"/proc/[^/]+/(environ|mem)|/proc/[^/]+/task/[^/]+/environ")
 _DISK = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper/|dm-|md|loop)")
 
-PLANTED_FOLDERS = frozenset({".git", ".hg", ".svn", ".jj", ".husky", ".bayou", ".vscode", ".idea"})
+PLANTED_FOLDERS = names(".git .hg .svn .jj .husky .bayou .vscode .idea")
 """Files below them start programs later, or decide which."""
 VCS = frozenset({".git", ".hg", ".svn", ".jj"})
 PLANTED_NAMES = frozenset({".envrc"})
-START_UP = frozenset({
-    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv",
-    ".zprofile", ".zlogin", ".zlogout", ".cshrc", ".tcshrc", ".login", ".kshrc", ".inputrc", ".gitconfig",
-    ".xprofile", ".xinitrc", ".xsession", ".pam_environment", ".vimrc", ".exrc", ".tmux.conf", ".pythonrc",
-})  # fmt: skip
+START_UP = names(
+    ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile "
+    ".zlogin .zlogout .cshrc .tcshrc .login .kshrc .inputrc .gitconfig .xprofile .xinitrc .xsession "
+    ".pam_environment .vimrc .exrc .tmux.conf .pythonrc"
+)
 """In the home folder."""
-START_UP_FOLDERS = (".config/fish", ".config/autostart", ".config/systemd", ".config/git", ".config/nvim", ".local/bin",
-                    "library/launchagents")  # fmt: skip
+START_UP_FOLDERS = (
+    ".config/fish",
+    ".config/autostart",
+    ".config/systemd",
+    ".config/git",
+    ".config/nvim",
+    ".local/bin",
+    "library/launchagents",
+)
 
 _SAMPLE_NAMES = tuple(f"server{suffix}" for suffix in SUFFIXES)
 

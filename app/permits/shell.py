@@ -22,11 +22,12 @@ from app.permits.words import Word
 MOST_BYTES = 200_000
 """A longer one is judged by its beginning, and is never known."""
 MOST_STEPS = 12_000
-DEEPEST = 40
 MOST_UNWRAPPED = 3
 
-_STRANGE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
-                      "\ud800-\udfff\ue000-\uf8ff]")  # fmt: skip
+_STRANGE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
+    "\ud800-\udfff\ue000-\uf8ff]"
+)
 
 
 @lru_cache(1)
@@ -39,7 +40,27 @@ def _parser() -> Parser:
 
 def judge_command(text: str, place: Place) -> Verdict:
     """What a command line does when it is run at this place."""
-    return Reading(place).whole(text)
+    reading = Reading(place)
+    try:
+        return reading.whole(text)
+    except RecursionError:
+        reading.doubt(text, "it is nested too deeply to be told")
+        return verdict_of(reading.parts.values())
+
+
+_MOST_NESTED = 60
+_BRACES = re.compile(r"\$[({]|[(){}]")
+
+
+def _is_nested_deeply(text: str) -> bool:
+    if text.count("${") + text.count("$(") <= _MOST_NESTED:
+        return False
+    depth = 0
+    for found in _BRACES.finditer(text):
+        depth += -1 if found[0] in ")}" else 1
+        if depth > _MOST_NESTED:
+            return True
+    return False
 
 
 class Reading:
@@ -51,7 +72,7 @@ class Reading:
         self.steps = MOST_STEPS
         self.unwrapped = 0
         self.depth = 0
-        self.uncalled: dict[int, tuple[Scope, "Statements", Node]] = {}
+        self.uncalled: dict[int, tuple[Scope, Statements, Node]] = {}
         self.running: set[int] = set()
 
     def whole(self, text: str) -> Verdict:
@@ -72,6 +93,8 @@ class Reading:
         if len(source) > MOST_BYTES:
             self.doubt(text, f"it is longer than {MOST_BYTES // 1000} kB")
             source = source[:MOST_BYTES].decode("utf-8", "ignore").encode()
+        if _is_nested_deeply(text):
+            self.doubt(text, "it is nested too deeply to be told")
         root = _parser().parse(source).root_node
         if root.has_error:
             self.doubt(text, "it is not written as bash reads it")
@@ -85,9 +108,14 @@ class Reading:
             self.doubt("…", "it is too long to be judged whole")
         return self.steps > 0
 
-    def add(self, text: str, findings: Sequence[Finding], words: Sequence[Word] | None, hosts: Sequence[str] = ()) -> None:
+    def add(
+        self, text: str, findings: Sequence[Finding], words: Sequence[Word] | None, hosts: Sequence[str] = ()
+    ) -> None:
         """A part, with the strictest that was found of it."""
-        worst = max(findings, key=lambda one: STRICTNESS[one.letter])
+        worst = findings[0]
+        for one in findings:
+            if STRICTNESS[one.letter] > STRICTNESS[worst.letter]:
+                worst = one
         plain = None
         if words is not None and all(word.is_literal and not word.may_split for word in words):
             plain = tuple(word.text for word in words)

@@ -10,7 +10,7 @@ from app.permits.letters import Finding
 from app.permits.programs.all import BUILTINS, PROGRAMS
 from app.permits.scope import Scope
 from app.permits.variables import judge_variable
-from app.permits.words import UNKNOWN, Word, literal
+from app.permits.words import UNKNOWN, Word, literal, names
 
 if TYPE_CHECKING:
     from app.permits.shell import Reading
@@ -75,7 +75,9 @@ def _covered(reading: "Reading", simple: Simple, findings: list[Finding]) -> Fee
     said = Statements(reading, function.source).function_body(function.node, own, simple.feed)
     scope.gather(own)
     scope.folders = tuple(dict.fromkeys(scope.folders + own.folders))
-    scope.variables.update({key: UNKNOWN for key, value in own.variables.items() if scope.variables.get(key) != value})
+    scope.variables.update(
+        {key: UNKNOWN for key, value in own.variables.items() if scope.variables.get(key) != value}
+    )
     return said or Feed()
 
 
@@ -153,15 +155,14 @@ def _call(reading: "Reading", simple: Simple, rest: Sequence[Word]) -> Call:
     return call
 
 
-_FORBIDDEN_TAILS = frozenset({"rm", "sudo", "sh", "bash", "dd", "mkfs", "shred", "su", "doas"})
+_FORBIDDEN_TAILS = names("rm sudo sh bash dd mkfs shred su doas")
 
 
 def _floor_of_tail(call: Call) -> list[Finding]:
-    """A program that nobody knows may run what is given to it: what would be the floor by itself is the floor here."""
+    """A program that nobody knows may run what is given to it: what would be the floor by itself is the "
+    "floor here."""
     for place, word in enumerate(call.words):
         if word.text in _FORBIDDEN_TAILS:
             call.run(call.words[place:], None)
             break
     return []
-
-

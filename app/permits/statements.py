@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from app.permits.branches import SKIPPED, STATEMENTS, Branches
 from app.permits.calls import Feed
 from app.permits.letters import Finding
 from app.permits.redirections import Redirections
@@ -17,16 +18,7 @@ from app.permits.words import UNKNOWN, Word, literal
 if TYPE_CHECKING:
     from app.permits.shell import Reading
 
-_MOST_TURNS = 24
 _EVALUATED = re.compile(r"\w\[[^\]]*(\$\(|`)")
-_SKIPPED = frozenset({";", ";;", "\n", "comment", "then", "do", "done", "fi", "{", "}", "(", ")", "if", "else", "elif",
-                      "while", "until", "esac", "!", "&&", "||", ";&", ";;&"})  # fmt: skip
-_STATEMENTS = frozenset({
-    "command", "redirected_statement", "pipeline", "list", "subshell", "compound_statement", "for_statement",
-    "c_style_for_statement", "while_statement", "if_statement", "case_statement", "function_definition",
-    "variable_assignment", "variable_assignments", "declaration_command", "unset_command", "test_command",
-    "negated_command",
-})  # fmt: skip
 
 
 class Statements:
@@ -38,26 +30,7 @@ class Statements:
         self.expansions = reading.expansions(source, self)
         self.redirections = Redirections(reading, self.expansions, self)
         self._current: Scope | None = None
-        self._deeds: dict[str, Callable[[Node, Scope, Feed | None], Feed | None]] = {
-            "command": self._command,
-            "redirected_statement": self._redirected,
-            "pipeline": self._pipeline,
-            "list": self._list,
-            "subshell": self._subshell,
-            "compound_statement": self._compound,
-            "for_statement": self._for,
-            "c_style_for_statement": self._loop,
-            "while_statement": self._loop,
-            "if_statement": self._if,
-            "case_statement": self._case,
-            "function_definition": self._function,
-            "variable_assignment": self._assignment,
-            "variable_assignments": self._assignments,
-            "declaration_command": self._declaration,
-            "unset_command": self._unset,
-            "test_command": self._test,
-            "negated_command": self._negated,
-        }
+        self._branches = Branches(self)
 
     def text(self, node: Node) -> str:
         return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
@@ -70,7 +43,7 @@ class Statements:
         has_network = False
         for place, node in enumerate(nodes):
             kind = node.type
-            if kind in _SKIPPED or kind == "&":
+            if kind in SKIPPED or kind == "&":
                 continue
             is_background = place + 1 < len(nodes) and nodes[place + 1].type == "&"
             own = scope.copy() if is_background else scope
@@ -90,12 +63,12 @@ class Statements:
         if reading.depth > 40:
             reading.doubt(self.text(node), "it is nested too deeply to be told")
             return None
-        deed = self._deeds.get(node.type)
+        deed = _DEEDS.get(node.type)
         reading.depth += 1
         self._current, before = scope, self._current
         try:
             if deed is not None:
-                return deed(node, scope, feed)
+                return deed(self, node, scope, feed)
             if node.type in ("ERROR", "do_group", "else_clause", "elif_clause", "program"):
                 return self.sequence(node.children, scope, feed)
             if node.child_count or node.is_named:
@@ -153,7 +126,9 @@ class Statements:
                     words.append(literal("(("))
                     continue
                 words += self.expansions.word(child.children[0] if child.child_count == 1 else child, scope)
-            elif child.type in _STATEMENTS:  # `time ( … )`
+            elif child.type in STATEMENTS:  # `time ( … )`
+                if not words or words[0].text not in ("time", "coproc"):
+                    self._reading.doubt(text, "it is not written as bash reads it")
                 self.statement(child, scope.copy(), feed)
             elif child.type == "herestring_redirect":
                 feed = self.redirections.here_string(child, scope)
@@ -164,8 +139,10 @@ class Statements:
             else:
                 words += self.expansions.word(child, scope)
         first = node.child_by_field_name("name")
-        is_odd = first is not None and any(
-            child.type in ("ansi_c_string", "translated_string") for child in _flat(first)
+        is_odd = (
+            first is not None
+            and self._source[first.start_byte : first.end_byte].find(b"$") >= 0
+            and any(child.type in ("ansi_c_string", "translated_string") for child in _flat(first))
         )
         simple = Simple(text, words, scope, feed, redirected, tuple(assigned), is_odd)
         return judge_words(self._reading, simple)
@@ -194,9 +171,7 @@ class Statements:
             said = Feed(network=True) if said is not None and said.network and found.has_tail else None
         return self.redirections.tails(redirects, scope, said)
 
-    def _spread(
-        self, body: Node, redirects: Sequence[Node], scope: Scope, feed: Feed | None
-    ) -> Feed | None:
+    def _spread(self, body: Node, redirects: Sequence[Node], scope: Scope, feed: Feed | None) -> Feed | None:
         last = body.children[-1]
         text = f"{self.text(last)} {' '.join(self.text(one) for one in redirects)}"
         final = partial(self.redirected, last, redirects, text=_first_line(text, redirects))
@@ -234,19 +209,19 @@ class Statements:
         feed: Feed | None,
         final: Callable[[Scope, Feed | None], Feed | None] | None = None,
     ) -> Feed | None:
-        children = [child for child in node.children if child.type != "comment"]
-        if len(children) != 3:
-            return self.sequence(children, scope, feed)
-        left, operator, right = children
-        first = self.statement(left, scope, feed)
+        links = _chain(node)
+        if links is None:
+            return self.sequence(node.children, scope, feed)
+        said = self.statement(links[0][1], scope, feed)
+        has_network = said is not None and said.network
+        for place, (operator, right) in enumerate(links[1:], 2):
 
-        def then(own: Scope) -> Feed | None:
-            return final(own, feed) if final is not None else self.statement(right, own, feed)
+            def then(own: Scope, right: Node = right, is_last: bool = place == len(links)) -> Feed | None:
+                return final(own, feed) if final is not None and is_last else self.statement(right, own, feed)
 
-        said = self.follow(operator.type, scope, then)
-        if first is not None and first.network:
-            return Feed(network=True)
-        return said
+            said = self.follow(operator, scope, then)
+            has_network = has_network or (said is not None and said.network)
+        return Feed(network=True) if has_network else said
 
     def follow(self, operator: str, scope: Scope, then: Callable[[Scope], Feed | None]) -> Feed | None:
         """What comes behind `&&` or `||`."""
@@ -284,91 +259,6 @@ class Statements:
     def _negated(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
         return self.sequence(node.children, scope, feed)
 
-    # Branches and loops
-
-    def _if(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
-        has_else = False
-        ends: list[Scope] = []
-        at_then = False
-        branch = scope
-        for child in node.children:
-            kind = child.type
-            if kind == "then":
-                at_then, branch = True, scope.copy()
-                ends.append(branch)
-            elif kind in ("elif_clause", "else_clause"):
-                has_else = has_else or kind == "else_clause"
-                other = scope.copy()
-                ends.append(other)
-                self.sequence(child.children, other, feed)
-            elif kind not in _SKIPPED:
-                self.statement(child, branch if at_then else scope, feed)
-                (branch if at_then else scope).settle()
-        if ends:
-            first = ends[0]
-            for other in ends[1:] if has_else else [*ends[1:], scope.copy()]:
-                first.join(other)
-            scope.take_over(first)
-        return None
-
-    def _case(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
-        value = node.child_by_field_name("value")
-        if value is not None:
-            self.expansions.word(value, scope)
-        end = scope.copy()
-        for child in node.children:
-            if child.type != "case_item":
-                continue
-            own = scope.copy()
-            patterns = set(child.children_by_field_name("value"))
-            for pattern in patterns:
-                self.expansions.judge_within(pattern)
-            self.sequence([one for one in child.children if one not in patterns and one.type != "|"], own, feed)
-            end.join(own)
-        scope.take_over(end)
-        return None
-
-    def _loop(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
-        """As often as it likes: once, and once more from what the first turn left."""
-        body = [child for child in node.children if child.type in _STATEMENTS or child.type in ("do_group", "ERROR")]
-        for child in node.children:
-            if child not in body and child.child_count:
-                self.expansions.judge_within(child)
-        return self._turns(lambda own: self.sequence(body, own, feed), scope)
-
-    def _turns(self, turn: Callable[[Scope], Feed | None], scope: Scope) -> Feed | None:
-        own = scope.copy()
-        said = turn(own)
-        if own.variables != scope.variables or own.folders != scope.folders:
-            own.join(scope.copy())
-            turn(own)
-        own.join(scope.copy())
-        scope.take_over(own)
-        return said
-
-    def _for(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
-        variable = node.child_by_field_name("variable")
-        body = node.child_by_field_name("body")
-        name = self.text(variable) if variable is not None else "_"
-        words = self.expansions.words(node.children_by_field_name("value"), scope)
-        is_known = bool(words) and not any(word.may_split or word.is_unknown for word in words)
-        if node.children[0].type == "select" or len(words) > _MOST_TURNS:
-            is_known = False
-        if body is None:
-            return None
-        said: Feed | None = None
-        end = scope.copy()
-        for value in [word.text for word in words] if is_known else [UNKNOWN]:
-            own = end.copy()
-            own.variables[name] = value
-            said = self.statement(body, own, feed) or said
-            if not is_known or own.folders != end.folders:
-                self.statement(body, own, feed)
-            end.join(own)
-            end.variables[name] = value
-        scope.take_over(end)
-        return said
-
     # Definitions and variables
 
     def _function(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
@@ -380,7 +270,9 @@ class Statements:
         if "&" in self.text(body).replace("&&", "") and calls:
             letter = "F" if calls > 1 else "U"
             self._reading.add(
-                self.text(node), [Finding(letter, f"{name} starts itself in the background without end")], None
+                self.text(node),
+                [Finding(letter, f"{name} starts itself in the background without end")],
+                None,
             )
         scope.functions[name] = Function(name, node, self._source)
         self._reading.uncalled[node.id] = (scope.copy(), self, node)
@@ -446,11 +338,47 @@ class Statements:
 
     def _test(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
         self.expansions.judge_within(node)
-        if _EVALUATED.search(self.text(node)) and any(one.type in ("string", "raw_string") for one in _flat(node)):
+        if _EVALUATED.search(self.text(node)) and any(
+            one.type in ("string", "raw_string") for one in _flat(node)
+        ):
             self._reading.doubt(self.text(node), "a subscript in it runs as code")
         else:
             self._reading.add(self.text(node), [Finding("R", "only looks")], None)
         return None
+
+
+_DEEDS: dict[str, Callable[[Statements, Node, Scope, Feed | None], Feed | None]] = {
+    "command": Statements._command,
+    "redirected_statement": Statements._redirected,
+    "pipeline": Statements._pipeline,
+    "list": Statements._list,
+    "subshell": Statements._subshell,
+    "compound_statement": Statements._compound,
+    "for_statement": lambda own, node, scope, feed: own._branches.each(node, scope, feed),
+    "c_style_for_statement": lambda own, node, scope, feed: own._branches.loop(node, scope, feed),
+    "while_statement": lambda own, node, scope, feed: own._branches.loop(node, scope, feed),
+    "if_statement": lambda own, node, scope, feed: own._branches.branch(node, scope, feed),
+    "case_statement": lambda own, node, scope, feed: own._branches.case(node, scope, feed),
+    "function_definition": Statements._function,
+    "variable_assignment": Statements._assignment,
+    "variable_assignments": Statements._assignments,
+    "declaration_command": Statements._declaration,
+    "unset_command": Statements._unset,
+    "test_command": Statements._test,
+    "negated_command": Statements._negated,
+}
+
+
+def _chain(node: Node) -> list[tuple[str, Node]] | None:
+    """`a && b || c` as its commands, each with the operator before it; None if it is not whole."""
+    links: list[tuple[str, Node]] = []
+    while node.type == "list":
+        children = [child for child in node.children if child.type != "comment"]
+        if len(children) != 3:
+            return None
+        links.append((children[1].type, children[2]))
+        node = children[0]
+    return [("", node), *reversed(links)]
 
 
 def _flat(node: Node) -> list[Node]:

@@ -46,6 +46,11 @@ class Word(msgspec.Struct, frozen=True):
         return UNKNOWN in self.text
 
 
+def names(text: str) -> frozenset[str]:
+    """A table of names, written as people read it."""
+    return frozenset(text.split())
+
+
 def literal(text: str) -> Word:
     return Word(text, source=text)
 

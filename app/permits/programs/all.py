@@ -12,6 +12,7 @@ from app.permits.programs.reading import READING
 from app.permits.programs.services import SERVICES
 from app.permits.programs.text import TEXT
 from app.permits.programs.wrapping import BUILT_IN, SHELLS, WRAPPERS
+from app.permits.words import names
 
 PROGRAMS: Table = {
     **READING,
@@ -31,9 +32,11 @@ PROGRAMS: Table = {
 
 BUILTINS: dict[str, frozenset[str]] = {
     "declarations": frozenset({"export", "declare", "typeset", "local", "readonly"}),
-    "all": frozenset((
-        "echo printf true false : test [ [[ (( read mapfile readarray getopts type command builtin ulimit umask set shopt wait jobs help "
-        "history hash times dirs shift break continue caller bind pwd"
-    ).split()) | frozenset(BUILT_IN),
-}  # fmt: skip
+    "all": names(
+        "echo printf true false : test [ [[ (( read mapfile readarray getopts type command builtin "
+        "ulimit umask set shopt wait jobs help history hash times dirs shift break continue caller bind "
+        "pwd"
+    )
+    | frozenset(BUILT_IN),
+}
 """What the shell does itself, so that no other program can come in its place."""

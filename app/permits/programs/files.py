@@ -12,7 +12,9 @@ _COPY = "t=:target target-directory=:target S= suffix= m= mode= o= g= owner= gro
 _NO_ROLE = _COPY.replace(":target", "")
 
 
-def _destination(call: Call, operands: "list[Word]", target: "list[Word]") -> "tuple[list[Word], Word | None]":
+def _destination(
+    call: Call, operands: "list[Word]", target: "list[Word]"
+) -> "tuple[list[Word], Word | None]":
     if target:
         return operands, target[0]
     if len(operands) < 2:
@@ -77,7 +79,11 @@ def _link(call: Call) -> list[Finding]:
     found += _written_into(call, sources, target)
     if not is_soft:
         found += [call.ground.read(word) for word in sources]
-        found += [Finding("F", "gives another name to what is outside") for word in sources if call.ground.is_outside(word)]
+        found += [
+            Finding("F", "gives another name to what is outside")
+            for word in sources
+            if call.ground.is_outside(word)
+        ]
     made = {*call.ground.forms(target.text)}
     for source in sources:
         made |= {*call.ground.forms(f"{target.text.rstrip('/')}/{file_name(source.text)}")}
@@ -90,7 +96,10 @@ def _link(call: Call) -> list[Finding]:
 def _remove(call: Call) -> list[Finding]:
     if asks_for_help(call):
         return [Finding("R", "says what it is")]
-    taken = take(call.words, row("interactive recursive force dir verbose one-file-system preserve-root no-preserve-root"))
+    taken = take(
+        call.words,
+        row("interactive recursive force dir verbose one-file-system preserve-root no-preserve-root"),
+    )
     deeply = taken.has("r", "R", "recursive")
     if not deeply and not taken.is_sure and any(w.may_split for w in call.words):
         return [Finding("U", "what is removed, only the run will tell")]
@@ -101,7 +110,7 @@ def _remove(call: Call) -> list[Finding]:
 def _make_folder(call: Call) -> list[Finding]:
     if asks_for_help(call):
         return [Finding("R", "says what it is")]
-    taken = take(call.words, row("m= mode= Z context="))
+    taken = take(call.words, row("m= mode="))
     found = [call.ground.write(word) for word in taken.operands]
     return found or [Finding("U", "lacks its words")]
 
@@ -124,19 +133,29 @@ def _temporary(call: Call) -> list[Finding]:
 
 def _rights(call: Call) -> list[Finding]:
     taken = take(call.words, row("reference= R recursive from="), stops_early=False)
-    words = [word for word in call.words if not re.fullmatch(r"--?(?:[A-Za-z]|[a-z-]{4,}).*", word.text) or _is_mode(word)]
+    words = [
+        word
+        for word in call.words
+        if not re.fullmatch(r"--?(?:[A-Za-z]|[a-z-]{4,}).*", word.text) or _is_mode(word)
+    ]
     mode, rest = (words[0] if words else Word(UNKNOWN)), words[1:]
     if taken.has("reference"):
         mode, rest = literal(""), words
     deeply = taken.has("R", "recursive")
     found = [call.ground.write(word) for word in rest] or [Finding("U", "lacks its words")]
-    if call.name == "chmod" and (re.search(r"[ugoa]*[+=][rwxXt]*s", mode.text) or re.fullmatch(r"0?[2-7][0-7]{3}", mode.text)):
+    if call.name == "chmod" and (
+        re.search(r"[ugoa]*[+=][rwxXt]*s", mode.text) or re.fullmatch(r"0?[2-7][0-7]{3}", mode.text)
+    ):
         found.append(Finding("F", "lets a program run with another's rights"))
     if not mode.is_literal:
         found.append(Finding("U", "which rights, only the run will tell"))
     if deeply:
-        found += [Finding("F", "changes rights of everything") for word in rest if call.ground.is_outside(word)]
-        found += [Finding("U", "changes rights of what only the run will tell") for word in rest if word.is_unknown]
+        found += [
+            Finding("F", "changes rights of everything") for word in rest if call.ground.is_outside(word)
+        ]
+        found += [
+            Finding("U", "changes rights of what only the run will tell") for word in rest if word.is_unknown
+        ]
     if call.name in ("chown", "chgrp") and not any(one.letter == "F" for one in found):
         found.append(Finding("E", "changes who owns it"))
     return found
@@ -166,10 +185,14 @@ def _tar(call: Call) -> list[Finding]:
     if words and re.fullmatch(r"[A-Za-z]+", words[0].text):
         words = _old_style(words)
     options = (
-        "f=:archive file=:archive C= directory= I=:X use-compress-program=:X F=:X info-script=:X new-volume-script=:X "
-        "checkpoint-action=:X to-command=:X rsh-command=:X rmt-command=:X T=:read files-from=:read X=:read exclude-from=:read "
-        "exclude= strip-components= transform= P:U absolute-names:U g=:write listed-incremental=:write index-file=:write b= "
-        "remove-files:E one-top-level newer= N= owner= group= mode= checkpoint x extract get t list c create r append u update"
+        "f=:archive file=:archive C= directory= I=:X use-compress-program=:X F=:X info-script=:X "
+        "new-volume-script=:X "
+        "checkpoint-action=:X to-command=:X rsh-command=:X rmt-command=:X T=:read files-from=:read X=:read "
+        "exclude-from=:read "
+        "exclude= strip-components= transform= P:U absolute-names:U g=:write listed-incremental=:write "
+        "index-file=:write b= "
+        "remove-files:E one-top-level newer= N= owner= group= mode= checkpoint x extract get t list c create "
+        "r append u update"
     )
     taken = take(words, row(options.replace(":archive", "")))
     found = judge_options(call, taken)
@@ -184,9 +207,15 @@ def _tar(call: Call) -> list[Finding]:
         found += [call.ground.write(word) for word in folders or [literal(".")]]
         return [*found, Finding("E", "unpacks files")]
     if taken.has("t", "list"):
-        return [*found, *(call.ground.read(word) for word in archives if word.text != "-"), Finding("R", "lists an archive")]
+        return [
+            *found,
+            *(call.ground.read(word) for word in archives if word.text != "-"),
+            Finding("R", "lists an archive"),
+        ]
     for folder in folders:
-        found += [call.ground.read(Word(f"{folder.text}/{word.text}"), deeply=True) for word in taken.operands]
+        found += [
+            call.ground.read(Word(f"{folder.text}/{word.text}"), deeply=True) for word in taken.operands
+        ]
     found += [call.ground.read(word, deeply=True) for word in taken.operands]
     found += [written(call, word) for word in archives if word.text != "-"]
     if taken.has("remove-files"):
@@ -208,11 +237,17 @@ def _old_style(words: "list[Word]") -> "list[Word]":
 
 
 def _zip(call: Call) -> list[Finding]:
-    taken = take(call.words, row("x= i= b= T= TT=:X unzip-command=:X n= P= O=:write out=:write r recurse-paths m:E move:E"))
+    taken = take(
+        call.words,
+        row("x= i= b= T= TT=:X unzip-command=:X n= P= O=:write out=:write r recurse-paths m:E move:E"),
+    )
     operands = taken.operands
     found = judge_options(call, taken)
     found += [written(call, word) for word in operands[:1]]
-    return [*found, *(call.ground.read(word, deeply=taken.has("r", "recurse-paths")) for word in operands[1:])]
+    return [
+        *found,
+        *(call.ground.read(word, deeply=taken.has("r", "recurse-paths")) for word in operands[1:]),
+    ]
 
 
 def _unzip(call: Call) -> list[Finding]:
@@ -234,8 +269,14 @@ def _compress(call: Call) -> list[Finding]:
 
 
 def _patch(call: Call) -> list[Finding]:
-    taken = take(call.words, row("p= i=:read input=:read d= directory= o=:write output=:write r=:write reject-file=:write strip= "
-                                 "dry-run e:X ed:X"))  # fmt: skip
+    taken = take(
+        call.words,
+        row(
+            "p= i=:read input=:read d= directory= o=:write output=:write r=:write "
+            "reject-file=:write strip= "
+            "dry-run e:X ed:X"
+        ),
+    )
     found = judge_options(call, taken)
     if taken.has("dry-run"):
         return [*found, Finding("R", "only tries")]
@@ -253,9 +294,15 @@ FILES: Table = table(
     ("mkdir", _make_folder),
     ("touch", Usual(operands="write", options="r=:read reference=:read d= t= date= time=")),
     ("mkfifo", Usual(operands="write", options="m= mode=")),
-    ("truncate fallocate", Usual(operands="write", options="s= size= r=:read reference=:read l= o= length= offset=")),
+    (
+        "truncate fallocate",
+        Usual(operands="write", options="s= size= r=:read reference=:read l= o= length= offset="),
+    ),
     ("chmod chown chgrp", _rights),
-    ("setfacl chattr", Usual(letter="E", why="changes rights", operands="write", options="m= x= M=:read", first="text")),
+    (
+        "setfacl chattr",
+        Usual(letter="E", why="changes rights", operands="write", options="m= x= M=:read", first="text"),
+    ),
     ("mktemp", _temporary),
     ("dd", _dd),
     ("tar bsdtar gtar", _tar),
@@ -264,4 +311,4 @@ FILES: Table = table(
     ("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 compress uncompress", _compress),
     ("patch", _patch),
     ("dos2unix unix2dos", Usual(operands="write", options="n:U newfile:U c=")),
-)  # fmt: skip
+)

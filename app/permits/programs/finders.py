@@ -7,16 +7,16 @@ from app.permits.calls import Call, Feed, Table, asks_for_help, table, written
 from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.secrets import VCS
-from app.permits.words import DEEP, ONE, STAR, UNKNOWN, WILD, Word, literal
+from app.permits.words import DEEP, ONE, STAR, UNKNOWN, WILD, Word, literal, names
 
 _ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _FILES = frozenset({"-fprint", "-fprint0", "-fls", "-fprintf"})
-_WITH_VALUE = frozenset({
-    "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-type", "-xtype", "-size",
-    "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-newer", "-anewer", "-cnewer", "-user", "-group", "-uid",
-    "-gid", "-perm", "-maxdepth", "-mindepth", "-depth-", "-fstype", "-links", "-inum", "-samefile", "-lname", "-ilname",
-    "-printf", "-regextype", "-used", "-context", "-newermt", "-D", "-files0-from",
-})  # fmt: skip
+_WITH_VALUE = names(
+    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -type -xtype -size -mtime -mmin "
+    "-atime -amin -ctime -cmin -newer -anewer -cnewer -user -group -uid -gid -perm -maxdepth "
+    "-mindepth -depth- -fstype -links -inum -samefile -lname -ilname -printf -regextype -used "
+    "-context -newermt -D -files0-from"
+)
 
 
 class _Search:
@@ -29,7 +29,9 @@ class _Search:
         self.is_negated = False
         self.is_sure = True
         words = list(call.words)
-        while words and not (words[0].text.startswith("-") and len(words[0].text) > 2 or words[0].text in ("!", "(")):
+        while words and not (
+            (words[0].text.startswith("-") and len(words[0].text) > 2) or words[0].text in ("!", "(")
+        ):
             word = words.pop(0)
             if word.text in ("-H", "-L", "-P"):
                 continue
@@ -111,7 +113,9 @@ def _find(call: Call) -> list[Finding]:
         else:
             found += _each(call, search, words)
     if not search.actions:
-        call.output = Feed(names=tuple(search.found()), is_exact=any(w.text in ("-print0",) for w in call.words))
+        call.output = Feed(
+            names=tuple(search.found()), is_exact=any(w.text in ("-print0",) for w in call.words)
+        )
     return found
 
 
@@ -133,32 +137,59 @@ def _each(call: Call, search: _Search, words: Sequence[Word]) -> list[Finding]:
     """`-exec`: the command with what was found for `{}`."""
     removes = words and words[0].text.rsplit("/", 1)[-1] == "rm"
     if removes and _is_recursive(words):
-        found = _deleted(call, search)
-        return [*found, *([] if words else [])]
+        return _deleted(call, search)
     names = search.found()
     inner: list[Word] = []
+    found: list[Finding] = []
     for word in words:
         if word.text == "{}":
             inner += [Word(name, source="{}") for name in names]
+        elif "{}" in word.text and _is_script(words, word):
+            inner.append(_with_names(word, "{}"))
+            found.append(_NAMES_AS_CODE)
         elif "{}" in word.text:
             inner.append(Word(word.text.replace("{}", UNKNOWN), word.may_split, word.source))
         else:
             inner.append(word)
-    if words and words[0].text in ("sh", "bash", "dash"):
-        inner = [Word(UNKNOWN, source="{}") if word.source == "{}" else word for word in inner]
     call.run(inner)
-    return []
+    return found
+
+
+_NAMES_AS_CODE = Finding("X", "names of files become part of a script")
+
+
+def _is_script(words: Sequence[Word], word: Word) -> bool:
+    """Whether this word is what a shell is given to run."""
+    at = [one.text for one in words].index(word.text)
+    return (
+        words[0].text.rsplit("/", 1)[-1] in ("sh", "bash", "dash", "ash")
+        and at > 0
+        and "c" in words[at - 1].text
+    )
+
+
+def _with_names(word: Word, slot: str) -> Word:
+    """The script with a variable that nobody knows where a name will stand."""
+    return Word(word.text.replace(slot, "$__name"), word.may_split, word.source)
 
 
 def _is_recursive(words: Sequence[Word]) -> bool:
-    return take(words[1:], row("recursive")).has("r", "R", "recursive") or any(w.is_unknown for w in words[1:])
+    return take(words[1:], row("recursive")).has("r", "R", "recursive") or any(
+        w.is_unknown for w in words[1:]
+    )
 
 
 def _fd(call: Call) -> list[Finding]:
-    options = ("x=:run X=:run exec=:run exec-batch=:run e= extension= t= type= d= max-depth= E= exclude= c= color= S= size= "
-               "base-directory= search-path= changed-within= changed-before= o= owner= j= threads= ignore-file=:read")  # fmt: skip
+    options = (
+        "x=:run X=:run exec=:run exec-batch=:run e= extension= t= type= d= max-depth= E= exclude= c= "
+        "color= S= size= "
+        "base-directory= search-path= changed-within= changed-before= o= owner= j= threads= "
+        "ignore-file=:read"
+    )
     words = list(call.words)
-    at = next((i for i, word in enumerate(words) if word.text in ("-x", "-X", "--exec", "--exec-batch")), None)
+    at = next(
+        (i for i, word in enumerate(words) if word.text in ("-x", "-X", "--exec", "--exec-batch")), None
+    )
     if at is None:
         joined = any(re.match(r"-\w*[xX]|--exec", word.text) for word in words)
         taken = take(words, row(options.replace(":run", "")))
@@ -167,15 +198,21 @@ def _fd(call: Call) -> list[Finding]:
         if joined or not taken.is_sure:
             return [Finding("U", "what it runs for each file, only the run will tell")]
         return [Finding("R", "lists names")]
-    inner = [Word(f"./{DEEP}", source=word.source) if word.text.startswith("{") else word for word in words[at + 1 :]]
+    inner = [
+        Word(f"./{DEEP}", source=word.source) if word.text.startswith("{") else word
+        for word in words[at + 1 :]
+    ]
     if inner == words[at + 1 :]:
         inner.append(Word(f"./{DEEP}", source="{}"))
     call.run(inner)
     return []
 
 
-_XARGS = ("I= i n= L= l P= s= d= a=:read E= e 0 r t p x null delimiter= max-args= max-procs= replace= max-lines= arg-file=:read "
-          "max-chars= eof= no-run-if-empty verbose process-slot-var=")  # fmt: skip
+_XARGS = (
+    "I= i n= L= l P= s= d= a=:read E= e 0 r t p x null delimiter= max-args= max-procs= replace "
+    "max-lines arg-file=:read "
+    "max-chars= eof no-run-if-empty verbose process-slot-var="
+)
 
 
 def _xargs(call: Call) -> list[Finding]:
@@ -192,6 +229,9 @@ def _xargs(call: Call) -> list[Finding]:
     for word in command:
         if replaced is not None and word.text == replaced:
             inner += names
+        elif replaced and replaced in word.text and _is_script(command, word):
+            inner.append(_with_names(word, replaced))
+            found.append(_NAMES_AS_CODE)
         elif replaced and replaced in word.text:
             inner.append(Word(word.text.replace(replaced, UNKNOWN), word.may_split, word.source))
         else:
@@ -219,8 +259,15 @@ def _fed(call: Call, *, is_exact: bool, is_file: bool) -> "list[Word]":
 
 
 def _parallel(call: Call) -> list[Finding]:
-    taken = take(call.words, row("j= jobs= a=:read arg-file=:read S= sshlogin= wd= workdir= joblog=:write results=:write C= d= n= N= "
-                                 "colsep= delay= timeout= tagstring= I="), stops_early=True)  # fmt: skip
+    taken = take(
+        call.words,
+        row(
+            "j= jobs= a=:read arg-file=:read S= sshlogin= wd= workdir= joblog=:write "
+            "results=:write C= d= n= N= "
+            "colsep= delay= timeout= tagstring= I="
+        ),
+        stops_early=True,
+    )
     command: list[Word] = []
     for word in taken.operands:
         if re.fullmatch(r":::+\+?", word.text):

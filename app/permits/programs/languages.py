@@ -25,7 +25,10 @@ def _interpreter(valued: str, code: str) -> Judge:
             return [Finding("X", f"runs {call.name} code")]
         operands = taken.operands
         if operands and operands[0].text != "-":
-            return [runs_file(call, operands[0], f"runs {operands[0].text}")]
+            found = runs_file(call, operands[0], f"runs {operands[0].text}")
+            if found.letter == "U" and not call.ground.was(call.scope.written, operands[0]):
+                return [Finding("X", f"runs {call.name} code")]  # whichever file it is
+            return [found]
         if not taken.is_sure:
             return [Finding("U", f"what {call.name} runs, only the run will tell")]
         if call.is_fed_by_network:
@@ -79,7 +82,9 @@ def _scripts(call: Call) -> list[Finding]:
     """Tools whose words name tasks."""
     if asks_for_help(call):
         return [Finding("R", "says what it is")]
-    return [named_script(word, call.name) for word in words_of(call)] or [Finding("X", f"{call.name} runs tasks")]
+    return [named_script(word, call.name) for word in words_of(call)] or [
+        Finding("X", f"{call.name} runs tasks")
+    ]
 
 
 def _code(why: str) -> Usual:
@@ -103,7 +108,11 @@ def _precommit(call: Call) -> list[Finding]:
 
 _QUESTION = "r= require= e= eval= p= print= import= loader= experimental-loader= input-type= c= check= test"
 LANGUAGES: Table = table(
-    ("python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy pypy3 ipython", _python),
+    (
+        "python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy "
+        "pypy3 ipython",
+        _python,
+    ),
     ("node nodejs", _interpreter(_QUESTION, "e eval p print")),
     ("deno", _scripts),
     ("ruby jruby", _interpreter("e= r= I= C= E= K= F=", "e")),
@@ -114,24 +123,51 @@ LANGUAGES: Table = table(
     ("julia", _interpreter("e= E= L= p= project=", "e E")),
     ("tclsh wish expect", _interpreter("c= f=", "c")),
     ("osascript", _interpreter("e= l=", "e")),
-    ("scala groovy kotlin java elixir erl ghc runghc swift crystal nim zig racket guile sbcl clojure ocaml",
-     _interpreter("e= cp= classpath= jar=", "e")),
+    (
+        "scala groovy kotlin java elixir erl ghc runghc swift crystal nim zig racket guile sbcl clojure ocaml",
+        _interpreter("e= cp= classpath= jar=", "e"),
+    ),
     ("make gmake bmake", _make),
     ("rake grunt gulp just task invoke nox fab ant sbt bazel buck nx turbo lerna", _scripts),
-    ("pytest py.test tox unittest nosetests jest vitest mocha ava karma cypress playwright rspec phpunit ctest",
-     _code("runs tests")),
-    ("gcc g++ cc c++ clang clang++ rustc javac tsc ninja cmake meson configure autoconf automake ld as gofmt goimports vite webpack "
-     "rollup esbuild parcel swc babel next nuxt astro ng vue-cli-service", _code("compiles or builds")),
-    ("eslint prettier ruff black isort mypy pyright flake8 pylint bandit stylelint rubocop shellcheck shfmt golangci-lint clippy biome",
-     _code("checks or formats code")),
+    (
+        "pytest py.test tox unittest nosetests jest vitest mocha ava karma cypress playwright rspec phpunit ctest",
+        _code("runs tests"),
+    ),
+    (
+        "gcc g++ cc c++ clang clang++ rustc javac tsc ninja cmake meson configure autoconf automake ld as gofmt "
+        "goimports vite webpack "
+        "rollup esbuild parcel swc babel next nuxt astro ng vue-cli-service",
+        _code("compiles or builds"),
+    ),
+    (
+        "eslint prettier ruff black isort mypy pyright flake8 pylint bandit stylelint rubocop shellcheck shfmt "
+        "golangci-lint clippy biome",
+        _code("checks or formats code"),
+    ),
     ("vi vim nvim view ex ed emacs nano pico code subl micro hx helix kak joe gedit", _editor),
     ("gdb lldb valgrind perf", _code("runs a program")),
     ("dc m4", _code("can run commands")),
     ("sqlite3 duckdb", _code("can change a database and run commands")),
     ("pre-commit lefthook", _precommit),
-    ("direnv", lambda call: [Finding("F", "lets a folder run code later")] if call.words and call.words[0].text in ("allow", "permit", "grant")
-     else [Finding("X", "runs what a folder says")]),
+    (
+        "direnv",
+        lambda call: (
+            [Finding("F", "lets a folder run code later")]
+            if call.words and call.words[0].text in ("allow", "permit", "grant")
+            else [Finding("X", "runs what a folder says")]
+        ),
+    ),
     ("husky", lambda call: [Finding("F", "changes what git runs later")]),
-    ("openssl", lambda call: [Finding("X", "openssl can do much"),
-                              *(call.ground.read(value) for value in take(call.words, row("in=:read inkey=:read"), single_dash=True).values("in", "inkey"))]),
-)  # fmt: skip
+    (
+        "openssl",
+        lambda call: [
+            Finding("X", "openssl can do much"),
+            *(
+                call.ground.read(value)
+                for value in take(call.words, row("in=:read inkey=:read"), single_dash=True).values(
+                    "in", "inkey"
+                )
+            ),
+        ],
+    ),
+)

@@ -23,8 +23,20 @@ def _kill(call: Call) -> list[Finding]:
 
 def _systemctl(call: Call) -> list[Finding]:
     words = words_of(call)
-    reads = ("status", "show", "cat", "is-active", "is-enabled", "is-failed", "list-units", "list-unit-files", "list-timers",
-             "list-dependencies", "list-sockets", "get-default")  # fmt: skip
+    reads = (
+        "status",
+        "show",
+        "cat",
+        "is-active",
+        "is-enabled",
+        "is-failed",
+        "list-units",
+        "list-unit-files",
+        "list-timers",
+        "list-dependencies",
+        "list-sockets",
+        "get-default",
+    )
     if not words or words[0].text in reads:
         return [Finding("R", "only looks")]
     return [Finding("F", "changes services")]
@@ -32,7 +44,9 @@ def _systemctl(call: Call) -> list[Finding]:
 
 def _service(call: Call) -> list[Finding]:
     words = words_of(call)
-    if any(word.text == "--status-all" for word in call.words) or (len(words) == 2 and words[1].text == "status"):
+    if any(word.text == "--status-all" for word in call.words) or (
+        len(words) == 2 and words[1].text == "status"
+    ):
         return [Finding("R", "only looks")]
     return [Finding("F", "changes services")]
 
@@ -56,7 +70,10 @@ def _looks_without(*verbs: str) -> Judge:
 
 
 def _sysctl(call: Call) -> list[Finding]:
-    if any(word.text.startswith(("-w", "-p", "--write", "--load", "--system")) or "=" in word.text for word in call.words):
+    if any(
+        word.text.startswith(("-w", "-p", "--write", "--load", "--system")) or "=" in word.text
+        for word in call.words
+    ):
         return [Finding("F", "changes the machine")]
     return [Finding("R", "only looks")]
 
@@ -64,16 +81,36 @@ def _sysctl(call: Call) -> list[Finding]:
 _RIGHTS = _floor("runs with other rights")
 _MACHINE = _floor("changes the machine")
 MACHINE: Table = table(
-    ("su pkexec runuser chroot nsenter unshare setpriv capsh sudoedit visudo gosu run0 newgrp sg machinectl", _RIGHTS),
-    ("mkfs mkfs.ext4 mkfs.ext3 mkfs.ext2 mkfs.xfs mkfs.btrfs mkfs.vfat mke2fs mkswap fdisk parted sfdisk gdisk wipefs badblocks hdparm "
-     "cryptsetup lvcreate lvremove vgremove pvremove mdadm zpool zfs diskutil losetup swapon swapoff tune2fs resize2fs blkdiscard",
-     _floor("changes disks")),
+    (
+        "su pkexec runuser chroot nsenter unshare setpriv capsh sudoedit visudo gosu run0 newgrp sg "
+        "machinectl",
+        _RIGHTS,
+    ),
+    (
+        "mkfs mkfs.ext4 mkfs.ext3 mkfs.ext2 mkfs.xfs mkfs.btrfs mkfs.vfat mke2fs mkswap fdisk parted sfdisk "
+        "gdisk wipefs badblocks hdparm "
+        "cryptsetup lvcreate lvremove vgremove pvremove mdadm zpool zfs diskutil losetup swapon swapoff tune2fs "
+        "resize2fs blkdiscard",
+        _floor("changes disks"),
+    ),
     ("reboot shutdown halt poweroff init telinit kexec", _floor("stops the machine")),
-    ("useradd userdel usermod groupadd groupdel groupmod adduser deluser passwd chpasswd chsh chfn gpasswd vipw", _floor("changes users")),
-    ("iptables ip6tables nft ufw firewall-cmd ebtables pfctl tc", _floor("changes the network of the machine")),
-    ("modprobe insmod rmmod depmod dmsetup setenforce semanage sestatus-nothing update-alternatives update-rc.d chkconfig rc-update "
-     "ldconfig-nothing hwclock timedatectl-nothing localectl-nothing grub-install update-grub efibootmgr kextload csrutil nvram spctl defaults "
-     "scutil networksetup dscl tccutil", _MACHINE),
+    (
+        "useradd userdel usermod groupadd groupdel groupmod adduser deluser passwd chpasswd chsh chfn gpasswd "
+        "vipw",
+        _floor("changes users"),
+    ),
+    (
+        "iptables ip6tables nft ufw firewall-cmd ebtables pfctl tc",
+        _floor("changes the network of the machine"),
+    ),
+    (
+        "modprobe insmod rmmod depmod dmsetup setenforce semanage sestatus-nothing update-alternatives "
+        "update-rc.d chkconfig rc-update "
+        "ldconfig-nothing hwclock timedatectl-nothing localectl-nothing grub-install update-grub efibootmgr "
+        "kextload csrutil nvram spctl defaults "
+        "scutil networksetup dscl tccutil",
+        _MACHINE,
+    ),
     ("launchctl at batch atrm loginctl-nothing systemd-run", _floor("changes what runs later")),
     ("pkill killall skill xkill", _floor("signals processes by their names, also of others")),
     ("kill", _kill),
@@ -84,4 +121,4 @@ MACHINE: Table = table(
     ("hostnamectl timedatectl localectl loginctl", _looks_without("status", "show", "list-sessions")),
     ("sysctl", _sysctl),
     ("dmesg last lastlog lsmod modinfo", Usual(why="only looks", operands="text", options="C:F c:F clear:F")),
-)  # fmt: skip
+)

@@ -9,18 +9,25 @@ from app.permits.paths import file_name
 from app.permits.words import UNKNOWN, Word
 
 _CURL = (
-    "o=:fetch output=:fetch output-dir=:write O J T=:read upload-file=:read K=:read config=:read d=:data data=:data data-binary=:data "
-    "data-raw= data-urlencode=:data data-ascii=:data json=:data F=:form form=:form b= cookie= c=:write cookie-jar=:write D=:write "
-    "dump-header=:write trace=:write trace-ascii=:write stderr=:write H=:header header=:header X= request= u= user= A= user-agent= e= "
-    "referer= m= max-time= connect-timeout= x= proxy= E= cert= key= cacert= capath= resolve= retry= w= write-out= url=:url r= range= "
-    "C= continue-at= netrc-file= interface= limit-rate= hsts=:write etag-save=:write libcurl=:write proto= connect-to= alt-svc=:write y= Y= z= "
+    "o=:fetch output=:fetch output-dir=:write O J T=:read upload-file=:read K=:read config=:read d=:data "
+    "data=:data data-binary=:data "
+    "data-raw= data-urlencode=:data data-ascii=:data json=:data F=:form form=:form b= cookie= c=:write "
+    "cookie-jar=:write D=:write "
+    "dump-header=:write trace=:write trace-ascii=:write stderr=:write H=:header header=:header X= request= u= "
+    "user= A= user-agent= e= "
+    "referer= m= max-time= connect-timeout= x= proxy= E= cert= key= cacert= capath= resolve= retry= w= "
+    "write-out= url=:url r= range= "
+    "C= continue-at= netrc-file= interface= limit-rate= hsts=:write etag-save=:write libcurl=:write proto= "
+    "connect-to= alt-svc=:write y= Y= z= "
     "retry-delay= retry-max-time= max-redirs= aws-sigv4= oauth2-bearer= unix-socket= variable="
 )
 
 
 def host_of(text: str) -> str | None:
     """`host:port` of an address."""
-    found = re.match(r"(?:([a-z][a-z0-9+.-]*)://)?(?:[^/@]*@)?(\[[0-9a-f:]+\]|[^/:?#]+)(?::(\d+))?", text, re.IGNORECASE)
+    found = re.match(
+        r"(?:([a-z][a-z0-9+.-]*)://)?(?:[^/@]*@)?(\[[0-9a-f:]+\]|[^/:?#]+)(?::(\d+))?", text, re.IGNORECASE
+    )
     if not found or UNKNOWN in found[2]:
         return None
     port = found[3] or {"http": "80", "ftp": "21", None: "80"}.get(found[1], "443")
@@ -47,10 +54,19 @@ def _curl(call: Call) -> list[Finding]:
     for name, value, _ in taken.options:
         if value is None:
             continue
-        if name in ("d", "data", "data-binary", "data-urlencode", "data-ascii", "json", "H", "header") and "@" in value.text[:40]:
-            found += _sent(call, value, value.text.partition("@")[2]) if value.text.startswith("@") or name == "data-urlencode" else []
+        if (
+            name in ("d", "data", "data-binary", "data-urlencode", "data-ascii", "json", "H", "header")
+            and "@" in value.text[:40]
+        ):
+            found += (
+                _sent(call, value, value.text.partition("@")[2])
+                if value.text.startswith("@") or name == "data-urlencode"
+                else []
+            )
         elif name in ("F", "form"):
-            found += [one for piece in re.findall(r"[@<]([^;,]+)", value.text) for one in _sent(call, value, piece)]
+            found += [
+                one for piece in re.findall(r"[@<]([^;,]+)", value.text) for one in _sent(call, value, piece)
+            ]
         elif name == "unix-socket":
             found.append(Finding("F", "reaches a program of the machine"))
     addresses = [*taken.operands, *taken.values("url")]
@@ -72,9 +88,12 @@ def _sent(call: Call, value: Word, path: str) -> list[Finding]:
 
 
 _WGET = (
-    "O=:fetch output-document=:fetch o=:write output-file=:write a=:write append-output=:write P=:write directory-prefix=:write i=:read "
-    "input-file=:read post-file=:read body-file=:read post-data= method= header= user= password= U= user-agent= t= tries= T= timeout= w= "
-    "wait= Q= l= level= A= R= D= load-cookies=:read save-cookies=:write use-askpass=:X ca-certificate= certificate= private-key= execute=:X "
+    "O=:fetch output-document=:fetch o=:write output-file=:write a=:write append-output=:write P=:write "
+    "directory-prefix=:write i=:read "
+    "input-file=:read post-file=:read body-file=:read post-data= method= header= user= password= U= "
+    "user-agent= t= tries= T= timeout= w= "
+    "wait= Q= l= level= A= R= D= load-cookies=:read save-cookies=:write use-askpass=:X ca-certificate= "
+    "certificate= private-key= execute=:X "
     "e=:X config=:X warc-file=:write B= base= r recursive np nc q nv c"
 )
 
@@ -95,11 +114,21 @@ def _wget(call: Call) -> list[Finding]:
 
 
 def _ssh(call: Call) -> list[Finding]:
-    taken = take(call.words, row("b= c= D= E=:write e= F=:X I=:X i= J= L= l= m= O= o=:option p= Q= R= S= W= w= t T N f v q A X Y".replace(":option", "")),
-                 stops_early=True)  # fmt: skip
+    taken = take(
+        call.words,
+        row(
+            "b= c= D= E=:write e= F=:X I=:X i= J= L= l= m= O= o=:option p= Q= R= S= W= "
+            "w= t T N f v q A X Y".replace(":option", "")
+        ),
+        stops_early=True,
+    )
     found = [Finding("N", "ssh reaches another machine"), *judge_options(call, taken)]
     for value in taken.values("o"):
-        if re.match(r"(proxycommand|localcommand|permitlocalcommand|knownhostscommand|match)", value.text, re.IGNORECASE):
+        if re.match(
+            r"(proxycommand|localcommand|permitlocalcommand|knownhostscommand|match)",
+            value.text,
+            re.IGNORECASE,
+        ):
             found.append(Finding("X", "an option of ssh runs a command"))
     operands = taken.operands
     if operands and operands[0].is_literal:
@@ -129,17 +158,30 @@ def _scp(call: Call) -> list[Finding]:
 def _rsync(call: Call) -> list[Finding]:
     if asks_for_help(call):
         return [Finding("R", "says what it is")]
-    taken = take(call.words, row("e=:X rsh=:X rsync-path=:X exclude= include= exclude-from=:read include-from=:read files-from=:read f= filter= "
-                                 "backup-dir=:write log-file=:write partial-dir= temp-dir=:write T=:write compare-dest= link-dest= "
-                                 "password-file= port= bwlimit= timeout= max-size= min-size= chmod= chown= out-format= B= M= "
-                                 "delete del delete-after delete-before delete-during delete-delay delete-excluded remove-source-files n dry-run "
-                                 "a r v z P daemon:X write-batch=:write"))  # fmt: skip
+    taken = take(
+        call.words,
+        row(
+            "e=:X rsh=:X rsync-path=:X exclude= include= exclude-from=:read "
+            "include-from=:read files-from=:read f= filter= "
+            "backup-dir=:write log-file=:write partial-dir= temp-dir=:write T=:write "
+            "compare-dest= link-dest= "
+            "password-file= port= bwlimit= timeout= max-size= min-size= chmod= chown= "
+            "out-format= B= M= "
+            "delete del delete-after delete-before delete-during delete-delay "
+            "delete-excluded remove-source-files n dry-run "
+            "a r v z P daemon:X write-batch=:write"
+        ),
+    )
     found = judge_options(call, taken)
     operands = taken.operands
     if not taken.is_sure:
         found.append(Finding("U", "a word that only the run will tell may be an option"))
     if any(_is_remote(word) for word in operands):
-        return [*found, Finding("N", "copies from or to another machine"), *_copied(call, operands, deeply=True)]
+        return [
+            *found,
+            Finding("N", "copies from or to another machine"),
+            *_copied(call, operands, deeply=True),
+        ]
     if taken.has("n", "dry-run"):
         return [*found, Finding("R", "only says what it would do")]
     found += _copied(call, operands, deeply=True)
@@ -156,7 +198,11 @@ def _copied(call: Call, operands: "list[Word]", *, deeply: bool) -> list[Finding
         if not _is_remote(word):
             found.append(call.ground.read(word, deeply=deeply))
     if len(operands) > 1 and not _is_remote(operands[-1]):
-        found.append(fetched(call, operands[-1]) if any(map(_is_remote, operands[:-1])) else call.ground.write(operands[-1]))
+        found.append(
+            fetched(call, operands[-1])
+            if any(map(_is_remote, operands[:-1]))
+            else call.ground.write(operands[-1])
+        )
     elif operands and len(operands) > 1 and operands[-1].is_unknown:
         found.append(Finding("U", "where it is copied to, only the run will tell"))
     return found
@@ -173,7 +219,10 @@ def _asks(call: Call) -> list[Finding]:
 
 def _netcat(call: Call) -> list[Finding]:
     runs = any(re.match(r"-\w*[ec]|--(exec|sh-exec|lua-exec)", word.text) for word in call.words)
-    return [Finding("N", "reaches another machine"), *([Finding("F", "lets another machine run commands")] if runs else [])]
+    return [
+        Finding("N", "reaches another machine"),
+        *([Finding("F", "lets another machine run commands")] if runs else []),
+    ]
 
 
 _REMOTE = Usual(letter="N", why="uses the network", operands="text")
@@ -183,11 +232,17 @@ NETWORK: Table = table(
     ("ssh mosh autossh", _ssh),
     ("scp sftp", _scp),
     ("rsync", _rsync),
-    ("ping ping6 dig nslookup host traceroute tracepath mtr whois telnet ftp lftp http https xh httpie aria2c axel youtube-dl yt-dlp "
-     "nmap speedtest drill resolvectl arping", _asks),
+    (
+        "ping ping6 dig nslookup host traceroute tracepath mtr whois telnet ftp lftp http https xh httpie aria2c "
+        "axel youtube-dl yt-dlp "
+        "nmap speedtest drill resolvectl arping",
+        _asks,
+    ),
     ("nc ncat netcat socat", _netcat),
     ("ip ss netstat ifconfig route", Usual(why="only looks", operands="text")),
-    ("redis-cli psql mysql mongosh mongo", Usual(letter="X", why="asks a database, and may change it", operands="text")),
+    (
+        "redis-cli psql mysql mongosh mongo",
+        Usual(letter="X", why="asks a database, and may change it", operands="text"),
+    ),
     ("rclone s3cmd gsutil mc", _REMOTE),
-)  # fmt: skip
-
+)

@@ -4,7 +4,7 @@ import re
 
 from app.permits.calls import Call, Judge, Table, asks_for_help, table
 from app.permits.letters import Finding
-from app.permits.words import Word, literal
+from app.permits.words import Word, literal, names
 
 GRAVE = re.compile(r"(deploy|publish|release|destroy)([:_.-].*)?", re.IGNORECASE)
 """Names of scripts that act on others."""
@@ -36,15 +36,18 @@ def named_script(name: Word | None, tool: str) -> Finding:
     return Finding("X", f"{tool} runs the script {name.text}")
 
 
-_NPM_NETWORK = frozenset((
-    "i install in ins inst add ci cit clean-install it install-test install-ci-test update up upgrade udpate audit outdated view info "
-    "show v search s se find whoami ping fund login adduser logout dedupe ddp pack-nothing docs repo bugs profile doctor query-nothing "
-    "create init-nothing dlx exec x import patch-nothing why-nothing un uninstall remove rm r unlink prune"
-).split())  # fmt: skip
-_NPM_READ = frozenset("ls list la ll root prefix bin help why explain query version-nothing config-nothing licenses".split())
-_NPM_GRAVE = frozenset("publish unpublish deprecate owner access dist-tag team token star unstar hook org".split())
-_NPM_RUN = frozenset("run run-script rum urn".split())
-_NPM_VALUED = frozenset({"-C", "--prefix", "--cwd", "--dir", "-w", "--workspace", "--filter", "-F"})
+_NPM_NETWORK = names(
+    "i install in ins inst add ci cit clean-install it install-test install-ci-test update up "
+    "upgrade udpate audit outdated view info show v search s se find whoami ping fund login adduser "
+    "logout dedupe ddp pack-nothing docs repo bugs profile doctor query-nothing create init-nothing "
+    "dlx exec x import patch-nothing why-nothing un uninstall remove rm r unlink prune"
+)
+_NPM_READ = names(
+    "ls list la ll root prefix bin help why explain query version-nothing config-nothing licenses"
+)
+_NPM_GRAVE = names("publish unpublish deprecate owner access dist-tag team token star unstar hook org")
+_NPM_RUN = frozenset(["run", "run-script", "rum", "urn"])
+_NPM_VALUED = names("-C --prefix --cwd --dir -w --workspace --filter -F")
 
 
 def _npm(call: Call) -> list[Finding]:
@@ -90,7 +93,8 @@ def _package_runner(call: Call, words: "list[Word] | None" = None) -> list[Findi
     if name != words[0].text or "/" in name:
         return [Finding("N", f"{call.name} fetches {words[0].text} and runs it")]
     is_there = any(
-        call.place.exists(f"{folder}/node_modules/.bin/{name}") for folder in {*call.scope.folders, call.place.workspace}
+        call.place.exists(f"{folder}/node_modules/.bin/{name}")
+        for folder in {*call.scope.folders, call.place.workspace}
     )
     if is_there or any(word.text in ("--no-install", "--no", "--offline") for word in call.words):
         return [Finding("X", f"runs {name} of the project")]
@@ -109,8 +113,17 @@ def _verbs(
     grave_scripts: bool = False,
 ) -> Judge:
     """A tool whose first word says what it does; what is in no list runs other code."""
-    lists = {name: frozenset(text.split()) for name, text in (
-        ("network", network), ("reads", reads), ("grave", grave), ("scripts", scripts), ("runs", runs), ("valued", valued))}  # fmt: skip
+    lists = {
+        name: frozenset(text.split())
+        for name, text in (
+            ("network", network),
+            ("reads", reads),
+            ("grave", grave),
+            ("scripts", scripts),
+            ("runs", runs),
+            ("valued", valued),
+        )
+    }
 
     def judge(call: Call) -> list[Finding]:
         if asks_for_help(call):
@@ -127,7 +140,9 @@ def _verbs(
             return _through(call, at + 1)
         for name, letter in (("grave", "F"), ("network", "N"), ("reads", "R")):
             if verb in lists[name] or pair in lists[name]:
-                deed = {"F": "acts on others, or on the machine", "N": "uses the network", "R": "only reads"}[letter]
+                deed = {"F": "acts on others, or on the machine", "N": "uses the network", "R": "only reads"}[
+                    letter
+                ]
                 return [Finding(letter, f"{call.name} {verb} {deed}")]  # type: ignore[arg-type]
         if verb in lists["scripts"]:
             return [named_script(words[1] if len(words) > 1 else None, call.name)]
@@ -138,8 +153,10 @@ def _verbs(
     return judge
 
 
-_RUN_VALUED = frozenset({"--with", "--python", "-p", "--project", "--directory", "--package", "--extra", "--group", "--env-file",
-                         "--with-requirements", "-C", "--manifest-path"})  # fmt: skip
+_RUN_VALUED = names(
+    "--with --python -p --project --directory --package --extra --group --env-file "
+    "--with-requirements -C --manifest-path"
+)
 
 
 def _through(call: Call, at: int) -> list[Finding]:
@@ -161,8 +178,11 @@ def _through(call: Call, at: int) -> list[Finding]:
 
 _PIP_READS = "list show freeze check inspect help debug config-list config-get cache-dir cache-list"
 _CARGO_READS = "version help search-nothing locate-project read-manifest pkgid verify-project"
-_SYSTEM_READS = ("list search-nothing show policy depends rdepends info provides -Q -Qi -Ql -Qs -l -L -s -S query repoquery "
-                 "madison showpkg stats which-nothing")  # fmt: skip
+_SYSTEM_READS = (
+    "list search-nothing show policy depends rdepends info provides -Q -Qi -Ql -Qs -l -L -s -S "
+    "query repoquery "
+    "madison showpkg stats which-nothing"
+)
 
 
 def _system(call: Call) -> list[Finding]:
@@ -170,11 +190,17 @@ def _system(call: Call) -> list[Finding]:
     if asks_for_help(call):
         return [Finding("R", "says what it is")]
     first = call.words[0].text if call.words else ""
-    if first in _SYSTEM_READS.split() or call.name in ("apt-cache", "dpkg-query", "apt-file", "rpmquery") or re.match(r"-Q|-q", first):
+    if (
+        first in _SYSTEM_READS.split()
+        or call.name in ("apt-cache", "dpkg-query", "apt-file", "rpmquery")
+        or re.match(r"-Q|-q", first)
+    ):
         return [_READ]
     if first == "search":
         return [Finding("N", "asks the network")]
-    if call.name == "dpkg" and re.fullmatch(r"-[lLsSpIc]|--(list|listfiles|status|search|print-architecture|info)", first):
+    if call.name == "dpkg" and re.fullmatch(
+        r"-[lLsSpIc]|--(list|listfiles|status|search|print-architecture|info)", first
+    ):
         return [_READ]
     return [Finding("F", f"{call.name} changes the system")]
 
@@ -190,31 +216,100 @@ PACKAGES: Table = table(
     ("npx bunx pnpx", _package_runner),
     ("pip pip3 pipx-nothing", _PIP),
     ("pipx", _verbs(network="install run upgrade upgrade-all inject", reads="list environment")),
-    ("uv", _verbs(network="sync add lock pip remove python tool self cache venv-nothing init-nothing", grave="publish", runs="run",
-                  reads="version help tree pip-list pip-show pip-freeze pip-tree pip-check python-list tool-list",
-                  valued="--directory --project")),
+    (
+        "uv",
+        _verbs(
+            network="sync add lock pip remove python tool self cache venv-nothing init-nothing",
+            grave="publish",
+            runs="run",
+            reads="version help tree pip-list pip-show pip-freeze pip-tree pip-check python-list tool-list",
+            valued="--directory --project",
+        ),
+    ),
     ("uvx", _package_runner),
-    ("poetry pdm hatch rye pixi", _verbs(network="install add update lock remove sync self", grave="publish", runs="run",
-                                    reads="show env-info env-list check version-nothing config-nothing about list")),
+    (
+        "poetry pdm hatch rye pixi",
+        _verbs(
+            network="install add update lock remove sync self",
+            grave="publish",
+            runs="run",
+            reads="show env-info env-list check version-nothing config-nothing about list",
+        ),
+    ),
     ("pipenv", _verbs(network="install update lock sync uninstall", runs="run", reads="graph")),
-    ("conda mamba micromamba", _verbs(network="install create update remove env upgrade search", runs="", reads="list info env-list")),
-    ("bundle bundler", _verbs(network="install update add outdated lock package cache", grave="release-nothing", runs="exec",
-                              reads="list show info check-nothing", bare=Finding("N", "bundle installs packages"))),
-    ("gem", _verbs(network="install update fetch search outdated", grave="push yank owner", reads="list env environment which contents")),
-    ("composer", _verbs(network="install update require remove create-project global outdated audit", reads="show licenses validate",
-                        scripts="run-script run", grave_scripts=True)),
-    ("cargo", _verbs(network="fetch update add remove install search generate-lockfile vendor", grave="publish yank owner login",
-                     reads=_CARGO_READS, bare=_READ)),
-    ("go", _verbs(network="get install mod-tidy mod-download mod-vendor mod-get work-sync", reads="version env doc help")),
+    (
+        "conda mamba micromamba",
+        _verbs(
+            network="install create update remove env upgrade search", runs="", reads="list info env-list"
+        ),
+    ),
+    (
+        "bundle bundler",
+        _verbs(
+            network="install update add outdated lock package cache",
+            grave="release-nothing",
+            runs="exec",
+            reads="list show info check-nothing",
+            bare=Finding("N", "bundle installs packages"),
+        ),
+    ),
+    (
+        "gem",
+        _verbs(
+            network="install update fetch search outdated",
+            grave="push yank owner",
+            reads="list env environment which contents",
+        ),
+    ),
+    (
+        "composer",
+        _verbs(
+            network="install update require remove create-project global outdated audit",
+            reads="show licenses validate",
+            scripts="run-script run",
+            grave_scripts=True,
+        ),
+    ),
+    (
+        "cargo",
+        _verbs(
+            network="fetch update add remove install search generate-lockfile vendor",
+            grave="publish yank owner login",
+            reads=_CARGO_READS,
+            bare=_READ,
+        ),
+    ),
+    (
+        "go",
+        _verbs(
+            network="get install mod-tidy mod-download mod-vendor mod-get work-sync",
+            reads="version env doc help",
+        ),
+    ),
     ("mvn mvnw", _verbs(grave="deploy release:perform release:prepare", reads="")),
     ("gradle", _verbs(grave="publish release", grave_scripts=True)),
-    ("dotnet", _verbs(network="restore add tool-install", grave="nuget-push", reads="--info --list-sdks --list-runtimes")),
+    (
+        "dotnet",
+        _verbs(
+            network="restore add tool-install", grave="nuget-push", reads="--info --list-sdks --list-runtimes"
+        ),
+    ),
     ("nuget", _verbs(network="install restore", grave="push")),
     ("mix rebar3", _verbs(network="deps.get deps.update hex-nothing", grave="hex.publish", reads="help")),
-    ("brew", _verbs(network="install upgrade update reinstall tap fetch search bundle uninstall", grave="services",
-                    reads="list info config doctor deps uses leaves --prefix outdated")),
+    (
+        "brew",
+        _verbs(
+            network="install upgrade update reinstall tap fetch search bundle uninstall",
+            grave="services",
+            reads="list info config doctor deps uses leaves --prefix outdated",
+        ),
+    ),
     ("twine", _verbs(grave="upload register", reads="check")),
     ("flutter dart", _verbs(network="pub get upgrade", grave="pub-publish", reads="doctor --version")),
-    ("apt apt-get aptitude yum dnf zypper pacman apk emerge snap flatpak dpkg rpm apt-cache dpkg-query port pkg nix-env yay paru "
-     "apt-key add-apt-repository apt-mark softwareupdate chocolatey choco winget xbps-install", _system),
-)  # fmt: skip
+    (
+        "apt apt-get aptitude yum dnf zypper pacman apk emerge snap flatpak dpkg rpm apt-cache dpkg-query port "
+        "pkg nix-env yay paru "
+        "apt-key add-apt-repository apt-mark softwareupdate chocolatey choco winget xbps-install",
+        _system,
+    ),
+)

@@ -1,15 +1,17 @@
 """Programs that read files, or say something, and what among their options does more."""
 
-from app.permits.calls import Call, Feed, Judge, Table, Usual, asks_for_help, table
+from app.permits.calls import Call, Feed, Table, Usual, asks_for_help, judge_options, judge_usual, table
 from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.words import DEEP, UNKNOWN, Word
 
-_GREP = "e= f=:read regexp= file=:read m= A= B= C= max-count= include= exclude= exclude-dir= color= context= r R recursive"
+_GREP = "e= f=:read regexp= file=:read m= A= B= C= max-count= include= exclude= exclude-dir= context= r R recursive"
 _RG = (
     "e= f=:read regexp= file=:read g= glob= iglob= t= T= type= type-not= A= B= C= m= j= M= max-count= "
     "pre=:X hostname-bin=:X ignore-file=:read sort= sortr= color= colors= r= replace= max-depth= d= E= files"
 )
+
+_AG = "A= B= C= m= pager=:X G= ignore= p=:read path-to-ignore=:read"
 
 
 def _printing(call: Call) -> list[Finding]:
@@ -59,10 +61,8 @@ def _listing(call: Call) -> list[Finding]:
 
 
 def _grep(call: Call) -> list[Finding]:
-    from app.permits.calls import judge_usual  # noqa: PLC0415  (the table of the same module)
-
     is_rg = call.name in ("rg", "ag", "ack")
-    options = _RG if is_rg else _GREP
+    options = _RG if call.name == "rg" else _AG if is_rg else _GREP
     taken = take(call.words, row(options))
     is_deep = is_rg or taken.has("r", "R", "recursive", "dereference-recursive") or call.name == "rgrep"
     lists = taken.has("files") and is_rg
@@ -72,7 +72,11 @@ def _grep(call: Call) -> list[Finding]:
             options=options,
             first="" if lists else "text",
             unless="e f regexp file",
-            operands="list" if lists else "tree" if is_deep and not _reads_input(call, taken.operands) else "read",
+            operands="list"
+            if lists
+            else "tree"
+            if is_deep and not _reads_input(call, taken.operands)
+            else "read",
         ),
     )
     if lists or taken.has("l", "L", "files-with-matches", "files-without-match"):
@@ -94,50 +98,149 @@ def _environment(call: Call) -> list[Finding]:
     return [Finding("U", "prints variables, which may be secrets")]
 
 
-def _finding(letter: str, why: str) -> Judge:
-    return lambda call: [Finding(letter, why)]  # type: ignore[arg-type]
+_LESS = Usual(options="k=:X lesskey-file=:X lesskey-src=:X o=:write O=:write log-file=:write p= x=")
+
+
+def _pager(call: Call) -> list[Finding]:
+    """A word that begins with `+` is a command for it."""
+    found = judge_usual(call, _LESS if call.name == "less" else Usual())
+    if any(word.text.startswith("+") and not word.text[1:].isdigit() for word in call.words):
+        found.append(Finding("X", f"{call.name} runs a command of its own"))
+    return found
+
+
+def _test(call: Call) -> list[Finding]:
+    if any("$(" in word.text or "`" in word.text for word in call.words):
+        return [Finding("U", "a subscript in it runs as code")]
+    return [Finding("R", "only looks")]
+
+
+def _jq(call: Call) -> list[Finding]:
+    """Some of its options take a name and then a value."""
+    words, found = list(call.words), []
+    for name in ("--arg", "--argjson", "--slurpfile", "--rawfile"):
+        while any(word.text == name for word in words):
+            at = next(i for i, word in enumerate(words) if word.text == name)
+            if "file" in name:
+                found += [call.ground.read(word) for word in words[at + 2 : at + 3]]
+            del words[at : at + 3]
+    taken = take(words, row("f=:read from-file=:read L=:X library-path=:X indent="))
+    found += [Finding("R", "only reads"), *judge_options(call, taken)]
+    if taken.has("args", "jsonargs"):
+        return found
+    return found + [
+        call.ground.read(word) for word in taken.operands[0 if taken.has("f", "from-file") else 1 :]
+    ]
 
 
 _TEXT = Usual(why="only says something", operands="text")
 READING: Table = table(
-    ("cat tac nl rev head tail fold fmt expand unexpand pr column strings hexdump od cksum sum md5sum sha1sum "
-     "sha224sum sha256sum sha384sum sha512sum b2sum md5 shasum zcat bzcat xzcat zstdcat zless zmore zgrep zegrep "
-     "zfgrep xmllint colordiff look tsort ptx factor iconv",
-     Usual(options="c= n= w= s= N= t= j= A= lines= bytes= width= f= separator= algorithm= a= output=:write")),
+    ("cat rev zcat bzcat xzcat zstdcat zless zmore sum tsort factor md5 ptx", Usual()),
+    ("tac", Usual(options="s= separator=")),
+    ("nl", Usual(options="b= d= f= h= i= l= n= s= v= w=")),
+    ("head tail", Usual(options="c= n= lines= bytes= s= pid= sleep-interval=")),
+    ("fold", Usual(options="w= width=")),
+    ("fmt", Usual(options="w= g= p= width= goal=")),
+    ("expand unexpand", Usual(options="t= tabs=")),
+    ("pr", Usual(options="h= l= o= w= W= N=")),
+    ("column", Usual(options="s= o= N= c= separator= output-separator= table-columns=")),
+    ("strings", Usual(options="n= e= bytes= encoding= radix=")),
+    ("hexdump hd", Usual(options="e= f=:read n= s=")),
+    ("od", Usual(options="A= j= N= S= address-radix= skip-bytes= read-bytes=")),
+    (
+        "cksum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum shasum",
+        Usual(options="a= algorithm="),
+    ),
+    ("xmllint", Usual(options="output=:write o=:write xpath= schema=:read noout format")),
+    ("colordiff", Usual()),
+    ("look", Usual(first="text")),
+    ("iconv", Usual(options="f= t= from-code= to-code= o=:write output=:write")),
     ("bat batcat", Usual(options="pager=:X l= language= r= line-range= theme= style= paging= color=")),
-    ("cut paste join comm cmp tr", Usual(options="d= f= c= b= t= o= e= i= n= j= 1= 2= output-delimiter= delimiter= fields=")),
-    ("less more most", Usual(options="k=:X lesskey-file=:X lesskey-src=:X o=:write O=:write log-file=:write p= t= x= P=")),
+    ("cut", Usual(options="d= f= c= b= output-delimiter= delimiter= fields= bytes= characters=")),
+    ("paste", Usual(options="d= delimiters=")),
+    ("join", Usual(options="t= o= e= a= v= j= 1= 2=")),
+    ("comm", Usual(options="output-delimiter=")),
+    ("cmp", Usual(options="n= bytes=")),
+    ("tr", Usual(operands="text")),
+    ("more most", _pager),
+    ("less", _pager),
     ("wc", Usual(options="files0-from=:read")),
-    ("du", Usual(options="files0-from=:read X=:read exclude-from=:read d= max-depth= B= t= exclude=", operands="list")),
-    ("grep egrep fgrep rgrep rg ag ack", _grep),
+    (
+        "du",
+        Usual(
+            options="files0-from=:read X=:read exclude-from=:read d= max-depth= B= t= exclude=",
+            operands="list",
+        ),
+    ),
+    ("grep egrep fgrep rgrep zgrep zegrep zfgrep rg ag ack", _grep),
     ("ls dir vdir exa eza lsd", _listing),
-    ("stat file df tree basename dirname realpath readlink pwd namei getfacl lsattr tty test [ [[ ((",
-     Usual(why="only looks", options="f=:read files-from=:read o=:write m=:read magic-file=:read C:E I= L= P= c= printf= format= s=",
-           operands="list")),
-    ("diff", Usual(options="r:R recursive:R x= X=:read exclude= exclude-from=:read U= C= W= unified= context= I= from-file=:read "
-                   "to-file=:read", deep="r recursive")),
+    (
+        "basename dirname realpath readlink pwd namei getfacl lsattr tty stat df ((",
+        Usual(why="only looks", operands="list"),
+    ),
+    (
+        "file",
+        Usual(
+            why="only looks",
+            options="f=:read files-from=:read m=:read magic-file=:read C:E compile:E",
+            operands="list",
+        ),
+    ),
+    ("tree", Usual(why="only looks", options="o=:write fromfile:read", operands="list")),
+    ("test [ [[", _test),
+    (
+        "diff",
+        Usual(
+            options="r:R recursive:R x= X=:read exclude= exclude-from=:read U= C= W= I= from-file=:read "
+            "to-file=:read",
+            deep="r recursive",
+        ),
+    ),
     ("sdiff diff3", Usual(options="o=:write output=:write diff-program=:X merge-program=:X")),
-    ("jq gojq jaq", Usual(options="f=:read from-file=:read L=:X library-path=:X slurpfile= rawfile= arg= argjson= indent= tab",
-                     first="text", unless="f from-file")),
-    ("yq", Usual(options="i:E inplace:E in-place:E f= p= o= input-format= output-format= from-file=:read s=:X split-exp=:X",
-                 first="text", unless="from-file")),
+    ("jq gojq jaq", _jq),
+    (
+        "yq",
+        Usual(
+            options="i:E inplace:E in-place:E f= p= o= input-format= output-format= from-file=:read s=:X "
+            "split-exp=:X",
+            first="text",
+            unless="from-file",
+        ),
+    ),
     ("tokei cloc scc", Usual(operands="tree", options="report-file=:write out=:write config=:X")),
     ("base64 base32 basenc", Usual(options="w= wrap= o=:write output=:write i=:read input=:read")),
     ("echo printf", _printing),
     ("read mapfile readarray getopts", _read),
-    ("true false : sleep seq date cal uptime uname arch nproc whoami id groups users who w logname hostid yes expr free "
-     "vmstat iostat lscpu lsblk lsusb lspci ps pgrep top htop pstree locale getconf clear tput stty reset numfmt "
-     "wait jobs help history hash times dirs shift break continue caller bind compgen complete getent pidof "
-     "ldconfig sw_vers tee-nothing nvidia-smi whatis apropos whereis which type ulimit umask set shopt",
-     _TEXT),
+    (
+        "true false : sleep seq date cal uptime uname arch nproc whoami id groups users who w logname hostid yes "
+        "expr free "
+        "vmstat iostat lscpu lsblk lsusb lspci ps pgrep top htop pstree locale getconf clear tput stty reset "
+        "numfmt "
+        "wait jobs help history hash times dirs shift break continue caller bind compgen complete getent pidof "
+        "sw_vers nvidia-smi whatis apropos whereis which type ulimit umask set shopt",
+        _TEXT,
+    ),
     ("lsof fuser", Usual(why="only looks", operands="text", options="k:X kill:X")),
     ("hostname", Usual(why="only looks", operands="text", options="F=:F b:F file=:F")),
     ("bc", Usual()),
-    ("env-nothing printenv", _environment),
-    ("man info", Usual(why="shows a manual", operands="text", options="P=:X pager=:X H:X html:X C=:X config-file=:X M=:X manpath=:X")),
+    ("printenv", _environment),
+    (
+        "man info",
+        Usual(
+            why="shows a manual",
+            operands="text",
+            options="P=:X pager=:X H:X html:X C=:X config-file=:X M=:X manpath=:X",
+        ),
+    ),
     ("objdump nm readelf size ldd otool lipo", Usual(options="j= M=")),
     ("tldr", _TEXT),
-    ("journalctl", Usual(why="shows the journal", operands="text",
-                         options="rotate:F flush:F vacuum-size=:F vacuum-time=:F vacuum-files=:F u= n= S= U= p= o= since= until=")),
-    ("git-nothing gpg-nothing", _finding("R", "only reads")),
-)  # fmt: skip
+    (
+        "journalctl",
+        Usual(
+            why="shows the journal",
+            operands="text",
+            options="rotate:F flush:F vacuum-size=:F vacuum-time=:F vacuum-files=:F u= n= S= U= "
+            "p= o= since= until=",
+        ),
+    ),
+)

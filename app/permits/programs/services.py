@@ -6,20 +6,21 @@ from app.permits.calls import Call, Judge, Table, asks_for_help, table
 from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.programs.packages import words_of
-from app.permits.words import Word, literal
+from app.permits.words import Word, literal, names
 
-_GRAVE_VERBS = frozenset((
-    "create merge close reopen comment edit delete review ready lock unlock transfer pin unpin rename archive unarchive fork sync set "
-    "remove add upload publish deploy apply destroy rerun cancel enable disable run approve rollback scale restart suspend resume promote "
-    "develop sign import export-secrets update update-branch revert note resolve"
-).split())  # fmt: skip
+_GRAVE_VERBS = names(
+    "create merge close reopen comment edit delete review ready lock unlock transfer pin unpin "
+    "rename archive unarchive fork sync set remove add upload publish deploy apply destroy rerun "
+    "cancel enable disable run approve rollback scale restart suspend resume promote develop sign "
+    "import export-secrets update update-branch revert note resolve"
+)
 
 
 def _hosting(call: Call) -> list[Finding]:
     """`gh`, `glab`: reading is network; what others see is the floor."""
     if asks_for_help(call):
         return [Finding("R", "says what it is")]
-    words = words_of(call, valued=frozenset({"-R", "--repo", "-q", "--jq", "--json", "-t", "--template", "-L", "--limit"}))
+    words = words_of(call, valued=names("-R --repo -q --jq --json -t --template -L --limit"))
     if any(not word.is_literal for word in words[:2]):
         return [Finding("U", "what it does, only the run will tell")]
     group, verb = (words[0].text if words else ""), (words[1].text if len(words) > 1 else "")
@@ -28,51 +29,85 @@ def _hosting(call: Call) -> list[Finding]:
     if group == "api":
         return _api(call)
     if group == "auth":
-        return [Finding("N", "asks who one is")] if verb == "status" else [Finding("F", "changes or says credentials")]
-    if group in ("secret", "ssh-key", "gpg-key", "variable", "codespace") and verb not in ("list", "get", "view"):
+        return (
+            [Finding("N", "asks who one is")]
+            if verb == "status"
+            else [Finding("F", "changes or says credentials")]
+        )
+    if group in ("secret", "ssh-key", "gpg-key", "variable", "codespace") and verb not in (
+        "list",
+        "get",
+        "view",
+    ):
         return [Finding("F", f"changes {group}s")]
     if group == "browse":
         return [Finding("X", "opens a browser")]
     if group in ("alias", "extension", "config"):
-        return [Finding("R", "only reads")] if verb in ("list", "get") else [Finding("F", "changes settings outside the workspace")]
+        return (
+            [Finding("R", "only reads")]
+            if verb in ("list", "get")
+            else [Finding("F", "changes settings outside the workspace")]
+        )
     if verb in _GRAVE_VERBS:
         return [Finding("F", f"{call.name} {group} {verb} is seen by others")]
     return [Finding("N", f"asks {call.name} about {group}")]
 
 
 def _api(call: Call) -> list[Finding]:
-    taken = take(call.words, row("X= method= f= F= field= raw-field= input=:read H= header= q= jq= t= template= p= preview= hostname= cache="))
+    taken = take(
+        call.words,
+        row(
+            "X= method= f= F= field= raw-field= input=:read H= header= q= jq= t= template= p= preview= "
+            "hostname= cache="
+        ),
+    )
     method = taken.values("X", "method")
-    changes = bool(method and method[-1].text.upper() != "GET") or (not method and taken.has("f", "F", "field", "raw-field", "input"))
+    changes = bool(method and method[-1].text.upper() != "GET") or (
+        not method and taken.has("f", "F", "field", "raw-field", "input")
+    )
     if any(word.text == "graphql" for word in taken.operands):
-        changes = any("mutation" in value.text or not value.is_literal for value in taken.values("f", "F", "field", "raw-field")) or taken.has("input")
+        changes = any(
+            "mutation" in value.text or not value.is_literal
+            for value in taken.values("f", "F", "field", "raw-field")
+        ) or taken.has("input")
     if changes or any(word.is_unknown for word in method):
         return [Finding("F", "a request that changes something for others")]
     return [Finding("N", "asks a service")]
 
 
-_DOCKER_READ = frozenset((
-    "ps images logs inspect version info stats top port diff history events search-nothing context-ls context-show "
-    "image-ls image-list image-inspect image-history container-ls container-list container-logs container-inspect container-top "
-    "container-stats volume-ls volume-inspect network-ls network-inspect system-df system-info compose-ps compose-logs compose-config "
-    "compose-images compose-top compose-ls compose-version compose-port buildx-ls buildx-version manifest-nothing"
-).split())  # fmt: skip
-_DOCKER_GRAVE = frozenset((
-    "push system-prune volume-prune volume-rm volume-remove image-prune container-prune network-prune builder-prune swarm secret config "
-    "stack service node plugin buildx-prune compose-push image-push"
-).split())  # fmt: skip
+_DOCKER_READ = names(
+    "ps images logs inspect version info stats top port diff history events search-nothing "
+    "context-ls context-show image-ls image-list image-inspect image-history container-ls "
+    "container-list container-logs container-inspect container-top container-stats volume-ls "
+    "volume-inspect network-ls network-inspect system-df system-info compose-ps compose-logs "
+    "compose-config compose-images compose-top compose-ls compose-version compose-port buildx-ls "
+    "buildx-version manifest-nothing"
+)
+_DOCKER_GRAVE = names(
+    "push system-prune volume-prune volume-rm volume-remove image-prune container-prune "
+    "network-prune builder-prune swarm secret config stack service node plugin buildx-prune "
+    "compose-push image-push"
+)
 _DOCKER_RUN = (
-    "v=:mount volume=:mount mount=:mount e= env= p= publish= w= workdir= name= u= user= network= net= entrypoint= env-file= h= hostname= "
-    "l= label= m= memory= cpus= pid= ipc= uts= userns= cap-add= cap-drop= device= security-opt= add-host= platform= pull= restart= "
-    "rm it i t d privileged volumes-from= tmpfs= ulimit= shm-size= gpus= log-driver= log-opt= dns= ip= runtime= cgroupns= link="
+    "v=:mount volume=:mount mount=:mount e= env= p= publish= w= workdir= name= u= user= network= net= "
+    "entrypoint= env-file= h= hostname= "
+    "l= label= m= memory= cpus= pid= ipc= uts= userns= cap-add= cap-drop= device= security-opt= add-host= "
+    "platform= pull= restart= "
+    "rm it i t d privileged volumes-from= tmpfs= ulimit= shm-size= gpus= log-driver= log-opt= dns= ip= "
+    "runtime= cgroupns= link="
 )
 
 
 def _docker(call: Call) -> list[Finding]:
     if asks_for_help(call):
         return [Finding("R", "says what it is")]
-    words = words_of(call, valued=frozenset({"-H", "--host", "-c", "--context", "-f", "--file", "-p", "--project-name", "--config", "--profile",
-                                             "--env-file", "--project-directory", "-l", "--log-level"}))  # fmt: skip
+    words = words_of(
+        call,
+        valued=names(
+            "-H --host -c --context -f --file -p --project-name --config --profile --env-file "
+            "--project-directory -l --log-level"
+        ),
+    )
     if call.name in ("docker-compose", "podman-compose"):
         words = [literal("compose"), *words]
     if not words or not words[0].is_literal:
@@ -80,17 +115,27 @@ def _docker(call: Call) -> list[Finding]:
     verb = words[0].text
     pair = f"{verb}-{words[1].text}" if len(words) > 1 else verb
     if verb in _DOCKER_GRAVE or pair in _DOCKER_GRAVE:
-        return [Finding("F", f"{call.name} {pair.replace('-', ' ', 1)} acts on others, or removes what nothing holds")]
+        return [
+            Finding(
+                "F", f"{call.name} {pair.replace('-', ' ', 1)} acts on others, or removes what nothing holds"
+            )
+        ]
     if verb in _DOCKER_READ or pair in _DOCKER_READ:
         return [Finding("R", "only looks")]
     if verb in ("pull", "login", "search") or pair in ("compose-pull", "image-pull", "compose-build-nothing"):
         return [Finding("N", "uses the network")]
-    if pair == "compose-down" and any(word.text in ("-v", "--volumes") or re.fullmatch(r"-\w*v\w*", word.text) for word in call.words):
+    if pair == "compose-down" and any(
+        word.text in ("-v", "--volumes") or re.fullmatch(r"-\w*v\w*", word.text) for word in call.words
+    ):
         return [Finding("F", "removes volumes, which nothing holds")]
     if verb == "rm" and any(re.fullmatch(r"-\w*v\w*|--volumes", word.text) for word in call.words):
         return [Finding("F", "removes volumes, which nothing holds")]
     found = [Finding("X", f"{call.name} {verb} works outside the box")]
-    if verb in ("run", "create") or pair in ("container-run", "container-create", "compose-run", "container-exec") or verb == "exec":
+    if (
+        verb in ("run", "create")
+        or pair in ("container-run", "container-create", "compose-run", "container-exec")
+        or verb == "exec"
+    ):
         found += _container(call, verb)
     return found
 
@@ -102,7 +147,10 @@ def _container(call: Call, verb: str) -> list[Finding]:
     found: list[Finding] = []
     if taken.has("privileged", "device", "cap-add", "volumes-from", "security-opt", "runtime"):
         found.append(Finding("F", "the container gets the machine"))
-    if any(value.text == "host" for value in taken.values("pid", "ipc", "uts", "userns", "cgroupns", "network", "net")):
+    if any(
+        value.text == "host"
+        for value in taken.values("pid", "ipc", "uts", "userns", "cgroupns", "network", "net")
+    ):
         found.append(Finding("F", "the container gets the machine"))
     for value in taken.values("v", "volume", "mount"):
         found += _mount(call, value)
@@ -128,14 +176,21 @@ def _mount(call: Call, value: Word) -> list[Finding]:
     return []
 
 
-_KUBE_READ = frozenset("get describe logs top version api-resources api-versions cluster-info explain events diff auth wait".split())
-_KUBE_CONFIG = frozenset("config-view config-get-contexts config-current-context config-get-clusters".split())
+_KUBE_READ = names(
+    "get describe logs top version api-resources api-versions cluster-info explain events diff auth wait"
+)
+_KUBE_CONFIG = frozenset(
+    ["config-view", "config-get-contexts", "config-current-context", "config-get-clusters"]
+)
 
 
 def _kubectl(call: Call) -> list[Finding]:
     if asks_for_help(call):
         return [Finding("R", "says what it is")]
-    words = words_of(call, valued=frozenset({"-n", "--namespace", "--context", "--kubeconfig", "--cluster", "--user", "-l", "-o", "-f", "-c"}))
+    words = words_of(
+        call,
+        valued=names("-n --namespace --context --kubeconfig --cluster --user -l -o -f -c"),
+    )
     if not words or not words[0].is_literal:
         return [Finding("U" if words else "R", "what it does, only the run will tell")]
     verb = words[0].text
@@ -143,7 +198,11 @@ def _kubectl(call: Call) -> list[Finding]:
         return [Finding("N", "asks a cluster")]
     if verb == "config":
         reads = len(words) > 1 and f"config-{words[1].text}" in _KUBE_CONFIG
-        return [Finding("N", "reads which cluster is meant") if reads else Finding("F", "changes which cluster is meant")]
+        return [
+            Finding("N", "reads which cluster is meant")
+            if reads
+            else Finding("F", "changes which cluster is meant")
+        ]
     if verb == "exec":
         at = next((i for i, word in enumerate(call.words) if word.text == "--"), None)
         if at is not None and at + 1 < len(call.words):
@@ -154,10 +213,22 @@ def _kubectl(call: Call) -> list[Finding]:
     return [Finding("F", f"{call.name} {verb} changes a cluster")]
 
 
-def _service(*, reads: str = "", network: str = "", code: str = "", edits: str = "", other: str = "F", bare: str = "R") -> Judge:
+def _service(
+    *, reads: str = "", network: str = "", code: str = "", edits: str = "", other: str = "F", bare: str = "R"
+) -> Judge:
     """Tools for services and clouds, by the first word that says something."""
-    lists = [(frozenset(text.split()), letter) for text, letter in ((reads, "R"), (network, "N"), (edits, "E"), (code, "X"))]
-    deeds = {"R": "only reads", "N": "asks a service", "E": "changes files inside", "X": "runs other code", "F": "acts on others", "U": ""}
+    lists = [
+        (frozenset(text.split()), letter)
+        for text, letter in ((reads, "R"), (network, "N"), (edits, "E"), (code, "X"))
+    ]
+    deeds = {
+        "R": "only reads",
+        "N": "asks a service",
+        "E": "changes files inside",
+        "X": "runs other code",
+        "F": "acts on others",
+        "U": "",
+    }
 
     def judge(call: Call) -> list[Finding]:
         if asks_for_help(call):
@@ -169,25 +240,41 @@ def _service(*, reads: str = "", network: str = "", code: str = "", edits: str =
             return [Finding("U", f"what {call.name} does, only the run will tell")]
         verb = words[0].text
         pair = f"{verb}-{words[1].text}" if len(words) > 1 else verb
-        for names, letter in lists:
-            if verb in names or pair in names:
+        for verbs, letter in lists:
+            if verb in verbs or pair in verbs:
                 return [Finding(letter, f"{call.name} {verb} {deeds[letter]}")]  # type: ignore[arg-type]
         return [Finding(other, f"{call.name} {verb} {deeds[other]}")]  # type: ignore[arg-type]
 
     return judge
 
 
-_CLOUD_READ = re.compile(r"(list|ls|get|describe|show|head|view|status|whoami|search|lookup|batch-get|scan|query|filter|tail|presign|info)(-.*|s)?")
+_CLOUD_READ = re.compile(
+    r"(list|ls|get|describe|show|head|view|status|whoami|search|lookup|batch-get|scan|query|filter|tail|presign|info)(-.*|s)?"
+)
 
 
 def _cloud(call: Call) -> list[Finding]:
     """`aws`, `gcloud`, `az`: what does not say that it only looks, acts."""
     if asks_for_help(call):
         return [Finding("R", "says what it is")]
-    words = words_of(call, valued=frozenset({"--region", "--profile", "--project", "--output", "--query", "--format"}))
+    words = words_of(
+        call, valued=frozenset({"--region", "--profile", "--project", "--output", "--query", "--format"})
+    )
     if any(not word.is_literal for word in words[:3]):
         return [Finding("U", "what it does, only the run will tell")]
-    if any(word.text in ("configure", "login", "auth", "print-access-token", "get-secret-value", "secret", "secretsmanager") for word in words[:4]):
+    if any(
+        word.text
+        in (
+            "configure",
+            "login",
+            "auth",
+            "print-access-token",
+            "get-secret-value",
+            "secret",
+            "secretsmanager",
+        )
+        for word in words[:4]
+    ):
         return [Finding("F", "changes or says credentials")]
     if any(_CLOUD_READ.fullmatch(word.text) for word in words[1:4]):
         return [Finding("N", "asks a service")]
@@ -198,17 +285,52 @@ SERVICES: Table = table(
     ("gh glab hub tea", _hosting),
     ("docker podman nerdctl docker-compose podman-compose", _docker),
     ("kubectl oc k", _kubectl),
-    ("helm", _service(network="list ls search repo pull show status history get dependency", code="template lint package", reads="version env")),
-    ("terraform tofu terragrunt", _service(network="init plan refresh providers get output state-list state-show show", code="validate",
-                                           edits="fmt", reads="version graph", other="F")),
-    ("pulumi cdk cdktf sst serverless sls sam", _service(network="preview diff ls list stack", code="synth build local validate", reads="version")),
-    ("vercel netlify now surge", _service(network="ls list logs inspect whoami status env-ls", code="dev build", reads="help", bare="F")),
-    ("firebase fly flyctl wrangler heroku railway render doctl eb cf", _service(network="list ls logs status info whoami ps apps", code="dev serve emulators:start",
-                                                                             reads="version help")),
+    (
+        "helm",
+        _service(
+            network="list ls search repo pull show status history get dependency",
+            code="template lint package",
+            reads="version env",
+        ),
+    ),
+    (
+        "terraform tofu terragrunt",
+        _service(
+            network="init plan refresh providers get output state-list state-show show",
+            code="validate",
+            edits="fmt",
+            reads="version graph",
+            other="F",
+        ),
+    ),
+    (
+        "pulumi cdk cdktf sst serverless sls sam",
+        _service(network="preview diff ls list stack", code="synth build local validate", reads="version"),
+    ),
+    (
+        "vercel netlify now surge",
+        _service(
+            network="ls list logs inspect whoami status env-ls", code="dev build", reads="help", bare="F"
+        ),
+    ),
+    (
+        "firebase fly flyctl wrangler heroku railway render doctl eb cf",
+        _service(
+            network="list ls logs status info whoami ps apps",
+            code="dev serve emulators:start",
+            reads="version help",
+        ),
+    ),
     ("aws gcloud az", _cloud),
     ("ansible ansible-playbook", _service()),
     ("vagrant", _service(reads="status global-status", other="X")),
-    ("gpg gpg2", lambda call: [Finding("F", "says or changes secret keys")] if any("secret" in w.text or "delete" in w.text for w in call.words)
-     else [Finding("X", "works with keys")]),
+    (
+        "gpg gpg2",
+        lambda call: (
+            [Finding("F", "says or changes secret keys")]
+            if any("secret" in w.text or "delete" in w.text for w in call.words)
+            else [Finding("X", "works with keys")]
+        ),
+    ),
     ("pass op bw vault security keyring", _service(reads="version help")),
-)  # fmt: skip
+)

@@ -134,9 +134,14 @@ def _substitution(call: Call, text: str, at: int, command: str) -> tuple[int, li
     return end, []
 
 
-_AWK = "F= v= f=:X file=:X field-separator= assign= i=:X include=:X l=:X load=:X E=:X exec=:X e= source= o:E D:X p:E d:E"
+_AWK = (
+    "F= v= f=:X file=:X field-separator= assign= i=:X include=:X l=:X load=:X E=:X exec=:X e= source= o:E "
+    "D:X p:E d:E"
+)
 _AWK_STRING = re.compile(r'"(?:\\.|[^"\\])*"')
-_AWK_TEXT = re.compile(r'"(?:\\.|[^"\\])*"|#[^\n]*|(?<=[(,~!{;&|])\s*/(?:\\.|[^/\\\n])+/|^\s*/(?:\\.|[^/\\\n])+/')
+_AWK_TEXT = re.compile(
+    r'"(?:\\.|[^"\\])*"|#[^\n]*|(?<=[(,~!{;&|])\s*/(?:\\.|[^/\\\n])+/|^\s*/(?:\\.|[^/\\\n])+/'
+)
 
 
 def _awk(call: Call) -> list[Finding]:
@@ -205,7 +210,7 @@ def _gawk(call: Call) -> list[Finding]:
 
 
 def _tee(call: Call) -> list[Finding]:
-    found = judge_usual(call, Usual(operands="write", options="a append i p output-error="))
+    found = judge_usual(call, Usual(operands="write", options="a append i p"))
     if call.feed is not None:
         call.output = call.feed
     return found
@@ -214,13 +219,33 @@ def _tee(call: Call) -> list[Finding]:
 TEXT: Table = table(
     ("sed gsed", _sed),
     ("awk gawk mawk nawk original-awk", _awk),
-    ("sort gsort", Usual(options="o=:write output=:write compress-program=:X files0-from=:read random-source=:read k= t= S= T= "
-                         "key= field-separator= buffer-size= temporary-directory= parallel= batch-size=")),
+    (
+        "sort gsort",
+        Usual(
+            options="o=:write output=:write compress-program=:X files0-from=:read "
+            "random-source=:read k= t= S= T= "
+            "key= field-separator= buffer-size= temporary-directory= parallel= batch-size="
+        ),
+    ),
     ("uniq", Usual(options="f= s= w= skip-fields= skip-chars= check-chars=", second="write")),
     ("xxd", Usual(options="c= l= s= o= g= cols= len= seek=", second="write")),
-    ("split", Usual(options="l= b= n= a= C= t= filter=:X lines= bytes= number= suffix-length= additional-suffix= :E",
-                    letter="E", why="writes pieces of a file")),
-    ("csplit", Usual(letter="E", why="writes pieces of a file", options="f= b= n= prefix= suffix-format= digits=", first="read",
-                     operands="text")),
+    (
+        "split",
+        Usual(
+            options="l= b= n= a= C= t= filter=:X lines= bytes= number= suffix-length= additional-suffix= :E",
+            letter="E",
+            why="writes pieces of a file",
+        ),
+    ),
+    (
+        "csplit",
+        Usual(
+            letter="E",
+            why="writes pieces of a file",
+            options="f= b= n= prefix= suffix-format= digits=",
+            first="read",
+            operands="text",
+        ),
+    ),
     ("tee", _tee),
-)  # fmt: skip
+)

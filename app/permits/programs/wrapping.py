@@ -32,7 +32,11 @@ def _wrapper(options: str, *, operands: int = 0, also: "Finding | None" = None) 
 def _env(call: Call) -> list[Finding]:
     if asks_for_help(call):
         return [Finding("R", "says what it is")]
-    taken = take(call.words, row("u= unset= C=:folder chdir=:folder S=:split split-string=:split i 0 v"), stops_early=True)
+    taken = take(
+        call.words,
+        row("u= unset= C=:folder chdir=:folder S=:split split-string=:split i 0 v"),
+        stops_early=True,
+    )
     found: list[Finding] = []
     rest = taken.operands
     split = taken.values("S", "split-string")
@@ -61,7 +65,11 @@ def _env(call: Call) -> list[Finding]:
 def _split(call: Call, text: Word, rest: Sequence[Word]) -> list[Finding]:
     if not text.is_literal or re.search(r"[\\$'\"]", text.text):
         return [Finding("U", "what it runs, only the run will tell")]
-    call.run([*(literal(one) for one in text.text.split()), *rest], call.feed)
+    home = call.place.home
+    call.run(
+        [*(literal(home + one[1:] if one.startswith("~") else one) for one in text.text.split()), *rest],
+        call.feed,
+    )
     return []
 
 
@@ -71,7 +79,11 @@ def _plain(call: Call) -> list[Finding]:
         return [Finding("R", "only looks")]
     if call.name == "time" and call.words and call.words[0].text == "{":
         return [Finding("U", "what it runs cannot be read")]
-    taken = take(call.words, row("a= f= o=:write output=:write format=" if call.name != "builtin" else ""), stops_early=True)
+    taken = take(
+        call.words,
+        row("a= f= o=:write output=:write format=" if call.name != "builtin" else ""),
+        stops_early=True,
+    )
     found = [call.ground.write(word) for word in taken.values("o", "output")] if call.name == "time" else []
     if not taken.operands:
         return [*found, Finding("R", "only looks")]
@@ -96,13 +108,20 @@ def _shell(call: Call) -> list[Finding]:
     if asks_for_help(call):
         return [Finding("R", "says what it is")]
     taken = take(call.words, row(_SHELL), stops_early=True)
-    found: list[Finding] = [Finding("X", "starts a file of one's own")] if taken.has("rcfile", "init-file", "i") else []
+    found: list[Finding] = (
+        [Finding("X", "starts a file of one's own")] if taken.has("rcfile", "init-file", "i") else []
+    )
     operands = taken.operands
     if taken.has("c"):
         return found + _from_text(call, operands)
     if not taken.is_sure and not operands:
         return [Finding("U", "what this shell runs, only the run will tell")]
-    if operands and not taken.has("s") and operands[0].text != "-" and not operands[0].text.startswith("/dev/stdin"):
+    if (
+        operands
+        and not taken.has("s")
+        and operands[0].text != "-"
+        and not operands[0].text.startswith("/dev/stdin")
+    ):
         return [*found, runs_file(call, operands[0])]
     return found + reads_program(call)
 
@@ -122,7 +141,7 @@ def _from_text(call: Call, operands: Sequence[Word]) -> list[Finding]:
 
 def _has_network(call: Call, word: Word) -> bool:
     """Its text has a command in it that speaks to the network."""
-    return re.search(r"[$`].*\b(curl|wget|fetch|nc|ssh)\b", word.source, re.DOTALL) is not None
+    return re.search(r"[$`].*(?<![\w-])(curl|wget|nc|ssh)(?![\w-])", word.source, re.DOTALL) is not None
 
 
 def reads_program(call: Call) -> list[Finding]:
@@ -214,9 +233,11 @@ def _folder(call: Call) -> list[Finding]:
         target = words[0]
     if target.text == "-":
         scope.move(scope.former)
-    elif target.may_split or target.is_unknown:
-        scope.move((UNKNOWN,))
-    elif scope.variables.get("CDPATH") is not None and not target.text.startswith(("/", ".")):
+    elif (
+        target.may_split
+        or target.is_unknown
+        or (scope.variables.get("CDPATH") is not None and not target.text.startswith(("/", ".")))
+    ):
         scope.move((UNKNOWN,))
     else:
         scope.move(call.ground.enter(target))
@@ -263,7 +284,9 @@ def _unset(call: Call) -> list[Finding]:
 
 
 def _enable(call: Call) -> list[Finding]:
-    if any(word.text.startswith("-f") for word in call.words) or call.name == "hash" and len(call.words) > 1:
+    if any(word.text.startswith("-f") for word in call.words) or (
+        call.name == "hash" and len(call.words) > 1
+    ):
         call.scope.runs_elsewhere = "a name was given to another program"
         return [Finding("X", "gives a name to another program")]
     return [Finding("R", "only looks")]
@@ -279,7 +302,9 @@ def _set(call: Call) -> list[Finding]:
 
 
 def _shopt(call: Call) -> list[Finding]:
-    if any(word.text in ("dotglob", "extglob", "expand_aliases", "globstar", "nocaseglob") for word in call.words):
+    if any(
+        word.text in ("dotglob", "extglob", "expand_aliases", "globstar", "nocaseglob") for word in call.words
+    ):
         return [Finding("R", "sets how this shell reads patterns")]
     return [Finding("R", "sets how this shell runs")]
 
@@ -305,14 +330,20 @@ WRAPPERS: Table = table(
     ("stdbuf unbuffer", _wrapper("i= o= e= input= output= error=")),
     ("command builtin exec time", _plain),
     ("coproc", _coproc),
-    ("sudo doas", _wrapper("u= g= p= C= h= r= t= U= D= R= T= user= group= E n k S i s b H", also=Finding("F", "runs with more rights"))),
+    (
+        "sudo doas",
+        _wrapper(
+            "u= g= p= C= h= r= t= U= D= R= T= user= group= E n k S i s b H",
+            also=Finding("F", "runs with more rights"),
+        ),
+    ),
     ("flock", _wrapper("w= E= timeout=", operands=1, also=_FLOCK)),
     ("ionice", _wrapper("c= n= p= class= classdata=", also=_FLOCK)),
     ("chrt taskset", _wrapper("p= c=", operands=1, also=_FLOCK)),
     ("strace ltrace", _wrapper("o= e= s= p= E= u=", also=_FLOCK)),
     ("busybox toybox catchsegv caffeinate dbus-run-session faketime rlwrap", _wrapper("", also=_FLOCK)),
     ("watch", _watch),
-)  # fmt: skip
+)
 SHELLS: Table = table(
     ("sh bash dash ash", _shell),
     ("zsh fish ksh mksh csh tcsh pwsh powershell nu xonsh elvish rc osh oil", _other_shell),
@@ -331,5 +362,3 @@ BUILT_IN: Table = table(
     ("set", _set),
     ("shopt", _shopt),
 )
-
-

@@ -1,0 +1,144 @@
+"""Branches and loops: what may run, and may run again, and what is known behind it."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from app.permits.calls import Feed
+from app.permits.scope import Scope
+from app.permits.words import UNKNOWN, names
+
+if TYPE_CHECKING:
+    from app.permits.statements import Statements
+
+_MOST_TURNS = 24
+SKIPPED = frozenset(
+    {
+        ";",
+        ";;",
+        "\n",
+        "comment",
+        "then",
+        "do",
+        "done",
+        "fi",
+        "{",
+        "}",
+        "(",
+        ")",
+        "if",
+        "else",
+        "elif",
+        "while",
+        "until",
+        "esac",
+        "!",
+        "&&",
+        "||",
+        ";&",
+        ";;&",
+    }
+)
+STATEMENTS = names(
+    "command redirected_statement pipeline list subshell compound_statement for_statement "
+    "c_style_for_statement while_statement if_statement case_statement function_definition "
+    "variable_assignment variable_assignments declaration_command unset_command test_command "
+    "negated_command"
+)
+
+
+class Branches:
+    """Those of one script."""
+
+    def __init__(self, statements: "Statements") -> None:
+        self._statements = statements
+
+    def branch(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        has_else = False
+        ends: list[Scope] = []
+        at_then = False
+        branch = scope
+        for child in node.children:
+            kind = child.type
+            if kind == "then":
+                at_then, branch = True, scope.copy()
+                ends.append(branch)
+            elif kind in ("elif_clause", "else_clause"):
+                has_else = has_else or kind == "else_clause"
+                other = scope.copy()
+                ends.append(other)
+                self._statements.sequence(child.children, other, feed)
+            elif kind not in SKIPPED:
+                self._statements.statement(child, branch if at_then else scope, feed)
+                (branch if at_then else scope).settle()
+        if ends:
+            first = ends[0]
+            for other in ends[1:] if has_else else [*ends[1:], scope.copy()]:
+                first.join(other)
+            scope.take_over(first)
+        return None
+
+    def case(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        value = node.child_by_field_name("value")
+        if value is not None:
+            self._statements.expansions.word(value, scope)
+        end = scope.copy()
+        for child in node.children:
+            if child.type != "case_item":
+                continue
+            own = scope.copy()
+            patterns = set(child.children_by_field_name("value"))
+            for pattern in patterns:
+                self._statements.expansions.judge_within(pattern)
+            self._statements.sequence(
+                [one for one in child.children if one not in patterns and one.type != "|"], own, feed
+            )
+            end.join(own)
+        scope.take_over(end)
+        return None
+
+    def loop(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        """As often as it likes: once, and once more from what the first turn left."""
+        body = [
+            child
+            for child in node.children
+            if child.type in STATEMENTS or child.type in ("do_group", "ERROR")
+        ]
+        for child in node.children:
+            if child not in body and child.child_count:
+                self._statements.expansions.judge_within(child)
+        return self._turns(lambda own: self._statements.sequence(body, own, feed), scope)
+
+    def _turns(self, turn: Callable[[Scope], Feed | None], scope: Scope) -> Feed | None:
+        own = scope.copy()
+        said = turn(own)
+        if own.variables != scope.variables or own.folders != scope.folders:
+            own.join(scope.copy())
+            turn(own)
+        own.join(scope.copy())
+        scope.take_over(own)
+        return said
+
+    def each(self, node: Node, scope: Scope, feed: Feed | None) -> Feed | None:
+        variable = node.child_by_field_name("variable")
+        body = node.child_by_field_name("body")
+        name = self._statements.text(variable) if variable is not None else "_"
+        words = self._statements.expansions.words(node.children_by_field_name("value"), scope)
+        is_known = bool(words) and not any(word.may_split or word.is_unknown for word in words)
+        if node.children[0].type == "select" or len(words) > _MOST_TURNS:
+            is_known = False
+        if body is None:
+            return None
+        said: Feed | None = None
+        end = scope.copy()
+        for value in [word.text for word in words] if is_known else [UNKNOWN]:
+            own = end.copy()
+            own.variables[name] = value
+            said = self._statements.statement(body, own, feed) or said
+            if not is_known or own.folders != end.folders:
+                self._statements.statement(body, own, feed)
+            end.join(own)
+            end.variables[name] = value
+        scope.take_over(end)
+        return said

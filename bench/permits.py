@@ -1,0 +1,68 @@
+"""What judging commands costs: a day of ordinary ones, with real paths, against reading the same text with Python's
+own tokenizer as a measure of the machine."""
+
+import os
+import time
+import tokenize
+from collections.abc import Callable, Iterable
+from io import StringIO
+from pathlib import Path
+
+import msgspec
+
+from app.permits.place import Place
+from app.permits.shell import judge_command
+from bench.table import Row
+
+_DAY = Path(__file__).parent.parent / "tests" / "permits" / "day.tsv"
+
+
+def rows() -> Iterable[Row]:
+    commands = [line.replace("¶", "\n") for line in _DAY.read_text(encoding="utf-8").splitlines()]
+    here = str(Path.cwd())
+    place = Place(workspace=here, folder=here, home=str(Path.home()), resolve=os.path.realpath)
+    judge_command("ls", place)
+    tokenized = _tokenized(commands)
+    for name, where in (
+        ("1,000 verdicts, CPU", place),
+        ("1,000 verdicts, links not followed, CPU", msgspec.structs.replace(place, resolve=os.path.normpath)),
+    ):
+        figure = _thousand(commands, where)
+        yield Row(
+            name=name,
+            figure=figure,
+            unit="ms",
+            ratio=figure / tokenized,
+            reference="the same text through Python's tokenizer",
+            limit="100 ms",
+        )
+
+
+def _thousand(commands: list[str], place: Place) -> float:
+    def once() -> None:
+        for command in commands:
+            judge_command(command, place)
+
+    return _best(once) / len(commands) * 1000
+
+
+def _tokenized(commands: list[str]) -> float:
+    def once() -> None:
+        for command in commands:
+            try:
+                for _ in tokenize.generate_tokens(StringIO(command).readline):
+                    pass
+            except (tokenize.TokenError, SyntaxError):
+                pass
+
+    return _best(once) / len(commands) * 1000
+
+
+def _best(deed: Callable[[], None]) -> float:
+    """Milliseconds of CPU, the best of five."""
+    times: list[float] = []
+    for _ in range(5):
+        started = time.process_time()
+        deed()
+        times.append(time.process_time() - started)
+    return min(times) * 1000

@@ -1,0 +1,173 @@
+"""How a command line is read: what decides, what is bounded, what is never taken for known."""
+
+import ast
+import time
+from pathlib import Path
+
+import pytest
+
+import app.permits
+from app.permits.letters import STRICTNESS
+from app.permits.shell import judge_command
+from tests.permits.lists import PLACE
+
+
+def _letter(command: str, **changes: object) -> str:
+    import msgspec
+
+    return judge_command(command, msgspec.structs.replace(PLACE, **changes)).letter
+
+
+def test_each_part_is_named_with_its_own_letter_and_reason() -> None:
+    verdict = judge_command("cd web && npm ci && rm -rf ~", PLACE)
+    assert [(part.text, part.letter) for part in verdict.parts] == [
+        ("cd web", "R"),
+        ("npm ci", "N"),
+        ("rm -rf ~", "F"),
+    ]
+    assert verdict.letter == "F"
+    assert "removes ~" in verdict.why
+
+
+def test_wrappers_are_taken_off_for_rules() -> None:
+    verdict = judge_command("timeout 5 nice -n 2 git push origin topic 2>&1", PLACE)
+    assert [part.words for part in verdict.parts] == [("git", "push", "origin", "topic")]
+
+
+def test_a_part_with_a_piece_that_only_the_run_will_tell_has_no_words_for_rules() -> None:
+    (part,) = judge_command('git push origin "$BRANCH"', PLACE).parts
+    assert part.words is None
+
+
+def test_nothing_at_all_reads() -> None:
+    assert judge_command("", PLACE).letter == "R"
+    assert judge_command("# rm -rf /", PLACE).letter == "R"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo " + "$(" * 500 + "rm -rf ~" + ")" * 500,
+        "(" * 500 + "rm -rf ~" + ")" * 500,
+        "a=" + "${a:-" * 500 + "x" + "}" * 500,
+        "true && " * 5000 + "rm -rf ~",
+        "ls; " * 300_000,
+        "cat <<'EOF'\n" + "x" * 1_000_000 + "\nEOF",
+        "echo " + "a" * 1_000_000,
+        "echo " + "{a,b}" * 400,
+        "echo " + '"' * 999_999,
+        "[" * 5000,
+        "$((" * 2000,
+        "if " * 3000,
+    ],
+    ids=lambda command: f"{command[:12]!r}, {len(command)}",
+)
+def test_a_huge_or_deep_command_is_judged_in_bounded_time_and_never_reads(command: str) -> None:
+    judge_command("ls", PLACE)
+    started = time.process_time()
+    verdict = judge_command(command, PLACE)
+    assert time.process_time() - started < 5
+    if "{a,b}" not in command:
+        assert STRICTNESS[verdict.letter] >= STRICTNESS["U"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "if test -f x; cat x; end",
+        "set -x PATH ./bin $PATH; and ls",
+        "ls **/*(.om[1])",
+        "Get-ChildItem -Recurse | Remove-Item -Force",
+        "foreach ($f in ls) { rm $f }",
+        "begin; rm -rf x; end",
+        "ls (pwd)",
+        "rm -rf (pwd)",
+        "echo =(ls)",
+    ],
+)
+def test_the_syntax_of_other_shells_is_not_taken_for_reading(command: str) -> None:
+    assert _letter(command) not in ("R", "E")
+
+
+@pytest.mark.parametrize(
+    "text", ["ls\x00", "l\u200bs", "rm\xa0-rf ~", "ls\r\nrm x", "\ud800", "ls \ue000", "ｒｍ -rf ~"]
+)
+def test_characters_that_a_shell_reads_otherwise_make_it_unknown(text: str) -> None:
+    assert STRICTNESS[_letter(text)] >= STRICTNESS["U"]  # type: ignore[index]
+
+
+def test_without_a_box_what_may_show_secrets_is_not_known() -> None:
+    assert _letter("grep -rn TODO src") == "R"
+    assert _letter("grep -rn TODO src", hides_secrets=False) == "U"
+    assert _letter("grep -rn TODO src", hides_secrets=False, holds_secrets=lambda path: False) == "R"
+    assert _letter('cat "$f"', hides_secrets=False) == "U"
+    assert _letter("printenv", hides_secrets=False, secret_variables=True) == "U"
+    assert _letter("printenv", hides_secrets=False, secret_variables=False) == "R"
+
+
+def test_a_commit_runs_code_where_a_hook_would_run() -> None:
+    assert _letter("git commit -m x") == "X"
+    assert _letter("git commit -m x", hooks=frozenset()) == "E"
+    assert _letter("git checkout main", hooks=frozenset({"post-checkout"})) == "X"
+
+
+def test_links_are_followed_to_what_they_lead_to() -> None:
+    def resolve(path: str) -> str:
+        for link, target in (("/home/me/proj/key", "/home/me/.ssh/id_rsa"), ("/home/me/proj/out", "/etc")):
+            if path == link or path.startswith(link + "/"):
+                return target + path[len(link) :]
+        return path
+
+    assert _letter("cat key", resolve=resolve) == "F"
+    assert _letter("echo x > out/passwd", resolve=resolve) == "F"
+    assert _letter("rm -rf out/x", resolve=resolve) == "F"
+    assert _letter("cd out && touch x", resolve=resolve) == "F"
+    assert _letter("rm key", resolve=resolve) == "E"  # the link itself
+
+
+def test_another_name_of_a_protected_file_is_that_file() -> None:
+    def others(path: str) -> tuple[str, ...]:
+        return ("/home/me/.bashrc",) if path == "/home/me/proj/notes" else ()
+
+    assert _letter("echo x >> notes", other_names=others) == "F"
+    assert _letter("echo x >> other", other_names=others) == "E"
+
+
+def test_a_loop_is_judged_again_with_what_its_first_turn_left() -> None:
+    assert _letter('x=build; while ls; do rm -rf "$x"; x=~; done') == "F"
+    assert _letter('x=build; for i in 1 2; do rm -rf "$x"; x=~; done') == "F"
+
+
+def test_a_branch_leaves_a_variable_unknown() -> None:
+    assert _letter('x=build; if ls; then x=~; fi; rm -rf "$x"') == "F"
+    assert _letter('x=build; ls && x=dist; rm -rf "$x"') == "F"
+    assert _letter('x=build; rm -rf "$x"') == "E"
+
+
+def test_a_folder_that_may_not_have_been_entered_counts_as_not_entered() -> None:
+    assert _letter("cd build && rm -rf *") == "E"
+    assert _letter("cd build; rm -rf *") == "F"
+    assert _letter("cd build || exit 1; rm -rf *") == "E"
+
+
+def test_judging_looks_at_nothing() -> None:
+    """No module of the verdicts opens files or starts anything; paths are followed by what they are handed."""
+    for path in Path(app.permits.__path__[0]).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module or ""]
+                if isinstance(node, ast.ImportFrom)
+                else []
+            )
+            for name in names:
+                assert name.split(".")[0] not in {
+                    "os",
+                    "io",
+                    "pathlib",
+                    "subprocess",
+                    "socket",
+                    "asyncio",
+                    "shutil",
+                }, path

@@ -5,11 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.providers.scripted import call, fail, say
-from app.sessions.projection import project
+from app.providers.scripted import fail, say
 from app.values.entries import CompactionEntry
-from app.values.messages import ToolResultMessage
-from tests.agent.stage import echo
 from tests.tui.stage import StageApp, make_app, settled, submit
 
 LONG = "a long story " * 400
@@ -39,32 +36,6 @@ def compactions(app: StageApp) -> list[CompactionEntry]:
     return [entry for entry in app.session.log.path_to() if isinstance(entry, CompactionEntry)]
 
 
-async def test_a_summary_is_read_and_changed_before_it_counts(home: Path) -> None:
-    app = make_app(home, say(LONG), say("b"), say(SUMMARY))
-    async with app.run_test(size=(100, 30)) as pilot:
-        await talked(app, pilot)
-        await submit(app, pilot, "/compact --preview only the story")
-        await until(app, pilot, "Enter makes it count", "To be read first")
-        assert not compactions(app)
-        await pilot.press(*"X", "enter")
-        await until(app, pilot, "compaction from")
-        [entry] = compactions(app)
-        assert entry.summary.startswith("X") and "To be read first" in entry.summary
-        assert "goes back to the full history" in app.screen_text
-
-
-async def test_escape_at_the_preview_leaves_everything_as_it_was(home: Path) -> None:
-    app = make_app(home, say(LONG), say("b"), say(SUMMARY))
-    async with app.run_test(size=(100, 30)) as pilot:
-        await talked(app, pilot)
-        before = app.session.messages
-        await pilot.press("alt+s")
-        await until(app, pilot, "Enter makes it count")
-        await pilot.press("escape")
-        await until(app, pilot, "Nothing was compacted.")
-        assert app.session.messages == before
-
-
 async def test_one_key_goes_back_to_the_full_history(home: Path) -> None:
     app = make_app(home, say(LONG), say("b"), say(SUMMARY), say("d"))
     async with app.run_test(size=(100, 30)) as pilot:
@@ -76,32 +47,6 @@ async def test_one_key_goes_back_to_the_full_history(home: Path) -> None:
         await pilot.press("alt+u")
         await until(app, pilot, "This is the full history again")
         assert app.session.messages == before
-
-
-async def test_without_a_compaction_the_way_back_says_so(home: Path) -> None:
-    app = make_app(home, say("a"))
-    async with app.run_test(size=(100, 30)) as pilot:
-        await pilot.press("alt+u")
-        await until(app, pilot, "Nothing on this branch has been compacted")
-
-
-async def test_a_large_result_is_dropped_and_put_back(home: Path) -> None:
-    app = make_app(home, call("echo", text=LONG) + say("so"), say("done"), tools=[echo()])
-    async with app.run_test(size=(120, 40)) as pilot:
-        await talked(app, pilot, 1)
-        before = app.session.messages
-        await pilot.press("alt+c")
-        await until(app, pilot, "Large results", "tokens ·")
-        await pilot.press("end", "ctrl+x")
-        await until(app, pilot, "dropped")
-        [result] = [one for one in app.session.messages if isinstance(one, ToolResultMessage)]
-        assert "Taken out of the context by the user" in str(result.content)
-        assert project(app.session.log.path_to()).messages != before
-        await pilot.press("ctrl+x")
-        await until(app, pilot, "put back")
-        assert [m.content for m in app.session.messages if isinstance(m, ToolResultMessage)] == [
-            m.content for m in before if isinstance(m, ToolResultMessage)
-        ]
 
 
 async def test_a_full_window_is_told_once_with_the_key_and_stays_in_the_footer(home: Path) -> None:
@@ -116,33 +61,6 @@ async def test_a_full_window_is_told_once_with_the_key_and_stays_in_the_footer(h
         await until(app, pilot, "Alt+S writes the summary for you", "window nearly full: /compact")
         assert app.screen_text.count("The context window is nearly full") == 1
         assert not compactions(app)
-
-
-async def test_enter_reads_what_a_line_stands_for_and_comes_back_to_it(home: Path) -> None:
-    app = make_app(home, call("echo", text=LONG) + say("so"), say("the answer"), tools=[echo()])
-    async with app.run_test(size=(120, 40)) as pilot:
-        await talked(app, pilot, 1)
-        await pilot.press("alt+c")
-        await until(app, pilot, "Large results", "tokens ·")
-        await pilot.press("end", "enter")
-        await until(app, pilot, "In full", "a long story a long story")
-        await pilot.press("escape")
-        await until(app, pilot, "Large results")
-        await pilot.press("home", "enter")
-        await until(app, pilot, "In full", "Be brief: say what you did")
-        await pilot.press("escape", "escape")
-        await pilot.pause()
-        assert "Large results" not in app.screen_text
-
-
-async def test_the_keys_of_the_page_are_told_at_80_columns(home: Path) -> None:
-    app = make_app(home, call("echo", text=LONG) + say("so"), say("done"), tools=[echo()])
-    async with app.run_test(size=(80, 24)) as pilot:
-        await talked(app, pilot, 1)
-        await pilot.press("alt+c")
-        await until(app, pilot, "Large results")
-        for words in ("read it", "drop or put back", "compact", "close"):
-            assert words in app.screen_text.splitlines()[-1] + app.screen_text.splitlines()[-2], words
 
 
 @pytest.mark.parametrize("how", ["done", "failed", "stopped"])

@@ -1,7 +1,8 @@
 """`/settings`: every setting as a row, changed in the person's own file and in force at once where that is possible."""
 
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from app.resources.in_force import InForce, Origin
 from app.resources.settings import (
@@ -15,7 +16,6 @@ from app.resources.settings import (
     value_at,
 )
 from app.tui.handed import AskPerson, Keep
-from app.tui.theme_in_force import ThemeInForce
 from app.values.unable import Unable
 from widgets.lists.rows import ListRow
 from widgets.screens.catalogue import ThemeScreen
@@ -101,22 +101,35 @@ class SettingsPage:
         return "saved" if self._in_force.origin(name) == "global" else f"saved; {_HIDDEN}"
 
 
+class Themes(Protocol):
+    """What there is to choose from, and the one in force."""
+
+    @property
+    def name(self) -> str: ...
+
+    def names(self) -> Sequence[str]: ...
+
+    def use(self, name: str) -> str | None:
+        """Returns why it cannot be used, if it cannot; then everything stays as it is."""
+        ...
+
+
 class ThemePage:
     """The theme of one application."""
 
-    def __init__(self, look: ThemeInForce, ask: AskPerson, keep: Keep) -> None:
-        self._look = look
+    def __init__(self, themes: Themes, ask: AskPerson, keep: Keep) -> None:
+        self._themes = themes
         self._ask = ask
         self._keep = keep
 
     async def choose(self, name: str = "") -> None:
         """`/theme NAME`; without one each theme is seen while the cursor is on it."""
         if name:
-            if (problem := self._look.use(name)) is not None:
+            if (problem := self._themes.use(name)) is not None:
                 raise Unable(problem)
             return
-        current = self._look.name
-        rows = [ListRow(id=name, title=name, is_checked=name == current) for name in self._look.names()]
-        picked: Picked | None = await self._ask(ThemeScreen(rows, current, self._look.use))
+        current = self._themes.name
+        rows = [ListRow(id=name, title=name, is_checked=name == current) for name in self._themes.names()]
+        picked: Picked | None = await self._ask(ThemeScreen(rows, current, self._themes.use))
         if picked is not None and picked.action == "app.themes.save":
             self._keep("theme", picked.row.id)

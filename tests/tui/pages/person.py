@@ -1,0 +1,128 @@
+"""A person at a keyboard, and nothing of bayou but what a page is handed: each test makes its page with these words.
+
+    async with at_the_keyboard() as person:
+        page = ContextPage(play.session, person.ask, person.say, person.write, person.key_told, …)
+        async with person.asked(page.open()):
+            await person.press("end", "ctrl+x")
+            assert "dropped" in person.sees
+        assert person.heard == […]
+
+Screens are the real ones, over an empty terminal. What a page says, writes and copies is noted.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import Any
+
+from textual import on
+from textual.pilot import Pilot
+from textual.screen import Screen
+from textual.widget import Widget
+
+from app.tui.handed import OnRequest
+from app.tui.screens import Screens
+from app.tui.tasks import Tasks
+from tests.support.clock import Clock
+from tests.widgets.host import Host, screen_text
+from widgets.screens.requests import ScreenRequest
+from widgets.transcript.blocks import NoteKind
+
+
+class _Terminal(Host):
+    def __init__(self, shown: Iterable[Widget]) -> None:
+        super().__init__(lambda: shown)
+        self.faults: list[Exception] = []
+        self.refusals: list[str] = []
+        self.tasks = Tasks(
+            fault=self.faults.append,
+            refused=lambda problem: self.refusals.append(str(problem)),
+            done=lambda: None,
+        )
+        self.screens = Screens(self, self.tasks)
+
+    @on(ScreenRequest)
+    def _asked_in_a_screen(self, request: ScreenRequest) -> None:
+        self.screens.requested(request)
+
+
+class Person:
+    def __init__(self, terminal: _Terminal, pilot: Pilot[Any]) -> None:
+        self.terminal = terminal
+        self._pilot = pilot
+        self.heard: list[str] = []
+        """What was said to them."""
+        self.warned: list[str] = []
+        """As far as it was more than information."""
+        self.written: list[str] = []
+        """What was put into their editor."""
+        self.copied: list[tuple[str, str]] = []
+        self.kept: dict[str, Any] = {}
+        """What was made a default."""
+        self.under_way: list[str] = []
+        self.clock = Clock()
+
+    # What pages are handed
+
+    async def ask(self, screen: Screen[Any], *, on_request: OnRequest | None = None) -> Any:
+        return await self.terminal.screens.ask(screen, on_request=on_request)
+
+    def say(self, text: str, kind: NoteKind = NoteKind.INFO) -> None:
+        self.heard.append(text)
+        if kind is not NoteKind.INFO:
+            self.warned.append(text)
+
+    def write(self, text: str, *, focus: bool = False) -> None:
+        self.written.append(text)
+
+    def copy(self, text: str, what: str) -> None:
+        self.copied.append((text, what))
+
+    def keep(self, name: str, value: Any) -> None:
+        self.kept[name] = value
+
+    def key_told(self, action: str, usual: str) -> str:
+        return usual
+
+    def spawn(self, work: Awaitable[Any]) -> None:
+        self.terminal.tasks.spawn(work)
+
+    # What they do
+
+    @contextlib.asynccontextmanager
+    async def asked(self, work: Awaitable[Any]) -> AsyncIterator[None]:
+        """While a page is at work; it has to come to its end by itself."""
+        doing = asyncio.ensure_future(work)
+        try:
+            async with asyncio.timeout(10):
+                await self.until(lambda: doing.done() or len(self.terminal.screen_stack) > 1)
+                yield
+                await doing
+                await self._pilot.pause()
+            assert self.terminal.faults == []
+        finally:
+            doing.cancel()
+
+    async def press(self, *keys: str) -> None:
+        await self._pilot.press(*keys)
+        await self._pilot.pause()
+
+    async def sees_soon(self, *texts: str) -> None:
+        await self.until(lambda: all(text in self.sees for text in texts))
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        async with asyncio.timeout(10):
+            while not is_so():
+                await self._pilot.pause()
+
+    @property
+    def sees(self) -> str:
+        return screen_text(self.terminal)
+
+
+@contextlib.asynccontextmanager
+async def at_the_keyboard(*shown: Widget, size: tuple[int, int] = (100, 30)) -> AsyncIterator[Person]:
+    """`shown`: what stands on the page below the screens, where a page needs such a thing."""
+    terminal = _Terminal(shown)
+    async with terminal.run_test(size=size) as pilot:
+        yield Person(terminal, pilot)

@@ -1,0 +1,139 @@
+"""`/context` and `/compact`: what fills the window, dropping parts of it, a summary that is read before it counts."""
+
+from pathlib import Path
+
+import pytest
+
+from app.engine.summariser import SummaryFailed
+from app.providers.scripted import call, fail, say
+from app.sessions.projection import project
+from app.tui.pages.context_page import ContextPage
+from app.values.entries import CompactionEntry
+from app.values.messages import ToolResultMessage
+from app.values.unable import Unable
+from tests.agent.stage import echo
+from tests.engine.stage import Play
+from tests.tui.pages.person import Person, at_the_keyboard
+
+LONG = "a long story " * 400
+SUMMARY = "## Goal\nTo be read first"
+
+
+def page_of(play: Play, person: Person) -> ContextPage:
+    return ContextPage(
+        play.session,
+        person.ask,
+        person.say,
+        person.write,
+        person.key_told,
+        under_way=person.under_way.append,
+    )
+
+
+async def talked(folder: Path, *answers, prompts: int = 2) -> Play:
+    """Only the last answer has to stay word for word."""
+    play = Play(folder, *answers, tools=[echo()])
+    play.in_force.set("compaction.keepRecentTokens", 200)
+    for number in range(prompts):
+        await play.prompt(f"prompt {number}")
+    return play
+
+
+def compactions(play: Play) -> list[CompactionEntry]:
+    return [entry for entry in play.session.log.path_to() if isinstance(entry, CompactionEntry)]
+
+
+async def test_a_summary_is_read_and_changed_before_it_counts(tmp_path: Path) -> None:
+    play = await talked(tmp_path, say(LONG), say("b"), say(SUMMARY))
+    async with at_the_keyboard() as person:
+        async with person.asked(page_of(play, person).preview("only the story")):
+            await person.sees_soon("Enter makes it count", "To be read first")
+            assert person.under_way == ["Writing a summary · Esc stops", ""]
+            assert not compactions(play)
+            await person.press(*"X", "enter")
+        [entry] = compactions(play)
+        assert entry.summary.startswith("X") and "To be read first" in entry.summary
+        assert "only the story" in str(play.script.contexts[-1].messages[0])
+
+
+async def test_escape_at_the_preview_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    play = await talked(tmp_path, say(LONG), say("b"), say(SUMMARY))
+    before = play.session.messages
+    async with at_the_keyboard() as person:
+        async with person.asked(page_of(play, person).preview()):
+            await person.sees_soon("Enter makes it count")
+            await person.press("escape")
+        assert person.heard == ["Nothing was compacted."]
+    assert play.session.messages == before
+
+
+async def test_a_summary_that_cannot_be_had_is_told_and_nothing_is_asked(tmp_path: Path) -> None:
+    play = await talked(tmp_path, say(LONG), say("b"), fail("the model is away", status=400))
+    async with at_the_keyboard() as person:
+        await page_of(play, person).preview()
+        assert "the model is away" in person.heard[0] and person.under_way[-1] == ""
+        assert len(person.terminal.screen_stack) == 1
+
+
+async def test_the_full_history_comes_back(tmp_path: Path) -> None:
+    play = await talked(tmp_path, say(LONG), say("b"), say(SUMMARY))
+    before = play.session.messages
+    async with at_the_keyboard() as person:
+        page = page_of(play, person)
+        await page.compact(None)
+        assert play.session.messages != before
+        await page.undo()
+        assert play.session.messages == before
+        assert person.heard[0].startswith("This is the full history again")
+
+
+async def test_without_a_compaction_the_way_back_says_so(tmp_path: Path) -> None:
+    async with at_the_keyboard() as person:
+        with pytest.raises(Unable, match="Nothing on this branch has been compacted"):
+            await page_of(await talked(tmp_path, say("a"), prompts=1), person).undo()
+
+
+async def test_a_large_result_is_dropped_and_put_back(tmp_path: Path) -> None:
+    play = await talked(tmp_path, call("echo", text=LONG) + say("so"), say("done"), prompts=1)
+    before = play.session.messages
+
+    def results(messages) -> list[object]:
+        return [one.content for one in messages if isinstance(one, ToolResultMessage)]
+
+    async with at_the_keyboard(size=(120, 40)) as person, person.asked(page_of(play, person).open()):
+        await person.sees_soon("Large results", "tokens ·")
+        await person.press("home", "ctrl+x")
+        assert "only a single large result can be dropped" in person.sees
+        await person.press("end", "ctrl+x")
+        await person.sees_soon("dropped")
+        assert "Taken out of the context by the user" in str(results(play.session.messages))
+        assert project(play.session.log.path_to()).messages != before
+        await person.press("ctrl+x")
+        await person.sees_soon("put back")
+        assert results(play.session.messages) == results(before)
+        await person.press("escape")
+
+
+async def test_enter_reads_what_a_line_stands_for_and_comes_back_to_it(tmp_path: Path) -> None:
+    play = await talked(tmp_path, call("echo", text=LONG) + say("so"), say("the answer"), prompts=1)
+    async with at_the_keyboard(size=(120, 40)) as person, person.asked(page_of(play, person).open()):
+        await person.press("end", "enter")
+        await person.sees_soon("In full", "a long story a long story")
+        await person.press("escape")
+        await person.sees_soon("Large results")
+        await person.press("home", "enter")
+        await person.sees_soon("In full", "You are a test.")
+        await person.press("escape", "escape")
+
+
+async def test_the_keys_of_the_page_are_told_at_80_columns(tmp_path: Path) -> None:
+    play = await talked(tmp_path, call("echo", text=LONG) + say("so"), say("done"), prompts=1)
+    async with at_the_keyboard(size=(80, 24)) as person, person.asked(page_of(play, person).open()):
+        last = "".join(person.sees.splitlines()[-2:])
+        for words in ("read it", "drop or put back", "compact", "close"):
+            assert words in last, words
+        await person.press("escape")
+
+
+def test_what_a_summary_may_fail_with_is_for_the_person() -> None:
+    assert issubclass(SummaryFailed, Unable)

@@ -1,0 +1,138 @@
+"""Escape, Ctrl+C and Ctrl+D over a session and its editor; and the messages that wait above it."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from app.providers.scripted import call, fail, say
+from app.tui.keys.leaving import DOUBLE_PRESS_SECONDS, LAST_WARNING_SECONDS, StopOrLeave
+from app.tui.prompt.queued_messages import QueuedMessages
+from tests.agent.stage import Gate
+from tests.engine.stage import Play
+from tests.engine.test_runs import HOUR
+from tests.support.sessions import waiting_texts
+from tests.tui.pages.person import Person, at_the_keyboard
+from widgets.editor.prompt import PromptEditor
+from widgets.status.queue import QueueView
+
+
+class Desk:
+    def __init__(self, play: Play, person: Person, editor: PromptEditor, view: QueueView) -> None:
+        self.person, self.editor, self.view = person, editor, view
+        self.done: list[str] = []
+        self.queued = QueuedMessages(play.session, view, editor, person.say)
+        self.keys = StopOrLeave(
+            play.session,
+            editor,
+            take_back=self.queued.take_back,
+            second_escape=lambda: self.done.append("tree"),
+            leave=lambda: self.done.append("left"),
+            tell=lambda words, seconds: self.done.append(words),
+            copy=person.copy,
+            spawn=person.spawn,
+            clock=person.clock,
+        )
+
+    def clear(self) -> None:
+        self.keys.clear("Ctrl+C", self.person.terminal.screen)
+
+
+@contextlib.asynccontextmanager
+async def at_the_desk(play: Play) -> AsyncIterator[Desk]:
+    editor, view = PromptEditor(), QueueView()
+    async with at_the_keyboard(view, editor) as person:
+        yield Desk(play, person, editor, view)
+
+
+@pytest.fixture
+async def working(tmp_path: Path) -> AsyncIterator[Play]:
+    """The agent is at a tool that does not end."""
+    gate = Gate("gate")
+    play = Play(tmp_path, call("gate"), say("never"), tools=[gate.tool])
+    await play.session.prompt("go")
+    await gate.started.wait()
+    yield play
+    await play.session.close()
+
+
+async def test_escape_stops_the_run_and_gives_back_what_waits(working: Play) -> None:
+    async with at_the_desk(working) as desk:
+        await working.session.queue("steering", "and this")
+        desk.keys.escape()
+        await working.session.wait_until_idle()
+        assert desk.editor.text == "and this" and working.session.state.waiting_count == 0
+
+
+async def test_escape_gives_up_a_retry_that_waits(tmp_path: Path) -> None:
+    play = Play(tmp_path, fail("overloaded"), retry=HOUR)
+    await play.session.prompt("go")
+    await play.until(lambda: play.session.state.is_waiting_to_retry)
+    async with at_the_desk(play) as desk:
+        desk.keys.escape()
+        await play.session.wait_until_idle()
+        assert desk.done == []
+
+
+async def test_a_second_escape_soon_after_opens_the_tree(tmp_path: Path) -> None:
+    async with at_the_desk(Play(tmp_path)) as desk:
+        desk.keys.escape()
+        desk.person.clock.now += DOUBLE_PRESS_SECONDS
+        desk.keys.escape()
+        assert desk.done == []
+        desk.keys.escape()
+        assert desk.done == ["tree"]
+
+
+async def test_escape_leaves_a_command_that_is_being_written(tmp_path: Path) -> None:
+    async with at_the_desk(Play(tmp_path)) as desk:
+        desk.editor.set_text("!rm -r")
+        desk.keys.escape()
+        assert desk.editor.text == ""
+        desk.editor.set_text("a long thought")
+        desk.keys.escape()
+        assert desk.editor.text == "a long thought"
+
+
+async def test_an_empty_editor_warns_before_the_second_key_leaves(tmp_path: Path) -> None:
+    async with at_the_desk(Play(tmp_path)) as desk:
+        desk.clear()
+        assert desk.done == ["Ctrl+C again leaves"]
+        desk.person.clock.now += LAST_WARNING_SECONDS
+        desk.clear()
+        assert desk.done == ["Ctrl+C again leaves"] * 2
+        desk.clear()
+        assert desk.done[-1] == "left"
+
+
+async def test_what_is_written_is_cleared_first_and_ctrl_d_never_leaves_it(tmp_path: Path) -> None:
+    async with at_the_desk(Play(tmp_path)) as desk:
+        desk.editor.set_text("a long thought")
+        desk.keys.leave()
+        desk.clear()
+        assert desk.editor.text == "" and desk.done == []
+        desk.keys.leave()
+        assert desk.done == ["left"]
+
+
+async def test_waiting_messages_are_moved_switched_edited_and_removed(working: Play) -> None:
+    session = working.session
+    async with at_the_desk(working) as desk:
+        desk.queued.focus()
+        assert desk.person.heard == ["No message is waiting."]
+        for text in ("one", "two", "three"):
+            await session.queue("steering", text)
+        one, two, three = session.waiting("steering")
+        desk.queued.show()
+        assert [row.text for row in desk.view.rows] == ["one", "two", "three"]
+        desk.queued.move(two.id, -1)
+        assert waiting_texts(session, "steering") == ("two", "one", "three")
+        desk.queued.move(two.id, -1)
+        assert waiting_texts(session, "steering") == ("two", "one", "three")
+        desk.queued.switch(one.id)
+        assert waiting_texts(session, "follow_up") == ("one",)
+        desk.queued.remove(three.id)
+        desk.editor.set_text("a thought")
+        desk.queued.edit(two.id)
+        assert desk.editor.text == "two\n\na thought" and waiting_texts(session, "steering") == ()

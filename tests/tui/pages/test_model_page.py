@@ -1,0 +1,133 @@
+"""`/model`, `/thinking`, the cycle keys and their scope."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.providers.scripted import say
+from app.tui.pages.model_page import ModelPage
+from app.values.unable import Unable
+from tests.engine.stage import Play
+from tests.tui.pages.person import Person, at_the_keyboard
+
+
+class Models:
+    """The page over a session that has the scripted model and those of a provider called `harbour`."""
+
+    def __init__(self, folder: Path, person: Person) -> None:
+        self.play = Play(folder, say("ok"))
+        self.choice = self.play.choice
+        models = [{"id": "tug", "reasoning": True}, {"id": "barge"}]
+        self.choice.catalogue.add_provider("harbour", {**HARBOUR, "models": models}, owner="test")
+        self.person = person
+        self.connected: list[str] = []
+        self.asked: list[str] = []
+        self.page = ModelPage(
+            self.play.session,
+            self.choice,
+            person.ask,
+            person.say,
+            person.keep,
+            person.key_told,
+            connect=self._connect,
+            look_up=self._look_up,
+        )
+
+    async def _connect(self, provider: str) -> None:
+        self.connected.append(provider)
+        if provider == "harbour":
+            await self.choice.credentials.store_key(provider, "sk-1")
+
+    async def _look_up(self, provider: str) -> str:
+        self.asked.append(provider)
+        return f"{provider} has 2 models"
+
+    @property
+    def model(self) -> str:
+        model = self.play.session.state.model
+        return model.key if model is not None else ""
+
+
+HARBOUR: dict[str, Any] = {"api": "openai-completions", "baseUrl": "http://harbour.test"}
+
+
+async def test_a_model_is_chosen_by_its_name_and_made_the_default(tmp_path: Path) -> None:
+    async with at_the_keyboard() as person:
+        models = Models(tmp_path, person)
+        await models.choice.credentials.store_key("harbour", "sk-1")
+        async with person.asked(models.page.choose()):
+            await person.press(*"barge", "ctrl+s")
+        assert models.model == "harbour/barge" and models.connected == []
+        assert person.kept == {"defaultProvider": "harbour", "defaultModel": "barge"}
+        assert person.heard == ["New sessions begin with harbour/barge."]
+
+
+async def test_a_provider_without_a_key_is_connected_first(tmp_path: Path) -> None:
+    async with at_the_keyboard() as person:
+        models = Models(tmp_path, person)
+        async with person.asked(models.page.choose()):
+            await person.press(*"tug")
+            assert "no key" in person.sees
+            await person.press("enter")
+        assert models.connected == ["harbour"] and models.model == "harbour/tug"
+
+
+async def test_who_gives_up_connecting_keeps_the_model(tmp_path: Path) -> None:
+    async with at_the_keyboard() as person:
+        models = Models(tmp_path, person)
+        models.choice.catalogue.add_provider("quay", {**HARBOUR, "models": [{"id": "crane"}]}, owner="test")
+        before = models.model
+        async with person.asked(models.page.choose()):
+            await person.press(*"crane", "enter")
+        assert models.connected == ["quay"] and models.model == before
+
+
+async def test_a_provider_is_asked_while_the_list_stays_open(tmp_path: Path) -> None:
+    async with at_the_keyboard() as person:
+        models = Models(tmp_path, person)
+        async with person.asked(models.page.choose()):
+            await person.press(*"tug", "ctrl+r")
+            await person.sees_soon("harbour has 2 models")
+            await person.press("escape")
+        assert models.asked == ["harbour"]
+
+
+async def test_a_name_may_have_a_level_behind_it(tmp_path: Path) -> None:
+    async with at_the_keyboard() as person:
+        models = Models(tmp_path, person)
+        await models.choice.credentials.store_key("harbour", "sk-1")
+        await models.page.named("harbour/tug:low")
+        assert (models.model, models.play.session.state.thinking) == ("harbour/tug", "low")
+        assert person.heard == ["Model: harbour/tug"]
+        with pytest.raises(Unable, match="nobody"):
+            await models.page.named("nobody")
+
+
+async def test_a_level_is_chosen_for_this_session_or_for_all(tmp_path: Path) -> None:
+    async with at_the_keyboard() as person:
+        models = Models(tmp_path, person)
+        await models.choice.credentials.store_key("harbour", "sk-1")
+        await models.page.named("harbour/tug")
+        async with person.asked(models.page.level()):
+            await person.press("home", "enter")
+        assert models.play.session.state.thinking == models.choice.levels[0] and person.kept == {}
+        async with person.asked(models.page.level()):
+            await person.press("end", "ctrl+s")
+        assert person.kept == {"defaultThinkingLevel": models.choice.levels[-1]}
+        with pytest.raises(Unable, match="/thinking takes one of off, "):
+            await models.page.level_named("lots")
+
+
+async def test_the_cycle_keys_go_through_what_was_chosen(tmp_path: Path) -> None:
+    async with at_the_keyboard() as person:
+        models = Models(tmp_path, person)
+        await models.choice.credentials.store_key("harbour", "sk-1")
+        async with person.asked(models.page.scope()):
+            await person.press(*"tug", "enter", "ctrl+u", *"barge", "enter", "ctrl+s")
+        chosen = {model.key for model in models.choice.scope}
+        assert chosen == {"harbour/tug", "harbour/barge"} == set(person.kept["enabledModels"])
+        await models.page.cycle(1)
+        first = models.model
+        await models.page.cycle(1)
+        assert {first, models.model} == chosen

@@ -1,0 +1,60 @@
+"""Going on with a file that cannot simply be opened, from within a session."""
+
+import fcntl
+from pathlib import Path
+
+import pytest
+
+from app.engine.places import Places
+from app.sessions.log import SessionLog
+from app.tui.pages.resuming import Resuming
+from tests.engine.stage import Play
+from tests.tui.pages.person import Person, at_the_keyboard
+from tests.tui.pages.test_sessions_page import a_session
+
+
+def resuming(play: Play, person: Person) -> Resuming:
+    return Resuming(play.session, play.places, person.ask, person.say, home=play.folder)
+
+
+async def test_a_file_that_can_be_opened_is_gone_on_with_at_once(tmp_path: Path) -> None:
+    path = a_session(tmp_path, "a plan for Monday")
+    play = Play(tmp_path)
+    async with at_the_keyboard() as person:
+        await resuming(play, person).open(path)
+        assert play.session.log.path == path and person.heard == []
+
+
+@pytest.mark.parametrize(("key", "is_read"), [("1", True), ("2", False)])
+async def test_what_another_process_writes_is_read_or_copied(tmp_path: Path, key: str, is_read: bool) -> None:
+    path = a_session(tmp_path, "written elsewhere")
+    play = Play(tmp_path)
+    with path.open("ab") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        async with at_the_keyboard() as person, person.asked(resuming(play, person).open(path)):
+            await person.sees_soon("This session is open elsewhere", "~/sessions")
+            await person.press(key)
+        assert play.session.state.is_read_only is is_read
+        assert (play.session.log.path == path) is is_read
+        assert "written elsewhere" in str(play.session.messages)
+
+
+@pytest.mark.parametrize(("key", "is_copy"), [("1", False), ("2", True)])
+async def test_where_the_folder_is_gone_one_goes_on_here(tmp_path: Path, key: str, is_copy: bool) -> None:
+    places = Places(own=tmp_path / "sessions", cwd=tmp_path / "gone")
+    path = a_session(tmp_path, "from a folder that is gone", places.cwd)
+    play = Play(tmp_path)
+    async with at_the_keyboard() as person, person.asked(resuming(play, person).open(path)):
+        await person.sees_soon("The folder of this session is gone", "~/gone")
+        await person.press(key)
+    assert (play.session.log.path != path) is is_copy
+
+
+async def test_escape_stays_where_one_was_and_holds_nothing(tmp_path: Path) -> None:
+    path = a_session(tmp_path, "from a folder that is gone", tmp_path / "gone")
+    play = Play(tmp_path)
+    where = play.session.log
+    async with at_the_keyboard() as person, person.asked(resuming(play, person).open(path)):
+        await person.press("escape")
+    assert play.session.log is where
+    SessionLog.open(path).close()

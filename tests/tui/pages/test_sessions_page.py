@@ -1,0 +1,198 @@
+"""`/resume`, `/new`, `/fork`, `/name` …: the sessions of one person, under their keys."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from app.engine.places import Places
+from app.providers.scripted import say
+from app.sessions.log import SessionLog
+from app.tui.pages.sessions_page import SessionsPage
+from app.tui.session_texts import SessionTexts
+from app.values.entries import MessageEntry
+from app.values.messages import AssistantMessage
+from app.values.unable import Unable
+from app.values.usage import Cost, Usage
+from tests.engine.stage import Play
+from tests.sessions.say import answer
+from tests.sessions.say import say as said
+from tests.tui.pages.person import Person, at_the_keyboard
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "elsewhere").mkdir()
+    a_session(tmp_path, "the zebra in the config")
+    a_session(tmp_path, "a plan for Monday")
+    a_session(tmp_path, "of another folder", tmp_path / "elsewhere")
+    return tmp_path
+
+
+def a_session(home: Path, text: str, cwd: Path | None = None) -> Path:
+    log = Places(own=home / "sessions", cwd=cwd or home).new()
+    log.append(said(text))
+    log.append(answer(f"{text}, answered"))
+    log.close()
+    assert log.path is not None
+    return log.path
+
+
+class Sessions:
+    """The page over a session in `home`, and what was opened from it."""
+
+    def __init__(self, home: Path, person: Person, *answers) -> None:
+        self.play = Play(home, *answers)
+        self.opened: list[Path] = []
+        self.texts = SessionTexts(lambda: self.play.places.root)
+        self.page = SessionsPage(
+            self.play.session,
+            self.play.places,
+            person.ask,
+            person.say,
+            person.write,
+            person.key_told,
+            go_on=self._go_on,
+            read_texts=self.texts.read,
+            spawn=person.spawn,
+            home=home,
+        )
+
+    async def _go_on(self, path: Path) -> None:
+        self.opened.append(path)
+
+
+async def test_this_folder_first_and_everything_with_a_key(home: Path) -> None:
+    async with at_the_keyboard(size=(80, 24)) as person, person.asked(Sessions(home, person).page.open()):
+        assert "a plan for Monday" in person.sees and "of another folder" not in person.sees
+        await person.press("tab")
+        await person.sees_soon("of another folder", "~/elsewhere")
+        await person.press("escape")
+
+
+async def test_the_chosen_one_is_gone_on_with(home: Path) -> None:
+    async with at_the_keyboard() as person:
+        sessions = Sessions(home, person)
+        async with person.asked(sessions.page.open()):
+            await person.press(*"zebra", "enter")
+        [path] = sessions.opened
+        assert "the zebra in the config" in path.read_text()
+
+
+async def test_what_a_session_cost_stands_in_its_row(home: Path) -> None:
+    path = a_session(home, "a dear question")
+    log = SessionLog.open(path)
+    usage = Usage(output=5, cost=Cost(output=1.5, total=1.5))
+    log.append(MessageEntry(parent_id=None, message=AssistantMessage(usage=usage)))
+    log.close()
+    async with at_the_keyboard() as person, person.asked(Sessions(home, person).page.open()):
+        assert "3 messages $1.50" in person.sees
+        await person.press("escape")
+
+
+async def test_any_word_that_was_said_finds_its_session(home: Path) -> None:
+    async with at_the_keyboard(size=(80, 24)) as person:
+        sessions = Sessions(home, person)
+        async with person.asked(sessions.page.open()):
+            sessions.texts._reading.join()
+            await person.press(*"answered")
+            await person.sees_soon("zebra in the config, answered")
+            await person.press("ctrl+u", *"monday ans")
+            await person.sees_soon("› a plan for Monday")
+            await person.press("enter")
+        assert len(sessions.opened) == 1
+
+
+async def test_what_is_deleted_comes_back_also_in_the_next_run(home: Path) -> None:
+    async with at_the_keyboard() as person, person.asked(Sessions(home, person).page.open()):
+        await person.press("ctrl+d")
+        await person.sees_soon("ctrl+z brings it back")
+        title = "a plan for Monday" if "› a plan" not in person.sees else "the zebra in the config"
+        assert f"› {title}" not in person.sees
+        await person.press("escape")
+    async with at_the_keyboard() as person, person.asked(Sessions(home, person).page.open()):
+        await person.press("ctrl+z")
+        await person.sees_soon(f"back again: {title}")
+        await person.press("ctrl+z")
+        await person.sees_soon("the trash is empty")
+        await person.press("escape")
+
+
+async def test_the_one_that_is_open_is_not_deleted(home: Path) -> None:
+    async with at_the_keyboard() as person:
+        sessions = Sessions(home, person, say("a"))
+        await sessions.play.prompt("the open one")
+        async with person.asked(sessions.page.open()):
+            await person.press(*"the open one", "ctrl+d")
+            await person.sees_soon("this one is open: /new first, then delete it")
+            await person.press("escape")
+
+
+async def test_a_name_is_given_from_the_list(home: Path) -> None:
+    async with at_the_keyboard() as person, person.asked(Sessions(home, person).page.open()):
+        await person.press("ctrl+r")
+        await person.sees_soon("Name of the session")
+        await person.press(*"Big plans", "enter")
+        await person.sees_soon("renamed", "Big plans")
+        await person.press("escape")
+
+
+async def test_a_fork_ends_before_the_chosen_prompt_whose_text_comes_back(home: Path) -> None:
+    async with at_the_keyboard() as person:
+        sessions = Sessions(home, person, say("a"), say("b"))
+        await sessions.page.fork()
+        assert person.heard == ["There is no prompt to fork from yet."]
+        await sessions.play.prompt("first")
+        await sessions.play.prompt("second")
+        before = sessions.play.session.log.path
+        async with person.asked(sessions.page.fork()):
+            await person.press(*"first", "enter")
+        assert person.written == ["first"]
+        assert sessions.play.session.log.path != before and "first" not in str(sessions.play.session.messages)
+
+
+async def test_a_file_is_copied_in_and_gone_on_with(home: Path) -> None:
+    async with at_the_keyboard() as person:
+        sessions = Sessions(home, person)
+        path = a_session(home, "from a friend")
+        await sessions.page.import_file(str(path))
+        session = sessions.play.session
+        assert session.state.file not in (None, path) and person.heard == [
+            f"Copied in and opened: {session.state.file}"
+        ]
+        assert "from a friend" in str(session.messages)
+        with pytest.raises(Unable, match="nowhere"):
+            await sessions.page.import_file("nowhere.jsonl")
+        with pytest.raises(Unable, match="/import takes a session file"):
+            await sessions.page.import_file("")
+
+
+async def test_names_counts_copies_and_exports_are_told(home: Path) -> None:
+    async with at_the_keyboard() as person:
+        sessions = Sessions(home, person, say("a"))
+        page: SessionsPage = sessions.page
+        await sessions.play.prompt("hello")
+        told: list[Callable[[], Awaitable[None]]] = [
+            lambda: page.rename("Harbour"),
+            lambda: page.rename(""),
+            page.tell_counts,
+            page.clone,
+            lambda: page.export("out.md"),
+        ]
+        for tell in told:
+            await tell()
+        assert person.heard[:2] == ["Session name: Harbour"] * 2
+        assert "Messages: 1 of yours, 1 answers, 0 tool calls" in person.heard[2]
+        assert person.heard[3] == f"This is a copy now: {sessions.play.session.state.file}"
+        assert person.heard[4] == f"Written: {home / 'out.md'}"
+        assert "hello" in (home / "out.md").read_text()
+        with pytest.raises(Unable, match=r"out\.md"):
+            await page.export("out.md/below.md")
+
+
+async def test_a_new_one_begins_empty(home: Path) -> None:
+    async with at_the_keyboard() as person:
+        sessions = Sessions(home, person, say("a"))
+        await sessions.play.prompt("hello")
+        await sessions.page.new()
+        assert sessions.play.session.messages == () and not sessions.play.session.state.is_on_disk

@@ -1,0 +1,100 @@
+"""`/settings` and `/theme`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.resources.in_force import InForce
+from app.resources.paths import Paths
+from app.tui.pages.settings_page import SettingsPage, ThemePage
+from app.values.unable import Unable
+from tests.tui.pages.person import Person, at_the_keyboard
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Paths:
+    (tmp_path / "project").mkdir()
+    return Paths.from_env({"HOME": str(tmp_path)}, tmp_path / "project")
+
+
+def said(paths: Paths) -> dict[str, object]:
+    return json.loads(paths.settings_file.read_text())
+
+
+async def changed(in_force: InForce, name: str, *keys: str, sees: str) -> None:
+    async with at_the_keyboard() as person, person.asked(SettingsPage(in_force, person.ask).open()):
+        await person.press(*name, *keys)
+        await person.sees_soon(sees)
+        await person.press("escape")
+
+
+async def test_a_choice_goes_to_the_next_value_in_the_persons_own_file_and_at_once(paths: Paths) -> None:
+    in_force = InForce(paths)
+    await changed(in_force, "interruptMode", "enter", sees="saved")
+    assert said(paths) == {"interruptMode": "immediate"}
+    assert in_force.settings.interaction.interrupt_mode == "immediate"
+
+
+async def test_what_does_not_fit_is_told_and_not_written(paths: Paths) -> None:
+    in_force = InForce(paths)
+    async with at_the_keyboard() as person, person.asked(SettingsPage(in_force, person.ask).open()):
+        await person.press(*"keepRecentTokens", "enter")
+        await person.press("ctrl+u", *"many", "enter")
+        await person.sees_soon("many")
+        assert not paths.settings_file.exists()
+        await person.press("escape", "escape")
+
+
+async def test_what_the_project_says_otherwise_counts_for_this_session(paths: Paths) -> None:
+    own = paths.cwd / ".bayou" / "settings.json"
+    own.parent.mkdir()
+    own.write_text('{"interruptMode": "wait"}')
+    in_force = InForce(paths)
+    in_force.trust(True)
+    await changed(in_force, "interruptMode", "enter", sees="the project or the command line says otherwise")
+    assert said(paths) == {"interruptMode": "immediate"}
+
+
+class Looks:
+    """Two themes, of which one is broken."""
+
+    def __init__(self) -> None:
+        self.name = "day"
+
+    def names(self) -> list[str]:
+        return ["day", "night", "broken"]
+
+    def use(self, name: str) -> str | None:
+        if name not in ("day", "night"):
+            return f"{name} cannot be read."
+        self.name = name
+        return None
+
+
+def themes(person: Person) -> tuple[Looks, ThemePage]:
+    looks = Looks()
+    return looks, ThemePage(looks, person.ask, person.keep)
+
+
+async def test_a_theme_is_seen_while_the_cursor_is_on_it(tmp_path: Path) -> None:
+    async with at_the_keyboard() as person:
+        looks, page = themes(person)
+        async with person.asked(page.choose()):
+            await person.press("down")
+            assert looks.name == "night"
+            await person.press("escape")
+        assert looks.name == "day" and person.kept == {}
+        async with person.asked(page.choose()):
+            await person.press(*"night", "ctrl+s")
+        assert looks.name == "night" and person.kept == {"theme": "night"}
+
+
+async def test_a_named_theme_counts_or_says_why_it_cannot(tmp_path: Path) -> None:
+    async with at_the_keyboard() as person:
+        looks, page = themes(person)
+        await page.choose("night")
+        assert looks.name == "night"
+        with pytest.raises(Unable, match=r"broken cannot be read\."):
+            await page.choose("broken")
+        assert looks.name == "night"

@@ -1,0 +1,120 @@
+"""Pages that only show something or ask one question: extensions, blocks and symbols, keys and the palette."""
+
+from pathlib import Path
+
+from app.extensions.registrations import Problem, Status
+from app.tui.keys import page_keys
+from app.tui.keys.action_table import ActionTable
+from app.tui.keys.keymap import read_keymap
+from app.tui.pages.block_page import BlockPage
+from app.tui.pages.extensions_page import show_extensions
+from app.tui.pages.keys_page import KeysPage
+from tests.tui.pages.person import Person, at_the_keyboard
+from tools.results import Card, MapBlock, MapSymbol, TextBlock
+from widgets.transcript.blocks import CardBlock
+from widgets.transcript.view import Transcript
+
+
+async def test_extensions_are_told_with_what_they_have_and_what_is_wrong() -> None:
+    wrong = Problem(source="tides", event="load", text="no such module: moon")
+    status = [
+        Status(name="tides", path="/x/tides.py", origin="own", counts={"tools": 1}, problems=(wrong,)),
+        Status(name="todo", path="/x/todo.py", origin="bayou", counts={"hooks": 3}),
+    ]
+    async with at_the_keyboard(size=(120, 30)) as person, person.asked(show_extensions(status, person.ask)):
+        assert "1 tool" in person.sees and "3 hooks" in person.sees and "1 problem" in person.sees
+        assert "load: no such module: moon" in person.sees
+        await person.press("escape")
+
+
+class Block:
+    """The page over a transcript with one card in it."""
+
+    def __init__(self, person: Person, transcript: Transcript) -> None:
+        self.own: list[str] = []
+        """Blocks for which an extension has a widget."""
+        transcript.add(CardBlock(id="card", card=Card(title="read", blocks=(TextBlock(text="all of it"),))))
+        self.page = BlockPage(
+            transcript, person.ask, person.write, person.copy, cwd=Path("/p"), show_widget=self._show_widget
+        )
+
+    async def _show_widget(self, block_id: str) -> bool:
+        return block_id in self.own
+
+
+MAP = MapBlock(
+    path="/p/boats/fleet.py",
+    text="",
+    symbols=(
+        MapSymbol(label="class Boat", kind="class", first_line=5, last_line=9),
+        MapSymbol(label="launch", kind="function", first_line=12, last_line=13),
+    ),
+)
+
+
+async def test_a_block_is_opened_in_full_unless_it_has_a_widget_of_its_own() -> None:
+    transcript = Transcript()
+    async with at_the_keyboard(transcript) as person:
+        block = Block(person, transcript)
+        async with person.asked(block.page.open("card")):
+            await person.sees_soon("In full", "all of it")
+            await person.press("escape")
+        await block.page.open("gone")
+        block.own.append("card")
+        await block.page.open("card")
+        assert len(person.terminal.screen_stack) == 1
+
+
+async def test_a_symbol_of_a_map_becomes_a_request_or_a_place() -> None:
+    transcript = Transcript()
+    async with at_the_keyboard(transcript) as person:
+        page = Block(person, transcript).page
+        async with person.asked(page.choose_symbol(MAP)):
+            await person.press(*"launch", "enter")
+        assert person.written == ["read boats/fleet.py:12-13"]
+        async with person.asked(page.choose_symbol(MAP)):
+            await person.press("ctrl+y")
+        assert person.copied == [("boats/fleet.py:5-9", "the place of the symbol")]
+
+
+class Keys:
+    """The page of keys over a file of one's own."""
+
+    def __init__(self, file: Path, person: Person) -> None:
+        self.file = file
+        self.done: list[str] = []
+        self.table = ActionTable(page_keys.BINDINGS, lambda: [("tides", "the tides of today")])
+        self.page = KeysPage(
+            self.table, person.ask, person.write, file=file, read_again=self._read, do=self._do
+        )
+
+    def _read(self) -> None:
+        self.table.own = read_keymap(self.file, self.table.places)
+
+    async def _do(self, action: str) -> None:
+        self.done.append(action)
+
+
+async def test_an_action_gets_another_key_and_its_default_back(tmp_path: Path) -> None:
+    async with at_the_keyboard(size=(120, 30)) as person:
+        keys = Keys(tmp_path / "keybindings.json", person)
+        async with person.asked(keys.page.open()):
+            await person.press(*"Choose a model", "enter")
+            await person.press("f9")
+            await person.sees_soon("f9 it is")
+            assert keys.table.key_of("app.model.select") == "F9"
+            await person.press("escape")
+        assert '"app.model.select": "f9"' in keys.file.read_text()
+
+
+async def test_the_palette_does_an_action_or_begins_a_command(tmp_path: Path) -> None:
+    async with at_the_keyboard() as person:
+        keys = Keys(tmp_path / "keybindings.json", person)
+        async with person.asked(keys.page.palette()):
+            await person.press(*"Begin a new session", "enter")
+        async with person.asked(keys.page.palette()):
+            await person.press(*"tides", "enter")
+        async with person.asked(keys.page.commands({"tides": "[day]"})):
+            assert "/tides [day]" in person.sees
+            await person.press("enter")
+        assert keys.done == ["app.session.new"] and person.written == ["/tides ", "/tides "]

@@ -1,0 +1,210 @@
+"""The session tree over a real session: going, forking, cloning, merging, labels, comparing, and what it shows."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.providers.contract import Context
+from app.providers.scripted import Answer, call, say
+from app.resources.in_force import InForce
+from app.tui.pages.entry_texts import entry_title
+from app.tui.pages.tree_entries import TreeEntries
+from app.tui.pages.tree_page import TreePage
+from app.values.content import text_of
+from app.values.entries import BranchSummaryEntry
+from tests.engine.stage import Play
+from tests.tui.pages.person import Person, at_the_keyboard
+from tools.registry import builtin_tools
+from widgets.screens.dialogs import GRACE
+
+SIZE = (120, 40)
+
+
+def tree_of(play: Play, person: Person, in_force: InForce | None = None) -> TreePage:
+    counts = in_force or play.in_force
+    return TreePage(
+        play.session,
+        person.ask,
+        person.say,
+        person.write,
+        person.copy,
+        under_way=person.under_way.append,
+        settings=lambda: counts.settings,
+        clock=person.clock,
+    )
+
+
+def entry_of(play: Play, title: str) -> str:
+    return next(one.id for one in play.session.entries if entry_title(one) == title)
+
+
+async def two_branches(folder: Path, *answers: Any) -> Play:
+    """`first`, then `second`; back before `second`, and `third` in its place."""
+    play = Play(folder, *(answers or (say("a"), say("b"), say("c"))), tools=builtin_tools())
+    await play.prompt("first")
+    await play.prompt("second")
+    await play.session.go_to(entry_of(play, "you: second"))
+    await play.prompt("third")
+    return play
+
+
+async def test_a_session_in_which_nothing_was_said_has_no_tree(tmp_path: Path) -> None:
+    async with at_the_keyboard() as person:
+        await tree_of(Play(tmp_path), person).open()
+        assert person.heard == ["There is nothing in this session yet."]
+
+
+async def test_an_answer_is_forked_from_before_its_prompt(tmp_path: Path) -> None:
+    play = await two_branches(tmp_path, say("a"), say("b"), say("the third answer"))
+    async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(play, person).open()):
+        await person.press("f")
+        await person.sees_soon("Fork from here")
+        question = person.sees.split("A new session ends before this prompt")[1]
+        assert "third" in question and "the third answer" not in question
+        person.clock.now += GRACE
+        await person.press("escape", "escape")
+
+
+async def test_a_fork_is_asked_for_and_begins_a_new_file(tmp_path: Path) -> None:
+    play = await two_branches(tmp_path)
+    before = play.session.log.path
+    async with at_the_keyboard(size=SIZE) as person:
+        async with person.asked(tree_of(play, person).open()):
+            await person.press("k", "f")
+            assert "Fork from here" in person.sees
+            await person.press("escape")
+            assert "Fork from here" in person.sees  # it takes no key for a moment
+            person.clock.now += GRACE
+            await person.press("escape")
+            assert "Session tree" in person.sees and play.session.log.path == before
+            await person.press("f")
+            person.clock.now += GRACE
+            await person.press("1")
+        await person.until(lambda: play.session.log.path != before)
+        await person.until(lambda: person.written == ["third"])
+
+
+async def test_a_typed_word_never_forks(tmp_path: Path) -> None:
+    play = await two_branches(tmp_path)
+    before = play.session.log.path
+    async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(play, person).open()):
+        await person.press("f")
+        await person.sees_soon("Fork from here")
+        await person.press("i")
+        await person.until(lambda: "Fork from here" not in person.sees)
+        await person.press(*"rst")
+        assert play.session.log.path == before
+        assert "/ first" in person.sees and "1 of " in person.sees
+        await person.press("escape", "escape")
+
+
+async def test_escape_at_the_question_of_a_summary_returns_to_the_tree(tmp_path: Path) -> None:
+    play = await two_branches(tmp_path)
+    async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(play, person).open()):
+        await person.press("home", "enter")
+        await person.sees_soon("Leave this branch")
+        await person.press("escape")
+        await person.sees_soon("Session tree")
+        await person.press("escape")
+
+
+async def test_two_branches_are_compared_side_by_side(tmp_path: Path) -> None:
+    writes = call("write", path="notes.md", content="x") + say("writing")
+    play = await two_branches(tmp_path, say("a"), writes, say("done"), say("c"))
+    async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(play, person).open()):
+        await person.press("d", "left_square_bracket", "left_square_bracket", "j", "j", "d")
+        headings = person.sees.splitlines()[1]
+        assert "third" in headings and "second" in headings
+        assert "± notes.md" in person.sees
+        assert "they part at: a " in person.sees
+        await person.press("escape", "escape")
+
+
+async def test_what_a_branch_did_is_told_in_badges(tmp_path: Path) -> None:
+    writes = call("write", path="notes.md", content="x") + say("writing")
+    play = Play(tmp_path, writes, say("done"), tools=builtin_tools())
+    await play.prompt("write it")
+    entries = TreeEntries(play.session.log)
+    badges = [badge.text for bare in entries.bare() for badge in entries.described(bare).badges]
+    assert "± notes.md" in badges
+
+
+async def test_a_label_is_set_and_found(tmp_path: Path) -> None:
+    play = await two_branches(tmp_path)
+    async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(play, person).open()):
+        await person.press("L")
+        await person.press(*"good start", "enter")
+        assert "[good start]" in person.sees
+        await person.press("ctrl+l")
+        assert "1 of " in person.sees
+        await person.press("escape")
+
+
+async def test_an_entry_is_copied(tmp_path: Path) -> None:
+    play = await two_branches(tmp_path)
+    async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(play, person).open()):
+        await person.press("y")
+        await person.until(lambda: bool(person.copied))
+        assert person.copied == [("c", "entry")]
+        await person.press("escape")
+
+
+async def test_a_branch_is_merged_as_a_summary(tmp_path: Path) -> None:
+    play = await two_branches(tmp_path, say("a"), say("b"), say("c"), say("what the other branch found"))
+    async with at_the_keyboard(size=SIZE) as person:
+        async with person.asked(tree_of(play, person).open()):
+            await person.press("left_square_bracket", "left_square_bracket", "m")
+            person.clock.now += GRACE
+            await person.press("1")
+        await person.until(lambda: person.under_way == [""])
+        [entry] = [one for one in play.session.log.path_to() if isinstance(one, BranchSummaryEntry)]
+        assert entry.summary.endswith("what the other branch found")
+
+
+@pytest.mark.parametrize(
+    ("keys", "wants", "focus"),
+    [((), False, ""), (("down",), True, ""), (("down", "down"), True, "Only the colours.")],
+    ids=["none", "summary", "as I say"],
+)
+async def test_leaving_a_branch_asks_what_goes_along(tmp_path: Path, keys, wants: bool, focus: str) -> None:
+    asked: list[str] = []
+
+    def summarise(context: Context, count: int) -> Answer:
+        asked.append(text_of(context.messages[0].content))  # type: ignore[union-attr]
+        return say("what I left")
+
+    play = Play(tmp_path, say("a"), say("b"), summarise)
+    await play.prompt("first")
+    await play.prompt("second")
+    old = play.session.log.leaf_id
+    async with at_the_keyboard(size=SIZE) as person:
+        async with person.asked(tree_of(play, person).go_to(entry_of(play, "you: second"))):
+            assert "Leave this branch" in person.sees
+            await person.press(*keys, "enter")
+            if focus:
+                await person.sees_soon("What should the summary say?")
+                await person.press(*focus, "enter")
+        assert person.written == ["second"]
+    summaries = [entry for entry in play.session.entries if isinstance(entry, BranchSummaryEntry)]
+    if not wants:
+        assert not summaries and not asked
+        return
+    [entry] = summaries
+    assert entry.from_id == old and entry.from_hook is False and entry.usage is not None
+    assert entry.details == {"readFiles": [], "modifiedFiles": []}
+    assert entry.summary.endswith("what I left")
+    assert entry.parent_id == play.session.log.parent(entry_of(play, "you: second"))
+    assert (f"Additional focus: {focus}" in asked[0]) is bool(focus)
+    assert "[User]: second" in asked[0] and "[User]: first" not in asked[0]
+
+
+async def test_whoever_never_wants_a_summary_is_not_asked(tmp_path: Path) -> None:
+    play = Play(tmp_path, say("a"), say("b"))
+    await play.prompt("first")
+    await play.prompt("second")
+    in_force = InForce()
+    in_force.set("branchSummary.skipPrompt", True)
+    async with at_the_keyboard() as person:
+        await tree_of(play, person, in_force).go_to(entry_of(play, "you: second"))
+        assert person.written == ["second"]

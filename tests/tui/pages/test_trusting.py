@@ -1,0 +1,79 @@
+"""The question whether a folder's own parts may be used."""
+
+from pathlib import Path
+
+import pytest
+
+from app.resources.paths import Paths
+from app.resources.trust import Question, decide
+from app.tui.pages.trusting import ask_trust
+from tests.tui.pages.person import Person, at_the_keyboard
+from widgets.screens.trust import PAUSE
+
+
+class Folder:
+    """A project that brings along settings of its own, and what was made of the answer."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.settings = home / "project" / ".bayou" / "settings.json"
+        self.settings.parent.mkdir(parents=True)
+        self.settings.write_text('{"interruptMode": "immediate"}')
+        self.paths = Paths.from_env({"HOME": str(home)}, home / "project")
+        self.answers: list[bool] = []
+
+    @property
+    def is_trusted(self) -> bool:
+        return decide(self.paths, can_ask=False).is_trusted
+
+    async def _apply(self, question: Question, is_trusted: bool) -> bool:
+        self.answers.append(is_trusted)
+        return True
+
+    async def ask(self, person: Person) -> None:
+        earlier = decide(self.paths, can_ask=False).question
+        await ask_trust(
+            self.paths, earlier, person.ask, person.say, self._apply, home=self.home, clock=person.clock
+        )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+async def test_the_yes_has_a_key_of_its_own_and_is_kept(folder: Folder) -> None:
+    async with at_the_keyboard() as person:
+        async with person.asked(folder.ask(person)):
+            assert "Trust this project?" in person.sees and "interruptMode" in person.sees
+            person.clock.now += PAUSE
+            await person.press("ctrl+y")
+        assert folder.answers == [True] and folder.is_trusted
+        assert "is trusted" in person.heard[0]
+
+
+async def test_no_is_kept_too_and_later_is_not(folder: Folder) -> None:
+    async with at_the_keyboard() as person:
+        async with person.asked(folder.ask(person)):
+            await person.press("1")
+        assert folder.answers == [] and person.heard == []
+        async with person.asked(folder.ask(person)):
+            await person.press("2")
+        assert folder.answers == [False] and not folder.is_trusted
+
+
+async def test_what_changes_while_it_is_read_is_not_trusted(folder: Folder) -> None:
+    async with at_the_keyboard() as person:
+        async with person.asked(folder.ask(person)):
+            folder.settings.write_text('{"shellCommandPrefix": "touch it;"}')
+            person.clock.now += PAUSE
+            await person.press("ctrl+y")
+        assert folder.answers == [] and not folder.is_trusted
+        assert person.heard == ["It has changed while you read it, so it is not trusted: /trust asks again."]
+
+
+async def test_a_folder_with_nothing_of_its_own_is_not_asked_about(folder: Folder) -> None:
+    folder.settings.unlink()
+    async with at_the_keyboard() as person:
+        await folder.ask(person)
+        assert person.heard == ["This folder has nothing of its own that bayou would run or use."]

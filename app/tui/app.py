@@ -1,7 +1,7 @@
 """The full-screen face: mounts the page, turns keys and messages into session verbs, events into views.
 
 What the transcript shows is `transcript.presenter`'s business, what keys do `keys.page_keys`', what commands do
-`slash`'s; pages are made in `pages.all`.
+`slash`'s; pages are made in `every_page`.
 """
 
 import asyncio
@@ -24,6 +24,7 @@ from app.assembly.build import Assembled
 from app.assembly.extending import Extended
 from app.resources.settings import Settings
 from app.tui import theme_in_force
+from app.tui.every_page import Pages
 from app.tui.garbage import Garbage
 from app.tui.keys import page_keys
 from app.tui.keys.action_table import ActionTable
@@ -33,7 +34,6 @@ from app.tui.keys.typed_ahead import Passed, TypedAhead
 from app.tui.links import open_link
 from app.tui.main_screen import MainScreen
 from app.tui.opening import Opening, warm_up
-from app.tui.pages.all import Pages
 from app.tui.prompt import from_elsewhere
 from app.tui.prompt.attaching import joined
 from app.tui.prompt.completing import arguments_of, popup_for

@@ -10,7 +10,7 @@ from app.tui.handed import KeyTold
 from app.tui.keys.verb_words import words_of
 
 if TYPE_CHECKING:
-    from app.tui.pages.all import Pages
+    from app.tui.every_page import Pages
 
 Run = Callable[["Pages", str], Awaitable[None]]
 """With what stands behind the name; nothing, when nothing does."""

@@ -9,8 +9,11 @@ from tests.architecture.sources import ROOT, SHIPPED, classes, files, name, tree
 FULL_SCREEN = files("app/tui")
 READ = {"state", "stats", "cwd"}
 """Plain values of a session. What else it has is handed on as a whole, or asked by a verb."""
-MADE_BY_THE_APPLICATION = {"app.py", "run.py", "opening.py", "pages/all.py"}
+MADE_BY_THE_APPLICATION = {"app.py", "run.py", "opening.py", "every_page.py"}
 """Where it is put together; nobody else may know it."""
+
+NO_PAGES = {"__init__.py", "asking.py", "entry_texts.py", "tree_entries.py"}
+"""What stands among the pages and is none: small questions, and texts of entries."""
 
 
 def reaches(path: Path) -> list[str]:
@@ -39,6 +42,30 @@ def test_the_application_is_known_where_it_is_put_together_and_nowhere_else():
         if isinstance(node, ast.ImportFrom) and node.module == "app.tui.app"
     }
     assert found <= MADE_BY_THE_APPLICATION
+
+
+def test_pages_are_tested_without_the_application():
+    here = ROOT / "tests" / "tui" / "pages"
+    found = {
+        f"{name(path)}: {node.module}"
+        for path in sorted(here.glob("*.py"))
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ImportFrom)
+        and node.module in ("app.tui.app", "app.tui.every_page", "tests.tui.stage")
+    }
+    assert found == set(), "A page is handed what it takes, in a few words."
+    tested = {
+        node.module
+        for path in here.glob("test_*.py")
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("app.tui.pages.")
+    }
+    pages = {
+        name(path).removesuffix(".py").replace("/", ".")
+        for path in files("app/tui/pages")
+        if path.name not in NO_PAGES
+    }
+    assert pages - tested == set(), "A page without a test of its own."
 
 
 def test_a_class_of_the_full_screen_has_its_name_for_itself():

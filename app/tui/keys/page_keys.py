@@ -13,7 +13,7 @@ from app.tui.keys.keymap import NO_KEY
 from app.tui.keys.verb_words import words_of
 
 if TYPE_CHECKING:
-    from app.tui.pages.all import Pages
+    from app.tui.every_page import Pages
 
 Do = Callable[["Pages"], object]
 """What is to be awaited is done beside everything else; when it cannot be had, the person is told why."""

@@ -101,7 +101,7 @@ class SettingsPage:
         return "saved" if self._in_force.origin(name) == "global" else f"saved; {_HIDDEN}"
 
 
-class Themes(Protocol):
+class ChoosableThemes(Protocol):
     """What there is to choose from, and the one in force."""
 
     @property
@@ -117,7 +117,7 @@ class Themes(Protocol):
 class ThemePage:
     """The theme of one application."""
 
-    def __init__(self, themes: Themes, ask: AskPerson, keep: Keep) -> None:
+    def __init__(self, themes: ChoosableThemes, ask: AskPerson, keep: Keep) -> None:
         self._themes = themes
         self._ask = ask
         self._keep = keep

@@ -14,7 +14,10 @@ from tests.tui.pages.test_sessions_page import a_session
 
 
 def resuming(play: Play, person: Person) -> Resuming:
-    return Resuming(play.session, play.places, person.ask, person.say, home=play.folder)
+    async def enter(folder: Path) -> None:
+        raise AssertionError("only the start enters a folder by itself")
+
+    return Resuming(play.session, play.places, person.ask, person.say, enter=enter, home=play.folder)
 
 
 async def test_a_file_that_can_be_opened_is_gone_on_with_at_once(tmp_path: Path) -> None:
@@ -48,6 +51,21 @@ async def test_where_the_folder_is_gone_one_goes_on_here(tmp_path: Path, key: st
         await person.sees_soon("The folder of this session is gone", "~/gone")
         await person.press(key)
     assert (play.session.log.path != path) is is_copy
+
+
+@pytest.mark.parametrize(("key", "is_asked_where"), [("1", True), ("2", False)])
+async def test_a_copy_of_another_folders_file_goes_on_there_or_here(
+    tmp_path: Path, key: str, is_asked_where: bool
+) -> None:
+    (tmp_path / "harbour").mkdir()
+    path = a_session(tmp_path, "of another folder", tmp_path / "harbour")
+    play = Play(tmp_path)
+    async with at_the_keyboard() as person, person.asked(resuming(play, person).bring_in(path)):
+        await person.sees_soon("This session belongs to another folder", "~/harbour")
+        await person.press(key)
+    log = play.session.log
+    assert log.path not in (None, path) and "of another folder" in str(play.session.messages)
+    assert log.cwd == (tmp_path / "harbour" if is_asked_where else tmp_path)
 
 
 async def test_escape_stays_where_one_was_and_holds_nothing(tmp_path: Path) -> None:

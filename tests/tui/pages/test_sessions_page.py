@@ -44,6 +44,7 @@ class Sessions:
     def __init__(self, home: Path, person: Person, *answers) -> None:
         self.play = Play(home, *answers)
         self.opened: list[Path] = []
+        self.is_wanted = True
         self.texts = SessionTexts(lambda: self.play.places.root)
         self.page = SessionsPage(
             self.play.session,
@@ -53,6 +54,7 @@ class Sessions:
             person.write,
             person.key_told,
             go_on=self._go_on,
+            bring_in=self._bring_in,
             read_texts=self.texts.read,
             spawn=person.spawn,
             home=home,
@@ -60,6 +62,10 @@ class Sessions:
 
     async def _go_on(self, path: Path) -> None:
         self.opened.append(path)
+
+    async def _bring_in(self, path: Path) -> bool:
+        self.opened.append(path)
+        return self.is_wanted
 
 
 async def test_this_folder_first_and_everything_with_a_key(home: Path) -> None:
@@ -151,16 +157,15 @@ async def test_a_fork_ends_before_the_chosen_prompt_whose_text_comes_back(home: 
         assert sessions.play.session.log.path != before and "first" not in str(sessions.play.session.messages)
 
 
-async def test_a_file_is_copied_in_and_gone_on_with(home: Path) -> None:
+async def test_a_file_is_brought_in_by_its_path_or_id(home: Path) -> None:
     async with at_the_keyboard() as person:
         sessions = Sessions(home, person)
         path = a_session(home, "from a friend")
         await sessions.page.import_file(str(path))
-        session = sessions.play.session
-        assert session.state.file not in (None, path) and person.heard == [
-            f"Copied in and opened: {session.state.file}"
-        ]
-        assert "from a friend" in str(session.messages)
+        assert sessions.opened == [path] and person.heard[0].startswith("Copied in and opened: ")
+        sessions.is_wanted = False
+        await sessions.page.import_file(path.stem.rpartition("_")[2])
+        assert sessions.opened == [path, path] and len(person.heard) == 1
         with pytest.raises(Unable, match="nowhere"):
             await sessions.page.import_file("nowhere.jsonl")
         with pytest.raises(Unable, match="/import takes a session file"):

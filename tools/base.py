@@ -30,6 +30,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
     mode_after: int | None = None
     added: int = 0
     removed: int = 0
+    by: Literal["tool", "command", "restore"] = "tool"
 
 
 class JobHost(Protocol):

@@ -16,6 +16,7 @@ from tools.running.process import LocalProcesses
 from tools.running.ptyhost import PtyHost
 from tools.running.shell import ShellSettings, SpawnHook
 from tools.running.shellsession import ShellSession
+from tools.running.watching import WatchCommand
 
 
 class ReadSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +59,8 @@ class Workspace:
         """Names of the tools that the model has, for hints to better ones."""
         self.spawn_hook = spawn_hook
         """Asked about every command before it is started."""
+        self.watch_command: WatchCommand | None = None
+        """Asked about every command of the model's before it is started."""
         self.artifacts = artifacts or Artifacts()
         self.read_cache = ReadCache()
         self.line_indexes = LineIndexes()

@@ -38,6 +38,7 @@ from app.resources.trust import Decision, problem_with
 from app.sessions.errors import SessionLocked
 from app.sessions.log import SessionLog
 from app.sessions.old_outputs import drop_old_outputs
+from app.undo.place import UndoPlace
 from app.values.events import AgentStart, Event
 from app.values.models import Model, ThinkingLevel, thinking_level
 from tools.files.artifacts import Artifacts
@@ -123,6 +124,7 @@ def assemble(
             classify=classify,
             hooks=hooks,
             enter=ground.enter,
+            undo=_undo_place(paths, project),
             options=_session_options(options, in_force, can_ask, ends_with_answer),
         )
     )
@@ -296,6 +298,10 @@ def _workspace(
         cache_dir=paths.cache_dir,
         spawn_hook=hooks.before_spawn,
     )
+
+
+def _undo_place(paths: Paths, project: ProjectTrust) -> UndoPlace:
+    return UndoPlace(store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=project.seems_to_count)
 
 
 def tool_choice(options: Options, settings: Settings) -> ToolChoice:

@@ -1,6 +1,6 @@
 """Leaving a branch: moving the leaf, with a summary of what is left behind where one is wanted; and merging one in."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -45,8 +45,13 @@ class Brancher:
     def is_running(self) -> bool:
         return self.underway.is_running
 
-    async def leave(self, target_id: str | None, wish: Wish) -> BranchSummaryEntry | None:
-        """Moves the leaf; returns the summary, if there is one. Raises `SummaryFailed`, with nothing moved."""
+    async def leave(
+        self, target_id: str | None, wish: Wish, before_moving: Callable[[], Awaitable[None]]
+    ) -> BranchSummaryEntry | None:
+        """Moves the leaf; returns the summary, if there is one. Raises `SummaryFailed`, with nothing moved.
+
+        `before_moving` is awaited when nothing can stop the move any more but it.
+        """
         log = self._conversation.log
         ancestor = log.common_ancestor(log.leaf_id, target_id)
         leaving = Moving(
@@ -65,6 +70,7 @@ class Brancher:
             written = Written(text=opinion.summary, usage=opinion.usage or Usage())
         elif wish.summarise and leaving.messages:
             written = await self._write(leaving.entries, wish)
+        await before_moving()
         log.move_leaf(target_id)
         entry = self._record(leaving, written, opinion) if written is not None else None
         labelled = entry.id if entry is not None else target_id

@@ -17,6 +17,7 @@ from app.engine.choice import ModelChoice
 from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
 from app.engine.delivery import Deliveries
+from app.engine.files import Files
 from app.engine.following import Following
 from app.engine.hooks import Hooks
 from app.engine.jobs import Job, JobTable
@@ -29,6 +30,7 @@ from app.engine.prompts import Prompts
 from app.engine.readiness import Readiness
 from app.engine.record import Record
 from app.engine.requests import Requests
+from app.engine.restoring import Restoring
 from app.engine.runner import Runner
 from app.engine.shell import UserShell
 from app.engine.summariser import Summariser
@@ -37,6 +39,7 @@ from app.engine.toolbox import Toolbox
 from app.providers.classify import Failure
 from app.providers.registry import Registry
 from app.sessions.log import SessionLog
+from app.undo.place import UndoPlace
 from app.values.events import FileChanged, QueueUpdate
 from app.values.messages import AssistantMessage
 from app.values.models import Model
@@ -64,6 +67,8 @@ class Parts(msgspec.Struct, kw_only=True):
     hooks: Hooks = msgspec.field(default_factory=Hooks)
     enter: Callable[[Path], Awaitable[None]] = _stay
     """Makes a folder the one that the session works in."""
+    undo: UndoPlace | None = None
+    """Where what happens to files is kept; None: nowhere."""
 
 
 class Machinery:
@@ -124,6 +129,13 @@ class Machinery:
         self.jobs = JobTable(
             self._job_ended, self.telling.publish_now, is_waited_for=options.ends_with_answer
         )
+        self.files = Files(
+            conversation=self.conversation,
+            workspace=parts.toolbox.workspace,
+            telling=self.telling,
+            options=options,
+            place=parts.undo,
+        )
         self.runner = self._runner(parts)
         self.nested = NestedCalls(parts.toolbox, self.runner, hooks, self.telling)
         self.readiness = Readiness(self.conversation, choice, self.runner, self.compactor, self.brancher)
@@ -136,6 +148,7 @@ class Machinery:
             readiness=self.readiness,
             models=self.models,
         )
+        self.restoring = Restoring(self.conversation, self.files, self.prompts, self.readiness)
         self._job_results = JobResults(
             prompts=self.prompts, deliveries=self.deliveries, options=options, telling=self.telling
         )
@@ -151,6 +164,7 @@ class Machinery:
             jobs=self.jobs,
             compactor=self.compactor,
             shell=self.shell,
+            files=self.files,
             hooks=parts.hooks,
             options=parts.options,
             telling=self.telling,
@@ -170,6 +184,8 @@ class Machinery:
             compactor=self.compactor,
             brancher=self.brancher,
             readiness=self.readiness,
+            files=self.files,
+            restoring=self.restoring,
             telling=self.telling,
             stop=self.stop,
             enter=parts.enter,
@@ -181,6 +197,11 @@ class Machinery:
         self.compactor.underway.stop()
         self.brancher.underway.stop()
         await self.runner.abort()
+
+    def close(self) -> None:
+        """Nobody is told any more, and no content of a file is held."""
+        self.telling.close()
+        self.files.close()
 
     def _failure(self, message: AssistantMessage) -> Failure:
         return self._classify(message, self._choice.model)

@@ -16,15 +16,18 @@ from app.engine.choice import ModelChoice, restore
 from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
 from app.engine.delivery import Deliveries
+from app.engine.files import Files
 from app.engine.hooks import Elsewhere, Hooks
 from app.engine.intake import Refused, Stayed
 from app.engine.jobs import JobTable
 from app.engine.opinions import Wish
 from app.engine.places import Places
 from app.engine.readiness import Readiness
+from app.engine.restoring import Restoring
 from app.engine.telling import Telling
 from app.sessions.fork import clone, fork_before
 from app.sessions.log import SessionLog
+from app.undo.images import RestoredData
 from app.values.entries import BranchSummaryEntry, CompactionEntry
 from app.values.events import SessionReplaced
 
@@ -39,6 +42,8 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     """Going to a prompt means going before it: this is its text, for the editor."""
     summary: BranchSummaryEntry | None = None
     """Of the branch that was left."""
+    files: RestoredData | None = None
+    """What was put back."""
 
 
 class Navigation:
@@ -58,6 +63,8 @@ class Navigation:
         compactor: Compactor,
         brancher: Brancher,
         readiness: Readiness,
+        files: Files,
+        restoring: Restoring,
         telling: Telling,
         stop: Callable[[], Awaitable[None]],
         enter: Callable[[Path], Awaitable[None]],
@@ -73,6 +80,8 @@ class Navigation:
         self._compactor = compactor
         self._brancher = brancher
         self._readiness = readiness
+        self._files = files
+        self._restoring = restoring
         self._telling = telling
         self._stop = stop
         """Ends what is under way, and returns when it has."""
@@ -87,9 +96,25 @@ class Navigation:
         if entry_id is not None:
             target = self._conversation.log.navigation(entry_id)
             entry_id, text = target.leaf_id, target.text
-        summary = await self._brancher.leave(entry_id, wish)
+        restored: list[RestoredData] = []
+
+        async def before_moving() -> None:
+            if wish.puts_files_back:
+                plan = await self._restoring.to_place(entry_id, is_move=True)
+                restored.append(await self._files.carry_out(plan, wish.choices))
+
+        try:
+            summary = await self._brancher.leave(entry_id, wish, before_moving)
+        except BaseException:
+            for data in restored:  # the files went, the conversation did not
+                await self._files.record_restore(msgspec.structs.replace(data, is_move=False))
+            raise
         await self._replaced("tree")
-        return Arrival(text=text, summary=summary)
+        for data in restored:
+            if await self._files.record_restore(data) is not None:
+                await self._restoring.tell_model(data)
+        files = restored[0] if restored else None
+        return Arrival(text=text, summary=summary, files=files)
 
     async def merge(self, leaf_id: str, wish: Wish) -> BranchSummaryEntry:
         self._readiness.require_idle("Merging a branch")
@@ -154,13 +179,21 @@ class Navigation:
         self._conversation.open(log).close()
         if not stays and not log.is_read_only and self._places.is_elsewhere(log):
             await self._enter(log.cwd)
+        self._recover_files()
         self._conversation.recover_partial()
         await self._replaced(reason)
+
+    def _recover_files(self) -> None:
+        """What a crash left of changes to files."""
+        told = self._files.recover()
+        if told is not None:
+            self._conversation.log.problems.append(told)
 
     def restore(self, *, restores_model: bool, restores_thinking: bool, name: str | None) -> None:
         log = self._conversation.log
         if log.entries:
             self._restore_choice(model=restores_model, thinking=restores_thinking)
+        self._recover_files()
         self._conversation.recover_partial()
         if name and not log.is_read_only:
             self._conversation.rename(" ".join(name.split()))

@@ -1,10 +1,12 @@
 """What is put before hooks, and what they may say to it: to a compaction, a move in the tree, a command."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
 
 from app.compaction.cut import as_edited, message_of
+from app.undo.images import Choice
 from app.values.entries import Entry
 from app.values.events import CompactionResult
 from app.values.messages import Message
@@ -32,6 +34,10 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """They stand instead of bayou's own, and not beside them."""
     label: str | None = None
     """Of the summary; without one, of the place that is gone to."""
+    puts_files_back: bool = False
+    """Files become what they were there."""
+    choices: Mapping[str, Choice] = {}
+    """What becomes of single files, where somebody chose."""
 
 
 class Moving(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from app.agent.queues import Queues
 from app.engine.begun import Begun
 from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
+from app.engine.files import Files
 from app.engine.hooks import Hooks
 from app.engine.interruption import Interruption
 from app.engine.jobs import JobTable
@@ -68,6 +69,7 @@ class Runner:
         jobs: JobTable,
         compactor: Compactor,
         shell: UserShell,
+        files: Files,
         hooks: Hooks,
         options: SessionOptions,
         telling: Telling,
@@ -81,6 +83,7 @@ class Runner:
         self._jobs = jobs
         self._compactor = compactor
         self._shell = shell
+        self._files = files
         self._hooks = hooks
         self._options = options
         self._telling = telling
@@ -203,6 +206,7 @@ class Runner:
 
     async def _take(self, event: RunEvent) -> None:
         """Record, then tell."""
+        files: EntryAppended | None = None
         match event:
             case MessageUpdate():
                 self._conversation.keep_partial(self._requests.partial)
@@ -214,12 +218,14 @@ class Runner:
                     self._conversation.discard_partial()
             case ToolExecutionEnd(message=ToolResultMessage() as result):
                 self._conversation.record(result)
+                files = self._files.call_ended(result.tool_call_id, result.tool_name)
+            case ToolExecutionStart():
+                self._files.call_began(event.tool_call_id, event.tool_name)
             case AgentEnd():
                 self._last_end = event
                 await self._end_turn()
             case (
                 ToolExecutionUpdate()
-                | ToolExecutionStart()
                 | ToolExecutionEnd()
                 | MessageStart()
                 | TurnStart()
@@ -235,6 +241,8 @@ class Runner:
         finally:
             self._begun.note(event)
             await self._telling.publish(event)
+            if files is not None:
+                await self._telling.publish(files)
         if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
             await self._note_success(event.message)
         elif isinstance(event, TurnEnd):

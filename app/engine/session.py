@@ -17,11 +17,10 @@ What there is for faces, and nothing else of it:
   `run_tool`.
 - compaction: `compact`, `draft_compaction`, `compact_as`, `record_compaction`, `undo_compaction`.
 - the record: `rename`, `note`, `edit_context`, `change_context`, `set_label`, `write_kept`.
-- other places: `go_to`, `merge`, `begin`, `switch_to`, `fork`, `open`.
+- other places: `go_to`, `merge`, `begin`, `switch_to`, `fork`, `open`; `restoring`, for files that go back.
 - settings: `keep_setting`, `follow_settings`. The end: `announce_end`, `close`.
 
-Its parts and how they meet are in `machinery`; how a run goes is `runner`'s business, what the model is asked with
-`requests`'. It is put together in `assembly`.
+Its parts and how they meet are in `machinery`; it is put together in `assembly`.
 """
 
 import asyncio
@@ -64,6 +63,7 @@ class Session:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._made = Machinery(parts)
+        self.restoring = self._made.restoring
 
     # What it is
 
@@ -86,7 +86,7 @@ class Session:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The context: what the model reads with the next request."""
+        """What the model reads with the next request."""
         return tuple(self._made.conversation.messages)
 
     @property
@@ -441,7 +441,7 @@ class Session:
         await self.abort()
         await self._made.jobs.close()
         await asyncio.wait([asyncio.ensure_future(self.drain())], timeout=LAST_WORDS_SECONDS)
-        self._made.telling.close()
+        self._made.close()
         self._parts.toolbox.workspace.close()
         try:
             self.log.close()

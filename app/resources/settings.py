@@ -25,6 +25,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     background: agent.BackgroundSettings = agent.BackgroundSettings()
     file_maps: agent.FileMapSettings = agent.FileMapSettings()
     sessions: agent.SessionSettings = agent.SessionSettings()
+    undo: agent.UndoSettings = agent.UndoSettings()
     compaction: agent.CompactionSettings = agent.CompactionSettings()
     branch_summary: agent.BranchSummarySettings = agent.BranchSummarySettings()
     network: agent.NetworkSettings = agent.NetworkSettings()

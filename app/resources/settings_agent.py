@@ -182,6 +182,33 @@ class SessionSettings(Group, frozen=True, kw_only=True):
     ] = "turn"
 
 
+class UndoSettings(Group, frozen=True, kw_only=True):
+    """Taking back what was done to files."""
+
+    enabled: Annotated[
+        bool,
+        Meta(description="Keep what files were before the agent changes them, so that it can be undone."),
+    ] = True
+    commands: Annotated[
+        bool,
+        Meta(description="Find out what commands change, by a look at the folder before and after them."),
+    ] = True
+    max_file_mb: Annotated[
+        int, Meta(ge=1, le=1024, description="Larger files are not held, and their changes not undoable.")
+    ] = 32
+    max_store_mb: Annotated[
+        int,
+        Meta(
+            ge=16,
+            description="Room for what is held, of all sessions together; the oldest sessions lose theirs first, "
+            "an open one never.",
+        ),
+    ] = 1024
+    days: Annotated[
+        int, Meta(ge=1, description="What a session holds is kept so long after it was used last.")
+    ] = 30
+
+
 class ModelCompaction(Group, frozen=True, kw_only=True):
     """Compaction of one model's sessions; what is null falls back to the general value."""
 

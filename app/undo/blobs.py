@@ -11,6 +11,7 @@ import zlib
 from pathlib import Path
 
 from app.values.unable import Unable
+from tools.files.replacing import write_all
 
 _PLAIN_UP_TO = 1024
 """Smaller ones are not worth compressing."""
@@ -53,7 +54,7 @@ class BlobStore:
             handle = os.open(beside, flags, 0o600)
         try:
             try:
-                _write_all(handle, written)
+                write_all(handle, written)
             finally:
                 os.close(handle)
             Path(beside).rename(place + _PACKED if is_packed else place)
@@ -116,9 +117,3 @@ def name_in(file: str) -> str | None:
     """The blob's name by that of its file; None for half-written ones."""
     name = file.removesuffix(_PACKED)
     return name if len(name) == 64 and _HEX.issuperset(name) else None
-
-
-def _write_all(handle: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(handle, view) :]

@@ -14,6 +14,7 @@ import msgspec
 from app.undo.blobs import hash_of
 from app.undo.images import Image, is_same
 from app.values.unable import Unable
+from tools.files.replacing import write_all
 
 Signature = tuple[int, int, int, int, int]
 """Inode, size, times of content and of the rest, mode: equal as long as nobody touched it."""
@@ -172,7 +173,7 @@ def _swap_in_file(place: str, data: bytes, mode: int, now: Found) -> None:
         return
     try:
         try:
-            _write_all(handle, data)
+            write_all(handle, data)
             if now.owner not in (-1, os.geteuid()):
                 _give_back(handle, now.owner)
             os.fchmod(handle, mode)
@@ -203,12 +204,12 @@ def _write_in_place(place: str, data: bytes, mode: int) -> None:
             if len(data) > len(old) and hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(handle, len(old), len(data) - len(old))
             os.lseek(handle, 0, os.SEEK_SET)
-            _write_all(handle, data)
+            write_all(handle, data)
             os.ftruncate(handle, len(data))
             os.fchmod(handle, mode)
         except OSError:
             os.lseek(handle, 0, os.SEEK_SET)
-            _write_all(handle, old)
+            write_all(handle, old)
             os.ftruncate(handle, len(old))
             raise
 
@@ -229,9 +230,3 @@ def _drop(path: str) -> None:
         os.unlink(path)  # noqa: PTH108  (as above)
     except OSError:
         return
-
-
-def _write_all(handle: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(handle, view) :]

@@ -18,6 +18,10 @@ RESTORED = "bayou.restored"
 MOST_INLINE = 200
 """Changes that stand in an entry; more of them are a blob of their own."""
 
+Choice = Literal["restore", "merge", "keep"]
+"""What becomes of one file."""
+CHOICES: tuple[Choice, ...] = ("restore", "merge", "keep")
+
 By = Literal["tool", "command", "restore"]
 
 

@@ -50,12 +50,11 @@ class Ledger:
             self._open.add(line.id)
 
     def told(self, key: str) -> None:
-        """What this was is in the session now. Raises `OSError`."""
+        """What this was, and what was within it, is in the session now. Raises `OSError`."""
         with self._lock:
-            if key not in self._open:
-                return
-            self._open.discard(key)
-            self._append(_ENCODER.encode(Line(kind="told", id=key, open=len(self._open))))
+            for one in [one for one in self._open if one == key or one.startswith(f"{key}/")]:
+                self._open.discard(one)
+                self._append(_ENCODER.encode(Line(kind="told", id=one, open=len(self._open))))
 
     def left_open(self) -> list[Line]:
         """What was begun before this process and never told. Cheap when there is nothing."""

@@ -4,6 +4,7 @@ It only grows. It is beside the contents and not beside the session, so that a s
 the trash or in a folder of the person's own does not lose what it needs.
 """
 
+import errno
 import os
 import threading
 from collections.abc import Callable, Iterable
@@ -43,7 +44,7 @@ class Needed:
         """Before they are put. Raises `OSError`."""
         with self._lock:
             if self._known is None:
-                return
+                raise OSError(errno.EBADF, "the list of what this session needs cannot be written")
             fresh = [name for name in dict.fromkeys(names) if name not in self._known]
             if not fresh:
                 return

@@ -4,6 +4,7 @@ The default keeps what a person did: a file that is not as the session left it i
 """
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -12,13 +13,12 @@ import msgspec
 from app.undo.blobs import BlobStore, Missing
 from app.undo.disk import Found, Refused, look, place_of
 from app.undo.history import Journey, Leg, Load, Target, Way
-from app.undo.images import Image, is_same
+from app.undo.images import Choice, Image, is_same
 from app.undo.merging import merge
+from app.values.unable import Unable
 from tools.edits.diffs import diff_texts
 
 State = Literal["ready", "conflict", "same", "unheld", "refused"]
-Choice = Literal["restore", "merge", "keep"]
-CHOICES: tuple[Choice, ...] = ("restore", "merge", "keep")
 _MOST_DIFFED = 1 << 20
 
 
@@ -56,8 +56,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...]
     heads: tuple[tuple[str, str], ...] = ()
     is_move: bool = False
-    is_backwards: bool = False
-    """It takes one restore back, and is not a way through the tree."""
+    contents: "Contents"
+
+    def diff(self, path: str, *, is_merged: bool = False) -> str:
+        """What would change in one of its files; empty where that is no text. Blocks."""
+        step = next((step for step in self.steps if step.row.path == path), None)
+        if step is None:
+            raise Unable(f"{path} is not among the files of this restore.")
+        return diff_of(step, self.contents, is_merged=is_merged)
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -85,9 +91,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 class Contents:
     """The store, and the limits of what is held."""
 
-    def __init__(self, store: BlobStore, max_bytes: int) -> None:
+    def __init__(self, store: BlobStore, limit: Callable[[], int]) -> None:
+        """`limit`: bytes of the largest file; asked each time, as the settings may have changed."""
         self.store = store
-        self.max_bytes = max_bytes
+        self._limit = limit
+
+    @property
+    def max_bytes(self) -> int:
+        return self._limit()
 
     @property
     def load(self) -> Load:
@@ -113,7 +124,14 @@ def plan(
         for one in journey.unheld
         if one.path not in known
     ]
-    return Plan(target=target, origin=origin, steps=tuple(steps), heads=journey.heads, is_move=is_move)
+    return Plan(
+        target=target,
+        origin=origin,
+        steps=tuple(steps),
+        heads=journey.heads,
+        is_move=is_move,
+        contents=contents,
+    )
 
 
 def _step(way: Way, root: Path, contents: Contents) -> Step:

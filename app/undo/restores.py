@@ -20,9 +20,9 @@ from app.undo.history import (
     title_at,
     undo_target,
 )
-from app.undo.images import Change, FilesData, RestoredData, Uncovered, restored_of, unpacked
+from app.undo.images import CHOICES, Change, Choice, FilesData, RestoredData, Uncovered, restored_of, unpacked
 from app.undo.ledger import Line
-from app.undo.plan import CHOICES, Choice, Plan, plan
+from app.undo.plan import Plan, plan
 from app.undo.recording import Recorder
 from app.undo.restoring import as_it_came, carry_out, how_far, intended, prepared
 from app.values.entries import Entry
@@ -195,7 +195,13 @@ class Restores:
         done = how_far(data, changes, self._place)
         is_whole = not any(one.why == "bayou ended before it" for one in done.kept)
         told = msgspec.structs.replace(
-            data, changes=done.changes, more=None, count=0, kept=done.kept, interrupted=not is_whole
+            data,
+            changes=done.changes,
+            more=None,
+            count=0,
+            kept=done.kept,
+            interrupted=not is_whole,
+            is_move=data.is_move and self._log.leaf_id == data.target,
         )
         return self._shortened(told)
 

@@ -11,8 +11,8 @@ import msgspec
 
 from app.undo.blobs import Missing, hash_of
 from app.undo.disk import Found, Refused, is_untouched, look, make, remove_empty
-from app.undo.images import Change, Image, RestoredData, Uncovered, is_same, named
-from app.undo.plan import Choice, Contents, Plan, Step, merged
+from app.undo.images import Change, Choice, Image, RestoredData, Uncovered, is_same, named
+from app.undo.plan import Contents, Plan, Step, merged
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,10 +7,10 @@ from pathlib import Path
 from app.sessions.log import SessionLog
 from app.undo.blobs import BlobStore
 from app.undo.disk import look
-from app.undo.images import FILES, RESTORED, Change, FilesData, RestoredData, as_data, named
+from app.undo.images import FILES, RESTORED, Change, Choice, FilesData, RestoredData, as_data, named
 from app.undo.ledger import Ledger
 from app.undo.needed import Needed
-from app.undo.plan import Choice, Contents, Plan
+from app.undo.plan import Contents, Plan
 from app.undo.recording import Recorder
 from app.undo.restores import Restores
 from app.values.entries import CustomEntry, MessageEntry
@@ -24,7 +24,7 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         self.root = Path(os.path.realpath(folder)) / "project"
         self.root.mkdir()
-        self.contents = Contents(BlobStore(folder / "blobs"), LIMIT)
+        self.contents = Contents(BlobStore(folder / "blobs"), lambda: LIMIT)
         self.log = SessionLog.in_memory(self.root)
         self.ledger = Ledger(folder / "session.jsonl.files")
         self.needed = Needed(folder / "blobs", "session")

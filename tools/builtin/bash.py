@@ -23,9 +23,10 @@ from tools.running.named import written_and_named
 from tools.running.ptyrun import run_in_terminal
 from tools.running.rolling import OutputSnapshot
 from tools.running.shell import SpawnPlan, check_names, child_environment, split_leading_cd
+from tools.running.watching import CommandFiles
 from tools.running.withheld import missed, told, withheld
 from tools.schema import schema_of
-from tools.text import visible
+from tools.text import one_line, visible
 from tools.touches import Touches
 from tools.workspace import Workspace, workspace_of
 
@@ -131,12 +132,22 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
         ):  # before anything is waited for: turns are in the order of the calls
             await asyncio.to_thread(_check_folder, workspace.files, plan.cwd)
             outcome = await run_in_terminal(
-                workspace, workspace.pty_host, plan, title=arguments.command, timeout=asked.timeout
+                workspace,
+                workspace.pty_host,
+                plan,
+                title=arguments.command,
+                timeout=asked.timeout,
+                call_id=context.call_id,
             )
         return _result(outcome, asked)
     await asyncio.to_thread(_check_folder, workspace.files, plan.cwd)
     running = await start_command(
-        workspace, plan, tool="bash", extra=extra, has_own_shell=bool(arguments.background)
+        workspace,
+        plan,
+        tool="bash",
+        extra=extra,
+        has_own_shell=bool(arguments.background),
+        call_id=context.call_id,
     )
     finishing = asyncio.ensure_future(running.finish(asked.timeout))
     if arguments.background:
@@ -322,6 +333,8 @@ def _details(outcome: CommandOutcome) -> dict[str, Any]:
         details["timedOut"] = True
     if outcome.is_aborted:
         details["aborted"] = True
+    if outcome.files is not None:
+        details["files"] = msgspec.to_builtins(outcome.files)
     return details
 
 
@@ -349,8 +362,26 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     summary = (
         f"in the background, {job}" if job else f"exit {code}" if code else note.removeprefix("Command ")
     )
+    summary = ", ".join(part for part in (summary, _files(result.details)) if part)
     block = CommandBlock(command=command, output=output, exit_code=code, note=note)
     return Card(title="bash", subject=subject, summary=summary, blocks=(block,))
+
+
+def _files(details: Mapping[str, Any] | None) -> str:
+    """`± 3 files +12 -4, 1 not undoable: build/`."""
+    try:
+        files = msgspec.convert((details or {}).get("files"), CommandFiles)
+    except msgspec.ValidationError:
+        return ""
+    parts: list[str] = []
+    if files.changed:
+        lines = f" +{files.added} -{files.removed}" if files.added or files.removed else ""
+        parts.append(f"± {files.changed} file{'' if files.changed == 1 else 's'}{lines}")
+    if files.uncovered:
+        first, *others = files.uncovered
+        more = f" and {len(others)} more" if others else ""
+        parts.append(f"not undoable: {one_line(visible(first))}{more}")
+    return ", ".join(parts)
 
 
 def _is_finished(result: ToolResult) -> bool:

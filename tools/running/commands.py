@@ -16,6 +16,7 @@ from tools.running.process import pipe
 from tools.running.rolling import OutputSnapshot, RollingOutput
 from tools.running.shell import ShellSettings, SpawnPlan, prefixed, shell_argv
 from tools.running.shellsession import ShellSession
+from tools.running.watching import CommandFiles, WatchedCommand
 from tools.workspace import Workspace
 
 R = TypeVar("R")
@@ -33,13 +34,22 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     output: OutputSnapshot
     seconds: float
     has_survivors: bool = False
+    files: CommandFiles | None = None
+    """What it did to files, where somebody watched."""
 
 
 class RunningCommand:
     """A started command whose output is being taken in."""
 
-    def __init__(self, workspace: Workspace, process: RunningProcess, output: RollingOutput) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        process: RunningProcess,
+        output: RollingOutput,
+        watched: WatchedCommand | None = None,
+    ) -> None:
         self.output = output
+        self._watched = watched
         self._workspace = workspace
         self._process = process
         self._loop = asyncio.get_running_loop()
@@ -117,19 +127,22 @@ class RunningCommand:
         if is_timed_out or is_aborted:
             await self._end_surely()
         code = await _surely(exiting)
+        seconds = self.seconds
         has_survivors = await _surely(asyncio.ensure_future(self._settle()))
         output = await _surely(
             asyncio.ensure_future(asyncio.to_thread(self.output.finish, keep_all=has_survivors))
         )
         if not has_survivors:
             self._workspace.running.discard(self._process)
+        files = await _surely(asyncio.ensure_future(self._watched.ended())) if self._watched else None
         return CommandOutcome(
             exit_code=None if is_timed_out or is_aborted else code,
             is_timed_out=is_timed_out,
             is_aborted=is_aborted,
             output=output,
-            seconds=self.seconds,
+            seconds=seconds,
             has_survivors=has_survivors,
+            files=files,
         )
 
     async def _end_surely(self) -> None:
@@ -167,9 +180,41 @@ async def start_command(
     tool: str,
     extra: dict[str, str] | None = None,
     has_own_shell: bool = False,
+    call_id: str | None = None,
 ) -> RunningCommand:
-    """Starts a command in the session's way, its output being taken in."""
+    """Starts a command in the session's way, its output being taken in.
+
+    `call_id`: the call that it belongs to; a person's own command has none, and is not watched.
+    """
     command = await as_set(workspace, plan)
+    watched = await watch(workspace, call_id, tool, command)
+    try:
+        return await _started(
+            workspace, command, watched, tool=tool, extra=extra, has_own_shell=has_own_shell
+        )
+    except BaseException:
+        if watched is not None:
+            await watched.ended()
+        raise
+
+
+async def watch(
+    workspace: Workspace, call_id: str | None, tool: str, command: Command
+) -> WatchedCommand | None:
+    if workspace.watch_command is None or call_id is None:
+        return None
+    return await workspace.watch_command(call_id, tool, command.argv[-1])
+
+
+async def _started(
+    workspace: Workspace,
+    command: Command,
+    watched: WatchedCommand | None,
+    *,
+    tool: str,
+    extra: dict[str, str] | None,
+    has_own_shell: bool,
+) -> RunningCommand:
     output = RollingOutput(workspace.artifacts, tool)
     if workspace.shell().is_persistent and not has_own_shell:
         if workspace.shell_session is None:
@@ -185,7 +230,7 @@ async def start_command(
             raise
         finally:
             os.close(writing)
-    running = RunningCommand(workspace, process, output)
+    running = RunningCommand(workspace, process, output, watched)
     running.drain(reading)
     return running
 

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from tools.limits import truncate_tail
-from tools.running.commands import CommandOutcome, RunningCommand, as_set, start_process
+from tools.running.commands import CommandOutcome, RunningCommand, as_set, start_process, watch
 from tools.running.ptyhost import PtyHost, PtyProgram
 from tools.running.rolling import OutputSnapshot, RollingOutput
 from tools.running.shell import SpawnPlan
@@ -25,7 +25,13 @@ _TERMINAL_TYPE: Final = "xterm-256color"
 
 
 async def run_in_terminal(
-    workspace: Workspace, host: PtyHost, plan: SpawnPlan, *, title: str, timeout: float | None
+    workspace: Workspace,
+    host: PtyHost,
+    plan: SpawnPlan,
+    *,
+    title: str,
+    timeout: float | None,
+    call_id: str | None = None,
 ) -> CommandOutcome:
     """Shows the command in an overlay until it ends; what is on the terminal then is its output.
 
@@ -33,6 +39,7 @@ async def run_in_terminal(
     """
     command = await as_set(workspace, plan)
     command = msgspec.structs.replace(command, environment={**command.environment, "TERM": _TERMINAL_TYPE})
+    watched = await watch(workspace, call_id, "bash", command)
     master, slave = os.openpty()
     hands = _Hands(os.dup(master))
     aborted = asyncio.Event()
@@ -44,10 +51,12 @@ async def run_in_terminal(
         os.close(master)
         hands.close()
         view.close()
+        if watched is not None:
+            await watched.ended()
         raise
     finally:
         os.close(slave)
-    running = RunningCommand(workspace, process, RollingOutput(workspace.artifacts, "pty"))
+    running = RunningCommand(workspace, process, RollingOutput(workspace.artifacts, "pty"), watched)
     running.drain(master, on_data=view.feed)
     killing = asyncio.ensure_future(_kill_when(aborted, running))
     try:

@@ -1,0 +1,310 @@
+"""What happens to files in a session, as entries of its tree; and going back to what they were.
+
+Tools tell before they write, commands are watched; behind each result stands what its call did. The parts that do this
+are in `app.undo`, and come into being with the first change.
+"""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.engine.conversation import Conversation
+from app.engine.options import SessionOptions
+from app.engine.telling import Telling
+from app.sessions.errors import SessionReadOnly
+from app.sessions.ids import sidecar
+from app.undo.images import FILES, RESTORED, Choice, FilesData, RestoredData, as_data, unpacked
+from app.undo.ledger import Ledger, Line
+from app.undo.place import UndoPlace
+from app.values.entries import CustomEntry
+from app.values.events import EntryAppended
+from app.values.unable import Unable
+from tools.base import FileChange
+from tools.files.mutations import Intent
+from tools.operations import LocalFiles
+from tools.running.watching import CommandFiles, WatchedCommand
+from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from app.undo.opened import Opened
+    from app.undo.plan import Plan
+    from app.undo.restores import Restores
+    from app.undo.watching import Happened
+
+
+class Files:
+    def __init__(
+        self,
+        *,
+        conversation: Conversation,
+        workspace: Workspace,
+        telling: Telling,
+        options: SessionOptions,
+        place: UndoPlace | None,
+    ) -> None:
+        self._conversation = conversation
+        self._workspace = workspace
+        self._telling = telling
+        self._options = options
+        self._place = place
+        self._opened: Opened | None = None
+        self._opening = threading.Lock()
+        self._running: dict[str, str] = {}
+        self._to_tell: list[str] = []
+        if place is not None and isinstance(workspace.files, LocalFiles):
+            workspace.mutations.before_change = self._about_to
+            workspace.mutations.subscribe(self._happened)
+            workspace.watch_command = self._watch_command
+
+    # What calls do
+
+    def call_began(self, call_id: str, tool: str) -> None:
+        self._running[call_id] = tool
+
+    def call_ended(self, call_id: str, tool: str) -> EntryAppended | None:
+        """Behind its result: what it did to files, written; to be told when the result is."""
+        self._running.pop(call_id, None)
+        while self._to_tell:
+            self._telling.warn(self._to_tell.pop())
+        opened = self._opened
+        if opened is None or opened.log is not self._conversation.log:
+            return None
+        data = opened.recorder.take(call_id, tool)
+        told = self._record(FILES, data) if data is not None else None
+        opened.recorder.told(call_id)
+        return told
+
+    def _record(self, kind: str, data: FilesData | RestoredData) -> EntryAppended | None:
+        entry = CustomEntry(parent_id=None, custom_type=kind, data=as_data(data))
+        try:
+            return EntryAppended(entry=self._conversation.log.keep(entry))
+        except SessionReadOnly:
+            return None
+
+    def _about_to(self, intent: Intent) -> None:
+        if self._is_on:
+            self._open().recorder.about_to(intent)
+
+    def _happened(self, change: FileChange) -> None:
+        opened = self._opened
+        if opened is None or change.by != "tool":
+            return
+        name, image = opened.recorder.happened(change)
+        opened.watch.learn(name, image)
+        self._told_later(change.call_id, "")
+
+    def _told_later(self, call_id: str, tool: str) -> None:
+        """What no running call will tell is an entry at once."""
+        outer = call_id.split("/", 1)[0]
+        if outer in self._running or call_id in self._running:
+            return
+        told = self.call_ended(call_id, tool)
+        if told is not None:
+            self._telling.publish_now(told)
+
+    # Commands
+
+    async def _watch_command(self, call_id: str, tool: str, command: str) -> WatchedCommand | None:
+        if not self._is_on or not self._options.in_force.settings.undo.commands:
+            return None
+        opened = await asyncio.to_thread(self._open)
+        try:
+            opened.recorder.ledger.begin(Line(kind="command", id=call_id, tool=tool))
+        except OSError:
+            pass  # a disk that takes no line takes no contents either, which is told for each
+        await opened.watch.begin(call_id)
+        return _Watched(lambda: self._command_ended(opened, call_id, tool))
+
+    async def _command_ended(self, opened: "Opened", call_id: str, tool: str) -> CommandFiles | None:
+        happened = await opened.watch.end(call_id)
+        opened.recorder.command_ended(call_id, happened)
+        self._tell_changes(opened, call_id, happened)
+        self._told_later(call_id, tool)
+        if not happened.changes and not happened.uncovered:
+            return None
+        return CommandFiles(
+            changed=len(happened.changes),
+            added=sum(change.added for change in happened.changes),
+            removed=sum(change.removed for change in happened.changes),
+            uncovered=tuple(f"{one.path} ({one.why})" for one in happened.uncovered),
+        )
+
+    def _tell_changes(self, opened: "Opened", call_id: str, happened: "Happened") -> None:
+        for change in happened.changes:
+            self._workspace.mutations.tell(
+                FileChange(
+                    path=_absolute(opened.recorder.root, change.name),
+                    call_id=call_id,
+                    before_hash=change.before.hash if change.before else None,
+                    after_hash=change.after.hash if change.after else None,
+                    mode_before=change.before.mode if change.before else None,
+                    mode_after=change.after.mode if change.after else None,
+                    added=change.added,
+                    removed=change.removed,
+                    by="command",
+                )
+            )
+
+    # Restores
+
+    async def planned(self, plan: "Callable[[Restores], Plan]") -> "Plan":
+        self._require()
+        opened = await asyncio.to_thread(self._open)
+        return await asyncio.to_thread(plan, opened.restores)
+
+    async def carry_out(self, plan: "Plan", choices: Mapping[str, Choice]) -> RestoredData:
+        """Only the files; what comes back is to be recorded (`record_restore`)."""
+        self._require()
+        opened = await asyncio.to_thread(self._open)
+        data = await asyncio.to_thread(opened.restores.carry_out, plan, choices)
+        for step in plan.steps:
+            self._workspace.read_cache.forget(step.place)
+        return data
+
+    async def names_of(self, data: RestoredData) -> tuple[str, ...]:
+        """The paths of what was changed, as entries have them."""
+        if data.more is None:
+            return tuple(change.path for change in data.changes)
+        opened = await asyncio.to_thread(self._open)
+        return tuple(change.path for change in unpacked(opened.store.get(data.more)))
+
+    async def record_restore(self, data: RestoredData) -> str | None:
+        """The entry's id; None when nothing was changed, and nothing is recorded."""
+        assert self._opened is not None
+        told = None
+        if data.total:
+            told = self._record(RESTORED, data)
+        self._opened.recorder.told(data.id)
+        if told is None:
+            return None
+        self._tell_restored(data)
+        await self._telling.publish(told)
+        return told.entry.id
+
+    def _tell_restored(self, data: RestoredData) -> None:
+        assert self._opened is not None
+        root = self._opened.recorder.root
+        changes = data.changes if data.more is None else unpacked(self._opened.store.get(data.more))
+        for change in changes:
+            before, after = change.before, change.after
+            self._opened.watch.learn(change.name, after)
+            self._workspace.mutations.tell(
+                FileChange(
+                    path=_absolute(root, change.name),
+                    call_id=data.id,
+                    before_hash=before.hash if before else None,
+                    after_hash=after.hash if after else None,
+                    mode_before=before.mode if before else None,
+                    mode_after=after.mode if after else None,
+                    added=change.added,
+                    removed=change.removed,
+                    by="restore",
+                )
+            )
+
+    # Beginning and end
+
+    def recover(self) -> str | None:
+        """What a crash left open becomes entries. Returns what a person should know of it."""
+        log = self._conversation.log
+        if not self._is_on or log.path is None or log.is_read_only:
+            return None
+        if not Ledger(sidecar(log.path, "files")).left_open():
+            return None
+        opened = self._open()
+        words: list[str] = []
+        for key, data in opened.restores.left_open():
+            if isinstance(data, RestoredData):
+                if data.total or data.interrupted:
+                    self._record(RESTORED, data)
+                if data.interrupted:
+                    count, all_of_them = data.total, data.total + len(data.kept)
+                    words.append(
+                        f"A restore was interrupted after {count} of {all_of_them} files: /undo finishes it, "
+                        "/redo takes it back."
+                    )
+            elif data.changes or data.uncovered:
+                self._record(FILES, data)
+                words.append(_told_of(data))
+            opened.recorder.told(key)
+        return " ".join(words) or None
+
+    def close(self) -> None:
+        with self._opening:
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
+
+    @property
+    def _is_on(self) -> bool:
+        return self._place is not None and self._options.in_force.settings.undo.enabled
+
+    def _require(self) -> None:
+        if self._place is None or not isinstance(self._workspace.files, LocalFiles):
+            raise Unable("Files are not recorded here: this session works elsewhere than on this machine.")
+        if not self._options.in_force.settings.undo.enabled:
+            raise Unable(
+                "Files are not recorded: the setting undo.enabled is off. Switch it on in /settings."
+            )
+        if not self._conversation.log.cwd.is_dir():
+            raise Unable(
+                f"The folder of this session, {self._conversation.log.cwd}, does not exist any more."
+            )
+
+    def _open(self) -> "Opened":
+        """For the log that is open; from any thread."""
+        from app.undo.opened import opened  # noqa: PLC0415  (costs start-up)
+
+        assert self._place is not None
+        with self._opening:
+            log = self._conversation.log
+            if self._opened is not None and self._opened.log is log:
+                return self._opened
+            if self._opened is not None:
+                self._opened.close()
+            self._opened = opened(log, self._place, self._workspace.cwd, limit=self._limit)
+            self._collect_if_due(self._opened)
+            return self._opened
+
+    def _limit(self) -> int:
+        return self._options.in_force.settings.undo.max_file_mb << 20
+
+    def _collect_if_due(self, opened: "Opened") -> None:
+        """What no session needs is taken out of the store, once a day, beside everything else."""
+        from app.undo.collecting import collect, is_due  # noqa: PLC0415  (costs start-up)
+
+        if not is_due(opened.store):
+            return
+        settings = self._options.in_force.settings.undo
+
+        def work() -> None:
+            done = collect(opened.store, days=settings.days, max_bytes=settings.max_store_mb << 20)
+            if done.given_up:
+                count = len(done.given_up)
+                self._to_tell.append(
+                    f"The store of files was full (undo.maxStoreMb): what {count} older "
+                    f"session{'' if count == 1 else 's'} kept is gone and cannot be put back any more."
+                )
+
+        threading.Thread(target=work, daemon=True, name="bayou-collect").start()
+
+
+class _Watched:
+    def __init__(self, end: Callable[[], Awaitable[CommandFiles | None]]) -> None:
+        self._end = end
+
+    async def ended(self) -> CommandFiles | None:
+        return await self._end()
+
+
+def _absolute(root: Path, name: str) -> str:
+    return name if name.startswith("/") else f"{root}/{name}"
+
+
+def _told_of(data: FilesData) -> str:
+    count = len(data.changes)
+    what = f"{count} file{'' if count == 1 else 's'}" if count else "files"
+    who = data.tool or "a tool"
+    return f"bayou ended while {who} changed {what}. What was changed is in the session: /undo knows it."

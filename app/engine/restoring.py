@@ -1,0 +1,118 @@
+"""Putting files back: what a person is shown before, what is done, who is told of it."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, assert_never
+
+import msgspec
+
+from app.engine.conversation import Conversation
+from app.engine.files import Files
+from app.engine.prompts import Prompts
+from app.engine.readiness import Readiness
+from app.undo.images import Choice, RestoredData
+from app.values.messages import CustomMessage
+from app.values.unable import Unable
+
+if TYPE_CHECKING:
+    from app.undo.plan import Plan
+    from app.undo.restores import Restores
+
+FILES_PUT_BACK = "bayou.files_put_back"
+"""The message by which the model hears of it, and a person sees it in the transcript."""
+_MOST_NAMED = 50
+_NONE: Mapping[str, Choice] = {}
+
+
+class UndoPrompts(msgspec.Struct, frozen=True, kw_only=True):
+    """The files of the last prompts that changed any, taken back."""
+
+    count: int = 1
+
+
+class RedoRestore(msgspec.Struct, frozen=True, kw_only=True):
+    """The last restore, taken back."""
+
+
+class ToEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """The files as they were where going to an entry leads: before a prompt, else at it; None: before everything."""
+
+    entry_id: str | None
+
+
+Asked = UndoPrompts | RedoRestore | ToEntry
+
+
+class Restored(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a restore."""
+
+    data: RestoredData
+    entry_id: str | None
+    """None: nothing was changed."""
+
+
+class Restoring:
+    def __init__(
+        self, conversation: Conversation, files: Files, prompts: Prompts, readiness: Readiness
+    ) -> None:
+        self._conversation = conversation
+        self._files = files
+        self._prompts = prompts
+        self._readiness = readiness
+
+    async def preview(self, asked: Asked) -> "Plan":
+        match asked:
+            case UndoPrompts():
+                return await self._files.planned(lambda restores: restores.undo(asked.count))
+            case RedoRestore():
+                return await self._files.planned(_redo)
+            case ToEntry():
+                return await self.to_place(self._place(asked.entry_id))
+            case _:
+                assert_never(asked)
+
+    async def to_place(self, entry_id: str | None, *, is_move: bool = False) -> "Plan":
+        """The files as they were at this very entry."""
+        return await self._files.planned(lambda restores: restores.to_entry(entry_id, is_move=is_move))
+
+    async def carry_out(self, plan: "Plan", choices: Mapping[str, Choice] = _NONE) -> Restored:
+        """Does what a plan says, or what was chosen instead for single files; the model is told.
+
+        Raises `Unable`, with nothing done.
+        """
+        self._readiness.require_idle("Putting files back")
+        if plan.origin != self._conversation.log.leaf_id:
+            raise Unable("The conversation went on since this was looked at. Look at it again.")
+        data = await self._files.carry_out(plan, choices)
+        entry_id = await self._files.record_restore(data)
+        if entry_id is not None:
+            await self.tell_model(data)
+        return Restored(data=data, entry_id=entry_id)
+
+    async def tell_model(self, data: RestoredData) -> None:
+        """Its own reading of these files is not true any more."""
+        names = await self._files.names_of(data)
+        message = CustomMessage(
+            custom_type=FILES_PUT_BACK,
+            content=_told(data, names),
+            display=True,
+            details={"files": data.total, "kept": len(data.kept), "redone": data.undoes is not None},
+        )
+        await self._prompts.send(message, deliver_as="aside")
+
+    def _place(self, entry_id: str | None) -> str | None:
+        return None if entry_id is None else self._conversation.log.navigation(entry_id).leaf_id
+
+
+def _redo(restores: "Restores") -> "Plan":
+    return restores.redo()
+
+
+def _told(data: RestoredData, names: tuple[str, ...]) -> str:
+    shown = ", ".join(names[:_MOST_NAMED])
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    what = (
+        "took a restore back; these files changed"
+        if data.undoes
+        else "put these files back to an earlier state"
+    )
+    return f"The user {what}: {shown}{more}. Read them again before you edit them."

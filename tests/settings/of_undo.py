@@ -1,0 +1,75 @@
+"""Settings of what is kept of files, in a running session."""
+
+import asyncio
+import os
+import threading
+import time
+from typing import Any
+
+from app.undo.blobs import BlobStore
+from app.undo.collecting import MARK
+from app.undo.images import files_of
+from app.undo.needed import Needed
+from tests.compaction.stage import Scene
+from tests.settings.cases import Cases
+from tests.settings.in_sessions import result_of
+
+OF_UNDO = Cases()
+
+
+def kept_of(scene: Scene) -> list[Any]:
+    """What the session knows of what its calls did to files."""
+    return [files for entry in scene.session.entries if (files := files_of(entry)) is not None]
+
+
+@OF_UNDO.add("undo.enabled", True, False)
+async def undoable(scene: Scene) -> Any:
+    before = len(kept_of(scene))
+    await result_of(scene, "write", path=f"{before}.txt", content="x")
+    return len(kept_of(scene)) > before
+
+
+@OF_UNDO.add("undo.commands", True, False)
+async def undoable_commands(scene: Scene) -> Any:
+    before = len(kept_of(scene))
+    await result_of(scene, "bash", command="date +%N >> made-by-a-command")
+    return len(kept_of(scene)) > before
+
+
+@OF_UNDO.add("undo.maxFileMb", 1, 8)
+async def largest_that_is_held(scene: Scene) -> Any:
+    scene.write("large.txt", "x" * (2 << 20))
+    await result_of(scene, "write", path="large.txt", content="small")
+    return [one.why for one in kept_of(scene)[-1].uncovered]
+
+
+@OF_UNDO.add("undo.days", 30, 5)
+async def days_that_are_kept(scene: Scene) -> Any:
+    return await is_kept_after(scene, days=10, size=10)
+
+
+@OF_UNDO.add("undo.maxStoreMb", 1024, 16)
+async def room_that_there_is(scene: Scene) -> Any:
+    return await is_kept_after(scene, days=1, size=17 << 20)
+
+
+async def is_kept_after(scene: Scene, *, days: float, size: int) -> bool:
+    """Whether what another session held is still there when this one begins to hold something."""
+    store = BlobStore(scene.paths.agent_dir / "blobs")
+    then = time.time() - days * 86_400
+    name = store.put(os.urandom(size))
+    for entry in store.blobs():
+        if entry.name.startswith(name):
+            os.utime(entry.path, (then, then))
+    other = Needed(store.folder, "another")
+    other.open(tuple)
+    other.add([name])
+    other.close()
+    os.utime(other.path, (then, then))
+    (store.folder / MARK).unlink(missing_ok=True)
+    await scene.session.begin()
+    await result_of(scene, "write", path="a.txt", content=str(time.time()))
+    for thread in threading.enumerate():
+        if thread.name == "bayou-collect":
+            await asyncio.to_thread(thread.join)
+    return store.has(name)

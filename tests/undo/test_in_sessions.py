@@ -1,0 +1,254 @@
+"""A whole session over a scripted model: what its tools do to files can be taken back, by verbs that every face has."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.engine.opinions import Wish
+from app.engine.restoring import RedoRestore, ToEntry, UndoPrompts
+from app.providers.scripted import Answer, say
+from app.undo.images import FILES, RESTORED, files_of, restored_of
+from app.values.content import ToolCall
+from app.values.entries import CustomEntry, CustomMessageEntry
+from app.values.events import EntryAppended, FileChanged
+from app.values.messages import ToolResultMessage
+from app.values.unable import Unable
+from tests.compaction.stage import Scene
+
+
+class Page:
+    """A project, and a session in it that calls what it is told to."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.session = scene.session
+        self.events: list[Any] = []
+        self.session.subscribe(self.events.append)
+
+    @property
+    def project(self) -> Path:
+        return self.scene.project
+
+    async def prompt(self, text: str, *calls: ToolCall) -> None:
+        self.scene.script.responses += [Answer(blocks=calls), say("done")]
+        await self.session.prompt(text)
+        await self.session.wait_until_idle()
+
+    async def undo(self, count: int = 1) -> None:
+        await self.session.restoring.carry_out(await self.session.restoring.preview(UndoPrompts(count=count)))
+
+    async def redo(self) -> None:
+        await self.session.restoring.carry_out(await self.session.restoring.preview(RedoRestore()))
+
+    def read(self, name: str) -> str | None:
+        path = self.project / name
+        return path.read_text() if path.exists() else None
+
+    def custom(self, kind: str) -> list[CustomEntry]:
+        return [
+            entry
+            for entry in self.session.entries
+            if isinstance(entry, CustomEntry) and entry.custom_type == kind
+        ]
+
+
+def write(path: str, content: str, number: int = 1) -> ToolCall:
+    return ToolCall(id=f"write-{path}-{number}", name="write", arguments={"path": path, "content": content})
+
+
+def bash(command: str, number: int = 1, **more: Any) -> ToolCall:
+    return ToolCall(id=f"bash-{number}", name="bash", arguments={"command": command, **more})
+
+
+@pytest.fixture
+async def page(tmp_path: Path) -> AsyncIterator[Page]:
+    scene = await Scene(tmp_path).open()
+    made = Page(scene)
+    yield made
+    await scene.session.close()
+
+
+async def test_an_entry_stands_behind_each_result_and_undo_takes_it_back(page: Page) -> None:
+    await page.prompt("make", write("deep/er/a.txt", "one\n"), write("b.txt", "b\n"))
+    await page.prompt("change", write("deep/er/a.txt", "two\n", 2))
+    kinds = [type(entry).__name__ for entry in page.session.entries]
+    results = [index for index, entry in enumerate(page.session.entries) if files_of(entry)]
+    assert len(results) == 3
+    for index in results:
+        assert kinds[index - 1] == "MessageEntry"
+    await page.undo()
+    assert page.read("deep/er/a.txt") == "one\n"
+    await page.undo()
+    assert not (page.project / "deep").exists() and page.read("b.txt") is None
+    await page.redo()
+    await page.redo()
+    assert (page.read("deep/er/a.txt"), page.read("b.txt")) == ("two\n", "b\n")
+    assert len(page.custom(RESTORED)) == 4
+
+
+async def test_the_model_is_told_and_has_to_read_again(page: Page) -> None:
+    await page.prompt("make", write("a.txt", "one\n"))
+    await page.prompt("change", write("a.txt", "two\n", 2))
+    await page.undo()
+    (told,) = [entry for entry in page.session.entries if isinstance(entry, CustomMessageEntry)]
+    assert "put these files back" in str(told.content) and "a.txt" in str(told.content)
+    assert any("a.txt" in str(getattr(message, "content", "")) for message in page.session.messages[-1:])
+    changed = [event for event in page.events if isinstance(event, FileChanged)]
+    assert [Path(event.path).name for event in changed] == ["a.txt"] * 3
+    assert changed[-1].after_hash == changed[0].after_hash
+
+
+async def test_what_a_command_changes_is_behind_its_result_and_on_its_card(page: Page) -> None:
+    (page.project / "old.txt").write_text("old\n")
+    await page.prompt("move", bash("mv old.txt new.txt && echo more >> new.txt && chmod +x new.txt"))
+    (entry,) = page.custom(FILES)
+    data = files_of(entry)
+    assert data is not None and data.tool == "bash"
+    assert [(change.path, change.by) for change in data.changes] == [
+        ("new.txt", "command"),
+        ("old.txt", "command"),
+    ]
+    result = page.session.messages[-2]
+    assert isinstance(result, ToolResultMessage) and result.details is not None
+    assert result.details["files"]["changed"] == 2
+    await page.undo()
+    assert (page.read("old.txt"), page.read("new.txt")) == ("old\n", None)
+    await page.redo()
+    assert page.read("new.txt") == "old\nmore\n" and os.access(page.project / "new.txt", os.X_OK)
+
+
+async def test_a_command_that_changes_nothing_leaves_no_entry(page: Page) -> None:
+    await page.prompt("look", bash("ls"))
+    assert page.custom(FILES) == []
+    with pytest.raises(Unable, match="No files to take back"):
+        await page.undo()
+
+
+async def test_a_background_job_is_recorded_when_it_ends(page: Page) -> None:
+    (page.project / "a.txt").write_text("one\n")
+    os.mkfifo(page.scene.home / "go")
+    job = bash(f"read x < {page.scene.home}/go; echo two > a.txt", background=True)
+    await page.prompt("start", job)
+    assert page.custom(FILES) == []
+    page.scene.script.responses.append(say("heard"))
+    ended = asyncio.Event()
+    page.session.subscribe(lambda event: ended.set() if isinstance(event, EntryAppended) else None)
+    await asyncio.to_thread((page.scene.home / "go").write_text, "x\n")
+    async with asyncio.timeout(20):
+        while not page.custom(FILES):
+            await ended.wait()
+            ended.clear()
+    await page.session.wait_for_job("job1", 10)
+    await page.session.wait_until_idle()
+    data = files_of(page.custom(FILES)[0])
+    assert data is not None and [change.path for change in data.changes] == ["a.txt"]
+    await page.undo()
+    assert page.read("a.txt") == "one\n"
+
+
+async def test_moving_in_the_tree_can_take_files_along(page: Page) -> None:
+    await page.prompt("base", write("a.txt", "base\n"))
+    base = page.session.state.leaf_id
+    await page.prompt("left", write("a.txt", "left\n", 2), write("left.txt", "l\n"))
+    left = page.session.state.leaf_id
+    await page.session.go_to(base, Wish(puts_files_back=True))
+    assert (page.read("a.txt"), page.read("left.txt")) == ("base\n", None)
+    await page.prompt("right", write("a.txt", "right\n", 3))
+    arrival = await page.session.go_to(left, Wish(puts_files_back=True))
+    assert (page.read("a.txt"), page.read("left.txt")) == ("left\n", "l\n")
+    assert arrival.files is not None and arrival.files.total == 2
+    await page.redo()
+    assert (page.read("a.txt"), page.read("left.txt")) == ("right\n", None)
+    await page.session.go_to(base)
+    assert page.read("a.txt") == "right\n", "files stay unless one asks"
+
+
+async def test_files_go_to_any_entry_without_the_conversation(page: Page) -> None:
+    await page.prompt("one", write("a.txt", "one\n"))
+    await page.prompt("two", write("a.txt", "two\n", 2))
+    results = [entry for entry in page.session.entries if files_of(entry)]
+    first = page.session.log.parent(results[0].id)
+    leaf = page.session.state.leaf_id
+    plan = await page.session.restoring.preview(ToEntry(entry_id=first))
+    assert [(row.path, row.deed) for row in plan.rows] == [("a.txt", "changes")]
+    assert "-two" in plan.diff("a.txt")
+    await page.session.restoring.carry_out(plan)
+    assert page.read("a.txt") == "one\n"
+    assert leaf in [entry.id for entry in page.session.log.path_to()]
+
+
+async def test_forks_keep_what_they_need(page: Page) -> None:
+    await page.prompt("one", write("a.txt", "one\n"))
+    await page.prompt("two", write("a.txt", "two\n", 2))
+    assert page.session.state.leaf_id is not None
+    await page.session.fork(page.session.state.leaf_id, "at")
+    await page.undo()
+    assert page.read("a.txt") == "one\n"
+    store = page.scene.paths.agent_dir / "blobs" / "needed"
+    assert len(list(store.iterdir())) == 2
+
+
+async def test_a_resumed_session_goes_on_where_it_was(page: Page, tmp_path: Path) -> None:
+    await page.prompt("one", write("a.txt", "one\n"))
+    await page.prompt("two", write("a.txt", "two\n", 2))
+    path = page.session.log.path
+    await page.session.close()
+    again = Page(await page.scene.open(session=str(path)))
+    await again.undo()
+    assert again.read("a.txt") == "one\n"
+    await again.session.close()
+
+
+async def test_switched_off_nothing_is_kept(page: Page) -> None:
+    page.scene.settings({"undo": {"enabled": False}})
+    page.session.follow_settings()
+    await page.prompt("one", write("a.txt", "one\n"))
+    assert page.custom(FILES) == []
+    assert not (page.scene.paths.agent_dir / "blobs").exists()
+    with pytest.raises(Unable, match=r"undo\.enabled"):
+        await page.undo()
+
+
+async def test_a_plan_that_is_out_of_date_is_refused(page: Page) -> None:
+    await page.prompt("one", write("a.txt", "one\n"))
+    plan = await page.session.restoring.preview(UndoPrompts())
+    await page.prompt("two", write("a.txt", "two\n", 2))
+    with pytest.raises(Unable, match="Look at it again"):
+        await page.session.restoring.carry_out(plan)
+
+
+def full(*names: str) -> Callable[..., Any]:
+    def refuse(*args: object, **more: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    return refuse
+
+
+async def test_what_could_not_be_held_is_named(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    await page.prompt("one", write("a.txt", "one\n"))
+    monkeypatch.setattr("app.undo.blobs.BlobStore.put", full())
+    await page.prompt("two", write("a.txt", "two\n", 2))
+    data = files_of(page.custom(FILES)[-1])
+    assert data is not None and data.changes == ()
+    assert [(one.path, one.why) for one in data.uncovered] == [
+        ("a.txt", "it could not be kept first: No space left on device")
+    ]
+    monkeypatch.undo()
+    plan = await page.session.restoring.preview(UndoPrompts())
+    assert [(row.path, row.state) for row in plan.rows] == [("a.txt", "unheld")]
+    assert page.read("a.txt") == "two\n"
+
+
+async def test_the_record_of_a_restore_names_what_stayed(page: Page) -> None:
+    await page.prompt("one", write("a.txt", "one\n"), write("b.txt", "one\n"))
+    (page.project / "a.txt").write_text("mine\n")
+    await page.undo()
+    data = restored_of(page.custom(RESTORED)[0])
+    assert data is not None
+    assert [change.path for change in data.changes] == ["b.txt"]
+    assert [(one.path, one.why) for one in data.kept] == [("a.txt", "you changed it since")]
+    assert page.read("a.txt") == "mine\n"

@@ -19,7 +19,7 @@ from app.engine.options import SessionOptions
 from app.engine.places import Places
 from app.engine.session import Session
 from app.engine.toolbox import Toolbox
-from app.providers.catalogue import Catalogue
+from app.providers.catalogue import ModelCatalogue
 from app.providers.classify import Failure
 from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.credentials import Credentials
@@ -85,7 +85,7 @@ class Stage:
         registry = Registry()
         self.in_force = InForce()
         self.choice = ModelChoice(
-            Catalogue.load(folder / "agent", env={}), Credentials(folder / "agent", {}), model=MODEL
+            ModelCatalogue.load(folder / "agent", env={}), Credentials(folder / "agent", {}), model=MODEL
         )
         registry.register("scripted", self.script.answer, owner="bench")
         log = SessionLog.open(path) if path else places.new()

@@ -3,7 +3,7 @@
 import random
 
 from tools.results import Card, CommandBlock, DiffBlock, FileBlock
-from widgets.transcript.blocks import Block, CardBlock, NoteBlock, Prose, ReplyBlock, Thinking, UserBlock
+from widgets.transcript.blocks import Block, CardBlock, NoteBlock, Prose, ReplyBlock, Thought, UserBlock
 
 _TEXT = (
     "the quick brown transcript renders streaming markdown with cached strips and stable heights while a model "
@@ -52,7 +52,7 @@ def _block(chance: random.Random, number: int) -> Block:
             return UserBlock(id=name, text=sentence(chance, chance.randint(5, 60)))
         case 1 | 5 | 9:
             prose = Prose(text=markdown(chance, chance.randint(1, 5)))
-            return ReplyBlock(id=name, parts=(Thinking(text=sentence(chance, 80), seconds=3.0), prose))
+            return ReplyBlock(id=name, parts=(Thought(text=sentence(chance, 80), seconds=3.0), prose))
         case 2 | 6:
             code = "\n".join(f"x_{n} = {sentence(chance, 6)!r}" for n in range(chance.randint(5, 80)))
             card = Card(title="read", subject=f"f{number}.py", blocks=(FileBlock(path="f.py", text=code),))

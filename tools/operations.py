@@ -65,7 +65,7 @@ class FileOperations(Protocol):
         ...
 
 
-class Command(msgspec.Struct, frozen=True, kw_only=True):
+class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     cwd: str
     environment: Mapping[str, str]
@@ -99,7 +99,7 @@ class RunningProcess(Protocol):
 
 class ProcessOperations(Protocol):
     async def start(
-        self, command: Command, output: int, *, errors: int | None = None, terminal: int | None = None
+        self, command: CommandLine, output: int, *, errors: int | None = None, terminal: int | None = None
     ) -> RunningProcess:
         """Starts `command` in a process group of its own; stdout and stderr go to `output`, stdin is empty.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 
-class Step(NamedTuple):
+class ChordStep(NamedTuple):
     """What a key did to the chord."""
 
     action: str = ""
@@ -57,17 +57,17 @@ class Chords:
                 found.setdefault(parts[size], action)
         return found
 
-    def press(self, key: str) -> Step:
+    def press(self, key: str) -> ChordStep:
         parts = (*self._begun, key)
         if key == "escape" and self._begun:
             self._begun = ()
-            return Step(is_dropped=True)
+            return ChordStep(is_dropped=True)
         if action := self._actions.get(parts):
             self._begun = ()
-            return Step(action=action)
+            return ChordStep(action=action)
         if any(known[: len(parts)] == parts for known in self._actions):
             self._begun = parts
-            return Step(is_waiting=True)
+            return ChordStep(is_waiting=True)
         was_begun = bool(self._begun)
         self._begun = ()
-        return Step(is_dropped=was_begun)
+        return ChordStep(is_dropped=was_begun)

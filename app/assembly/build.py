@@ -11,7 +11,7 @@ import msgspec
 from app.assembly.ground import Ground
 from app.assembly.opened import opened
 from app.assembly.options import Options, UsageError
-from app.assembly.trusting import ProjectTrust
+from app.assembly.trusting import TrustInProject
 from app.engine.choice import ModelChoice
 from app.engine.jobs_tool import jobs_tool
 from app.engine.machinery import Parts
@@ -24,7 +24,7 @@ from app.engine.toolbox import Toolbox, ToolChoice
 from app.extensions.choosing import Asked, Chosen, choose, limits_of
 from app.extensions.runner import Extensions
 from app.extensions.session_hooks import ExtensionHooks
-from app.providers.catalogue import Catalogue
+from app.providers.catalogue import ModelCatalogue
 from app.providers.classify import classify
 from app.providers.credentials import Credentials
 from app.providers.offline.model import offline_model
@@ -61,7 +61,7 @@ class Assembled(msgspec.Struct, kw_only=True):
     """By which they are asked."""
     prompt: PromptSource
     places: Places
-    project: ProjectTrust
+    project: TrustInProject
     ground: Ground
     """The folder that the session works in; what goes by it follows when that becomes another."""
     left: Path | None = None
@@ -100,7 +100,7 @@ def assemble(
     begun = opened(options, paths, log=log, can_ask=can_ask)
     in_force, project, places, log = begun.in_force, begun.project, begun.places, begun.log
     settings, trust = in_force.settings, project.decision
-    catalogue = Catalogue.load(paths.agent_dir, env=env)
+    catalogue = ModelCatalogue.load(paths.agent_dir, env=env)
     credentials = Credentials(paths.agent_dir, env)
     registry = Registry()
     chosen = choose(paths, settings, asked_of(options), is_trusted=trust.is_trusted)
@@ -222,7 +222,7 @@ def _following(session: Session) -> Callable[[Event], None]:
 def _choice(
     options: Options,
     in_force: InForce,
-    catalogue: Catalogue,
+    catalogue: ModelCatalogue,
     credentials: Credentials,
 ) -> tuple[ModelChoice, list[str]]:
     """The choice, and what is to be told of it. What the command line names must be there; what the settings name
@@ -286,7 +286,7 @@ def _default_model(choice: ModelChoice) -> Model:
 
 
 def _workspace(
-    paths: Paths, in_force: InForce, project: ProjectTrust, log: SessionLog, hooks: ExtensionHooks
+    paths: Paths, in_force: InForce, project: TrustInProject, log: SessionLog, hooks: ExtensionHooks
 ) -> Workspace:
     folder = log.path.with_suffix(".artifacts") if log.path else None
     roots = {paths.sessions_dir, *([folder.parent] if folder else [])}
@@ -300,7 +300,7 @@ def _workspace(
     )
 
 
-def _undo_place(paths: Paths, project: ProjectTrust) -> UndoPlace:
+def _undo_place(paths: Paths, project: TrustInProject) -> UndoPlace:
     return UndoPlace(store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=project.seems_to_count)
 
 

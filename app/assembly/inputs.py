@@ -18,22 +18,22 @@ _IMAGE_STARTS = {
 }
 
 
-class Input(msgspec.Struct, frozen=True, kw_only=True):
+class FirstInput(msgspec.Struct, frozen=True, kw_only=True):
     prompts: tuple[str, ...] = ()
     images: tuple[Image, ...] = ()
 
 
-def read_input(options: Options, cwd: Path) -> Input:
+def read_input(options: Options, cwd: Path) -> FirstInput:
     """Standard input (unless it is a terminal), then the files' texts, then the first message, in one prompt."""
     piped = "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "replace")
     files = files_input(options.files, cwd)
     first, *others = options.messages or ("",)
     opening = piped + files.prompts[0] + first
     prompts = (*([opening] if opening.strip() or files.images else []), *others)
-    return Input(prompts=tuple(prompts), images=files.images)
+    return FirstInput(prompts=tuple(prompts), images=files.images)
 
 
-def files_input(names: tuple[str, ...], cwd: Path) -> Input:
+def files_input(names: tuple[str, ...], cwd: Path) -> FirstInput:
     """What `@name` words stand for: one text, and the images. Raises `UsageError` for a file that is not there."""
     texts: list[str] = []
     images: list[Image] = []
@@ -50,7 +50,7 @@ def files_input(names: tuple[str, ...], cwd: Path) -> Input:
             texts.append(f'<file name="{path}"></file>\n')
         else:
             texts.append(f'<file name="{path}">\n{data.decode("utf-8", "replace")}\n</file>\n')
-    return Input(prompts=("".join(texts),), images=tuple(images))
+    return FirstInput(prompts=("".join(texts),), images=tuple(images))
 
 
 def image_type(data: bytes) -> str | None:

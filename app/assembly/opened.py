@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from app.assembly.options import Options, UsageError
-from app.assembly.trusting import ProjectTrust
+from app.assembly.trusting import TrustInProject
 from app.engine.places import Places
 from app.resources.in_force import InForce
 from app.resources.paths import Paths
@@ -24,7 +24,7 @@ from app.sessions.log import SessionLog
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
     log: SessionLog
     in_force: InForce
-    project: ProjectTrust
+    project: TrustInProject
     places: Places
     locked: SessionLocked | None = None
     """Another process writes the session; it is open read-only here."""
@@ -60,7 +60,7 @@ def _leave(options: Options, paths: Paths, log: SessionLog, can_ask: bool) -> Pa
     return stood_in
 
 
-def _settings(options: Options, paths: Paths, can_ask: bool) -> tuple[InForce, ProjectTrust]:
+def _settings(options: Options, paths: Paths, can_ask: bool) -> tuple[InForce, TrustInProject]:
     """The project's own count only once it is trusted, which the person's own may say."""
     try:
         in_force = InForce(paths, flags=flags(options))
@@ -69,7 +69,7 @@ def _settings(options: Options, paths: Paths, can_ask: bool) -> tuple[InForce, P
     flag = True if options.approve else False if options.no_approve else None
     default = in_force.settings.interaction.default_project_trust
     trust = decide(paths, flag=flag, default=default, can_ask=can_ask)
-    project = ProjectTrust(paths, trust)
+    project = TrustInProject(paths, trust)
     in_force.trust(trust.is_trusted)
     in_force.project_counts = project.counts
     return in_force, project

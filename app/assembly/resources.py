@@ -14,7 +14,7 @@ from app.extensions.listing import file_commands
 from app.extensions.payloads import ResourcesDiscover
 from app.extensions.runner import Extensions
 from app.resources.paths import Paths
-from app.resources.prompts import Prompts, find_prompts
+from app.resources.prompts import PromptTemplates, find_prompts
 from app.values.unable import FileFault
 
 
@@ -22,7 +22,7 @@ class Resources:
     """Found at the start and again with every reload."""
 
     def __init__(self, assembled: Assembled, options: Options, paths: Paths) -> None:
-        self.prompts = Prompts()
+        self.prompts = PromptTemplates()
         self._assembled = assembled
         self._options = options
         self._paths = paths
@@ -55,7 +55,7 @@ class Resources:
         if reason == "reload" or themes:
             here.themes = themes_of(self._options, self._paths, trust, (*here.chosen.themes, *themes))
 
-    def _find_prompts(self, more: tuple[Path, ...]) -> Prompts:
+    def _find_prompts(self, more: tuple[Path, ...]) -> PromptTemplates:
         named = self._places(self._options.prompt_template)
         if self._options.no_prompt_templates:
             own = msgspec.structs.replace(self._paths, agent_dir=Path(os.devnull))

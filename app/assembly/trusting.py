@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from app.resources.brought import Item
+from app.resources.brought import BroughtItem
 from app.resources.paths import Paths
 from app.resources.trust import Decision, look_again, new_in
 from tools.text import spelled_out
@@ -11,7 +11,7 @@ from tools.text import spelled_out
 _MOST_NAMED = 3
 
 
-class ProjectTrust:
+class TrustInProject:
     """The answer about one project, as long as what is there is what it was given to."""
 
     def __init__(self, paths: Paths, decision: Decision) -> None:
@@ -61,7 +61,7 @@ def _change(now: Decision, before: Decision) -> str:
     )
 
 
-def _named(items: Sequence[Item]) -> str:
+def _named(items: Sequence[BroughtItem]) -> str:
     names = list(dict.fromkeys(spelled_out(item.path) for item in items))
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return f"{', '.join(names[:_MOST_NAMED])}{more}"

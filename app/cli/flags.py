@@ -24,15 +24,15 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True):
         return self.name.replace("-", "_")
 
 
-class Group(msgspec.Struct, frozen=True, kw_only=True):
+class FlagGroup(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     flags: tuple[Flag, ...]
 
 
 LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 
-GROUPS: tuple[Group, ...] = (
-    Group(
+GROUPS: tuple[FlagGroup, ...] = (
+    FlagGroup(
         title="Model",
         flags=(
             Flag(
@@ -51,7 +51,7 @@ GROUPS: tuple[Group, ...] = (
             Flag(name="list-models", help="list the models (a search word may follow) and exit"),
         ),
     ),
-    Group(
+    FlagGroup(
         title="Session",
         flags=(
             Flag(name="continue", short="c", help="go on with this folder's latest session"),
@@ -69,7 +69,7 @@ GROUPS: tuple[Group, ...] = (
             ),
         ),
     ),
-    Group(
+    FlagGroup(
         title="Output",
         flags=(
             Flag(name="print", short="p", help="answer the prompt on standard output and exit"),
@@ -84,7 +84,7 @@ GROUPS: tuple[Group, ...] = (
             Flag(name="verbose", help="say what the session begins with: model, tools, skills, extensions"),
         ),
     ),
-    Group(
+    FlagGroup(
         title="Prompt and tools",
         flags=(
             Flag(name="system-prompt", value="TEXT|FILE", help="replace the system prompt"),
@@ -101,7 +101,7 @@ GROUPS: tuple[Group, ...] = (
             Flag(name="no-context-files", short="nc", help="do not read AGENTS.md and CLAUDE.md"),
         ),
     ),
-    Group(
+    FlagGroup(
         title="Resources",
         flags=(
             Flag(
@@ -124,7 +124,7 @@ GROUPS: tuple[Group, ...] = (
             Flag(name="no-approve", short="na", help="do not trust this project for this run"),
         ),
     ),
-    Group(
+    FlagGroup(
         title="Other",
         flags=(
             Flag(name="cwd", value="DIR", help="work in this folder"),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from app.assembly.build import Assembled, assemble
 from app.assembly.ending import close_quietly
 from app.assembly.extending import extend
-from app.assembly.inputs import Input, read_input
+from app.assembly.inputs import FirstInput, read_input
 from app.assembly.options import Options
 from app.assembly.summary import summary
 from app.assembly.trusting import unasked
@@ -30,7 +30,7 @@ async def run_headless(options: Options, paths: Paths, face: str) -> int:
     stood_in = paths.cwd
     try:
         assembled = assemble(options, paths, ends_with_answer=face != "rpc")
-        given = Input() if face == "rpc" else read_input(options, stood_in)
+        given = FirstInput() if face == "rpc" else read_input(options, stood_in)
     except SessionError as problem:
         return fail(str(problem))
     for problem in assembled.problems:
@@ -76,7 +76,7 @@ def _collect_later(session: Session) -> None:
     asyncio.get_running_loop().call_later(_LONG_SECONDS, begin)
 
 
-async def _work(options: Options, paths: Paths, assembled: Assembled, face: str, given: Input) -> int:
+async def _work(options: Options, paths: Paths, assembled: Assembled, face: str, given: FirstInput) -> int:
     session = assembled.session
 
     async def prepare() -> None:

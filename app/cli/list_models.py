@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Mapping
 
-from app.providers.catalogue import Catalogue
+from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials
 from app.providers.listing import list_models as table
 from app.providers.registry import Registry
@@ -15,7 +15,7 @@ from app.resources.paths import Paths
 
 
 def list_models(paths: Paths, search: str, *, is_offline: bool) -> int:
-    catalogue = Catalogue.load(paths.agent_dir, env=os.environ)
+    catalogue = ModelCatalogue.load(paths.agent_dir, env=os.environ)
     credentials = Credentials(paths.agent_dir, os.environ)
     if catalogue.untold:
         flags = {"offline": True} if is_offline else {}
@@ -28,7 +28,7 @@ def list_models(paths: Paths, search: str, *, is_offline: bool) -> int:
 
 
 async def _ask(
-    paths: Paths, catalogue: Catalogue, credentials: Credentials, flags: Mapping[str, bool]
+    paths: Paths, catalogue: ModelCatalogue, credentials: Credentials, flags: Mapping[str, bool]
 ) -> None:
     from app.providers.discovery import discover, hint  # noqa: PLC0415  (only when there is somebody to ask)
     from app.resources.in_force import InForce  # noqa: PLC0415  (beside it)

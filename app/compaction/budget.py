@@ -33,7 +33,7 @@ from app.values.usage import Usage
 from app.values.wire import to_wire
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class ContextLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What has to stay free, and what has to stay word for word."""
 
     reserve_tokens: int = 16_384

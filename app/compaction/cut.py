@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from app.compaction.budget import Limits, estimate_tokens
+from app.compaction.budget import ContextLimits, estimate_tokens
 from app.compaction.files import FileLists, files_of
 from app.sessions.projection import edited, in_call_order
 from app.values.entries import (
@@ -69,7 +69,11 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def prepare(
-    path: Sequence[Entry], limits: Limits, tokens_before: int, *, first_kept_entry_id: str | None = None
+    path: Sequence[Entry],
+    limits: ContextLimits,
+    tokens_before: int,
+    *,
+    first_kept_entry_id: str | None = None,
 ) -> Preparation:
     """Cuts the branch `path` (root first), before the entry that is named if one is. Raises `CannotCompact`.
 

@@ -20,7 +20,7 @@ from app.values.usage import Usage
 _UNKNOWN_WINDOW = 128_000
 
 
-class Cancelled(SummaryFailed):
+class MoveStopped(SummaryFailed):
     """An extension stopped the move."""
 
 
@@ -63,7 +63,7 @@ class Brancher:
         )
         opinion = await self._hooks.before_move(leaving)
         if opinion.is_cancelled:
-            raise Cancelled("Going there was stopped by an extension.")
+            raise MoveStopped("Going there was stopped by an extension.")
         wish = opinion.changed(wish)
         written = None
         if opinion.summary is not None:
@@ -94,7 +94,7 @@ class Brancher:
             raise SummaryFailed("That branch holds nothing that is not in this one.")
         opinion = await self._hooks.before_move(merging)
         if opinion.is_cancelled:
-            raise Cancelled("The merge was stopped by an extension.")
+            raise MoveStopped("The merge was stopped by an extension.")
         wish = opinion.changed(wish)
         if opinion.summary is not None:
             written = Written(text=opinion.summary, usage=opinion.usage or Usage())

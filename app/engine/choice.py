@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from app.providers.catalogue import Catalogue
+from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials
 from app.providers.known import PROVIDERS
 from app.providers.thinking import clamp_level, supported_levels
@@ -21,7 +21,7 @@ class ModelChoice:
 
     def __init__(
         self,
-        catalogue: Catalogue,
+        catalogue: ModelCatalogue,
         credentials: Credentials,
         *,
         model: Model | None,
@@ -107,7 +107,7 @@ class ModelChoice:
         return levels[(index + 1) % len(levels)]
 
 
-class Restored(msgspec.Struct, frozen=True, kw_only=True):
+class RestoredModel(msgspec.Struct, frozen=True, kw_only=True):
     """What a resumed session says of its model."""
 
     model: Model | None
@@ -116,12 +116,12 @@ class Restored(msgspec.Struct, frozen=True, kw_only=True):
     """The model it used, when that cannot be had now."""
 
 
-def restore(choice: ModelChoice, stored: tuple[str, str] | None, level: str | None) -> Restored:
+def restore(choice: ModelChoice, stored: tuple[str, str] | None, level: str | None) -> RestoredModel:
     """The stored model, if it is still available; else the present one stays."""
     thinking = thinking_level(level)
     if stored is None:
-        return Restored(model=None, thinking=thinking)
+        return RestoredModel(model=None, thinking=thinking)
     try:
-        return Restored(model=choice.find(*stored), thinking=thinking)
+        return RestoredModel(model=choice.find(*stored), thinking=thinking)
     except NoModel:
-        return Restored(model=None, thinking=thinking, missing="/".join(stored))
+        return RestoredModel(model=None, thinking=thinking, missing="/".join(stored))

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from app.agent.abort import Abort
-from app.compaction.budget import Limits, estimate_tokens
+from app.compaction.budget import ContextLimits, estimate_tokens
 from app.compaction.cut import CannotCompact, Preparation, prepare
 from app.compaction.files import own_details
 from app.compaction.summary import Written, write_summary
@@ -89,7 +89,7 @@ class Compactor:
         return self.underway.is_running
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> ContextLimits:
         return self._options.limits(self._choice.model)
 
     @property

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from app.agent.hooks import LoopHooks
 from app.compaction.cut import Preparation
 from app.engine.intake import Words
-from app.engine.opinions import MoveOpinion, Moving, Reason, Replacement, ShellOpinion
+from app.engine.opinions import MoveOpinion, Moving, OtherCompaction, Reason, ShellOpinion
 from app.providers.contract import Context, OnEvent, OnPayload
 from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry
@@ -124,8 +124,8 @@ class Hooks(LoopHooks):
 
     async def before_compaction(
         self, preparation: Preparation, reason: Reason, instructions: str | None, will_retry: bool
-    ) -> Replacement:
-        return Replacement()
+    ) -> OtherCompaction:
+        return OtherCompaction()
 
     async def before_move(self, move: Moving) -> MoveOpinion:
         """To another point of the tree, or of another branch into this one."""

@@ -16,7 +16,7 @@ from tools.running.usershell import UserCommandResult
 Reason = Literal["manual", "threshold", "overflow"]
 
 
-class Replacement(msgspec.Struct, frozen=True, kw_only=True):
+class OtherCompaction(msgspec.Struct, frozen=True, kw_only=True):
     """To a compaction."""
 
     is_cancelled: bool = False

@@ -6,7 +6,7 @@ import msgspec
 
 from app.agent.ports import InterruptMode
 from app.agent.queues import QueueMode, QueueName
-from app.compaction.budget import Limits
+from app.compaction.budget import ContextLimits
 from app.engine.retry import RetryPolicy
 from app.providers.contract import StreamOptions
 from app.providers.merge import INTERVAL
@@ -72,12 +72,12 @@ class SessionOptions:
     def sends_images(self) -> bool:
         return not self.in_force.settings.images.block_images
 
-    def limits(self, model: Model | None) -> Limits:
+    def limits(self, model: Model | None) -> ContextLimits:
         """When compaction begins and what it keeps, by the model that answers."""
         chosen = self.in_force.settings.compaction
         own = chosen.model_overrides.get(model.key) if model else None
         reserve, keep = (own.reserve_tokens, own.keep_recent_tokens) if own else (None, None)
-        return Limits(
+        return ContextLimits(
             reserve_tokens=chosen.reserve_tokens if reserve is None else reserve,
             keep_recent_tokens=chosen.keep_recent_tokens if keep is None else keep,
         )

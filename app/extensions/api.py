@@ -18,7 +18,7 @@ from app.extensions.exec import ExecResult, run_program
 from app.extensions.hooked import Hooked
 from app.extensions.hooks import HOOKS, SESSION_EVENTS
 from app.extensions.ports import DeliverAs, ProviderSpec
-from app.extensions.registrations import Command, Extension, Flag, Shortcut, Transform
+from app.extensions.registrations import Command, Extension, ExtensionFlag, Shortcut, Transform
 from app.extensions.tools import make_tool
 from app.extensions.versions import API_VERSION
 from app.values.content import Image
@@ -141,7 +141,7 @@ class ExtensionApi:
         description: str = "",
     ) -> None:
         """A command line flag `--name`."""
-        flag = Flag(name=name, type=type, default=default, description=description)
+        flag = ExtensionFlag(name=name, type=type, default=default, description=description)
         self._register("flag", self._extension.flags, name, flag)
 
     def flag(self, name: str) -> bool | str | None:

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from app.extensions.contexts import CommandContext
-from app.extensions.guard import TooSlow, call, call_now
+from app.extensions.guard import HookTooSlow, call, call_now
 from app.extensions.hooked import Hooked, in_words
-from app.extensions.registrations import Command, Completion, Extension, Flag, Shortcut
+from app.extensions.registrations import Command, Completion, Extension, ExtensionFlag, Shortcut
 from app.extensions.views import View, as_view
 from app.values.messages import CustomMessage
 from tools.results import Card, ToolResult
@@ -22,7 +22,7 @@ COMMAND_SECONDS = 24 * 3600.0
 """A command may run long; it is a person who waits, and Escape ends it."""
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class Rendered(msgspec.Struct, frozen=True, kw_only=True):
     """What a renderer made: a view for every face, or a widget that only the full screen can show."""
 
     view: View | None = None
@@ -42,7 +42,7 @@ class Catalogue:
     def shortcuts(self, taken: Iterable[str] = ()) -> dict[str, Shortcut]:
         return self._first("shortcut", lambda extension: extension.shortcuts, taken)
 
-    def flags(self) -> dict[str, Flag]:
+    def flags(self) -> dict[str, ExtensionFlag]:
         return self._first("flag", lambda extension: extension.flags, ())
 
     def unknown_flags(self) -> tuple[str, ...]:
@@ -88,18 +88,18 @@ class Catalogue:
 
     # Drawing
 
-    def render_message(self, message: CustomMessage, *, expanded: bool) -> Shown | None:
+    def render_message(self, message: CustomMessage, *, expanded: bool) -> Rendered | None:
         """None: nobody draws this type, or its renderer failed; draw it plainly."""
         return self._render(
             lambda extension: extension.message_renderers, message.custom_type, message, expanded
         )
 
-    def render_entry(self, custom_type: str, data: Any, *, expanded: bool) -> Shown | None:
+    def render_entry(self, custom_type: str, data: Any, *, expanded: bool) -> Rendered | None:
         return self._render(lambda extension: extension.entry_renderers, custom_type, data, expanded)
 
     def render_tool(
         self, name: str, arguments: Mapping[str, Any], result: ToolResult | None, usual: Card
-    ) -> Shown | None:
+    ) -> Rendered | None:
         return self._render(lambda extension: extension.tool_renderers, name, arguments, result, usual)
 
     def draws(self, custom_type: str) -> bool:
@@ -128,7 +128,7 @@ class Catalogue:
 
     def _render(
         self, table: Callable[[Extension], Mapping[str, Any]], name: str, *arguments: Any
-    ) -> Shown | None:
+    ) -> Rendered | None:
         found = self._owner(name, table)
         if found is None:
             return None
@@ -137,7 +137,7 @@ class Catalogue:
         if made is None:
             return None
         view = as_view(made, title=name)
-        return Shown(view=view) if view is not None else Shown(widget=made)
+        return Rendered(view=view) if view is not None else Rendered(widget=made)
 
     # Calling foreign code
 
@@ -185,7 +185,7 @@ class Catalogue:
     ) -> Any:
         try:
             made = call_now(function, *arguments, block=self._hooked.limits.block)
-        except (Exception, SystemExit, TooSlow) as problem:  # noqa: BLE001  (foreign code: reported with its source)
+        except (Exception, SystemExit, HookTooSlow) as problem:  # noqa: BLE001  (foreign code: reported with its source)
             self._hooked.report(extension.source.path, what, in_words(problem, extension.source.path))
             return None
         if isinstance(made, Awaitable):

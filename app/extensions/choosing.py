@@ -5,10 +5,10 @@ from pathlib import Path
 
 import msgspec
 
-from app.extensions.guard import Limits
-from app.extensions.loader import Choice, find_extensions
+from app.extensions.guard import HookLimits
+from app.extensions.loader import ExtensionChoice, find_extensions
 from app.extensions.package_contents import BadPackage
-from app.extensions.packages import ResourcePaths, resource_paths
+from app.extensions.packages import InstalledParts, resource_paths
 from app.extensions.registrations import Source
 from app.resources.paths import Paths
 from app.resources.settings import Settings
@@ -35,7 +35,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
 def choose(paths: Paths, settings: Settings, asked: Asked = Asked(), *, is_trusted: bool) -> Chosen:  # noqa: B008  (frozen)
     """Runs nothing. With `--safe` there are neither extensions nor packages."""
     problems: list[str] = []
-    packages = ResourcePaths()
+    packages = InstalledParts()
     if not asked.is_safe:
         try:
             packages = resource_paths(paths)
@@ -44,7 +44,7 @@ def choose(paths: Paths, settings: Settings, asked: Asked = Asked(), *, is_trust
     mine = settings.resources
     found = find_extensions(
         paths,
-        Choice(
+        ExtensionChoice(
             is_safe=asked.is_safe,
             only_named=asked.only_named,
             named=asked.named,
@@ -63,11 +63,11 @@ def choose(paths: Paths, settings: Settings, asked: Asked = Asked(), *, is_trust
     )
 
 
-def limits_of(settings: Settings) -> Limits:
+def limits_of(settings: Settings) -> HookLimits:
     """The settings' milliseconds as seconds."""
     mine = settings.extension_limits
     answer = mine.hook_timeout_ms / 1000
-    return Limits(
+    return HookLimits(
         answer=answer,
         slow_answer=answer * 30,
         block=mine.block_timeout_ms / 1000,

@@ -14,7 +14,7 @@ from app.engine.opinions import Wish
 from app.engine.session import Session
 from app.engine.summariser import SummaryFailed
 from app.extensions.bound import Bound, SessionRecord
-from app.extensions.ports import Mode, Ui, Usage
+from app.extensions.ports import Mode, Ui, WindowUsage
 from app.extensions.registrations import Extension, NotReady
 from app.extensions.ui import WatchedUi
 from app.sessions.errors import SessionError
@@ -116,11 +116,11 @@ class Context:
     def has_pending_messages(self) -> bool:
         return self._session.state.waiting_count > 0
 
-    def context_usage(self) -> Usage | None:
+    def context_usage(self) -> WindowUsage | None:
         usage = self._session.context_usage()
         if usage is None:
             return None
-        return Usage(tokens=usage.tokens, window=usage.context_window, percent=usage.percent)
+        return WindowUsage(tokens=usage.tokens, window=usage.context_window, percent=usage.percent)
 
     def system_prompt(self) -> str:
         return prompt_text(self._session.sections())

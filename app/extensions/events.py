@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from app.extensions.guard import Limits, call
+from app.extensions.guard import HookLimits, call
 from app.extensions.registrations import Extension
 
 Failed = Callable[[Extension, str, BaseException], None]
 
 
 class EventBus:
-    def __init__(self, failed: Failed, limits: Callable[[], Limits]) -> None:
+    def __init__(self, failed: Failed, limits: Callable[[], HookLimits]) -> None:
         self._failed = failed
         self._limits = limits
         self._listeners: dict[str, tuple[tuple[Extension, Callable[[Any], Any]], ...]] = {}

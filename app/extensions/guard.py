@@ -20,7 +20,7 @@ GRACE = 1.0
 """Seconds that cancelled code has for cleaning up."""
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class HookLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds."""
 
     answer: float = 10.0
@@ -30,7 +30,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     load: float = 10.0
 
 
-class TooSlow(Exception):
+class HookTooSlow(Exception):
     """The time limit passed. `str` says which."""
 
 
@@ -130,7 +130,7 @@ async def call(function: Callable[..., Any], *arguments: Any, seconds: float, bl
         deadline.end()
         failed = not task.done() or task.cancelled() or task.exception() is not None
     if deadline.is_expired and failed:
-        raise TooSlow(f"it did not answer within {seconds:g} seconds")
+        raise HookTooSlow(f"it did not answer within {seconds:g} seconds")
     value = task.result()
     if isinstance(value, _Left):
         raise value.problem
@@ -158,7 +158,7 @@ def call_now(function: Callable[..., T], *arguments: Any, block: float) -> T:
         with _interrupted_after(block):
             return function(*arguments)
     except _Blocked:
-        raise TooSlow(_blocked_for(block)) from None
+        raise HookTooSlow(_blocked_for(block)) from None
 
 
 class Guarded(Generic[T]):
@@ -189,7 +189,7 @@ class Guarded(Generic[T]):
             except StopIteration as end:
                 return end.value
             except _Blocked:
-                raise TooSlow(_blocked_for(self._block)) from None
+                raise HookTooSlow(_blocked_for(self._block)) from None
             problem = value = None
             try:
                 value = yield wanted

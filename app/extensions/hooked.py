@@ -10,7 +10,7 @@ from typing import Any
 from app.extensions.bound import Bound
 from app.extensions.contexts import Context
 from app.extensions.events import EventBus
-from app.extensions.guard import Limits, TooSlow, call
+from app.extensions.guard import HookLimits, HookTooSlow, call
 from app.extensions.hooks import Hook, as_answer, hook_named
 from app.extensions.registrations import Extension, Problem
 from app.values.events import Event, ExtensionError
@@ -34,7 +34,7 @@ class Hooked:
     def __init__(
         self,
         *,
-        limits: Callable[[], Limits] = Limits,
+        limits: Callable[[], HookLimits] = HookLimits,
         flags: Mapping[str, str | bool] | None = None,
         on_problem: Callable[[Problem], None] = lambda problem: None,
     ) -> None:
@@ -50,7 +50,7 @@ class Hooked:
         self._publishing: set[asyncio.Task[None]] = set()
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> HookLimits:
         return self._limits()
 
     # Hooks
@@ -165,7 +165,7 @@ def is_cancelled() -> bool:
 
 def in_words(problem: BaseException, path: str) -> str:
     """An exception as one line that names the place in the extension's own files."""
-    if isinstance(problem, TooSlow):
+    if isinstance(problem, HookTooSlow):
         return str(problem)
     if isinstance(problem, SyntaxError):
         return f"line {problem.lineno}: {problem.msg}"

@@ -30,7 +30,7 @@ BUILTIN = {
 MANIFEST = "bayou.json"
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
+class ExtensionChoice(msgspec.Struct, frozen=True, kw_only=True):
     """What command line, settings and trust say about extensions."""
 
     is_safe: bool = False
@@ -48,15 +48,15 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     is_trusted: bool = False
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class FoundExtensions(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[Source, ...] = ()
     problems: tuple[str, ...] = ()
 
 
-def find_extensions(paths: Paths, choice: Choice) -> Found:
+def find_extensions(paths: Paths, choice: ExtensionChoice) -> FoundExtensions:
     """In the order in which they are loaded. One that is found twice counts once."""
     if choice.is_safe:
-        return Found()
+        return FoundExtensions()
     problems: list[str] = []
     sources = _named(paths, choice.named, problems) if choice.only_named else _all(paths, choice, problems)
     off = {word[1:] for word in choice.settings if word.startswith("-")}
@@ -72,10 +72,10 @@ def find_extensions(paths: Paths, choice: Choice) -> Found:
             continue
         seen.add(key)
         kept.append(source)
-    return Found(sources=tuple(kept), problems=tuple(problems))
+    return FoundExtensions(sources=tuple(kept), problems=tuple(problems))
 
 
-def _all(paths: Paths, choice: Choice, problems: list[str]) -> list[Source]:
+def _all(paths: Paths, choice: ExtensionChoice, problems: list[str]) -> list[Source]:
     sources = [builtin_source(name) for name in BUILTIN]
     sources += in_folder(paths.agent_dir / "extensions", "user")
     if choice.is_trusted:

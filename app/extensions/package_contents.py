@@ -21,7 +21,7 @@ class EntryPoint(msgspec.Struct, frozen=True, kw_only=True):
     value: str
 
 
-class Contents(msgspec.Struct, frozen=True, kw_only=True):
+class PackageContents(msgspec.Struct, frozen=True, kw_only=True):
     """Paths relative to the package's folder."""
 
     extensions: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
         return (*runs, *more)
 
 
-def look_into(folder: Path) -> Contents:
+def look_into(folder: Path) -> PackageContents:
     """What the folder declares in `bayou.json`, or holds in the usual places. Raises `BadPackage`."""
     check_links(folder)
     manifest = folder / MANIFEST
@@ -57,7 +57,7 @@ def look_into(folder: Path) -> Contents:
     extensions += [_relative(folder, path) for path in _python(folder / "extensions")]
     if not extensions:
         extensions = [path.name for path in sorted(folder.glob("*.py")) if _defines_extension(path)]
-    return Contents(
+    return PackageContents(
         extensions=tuple(extensions),
         skills=tuple(_relative(folder, path.parent) for path in _skills(folder)),
         prompts=("prompts",) if any((folder / "prompts").glob("*.md")) else (),
@@ -65,14 +65,14 @@ def look_into(folder: Path) -> Contents:
     )
 
 
-def look_into_site(site: Path) -> Contents:
+def look_into_site(site: Path) -> PackageContents:
     """The entry points of the distributions in a folder that pip has filled."""
     from importlib.metadata import distributions  # noqa: PLC0415  (only for Python packages)
 
     points: list[EntryPoint] = []
     for distribution in distributions(path=[str(site)]):
         points += _points(distribution)
-    return Contents(entry_points=tuple(sorted(points, key=lambda point: point.name)))
+    return PackageContents(entry_points=tuple(sorted(points, key=lambda point: point.name)))
 
 
 def _points(distribution: Any) -> Iterator[EntryPoint]:
@@ -89,7 +89,7 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _declared(folder: Path, manifest: Path) -> Contents:
+def _declared(folder: Path, manifest: Path) -> PackageContents:
     try:
         data = json.loads(manifest.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
@@ -106,7 +106,7 @@ def _declared(folder: Path, manifest: Path) -> Contents:
             if not target.is_relative_to(folder.resolve()) or not exists(target):
                 raise BadPackage(f"{MANIFEST} names {name}, which is not in the package")
         fields[kind] = tuple(names)
-    return Contents(**fields)  # pyright: ignore[reportArgumentType]  (four of its fields)
+    return PackageContents(**fields)  # pyright: ignore[reportArgumentType]  (four of its fields)
 
 
 def check_links(folder: Path) -> None:

@@ -19,7 +19,13 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.extensions.package_contents import BadPackage, Contents, look_into, look_into_site, manifest_of
+from app.extensions.package_contents import (
+    BadPackage,
+    PackageContents,
+    look_into,
+    look_into_site,
+    manifest_of,
+)
 from app.resources.files import read_text, write_text
 from app.resources.fingerprint import fingerprint
 from app.resources.paths import Paths
@@ -48,7 +54,7 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
     """Commit or version."""
     fingerprint: str
     """Of what was agreed to."""
-    contents: Contents
+    contents: PackageContents
     installed_at: str = ""
 
     def folder(self, paths: Paths) -> Path:
@@ -75,7 +81,7 @@ class Staged(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join([*lines, *(f"  {line}" for line in package.contents.lines())])
 
 
-class ResourcePaths(msgspec.Struct, frozen=True, kw_only=True):
+class InstalledParts(msgspec.Struct, frozen=True, kw_only=True):
     """Where the installed packages' parts lie."""
 
     extensions: tuple[Path, ...] = ()
@@ -175,16 +181,16 @@ def installed(paths: Paths) -> tuple[Installed, ...]:
     return tuple(sorted(packages, key=lambda package: package.name))
 
 
-def resource_paths(paths: Paths) -> ResourcePaths:
+def resource_paths(paths: Paths) -> InstalledParts:
     """For those who find extensions, skills, prompts and themes. Raises `BadPackage` for a broken list."""
-    found: dict[str, list[Path]] = {name: [] for name in ResourcePaths.__struct_fields__}
+    found: dict[str, list[Path]] = {name: [] for name in InstalledParts.__struct_fields__}
     for package in installed(paths):
         folder = package.folder(paths)
         if package.kind == "python":
             found["sites"].append(folder)
         for kind in ("extensions", "skills", "prompts", "themes"):
             found[kind] += [(folder / name).resolve() for name in getattr(package.contents, kind)]
-    return ResourcePaths(**{name: tuple(places) for name, places in found.items()})
+    return InstalledParts(**{name: tuple(places) for name, places in found.items()})
 
 
 def kind_of(source: str) -> Kind:

@@ -14,7 +14,7 @@ Level = Literal["info", "warning", "error"]
 Placement = Literal["above_editor", "below_editor"]
 
 
-class Usage(msgspec.Struct, frozen=True, kw_only=True):
+class WindowUsage(msgspec.Struct, frozen=True, kw_only=True):
     """How full the model's window is."""
 
     tokens: int | None

@@ -68,7 +68,7 @@ class Shortcut(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
 
 
-class Flag(msgspec.Struct, frozen=True, kw_only=True):
+class ExtensionFlag(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     type: Literal["boolean", "string"] = "boolean"
     default: bool | str | None = None
@@ -106,7 +106,7 @@ class Extension:
         self.tools: dict[str, Tool] = {}
         self.commands: dict[str, Command] = {}
         self.shortcuts: dict[str, Shortcut] = {}
-        self.flags: dict[str, Flag] = {}
+        self.flags: dict[str, ExtensionFlag] = {}
         self.message_renderers: dict[str, Callable[..., Any]] = {}
         self.entry_renderers: dict[str, Callable[..., Any]] = {}
         self.tool_renderers: dict[str, Callable[..., Any]] = {}

@@ -14,7 +14,7 @@ from app.agent.prompt import prompt_text
 from app.compaction.cut import Preparation
 from app.engine.hooks import Elsewhere, Hooks
 from app.engine.intake import Words
-from app.engine.opinions import MoveOpinion, Moving, Reason, Replacement, ShellOpinion
+from app.engine.opinions import MoveOpinion, Moving, OtherCompaction, Reason, ShellOpinion
 from app.extensions import payloads as p
 from app.extensions.bound import Bound
 from app.extensions.catalogue import Catalogue
@@ -310,9 +310,9 @@ class ExtensionHooks(Hooks):
 
     async def before_compaction(
         self, preparation: Preparation, reason: Reason, instructions: str | None, will_retry: bool
-    ) -> Replacement:
+    ) -> OtherCompaction:
         if not self._hooked.listens("session_before_compact"):
-            return Replacement()
+            return OtherCompaction()
         payload = p.SessionBeforeCompact(
             reason=reason,
             messages=preparation.discarded,
@@ -325,7 +325,7 @@ class ExtensionHooks(Hooks):
         )
         answer: Any = await self._hooked.emit("session_before_compact", payload)
         if answer is None:
-            return Replacement()
+            return OtherCompaction()
         result = None
         if answer.compaction is not None:
             given = answer.compaction
@@ -336,7 +336,9 @@ class ExtensionHooks(Hooks):
                 details=given.details,
                 usage=given.usage,
             )
-        return Replacement(is_cancelled=answer.cancel, result=result, instructions=answer.custom_instructions)
+        return OtherCompaction(
+            is_cancelled=answer.cancel, result=result, instructions=answer.custom_instructions
+        )
 
     async def before_move(self, move: Moving) -> MoveOpinion:
         if not self._hooked.listens("session_before_tree"):

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from app.extensions.contexts import ToolCallContext
-from app.extensions.guard import Guarded, Limits, TooSlow, call_now
+from app.extensions.guard import Guarded, HookLimits, HookTooSlow, call_now
 from app.extensions.registrations import Extension
 from app.extensions.views import View, view_text
 from tools.base import Tool, ToolContext, ToolError
@@ -23,7 +23,7 @@ def make_tool(
     schema: dict[str, Any] | None,
     context_of: Callable[[ToolContext], ToolCallContext],
     extension: Extension,
-    limits: Callable[[], Limits],
+    limits: Callable[[], HookLimits],
     **more: Any,
 ) -> Tool:
     async def run(given: Any, call: ToolContext) -> ToolResult:
@@ -35,7 +35,7 @@ def make_tool(
             if isinstance(answer, Awaitable):
                 # It may take as long as it likes, but not keep the loop to itself.
                 answer = await Guarded(answer, block)
-        except TooSlow as problem:
+        except HookTooSlow as problem:
             raise ToolError(f"The tool {name} failed: {problem}") from None
         return as_result(answer)
 

@@ -19,7 +19,7 @@ _DATA = Path(__file__).parent / "data"
 _SHARED = ("api", "baseUrl", "compat", "headers", "transport")
 
 
-class Catalogue:
+class ModelCatalogue:
     """The models of one program run. Reading never fails: what cannot be used is in `problems`."""
 
     def __init__(self, own: ModelsFile, discovered: Mapping[str, Discovered], env: Mapping[str, str]) -> None:
@@ -31,7 +31,7 @@ class Catalogue:
         self._problems: list[str] = list(own.problems)
 
     @classmethod
-    def load(cls, agent_dir: Path, *, env: Mapping[str, str]) -> "Catalogue":
+    def load(cls, agent_dir: Path, *, env: Mapping[str, str]) -> "ModelCatalogue":
         return cls(load_models_file(agent_dir), load_discovered(agent_dir), env)
 
     @property

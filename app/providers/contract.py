@@ -97,7 +97,7 @@ Produce = Callable[["AssistantStream"], Awaitable[None]]
 """An adapter's body: reads the response, updates the draft and emits; returns or raises when it is over."""
 
 
-class Arriving(msgspec.Struct, kw_only=True):
+class PartialAnswer(msgspec.Struct, kw_only=True):
     """The message that is being received."""
 
     content: list[AssistantContent] = []
@@ -126,7 +126,7 @@ class AssistantStream:
         thinking: str | None = None,
         merge_seconds: float = INTERVAL,
     ) -> None:
-        self.draft = Arriving()
+        self.draft = PartialAnswer()
         self.before_snapshot: Callable[[bool], None] | None = None
         """Told whether it is the last look."""
         self._model = model

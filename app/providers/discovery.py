@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.providers.catalogue import Catalogue
+from app.providers.catalogue import ModelCatalogue
 from app.providers.contract import Credential, StreamOptions
 from app.providers.credentials import CredentialError, Credentials
 from app.providers.discovery_store import Discovered, save_discovered
@@ -30,7 +30,7 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 0
 
 
-def known_state(provider: str, catalogue: Catalogue, credentials: Credentials) -> Discovery:
+def known_state(provider: str, catalogue: ModelCatalogue, credentials: Credentials) -> Discovery:
     """Before anything is asked."""
     if not credentials.has(provider):
         return Discovery(state="unauthenticated")
@@ -42,7 +42,7 @@ def known_state(provider: str, catalogue: Catalogue, credentials: Credentials) -
 
 async def discover(
     provider: str,
-    catalogue: Catalogue,
+    catalogue: ModelCatalogue,
     credentials: Credentials,
     agent_dir: Path,
     *,
@@ -216,7 +216,7 @@ def _prices(pricing: Any) -> dict[str, float]:
 
 async def _fetch(url: str, api: str, credential: Credential, options: StreamOptions) -> Any:
     from app.providers.senders.http import send  # noqa: PLC0415  (only asking needs it)
-    from app.providers.transport import USER_AGENT, Request, decode_event  # noqa: PLC0415
+    from app.providers.transport import USER_AGENT, HttpRequest, decode_event  # noqa: PLC0415
 
     headers = {"User-Agent": USER_AGENT, "Accept": "application/json", **credential.headers}
     if api == "anthropic-messages":
@@ -227,7 +227,7 @@ async def _fetch(url: str, api: str, credential: Credential, options: StreamOpti
         headers["X-Goog-Api-Key"] = credential.key
     elif credential.key:
         headers["Authorization"] = f"Bearer {credential.key}"
-    request = Request(base_url=url, path="", body=b"", headers=headers, method="GET")
+    request = HttpRequest(base_url=url, path="", body=b"", headers=headers, method="GET")
     async with send(request, options) as answer:
         body = b"".join([chunk async for chunk in answer.chunks()])
     return decode_event(body)

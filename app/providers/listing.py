@@ -1,6 +1,6 @@
 """The list of models as text, for `bayou --list-models` and pickers."""
 
-from app.providers.catalogue import Catalogue
+from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials
 from app.providers.thinking import supported_levels
 from app.values.models import Model
@@ -16,7 +16,7 @@ def matching(models: tuple[Model, ...], search: str) -> tuple[Model, ...]:
     )
 
 
-def list_models(catalogue: Catalogue, credentials: Credentials, search: str = "") -> list[str]:
+def list_models(catalogue: ModelCatalogue, credentials: Credentials, search: str = "") -> list[str]:
     """A table, one line per model that there is a key for; with a search, of all that match."""
     models = matching(catalogue.models(), search)
     paid = tuple(model for model in models if model.api == "offline" or credentials.has(model.provider))

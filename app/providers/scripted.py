@@ -23,7 +23,7 @@ from app.values.usage import Usage
 API = "scripted"
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class ScriptedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """One response: its blocks, and how it ends."""
 
     blocks: tuple[AssistantContent, ...] = ()
@@ -40,31 +40,31 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     gate: asyncio.Event | None = None
     """Everything is sent, but the response does not end until this is set."""
 
-    def __add__(self, other: "Answer") -> "Answer":
+    def __add__(self, other: "ScriptedAnswer") -> "ScriptedAnswer":
         return msgspec.structs.replace(other, blocks=self.blocks + other.blocks)
 
 
-Made = Answer | AssistantMessage
+Made = ScriptedAnswer | AssistantMessage
 Response = Made | Callable[[Context, int], Made | Awaitable[Made]]
 
 
-def say(text: str, **ending: Any) -> Answer:
-    """A text; `ending` are fields of `Answer`: `say("half a sen", stop="length")`."""
-    return Answer(blocks=(Text(text=text),), **ending)
+def say(text: str, **ending: Any) -> ScriptedAnswer:
+    """A text; `ending` are fields of `ScriptedAnswer`: `say("half a sen", stop="length")`."""
+    return ScriptedAnswer(blocks=(Text(text=text),), **ending)
 
 
-def think(text: str) -> Answer:
-    return Answer(blocks=(Thinking(thinking=text),))
+def think(text: str) -> ScriptedAnswer:
+    return ScriptedAnswer(blocks=(Thinking(thinking=text),))
 
 
-def call(name: str, /, call_id: str = "", **arguments: Any) -> Answer:
+def call(name: str, /, call_id: str = "", **arguments: Any) -> ScriptedAnswer:
     """One tool call; calls are added up with `+` to be made side by side."""
-    return Answer(blocks=(ToolCall(id=call_id, name=name, arguments=arguments),))
+    return ScriptedAnswer(blocks=(ToolCall(id=call_id, name=name, arguments=arguments),))
 
 
-def fail(text: str, status: int = 500, **ending: Any) -> Answer:
+def fail(text: str, status: int = 500, **ending: Any) -> ScriptedAnswer:
     """An error response. A stream that fails half-way is `say("…", error="…", breaks_after=3)`."""
-    return Answer(error=text, status=status, **ending)
+    return ScriptedAnswer(error=text, status=status, **ending)
 
 
 class Scripted:
@@ -133,16 +133,16 @@ class Scripted:
         elif answer.stop is not None:
             stream.draft.stop_reason = answer.stop
 
-    async def _next(self, context: Context) -> Answer:
+    async def _next(self, context: Context) -> ScriptedAnswer:
         if not self.responses:
             return fail("The script has no more answers.", status=400)
         response = self.responses.pop(0)
         if callable(response):
             made = response(context, self._calls)
-            response = made if isinstance(made, Answer | AssistantMessage) else await made
-        return response if isinstance(response, Answer) else _answer_of(response)
+            response = made if isinstance(made, ScriptedAnswer | AssistantMessage) else await made
+        return response if isinstance(response, ScriptedAnswer) else _answer_of(response)
 
-    async def _send(self, answer: Answer, stream: AssistantStream) -> Answer:
+    async def _send(self, answer: ScriptedAnswer, stream: AssistantStream) -> ScriptedAnswer:
         """Sends the blocks; returns how the answer really ended."""
         sender = Sender(
             stream,
@@ -173,9 +173,9 @@ class Scripted:
         return Usage(input=fresh, cache_read=cached, total_tokens=fresh + cached)
 
 
-def _answer_of(message: AssistantMessage) -> Answer:
+def _answer_of(message: AssistantMessage) -> ScriptedAnswer:
     is_plain = message.stop_reason in ("stop", "pending")
-    return Answer(
+    return ScriptedAnswer(
         blocks=message.content, stop=None if is_plain else message.stop_reason, error=message.error_message
     )
 

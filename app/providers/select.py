@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from app.providers.catalogue import Catalogue
+from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials
 from app.providers.known import PROVIDERS
 from app.values.models import Model, Prices, ThinkingLevel, thinking_level
@@ -34,7 +34,7 @@ class ModelNotFound(Unable):
 
 
 def select_model(
-    pattern: str, catalogue: Catalogue, credentials: Credentials, provider: str | None = None
+    pattern: str, catalogue: ModelCatalogue, credentials: Credentials, provider: str | None = None
 ) -> Selection:
     """The model that `pattern` means. Raises `ModelNotFound`."""
     for name, level in _readings(pattern):
@@ -52,7 +52,7 @@ def select_model(
 
 
 def select_scope(
-    patterns: Iterable[str], catalogue: Catalogue, credentials: Credentials
+    patterns: Iterable[str], catalogue: ModelCatalogue, credentials: Credentials
 ) -> tuple[Model, ...]:
     """The models that any of the patterns means, `*` and `?` allowed. Patterns that mean none are passed over,
     unless all do: then `ModelNotFound`.
@@ -67,7 +67,7 @@ def select_scope(
     return tuple(chosen.values())
 
 
-def _scope_of(pattern: str, catalogue: Catalogue, credentials: Credentials) -> list[Model]:
+def _scope_of(pattern: str, catalogue: ModelCatalogue, credentials: Credentials) -> list[Model]:
     if not set(pattern) & set("*?["):
         try:
             return [select_model(pattern, catalogue, credentials).model]
@@ -96,7 +96,9 @@ def _readings(pattern: str) -> list[tuple[str, ThinkingLevel | None]]:
     return readings
 
 
-def _pick(name: str, catalogue: Catalogue, credentials: Credentials, provider: str | None) -> Model | None:
+def _pick(
+    name: str, catalogue: ModelCatalogue, credentials: Credentials, provider: str | None
+) -> Model | None:
     """None: no model is meant. Raises `ModelNotFound` when several are and nothing tells which."""
     if not name:
         return None
@@ -162,7 +164,7 @@ def _is_dated(model: Model) -> bool:
     return tail.isdigit() and tail.startswith("20")
 
 
-def _custom(pattern: str, catalogue: Catalogue, provider: str | None) -> Selection | None:
+def _custom(pattern: str, catalogue: ModelCatalogue, provider: str | None) -> Selection | None:
     """An id that is newer than this version, named with its provider: taken as it is."""
     name, level = _readings(pattern)[-1]
     if provider is None:

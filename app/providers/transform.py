@@ -20,7 +20,7 @@ from app.values.models import Model
 
 __all__ = [
     "IdRule",
-    "Prepared",
+    "PreparedRequest",
     "clean",
     "fitting_id",
     "plain_id",
@@ -37,7 +37,7 @@ NO_OUTPUT = "(no output)"
 NO_IMAGE = "(An image was here; this model reads text only.)"
 
 
-class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+class PreparedRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What an adapter spells out. Assistant messages hold only what may be replayed to this model."""
 
     system: str
@@ -67,7 +67,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 
 def prepare(
     context: Context, model: Model, ids: IdRule | None = None, *, kept: Kept | None = None
-) -> Prepared:
+) -> PreparedRequest:
     """The context for `model`: see docs/providers.md. With `kept`, only what came since the request before is read."""
     rule = ids or _as_it_is
     settled = kept.begin(context.messages, model) if kept is not None else Settled(model)
@@ -96,7 +96,9 @@ def prepare(
     )
 
 
-def spelled(prepared: Prepared, head: list[dict[str, Any]], spell: Spell) -> "list[dict[str, Any]] | Pieces":
+def spelled(
+    prepared: PreparedRequest, head: list[dict[str, Any]], spell: Spell
+) -> "list[dict[str, Any]] | Pieces":
     """The messages in an adapter's JSON behind `head`; what is settled as it was."""
     settled, kept = prepared.settled, prepared.kept
     if settled is None or kept is None:
@@ -107,8 +109,8 @@ def spelled(prepared: Prepared, head: list[dict[str, Any]], spell: Spell) -> "li
     return Pieces(head, settled.pieces(), spell(prepared.messages, settled.count))
 
 
-def _prepared(context: Context, **fields: Any) -> Prepared:
-    return Prepared(
+def _prepared(context: Context, **fields: Any) -> PreparedRequest:
+    return PreparedRequest(
         system=clean(context.system_prompt),
         tools=tuple(_stable_tool(tool) for tool in sorted(context.tools, key=lambda tool: tool.name)),
         **fields,

@@ -29,7 +29,7 @@ _BLANK = b"\xef\xbb\xbf \t\r\n\v\f"
 _SSE_MARKS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One HTTP request. `headers` are complete: a sender adds only what the transport itself needs."""
 
     base_url: str
@@ -47,7 +47,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         return f"{url}?{urlencode(self.query)}" if self.query else url
 
 
-class Answer(Protocol):
+class ServerAnswer(Protocol):
     """A response whose headers have arrived."""
 
     status: int
@@ -58,7 +58,7 @@ class Answer(Protocol):
         ...
 
 
-Send = Callable[[Request, StreamOptions], AbstractAsyncContextManager[Answer]]
+Send = Callable[[HttpRequest, StreamOptions], AbstractAsyncContextManager[ServerAnswer]]
 """Opens the request; raises `ProviderError` for an error status or when nothing could be reached. Leaving the
 context closes the connection, if its response was not read to the end."""
 
@@ -123,7 +123,7 @@ class EventDecoder(Protocol):
 
 async def converse(
     send: Send,
-    request: Request,
+    request: HttpRequest,
     options: StreamOptions,
     reader: Reader,
     stream: AssistantStream,

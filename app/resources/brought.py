@@ -29,7 +29,7 @@ _VARIABLE = re.compile(r"\$(?:\{(?P<braced>[A-Za-z_]\w*)[^}]*\}|(?P<bare>[A-Za-z
 _PATTERN = re.compile(r"[*?\[]")
 
 
-class Item(msgspec.Struct, frozen=True, kw_only=True):
+class BroughtItem(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that trusting the project lets run or count."""
 
     kind: Kind
@@ -56,12 +56,12 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.kind} {spelled_out(self.path)} {self.told}".rstrip()
 
 
-def brought_along(paths: Paths) -> tuple[Item, ...]:
+def brought_along(paths: Paths) -> tuple[BroughtItem, ...]:
     """What starts something comes first."""
     return tuple(sorted(map(_readable, _Look(paths).items()), key=lambda item: not item.starts_something))
 
 
-def _readable(item: Item) -> Item:
+def _readable(item: BroughtItem) -> BroughtItem:
     """What nobody would read to its end is not shown in part."""
     if len(item.detail) <= _LONGEST:
         return item
@@ -75,7 +75,7 @@ class _Look:
         self._project = paths.project_dir
         self._top = paths.top
 
-    def items(self) -> Iterator[Item]:
+    def items(self) -> Iterator[BroughtItem]:
         yield from self._extensions()
         yield from self._settings()
         for name in ("SYSTEM.md", "APPEND_SYSTEM.md"):
@@ -95,7 +95,7 @@ class _Look:
         yield from self._rules_of_others()
         yield from self._repository()
 
-    def _extensions(self) -> Iterator[Item]:
+    def _extensions(self) -> Iterator[BroughtItem]:
         folder = self._project / "extensions"
         try:
             entries = sorted(folder.iterdir())
@@ -105,7 +105,7 @@ class _Look:
             is_code = path.suffix == ".py" or is_dir(path)
             yield self._item("extension", path, "Python code" if is_code else "lies beside the extensions")
 
-    def _settings(self) -> Iterator[Item]:
+    def _settings(self) -> Iterator[BroughtItem]:
         file = self._paths.project_settings_file
         try:
             text = read_text(file)
@@ -127,7 +127,7 @@ class _Look:
         for path, value in _leaves(data, (), set(known)):
             key, name = known.get(path), ".".join(path)
             shown = json.dumps(value, ensure_ascii=False)
-            yield Item(
+            yield BroughtItem(
                 kind="command" if key is not None and key.runs else "settings",
                 path=self._shown(file),
                 detail=f"{name} = {shown}",
@@ -163,14 +163,14 @@ class _Look:
             return
         yield from map(str, found)
 
-    def _named(self, word: str, setting: str) -> Iterator[Item]:
+    def _named(self, word: str, setting: str) -> Iterator[BroughtItem]:
         """A file or folder that a setting names. A program of the machine's own is not the folder's to change."""
         path = self._paths.home / word[2:] if word.startswith("~/") else self._paths.cwd / word
         is_program = setting in ("shellPath", "externalEditor")
         if exists(path) and not (is_program and not path.is_relative_to(self._top)):
             yield self._item("command" if is_program else "extension", path, f"named by {setting}")
 
-    def _rules_of_others(self) -> Iterator[Item]:
+    def _rules_of_others(self) -> Iterator[BroughtItem]:
         cwd = self._paths.cwd
         places = [cwd / ".cursor" / "rules", cwd / ".windsurf" / "rules"]
         places += [folder / ".clinerules" for folder in between(cwd, self._top)]
@@ -178,21 +178,23 @@ class _Look:
             if is_file(place) or _has_something(place):
                 yield self._item("rules", place, "rules that were written for another agent")
 
-    def _repository(self) -> Iterator[Item]:
+    def _repository(self) -> Iterator[BroughtItem]:
         repository = find_repository(self._paths.cwd)
         for oddity in repository.oddities(self._paths.home) if repository is not None else ():
-            yield Item(
+            yield BroughtItem(
                 kind="git",
                 path=self._shown(oddity.file),
                 detail=oddity.text,
                 fingerprint=text_fingerprint(oddity.text),
             )
 
-    def _item(self, kind: Kind, path: Path, detail: str) -> Item:
+    def _item(self, kind: Kind, path: Path, detail: str) -> BroughtItem:
         try:
-            return Item(kind=kind, path=self._shown(path), detail=detail, fingerprint=fingerprint(path))
+            return BroughtItem(
+                kind=kind, path=self._shown(path), detail=detail, fingerprint=fingerprint(path)
+            )
         except TooMuch as problem:
-            return Item(kind=kind, path=self._shown(path), detail=detail, too_much=str(problem))
+            return BroughtItem(kind=kind, path=self._shown(path), detail=detail, too_much=str(problem))
 
     def _shown(self, path: Path) -> str:
         if path.is_relative_to(self._paths.cwd):

@@ -5,28 +5,28 @@ from typing import Any
 import msgspec
 
 
-class Document(msgspec.Struct, frozen=True, kw_only=True):
+class Frontmatter(msgspec.Struct, frozen=True, kw_only=True):
     fields: dict[str, Any] = {}
     body: str = ""
     problem: str = ""
     """What was wrong with the block, in plain words; what could be read of it is in `fields` all the same."""
 
 
-def split_frontmatter(text: str) -> Document:
+def split_frontmatter(text: str) -> Frontmatter:
     """Fields and body. Without a leading `---` line, or without its end, everything is body."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     first, _, rest = text.partition("\n")
     if first.rstrip() != "---":
-        return Document(body=text.strip())
+        return Frontmatter(body=text.strip())
     lines = rest.split("\n")
     end = next((number for number, line in enumerate(lines) if line.startswith("---")), None)
     if end is None:
-        return Document(
+        return Frontmatter(
             body=text.strip(), problem="the block that begins with --- is never closed by another ---"
         )
     block, body = "\n".join(lines[:end]), "\n".join(lines[end + 1 :]).strip()
     fields, problem = _fields(block)
-    return Document(fields=fields, body=body, problem=problem)
+    return Frontmatter(fields=fields, body=body, problem=problem)
 
 
 def _fields(block: str) -> tuple[dict[str, Any], str]:

@@ -13,7 +13,7 @@ import msgspec
 from app.resources.files import Stamp, stamp
 from app.resources.paths import Paths
 from app.resources.settings import (
-    Key,
+    SettingKey,
     SettingRefused,
     Settings,
     as_in_file,
@@ -207,7 +207,7 @@ def _carried_over(before: Layer, now: Layer, problems: tuple[SettingsProblem, ..
     return msgspec.structs.replace(now, values={**kept, **now.values})
 
 
-def _key(name: str) -> Key | None:
+def _key(name: str) -> SettingKey | None:
     """None for the name of a group."""
     try:
         return find_key(name)

@@ -26,7 +26,7 @@ class PromptTemplate(msgspec.Struct, frozen=True, kw_only=True):
         return substitute(self.body, split_arguments(arguments))
 
 
-class Prompts(msgspec.Struct, frozen=True, kw_only=True):
+class PromptTemplates(msgspec.Struct, frozen=True, kw_only=True):
     templates: tuple[PromptTemplate, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -40,7 +40,7 @@ class Prompts(msgspec.Struct, frozen=True, kw_only=True):
         return template.expand(arguments) if template else None
 
 
-def find_prompts(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) -> Prompts:
+def find_prompts(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) -> PromptTemplates:
     """Of the trusted project, then of the agent folder, then from settings, packages and flags; the first of a
     name counts."""
     places = [paths.project_dir / "prompts"] if is_trusted else []
@@ -60,7 +60,7 @@ def find_prompts(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) -
                 problems.append(f"{path}: /{template.name} is already defined by {first}, which counts")
                 continue
             found[template.name] = template
-    return Prompts(templates=tuple(found.values()), problems=tuple(problems))
+    return PromptTemplates(templates=tuple(found.values()), problems=tuple(problems))
 
 
 def _files(place: Path, problems: list[str]) -> list[Path]:

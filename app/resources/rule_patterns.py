@@ -18,7 +18,7 @@ _MOST_REPEATS = 10_000
 _COUNTS = re.compile(r"\{\s*(\d*)\s*(?:,\s*(\d*)\s*)?\}")
 
 
-class TooSlow(Exception):
+class PatternTooSlow(Exception):
     """The time was over before anything was found."""
 
 
@@ -49,7 +49,7 @@ def search(condition: str, text: str) -> str | None:
     try:
         match = _compiled(condition).search(text, timeout=PATIENCE)
     except TimeoutError:
-        raise TooSlow from None
+        raise PatternTooSlow from None
     return None if match is None else match.group()
 
 

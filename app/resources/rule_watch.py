@@ -12,7 +12,7 @@ from typing import assert_never
 
 import msgspec
 
-from app.resources.rule_patterns import TooSlow, search
+from app.resources.rule_patterns import PatternTooSlow, search
 from app.resources.rule_scopes import DEFAULT_SCOPES, Part
 from app.resources.rules import Rule
 from app.values.codec import encode_json
@@ -41,7 +41,7 @@ _HEAD = 20_000
 _PATH = re.compile(r'"(?:path|file_path|filePath)"\s*:\s*"((?:[^"\\]|\\.)*)"')
 
 
-class Hit(msgspec.Struct, frozen=True, kw_only=True):
+class RuleHit(msgspec.Struct, frozen=True, kw_only=True):
     rule: Rule
     matched: str
     interrupts: bool
@@ -102,7 +102,7 @@ class RuleWatch:
         """Nothing more of it is looked at."""
         self._finished.add(self._answer)
 
-    def rest(self, content: Iterable[AssistantContent]) -> Iterator[tuple[int, Hit]]:
+    def rest(self, content: Iterable[AssistantContent]) -> Iterator[tuple[int, RuleHit]]:
         """What is found in the blocks of a whole answer that were not heard to their end."""
         for index, block in enumerate(content):
             if index in self._whole:
@@ -126,7 +126,7 @@ class RuleWatch:
             if hit is not None:
                 yield index, hit
 
-    def hear(self, event: BlockEvent) -> Hit | None:
+    def hear(self, event: BlockEvent) -> RuleHit | None:
         """One event of the answer's stream. Of a tool call the arguments are looked at as they arrive; a scope with
         a glob counts from when the path is known."""
         if not self._rules or self._answer in self._finished:
@@ -150,7 +150,7 @@ class RuleWatch:
                 assert_never(event)
         return None
 
-    def look(self, index: int, part: Part, delta: str, *, tool: str = "", path: str = "") -> Hit | None:
+    def look(self, index: int, part: Part, delta: str, *, tool: str = "", path: str = "") -> RuleHit | None:
         """More of content block `index`. The first rule that it breaks, at most once per gap."""
         if not self._rules:
             return None
@@ -163,7 +163,7 @@ class RuleWatch:
             matched = self._search(rule, text)
             if matched is not None:
                 self._last_hit[rule.name] = self._turn
-                return Hit(rule=rule, matched=matched[:200], interrupts=_interrupts(rule, part))
+                return RuleHit(rule=rule, matched=matched[:200], interrupts=_interrupts(rule, part))
         return None
 
     def take_problems(self) -> tuple[str, ...]:
@@ -179,7 +179,7 @@ class RuleWatch:
             self._seconds[rule.name] += time.monotonic() - begun
             if self._seconds[rule.name] < _MOST_SECONDS:
                 return found[0] if found else None
-        except TooSlow:
+        except PatternTooSlow:
             found = []
         self._rules.remove(rule)
         self._problems.append(
@@ -209,7 +209,7 @@ def _interrupts(rule: Rule, part: Part) -> bool:
             return part == "tool"
 
 
-def interruption(hit: Hit, *, was_stopped: bool = True) -> str:
+def interruption(hit: RuleHit, *, was_stopped: bool = True) -> str:
     """What the model is told of an answer that broke a rule."""
     rule = hit.rule
     place = f"the rule {rule.name} ({rule.path.as_posix()})"
@@ -221,7 +221,7 @@ def interruption(hit: Hit, *, was_stopped: bool = True) -> str:
     return f'{told}\n\n<rule name="{rule.name}">\n{rule.content}\n</rule>'
 
 
-def reminder(hit: Hit) -> str:
+def reminder(hit: RuleHit) -> str:
     """What is put before a tool's result when the call broke a rule that does not interrupt."""
     rule = hit.rule
     return f'<reminder rule="{rule.name}">\nThis call touches a rule of the project:\n{rule.content}\n</reminder>'

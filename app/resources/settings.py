@@ -53,7 +53,7 @@ class SettingRefused(Unable):
     """The change was not made. `str` says why and what to do."""
 
 
-class Key(msgspec.Struct, frozen=True, kw_only=True):
+class SettingKey(msgspec.Struct, frozen=True, kw_only=True):
     """One leaf of the settings: where it is in the file and in the value, its type and what it is for."""
 
     path: tuple[str, ...]
@@ -78,16 +78,16 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @cache
-def keys() -> tuple[Key, ...]:
+def keys() -> tuple[SettingKey, ...]:
     """Every setting, in the order of the groups."""
-    found: list[Key] = []
+    found: list[SettingKey] = []
     for field in msgspec.structs.fields(Settings):
         path = () if field.name in FLAT_GROUPS else (field.encode_name,)
         found += _keys_of(field.type, field.default, path, (field.name,))
     return tuple(found)
 
 
-def find_key(name: str) -> Key:
+def find_key(name: str) -> SettingKey:
     """The key called `name` (`bash.autoBackground.thresholdMs`). Raises `SettingRefused`."""
     key = _by_name().get(name)
     if key is None:
@@ -96,11 +96,11 @@ def find_key(name: str) -> Key:
 
 
 @cache
-def _by_name() -> Mapping[str, Key]:
+def _by_name() -> Mapping[str, SettingKey]:
     return {key.name: key for key in keys()}
 
 
-def converted(key: Key, value: Any) -> Any:
+def converted(key: SettingKey, value: Any) -> Any:
     """`value` as the settings hold it. Raises `SettingRefused` when it does not fit."""
     try:
         return msgspec.convert(value, key.type)
@@ -108,7 +108,7 @@ def converted(key: Key, value: Any) -> Any:
         raise SettingRefused(f"{key.name}: {_explain(problem, key)}") from None
 
 
-def value_at(settings: Settings, key: Key) -> Any:
+def value_at(settings: Settings, key: SettingKey) -> Any:
     """The value that is in force, as in the file."""
     value: Any = settings
     for attribute in key.attributes:
@@ -116,7 +116,7 @@ def value_at(settings: Settings, key: Key) -> Any:
     return msgspec.to_builtins(value)
 
 
-def check_value(key: Key, value: Any) -> str | None:
+def check_value(key: SettingKey, value: Any) -> str | None:
     """What is wrong with `value` for `key`, in plain words; None when it fits."""
     try:
         converted(key, value)
@@ -125,7 +125,7 @@ def check_value(key: Key, value: Any) -> str | None:
     return None
 
 
-def with_value(settings: Settings, key: Key, value: Any) -> Settings:
+def with_value(settings: Settings, key: SettingKey, value: Any) -> Settings:
     """`settings` with one value, converted before, in the place of another."""
     return _replaced(settings, key.attributes, value)
 
@@ -139,7 +139,7 @@ def as_in_file(settings: Settings) -> dict[str, Any]:
     return document
 
 
-def choices(key: Key) -> tuple[Any, ...]:
+def choices(key: SettingKey) -> tuple[Any, ...]:
     """The values to choose from, for keys that have a fixed few; empty otherwise."""
     plain = get_args(key.type)[0]
     if plain is bool:
@@ -156,8 +156,10 @@ def choices(key: Key) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _keys_of(group: Any, default: Any, path: tuple[str, ...], attributes: tuple[str, ...]) -> list[Key]:
-    found: list[Key] = []
+def _keys_of(
+    group: Any, default: Any, path: tuple[str, ...], attributes: tuple[str, ...]
+) -> list[SettingKey]:
+    found: list[SettingKey] = []
     for field in msgspec.structs.fields(group):
         here = getattr(default, field.name)
         where, through = (*path, field.encode_name), (*attributes, field.name)
@@ -167,7 +169,7 @@ def _keys_of(group: Any, default: Any, path: tuple[str, ...], attributes: tuple[
         meta = field.type.__metadata__[0]
         marks = meta.extra or {}
         found.append(
-            Key(
+            SettingKey(
                 path=where,
                 attributes=through,
                 type=field.type,
@@ -188,7 +190,7 @@ def _replaced(value: Any, attributes: tuple[str, ...], new: Any) -> Any:
     return msgspec.structs.replace(value, **{first: new})
 
 
-def _explain(problem: msgspec.ValidationError, key: Key) -> str:
+def _explain(problem: msgspec.ValidationError, key: SettingKey) -> str:
     """msgspec's words without the path it adds, which is always the key itself, and with what may be chosen."""
     text, _, where = str(problem).partition(" - at `")
     inside = where.rstrip("`").removeprefix("$")

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from app.resources.files import write_text
-from app.resources.settings import Key, Settings, keys
+from app.resources.settings import SettingKey, Settings, keys
 
 PAGE = "docs/settings.md"
 SCHEMA = "docs/settings.schema.json"
@@ -77,7 +77,7 @@ def _heading(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _row(key: Key) -> str:
+def _row(key: SettingKey) -> str:
     marks = [
         text
         for is_set, text in (
@@ -92,7 +92,7 @@ def _row(key: Key) -> str:
     return f"| `{key.name}` | {_values(key)} | `{default}` | {meaning} |"
 
 
-def _values(key: Key) -> str:
+def _values(key: SettingKey) -> str:
     described = msgspec.json.schema_components([key.type])[0][0]
     return _in_words(described).replace("|", "\\|")
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from app.resources.files import read_text
-from app.resources.settings import Key, SettingRefused, converted, keys
+from app.resources.settings import SettingKey, SettingRefused, converted, keys
 from app.values.json_comments import JsonFault, parse, places
 from app.values.unable import FileFault
 
@@ -91,7 +91,7 @@ class _Reading:
                     self.extra[name] = value
                 self._report("unknown", where, self._unknown(where))
 
-    def _take_value(self, key: Key, value: Any) -> None:
+    def _take_value(self, key: SettingKey, value: Any) -> None:
         if self._is_project and key.is_global_only:
             text = f"{key.name} counts only in the global settings file. It is ignored here."
             self._report("ignored", key.path, text)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.resources.brought import Item, brought_along
+from app.resources.brought import BroughtItem, brought_along
 from app.resources.files import read_text, write_text
 from app.resources.paths import Paths
 from app.values.json_comments import JsonFault, parse
@@ -31,7 +31,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """What a person is asked about a folder: exactly what would come into force."""
 
     folder: Path
-    items: tuple[Item, ...]
+    items: tuple[BroughtItem, ...]
     fingerprint: str
     changed_since: str | None = None
     """When an earlier yes was given, if what would run has changed since."""
@@ -42,7 +42,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         return not self.items
 
     @property
-    def too_much(self) -> tuple[Item, ...]:
+    def too_much(self) -> tuple[BroughtItem, ...]:
         """What nobody can vouch for, because it cannot be read through."""
         return tuple(item for item in self.items if item.too_much)
 
@@ -146,7 +146,7 @@ def look_again(paths: Paths, decision: Decision) -> Decision:
     return Decision(is_trusted=False, reason="changed", question=question, needs_answer=True)
 
 
-def new_in(question: Question, before: Question) -> tuple[Item, ...]:
+def new_in(question: Question, before: Question) -> tuple[BroughtItem, ...]:
     """What of `question` was not there, or not so, in the earlier one."""
     known = {(item.kind, item.path, item.detail, item.fingerprint) for item in before.items}
     return tuple(

@@ -18,7 +18,7 @@ from app.values.wire import Wire
 from tools.files.regular import read_regular
 
 
-class Attachment(Wire, frozen=True, kw_only=True):
+class SavedAttachment(Wire, frozen=True, kw_only=True):
     """A file by its path, or an image that was pasted."""
 
     name: str
@@ -34,9 +34,9 @@ class Waiting(Wire, frozen=True, kw_only=True):
     deliver_as: str = "steer"
 
 
-class Draft(Wire, frozen=True, kw_only=True):
+class SavedDraft(Wire, frozen=True, kw_only=True):
     text: str = ""
-    attachments: tuple[Attachment, ...] = ()
+    attachments: tuple[SavedAttachment, ...] = ()
     waiting: tuple[Waiting, ...] = ()
     cwd: str = ""
     saved: int = 0
@@ -54,9 +54,9 @@ class DraftFile:
 
     def __init__(self, session: Path | None) -> None:
         self.path = sidecar(session, "draft") if session is not None else None
-        self._saved: Draft | None = None
+        self._saved: SavedDraft | None = None
 
-    def save(self, draft: Draft) -> None:
+    def save(self, draft: SavedDraft) -> None:
         """Call it on every change; equal drafts cost nothing. Raises `SessionWriteError`."""
         plain = msgspec.structs.replace(draft, saved=0)
         if self.path is None or plain == self._saved:
@@ -69,7 +69,7 @@ class DraftFile:
             )
         self._saved = plain
 
-    def load(self) -> Draft | None:
+    def load(self) -> SavedDraft | None:
         """What was there when bayou ended; None when there was nothing, or it cannot be read."""
         return read_draft(self.path) if self.path is not None else None
 
@@ -80,17 +80,17 @@ class DraftFile:
             self.path.unlink(missing_ok=True)
 
 
-def read_draft(path: Path) -> Draft | None:
+def read_draft(path: Path) -> SavedDraft | None:
     try:
-        draft: Draft = decode(read_regular(path), Draft)
+        draft: SavedDraft = decode(read_regular(path), SavedDraft)
     except (OSError, msgspec.DecodeError):
         return None
     return None if draft.is_empty else draft
 
 
-def abandoned_drafts(folder: Path) -> list[tuple[Path, Draft]]:
+def abandoned_drafts(folder: Path) -> list[tuple[Path, SavedDraft]]:
     """Drafts of sessions that never got a file and whose bayou is gone, newest first: offered at the next start."""
-    found: list[tuple[Path, Draft]] = []
+    found: list[tuple[Path, SavedDraft]] = []
     for path in folder.glob("*.jsonl.draft"):
         if path.with_suffix("").exists():
             continue

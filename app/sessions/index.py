@@ -18,7 +18,7 @@ from app.sessions.folders import session_files
 from app.sessions.ids import lately
 from app.sessions.projection import milliseconds
 from app.sessions.reading import read_header
-from app.sessions.summary import Digest, Found, storable
+from app.sessions.summary import Digest, SearchableText, storable
 from tools.patterns import late
 
 INDEX_NAME = ".index.sqlite"
@@ -70,7 +70,7 @@ class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
         return self.name or self.first_prompt or "(no messages)"
 
 
-class Hit(msgspec.Struct, frozen=True, kw_only=True):
+class SessionHit(msgspec.Struct, frozen=True, kw_only=True):
     """A text that matches; `excerpt` has the matches between \\x01 and \\x02."""
 
     session: SessionSummary
@@ -218,7 +218,7 @@ class SessionIndex:
             "select key, path, searchable, read from sessions where searchable < read order by mtime desc limit ?",
             (_FILES_AT_ONCE,),
         ).fetchall()
-        fresh: list[tuple[int, int, Found]] = []
+        fresh: list[tuple[int, int, SearchableText]] = []
         for key, name, searchable, read in rows:
             digest, path = Digest(texts=[]), Path(os.fsdecode(name))
             try:
@@ -234,7 +234,7 @@ class SessionIndex:
         self._db.commit()
         return bool(rows)
 
-    def _add_text(self, number: int, key: int, text: Found) -> None:
+    def _add_text(self, number: int, key: int, text: SearchableText) -> None:
         """Rows are numbered by time, so that their order is the order of answers, whenever they were read."""
         last = self._db.execute(
             "select max(key) from texts where key between ? and ?", (number, number + 0xFFFFF)
@@ -269,12 +269,12 @@ class SessionIndex:
         )
         return {row[0]: _summary(row) for row in rows}
 
-    def search(self, query: str, *, limit: int = 50) -> list[Hit]:
+    def search(self, query: str, *, limit: int = 50) -> list[SessionHit]:
         """Texts with all words of the query (each may be the beginning of a word), newest first; "…" is a phrase."""
         self.refresh(with_texts=True)
         return self.search_known(query, limit=limit)
 
-    def search_known(self, query: str, *, limit: int = 50) -> list[Hit]:
+    def search_known(self, query: str, *, limit: int = 50) -> list[SessionHit]:
         """As `search`, in what has been read so far."""
         words = [(phrase or word, bool(phrase)) for phrase, word in _WORDS.findall(query)]
         words = [(word, is_phrase) for word, is_phrase in words if any(map(str.isalnum, word))]
@@ -283,7 +283,7 @@ class SessionIndex:
         rows = sorted(self._matching(words, limit), key=lambda row: row[3], reverse=True)
         summaries = self._summaries({row[0] for row in rows})
         return [
-            Hit(
+            SessionHit(
                 session=summaries[row[0]],
                 entry_id=row[1],
                 role=row[2],

@@ -19,7 +19,7 @@ from app.sessions.trash import Trashed, delete_session, in_trash, undo_delete
 from tools.files.presence import exists, is_file
 
 if TYPE_CHECKING:
-    from app.sessions.index import Hit, SessionIndex, SessionSummary
+    from app.sessions.index import SessionHit, SessionIndex, SessionSummary
 
 # The index, and with it the database, is imported when a list or a search is asked for: most starts need none.
 # ruff: noqa: PLC0415
@@ -119,12 +119,12 @@ def list_sessions(
 
 def search_sessions(
     root: Path, query: str, *, limit: int = 50, index: "SessionIndex | None" = None
-) -> "list[Hit]":
+) -> "list[SessionHit]":
     """Full text over all sessions, newest first."""
     return _with_index(root, index, lambda opened: opened.search(query, limit=limit))
 
 
-def search_now(root: Path, query: str, *, limit: int = 50) -> "tuple[list[Hit], int]":
+def search_now(root: Path, query: str, *, limit: int = 50) -> "tuple[list[SessionHit], int]":
     """Answers from what has been read so far, and how many sessions have not been; waits for nobody."""
     from app.sessions.index import SessionIndex
 

@@ -19,10 +19,10 @@ from app.sessions.errors import (
 )
 from app.sessions.file import AsksSync, SessionFile, at_turn_end, copied_elsewhere
 from app.sessions.ids import file_name, is_session_id, new_session_id
-from app.sessions.opening import Opened, open_session
+from app.sessions.opening import OpenedFile, open_session
 from app.sessions.projection import Projection, project
 from app.sessions.reading import read_entry
-from app.sessions.tree import LEAF_TYPE, NOWHERE, Navigation, SubtreeStats, Tree, is_leaf_mark, one_line
+from app.sessions.tree import LEAF_TYPE, NOWHERE, Destination, SubtreeStats, Tree, is_leaf_mark, one_line
 from app.values.codec import encode_line
 from app.values.entries import (
     CompactionEntry,
@@ -122,7 +122,7 @@ class SessionLog:
 
         An empty file becomes a new session in `cwd` (default: the process's), as in pi; `problems` says so.
         """
-        opened: Opened = open_session(path, read_only=read_only, sync=fsync, cwd=cwd or Path.cwd())
+        opened: OpenedFile = open_session(path, read_only=read_only, sync=fsync, cwd=cwd or Path.cwd())
         log = cls(
             opened.header,
             opened.path,
@@ -225,7 +225,7 @@ class SessionLog:
         """Counts and cost of an entry and everything below it; of the whole session by default."""
         return self._tree.stats(NOWHERE if entry_id is None else self._position(entry_id))
 
-    def navigation(self, entry_id: str) -> Navigation:
+    def navigation(self, entry_id: str) -> Destination:
         """Where the leaf goes when a person chooses this entry, and the text that returns to the editor."""
         return self._tree.navigation(self._position(entry_id))
 

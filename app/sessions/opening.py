@@ -19,7 +19,7 @@ from tools.files.replacing import sync_folder
 _NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
-class Opened(msgspec.Struct, kw_only=True):
+class OpenedFile(msgspec.Struct, kw_only=True):
     """A file as `SessionLog` needs it."""
 
     path: Path
@@ -33,7 +33,7 @@ class Opened(msgspec.Struct, kw_only=True):
     """The last line is whole but for its line feed."""
 
 
-def open_session(path: Path, *, read_only: bool, sync: AsksSync, cwd: Path) -> Opened:
+def open_session(path: Path, *, read_only: bool, sync: AsksSync, cwd: Path) -> OpenedFile:
     size = check_regular(path)
     path = Path(os.path.realpath(path))
     problems: list[str] = []
@@ -51,7 +51,7 @@ def open_session(path: Path, *, read_only: bool, sync: AsksSync, cwd: Path) -> O
         if file is not None:
             file.close()
         raise
-    return Opened(
+    return OpenedFile(
         path=path,
         header=reading.header,
         entries=reading.entries,
@@ -80,12 +80,12 @@ def _for_writing(path: Path, sync: AsksSync, problems: list[str]) -> SessionFile
         return None
 
 
-def _started(path: Path, file: SessionFile, cwd: Path, problems: list[str]) -> Opened:
+def _started(path: Path, file: SessionFile, cwd: Path, problems: list[str]) -> OpenedFile:
     """pi gives an empty file a fresh header; so do we, and say so."""
     header = SessionHeader(id=new_session_id(), cwd=str(cwd))
     file.append(encode_line(header))
     problems.append(f"{path} was empty; a new session starts in it.")
-    return Opened(
+    return OpenedFile(
         path=path, header=header, entries=[], links={}, file=file, problems=problems, needs_feed=False
     )
 

@@ -49,7 +49,7 @@ _GREETING = late(
 )
 
 
-class Found(msgspec.Struct, frozen=True):
+class SearchableText(msgspec.Struct, frozen=True):
     """One searchable text."""
 
     entry: str
@@ -68,7 +68,7 @@ class Digest(msgspec.Struct, kw_only=True):
     cost: float = 0.0
     modified: int = 0
     """Newest message of a person or a model, Unix milliseconds; 0: none."""
-    texts: list[Found] = []
+    texts: list[SearchableText] = []
 
     @property
     def title(self) -> str | None:
@@ -123,11 +123,13 @@ class Digest(msgspec.Struct, kw_only=True):
             self.first_prompt = title
 
 
-def texts_of(entry: Entry) -> Iterator[Found]:
+def texts_of(entry: Entry) -> Iterator[SearchableText]:
     """What of an entry can be searched."""
     role, text = _text(entry)
     if text.strip():
-        yield Found(storable(entry.id), role, storable(entry.timestamp), storable(text[:LONGEST_TEXT]))
+        yield SearchableText(
+            storable(entry.id), role, storable(entry.timestamp), storable(text[:LONGEST_TEXT])
+        )
 
 
 def storable(text: str) -> str:

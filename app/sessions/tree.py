@@ -40,7 +40,7 @@ class SubtreeStats(msgspec.Struct, frozen=True, kw_only=True):
     cost: float = 0.0
 
 
-class Navigation(msgspec.Struct, frozen=True, kw_only=True):
+class Destination(msgspec.Struct, frozen=True, kw_only=True):
     """Where going to an entry leads: the new leaf, and the text that returns to the editor."""
 
     leaf_id: str | None
@@ -206,15 +206,15 @@ class Tree:
         )
         return msgspec.structs.replace(stats_of(self.subtree(position)), branches=ends)
 
-    def navigation(self, position: int) -> Navigation:
+    def navigation(self, position: int) -> Destination:
         """Going to a message of the person means standing before it, its text back in the editor."""
         entry = self.entries[position]
         above = self._parents[position]
         leaf_id = None if above == NOWHERE else self.entries[above].id
         said = entry.message if isinstance(entry, MessageEntry) else entry
         if isinstance(said, UserMessage | CustomMessageEntry):
-            return Navigation(leaf_id=leaf_id, text=_plain(said.content), content=said.content)
-        return Navigation(leaf_id=entry.id)
+            return Destination(leaf_id=leaf_id, text=_plain(said.content), content=said.content)
+        return Destination(leaf_id=entry.id)
 
 
 def is_leaf_mark(entry: Entry) -> bool:

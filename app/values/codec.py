@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from app.values.wire import PRIVATE, from_wire, to_wire
+from tools.results import Json
 
 _SLICE = 1_000_000
 """Characters of a text that are turned into JSON at once where memory counts."""
@@ -56,7 +57,7 @@ def encode_line(value: Any) -> Iterator[bytes]:
     yield b"\n"
 
 
-def _has_long(data: Any) -> bool:
+def _has_long(data: Json) -> bool:
     if isinstance(data, str):
         return len(data) > _SLICE
     if isinstance(data, dict):
@@ -64,7 +65,7 @@ def _has_long(data: Any) -> bool:
     return isinstance(data, list) and any(map(_has_long, data))
 
 
-def _with_marks(data: Any, long: list[str]) -> Any:
+def _with_marks(data: Json, long: list[str]) -> Any:
     """The same data with a mark for each long text, which goes to `long`."""
     match data:
         case str() if len(data) > _SLICE:

@@ -36,7 +36,7 @@ class JsonFault(Unable):
         self.column = column
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class ValuePlace(msgspec.Struct, frozen=True, kw_only=True):
     """Where a value stands in its text; offsets count characters."""
 
     line: int
@@ -89,7 +89,7 @@ def without_comments(text: str) -> str:
     return re.sub(_SKIPPED, blank, text)
 
 
-def places(text: str) -> dict[Path, Place]:
+def places(text: str) -> dict[Path, ValuePlace]:
     """Where each value stands, by its path; `()` is the whole document. The text must be one that `parse` accepts."""
     return _Walk(without_comments(text)).run()
 
@@ -178,10 +178,10 @@ class _Walk:
         self._line = 1
         self._line_start = 0
         self._counted = 0
-        self._places: dict[Path, Place] = {}
+        self._places: dict[Path, ValuePlace] = {}
         self._open: list[tuple[Path, int, int, int, int | None]] = []
 
-    def run(self) -> dict[Path, Place]:
+    def run(self) -> dict[Path, ValuePlace]:
         path: Path = ()
         key_start: int | None = None
         index: list[int] = []
@@ -221,11 +221,15 @@ class _Walk:
             return
         match = re.compile(_STRING if character == '"' else _SCALAR).match(self._text, start)
         self._at = match.end() if match else len(self._text)
-        self._places[path] = Place(line=line, column=column, start=start, end=self._at, key_start=key_start)
+        self._places[path] = ValuePlace(
+            line=line, column=column, start=start, end=self._at, key_start=key_start
+        )
 
     def _close(self) -> None:
         path, start, line, column, key_start = self._open.pop()
-        self._places[path] = Place(line=line, column=column, start=start, end=self._at, key_start=key_start)
+        self._places[path] = ValuePlace(
+            line=line, column=column, start=start, end=self._at, key_start=key_start
+        )
 
     def _key(self) -> str:
         match = re.compile(_STRING).match(self._text, self._at)
@@ -253,7 +257,7 @@ class _Walk:
 
 
 def _with_member(
-    text: str, place: Place, parent: tuple[str, ...], key: str, value: Any, found: dict[Path, Place]
+    text: str, place: ValuePlace, parent: tuple[str, ...], key: str, value: Any, found: dict[Path, ValuePlace]
 ) -> str:
     """Adds a member behind the last one of the object at `place`."""
     members = [

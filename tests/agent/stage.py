@@ -12,7 +12,7 @@ from app.agent.ports import InterruptMode, Ports
 from app.agent.queues import QueueMode, Queues
 from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.registry import Registry
-from app.providers.scripted import Answer, Scripted
+from app.providers.scripted import Scripted, ScriptedAnswer
 from app.values.events import Event, MessageEnd
 from app.values.messages import Message, ToolResultMessage, UserMessage, user_message
 from tools.base import Tool, ToolContext
@@ -26,7 +26,7 @@ class Stage:
 
     def __init__(
         self,
-        *answers: Answer,
+        *answers: ScriptedAnswer,
         tools: Iterable[Tool] = (),
         interrupt_mode: InterruptMode = "wait",
         queue_mode: QueueMode = "one-at-a-time",

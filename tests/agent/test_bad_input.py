@@ -9,7 +9,7 @@ import pytest
 from app.agent.calls import Batch
 from app.agent.hooks import TurnOutcome, Verdict
 from app.agent.outcomes import in_words
-from app.providers.scripted import Answer, call, say
+from app.providers.scripted import ScriptedAnswer, call, say
 from app.values.codec import encode
 from app.values.content import ToolCall
 from app.values.events import AgentEnd, Event, ToolExecutionEnd, ToolExecutionStart
@@ -194,7 +194,9 @@ async def test_huge_arguments_are_passed_on_and_not_repeated_in_full_when_they_a
 @pytest.mark.parametrize("arguments", [[], "text", 5, None, True])
 async def test_arguments_that_are_no_object(arguments: Any) -> None:
     stage = Stage(
-        Answer(blocks=(ToolCall(id="c", name="echo", arguments=arguments),)), say("ok"), tools=[echo()]
+        ScriptedAnswer(blocks=(ToolCall(id="c", name="echo", arguments=arguments),)),
+        say("ok"),
+        tools=[echo()],
     )
     await stage.run("go")
     assert stage.results[0].is_error

@@ -8,7 +8,7 @@ import pytest
 from app.agent.hooks import Verdict
 from app.agent.loop import CannotContinue
 from app.agent.queues import Aside
-from app.providers.scripted import Answer, call, fail, say, think
+from app.providers.scripted import ScriptedAnswer, call, fail, say, think
 from app.values.content import ToolCall
 from app.values.events import (
     AgentEnd,
@@ -157,7 +157,7 @@ async def test_arguments_of_the_wrong_type_are_coerced_or_refused_with_words() -
 
 
 async def test_arguments_that_are_not_json_are_answered_and_the_run_goes_on() -> None:
-    broken = Answer(
+    broken = ScriptedAnswer(
         blocks=(ToolCall(id="c1", name="echo", arguments={}, arguments_error="Expecting ',' at 17"),)
     )
     stage = Stage(broken, say("again"), tools=[echo()])
@@ -193,7 +193,7 @@ async def test_a_gate_that_fails_is_closed() -> None:
 
 async def test_calls_of_a_truncated_answer_are_not_executed() -> None:
     cut = call("echo", text="a")
-    stage = Stage(Answer(blocks=cut.blocks, stop="length"), say("ok"), tools=[echo()])
+    stage = Stage(ScriptedAnswer(blocks=cut.blocks, stop="length"), say("ok"), tools=[echo()])
     await stage.run("go")
     assert "hit the output token limit" in stage.result_texts[0]
 
@@ -428,7 +428,7 @@ async def test_a_run_needs_a_message() -> None:
 
 
 async def test_calls_without_an_id_or_with_the_same_one_are_told_apart() -> None:
-    same = Answer(
+    same = ScriptedAnswer(
         blocks=(
             ToolCall(id="x", name="echo", arguments={"text": "1"}),
             ToolCall(id="x", name="echo", arguments={"text": "2"}),

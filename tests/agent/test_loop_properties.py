@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.agent.hooks import Verdict
 from app.agent.queues import Aside
-from app.providers.scripted import Answer, call, fail, say
+from app.providers.scripted import ScriptedAnswer, call, fail, say
 from app.values.content import ToolCall
 from app.values.events import (
     Event,
@@ -43,8 +43,8 @@ plans = st.fixed_dictionaries(
 )
 
 
-def answers(plan: dict[str, Any]) -> list[Answer]:
-    made: list[Answer] = []
+def answers(plan: dict[str, Any]) -> list[ScriptedAnswer]:
+    made: list[ScriptedAnswer] = []
     for index, behaviours in enumerate(plan["turns"]):
         if index == plan["fails_at"]:
             made.append(fail("server fell over"))

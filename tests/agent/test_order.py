@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from app.agent.hooks import Verdict
-from app.providers.scripted import Answer, call, say
+from app.providers.scripted import ScriptedAnswer, call, say
 from app.values.content import ToolCall
 from app.values.events import Event, ToolExecutionEnd, ToolExecutionStart
 from tests.agent.stage import Gate, Stage
@@ -17,7 +17,7 @@ from tools.registry import builtin_tools
 from tools.workspace import Workspace
 
 
-def stage_in(folder: Path, *answers: Answer, tools: tuple[Tool, ...] = (), **hooks: Any) -> Stage:
+def stage_in(folder: Path, *answers: ScriptedAnswer, tools: tuple[Tool, ...] = (), **hooks: Any) -> Stage:
     stage = Stage(*answers, tools=(*builtin_tools(), *tools), **hooks)
     workspace = Workspace(folder)
     stage.ports = msgspec.structs.replace(
@@ -29,11 +29,11 @@ def stage_in(folder: Path, *answers: Answer, tools: tuple[Tool, ...] = (), **hoo
     return stage
 
 
-def edit(path: str, old: str, new: str) -> Answer:
+def edit(path: str, old: str, new: str) -> ScriptedAnswer:
     return call("edit", path=path, edits=[{"oldText": old, "newText": new}])
 
 
-def write(path: str, content: str) -> Answer:
+def write(path: str, content: str) -> ScriptedAnswer:
     return call("write", path=path, content=content)
 
 

@@ -7,7 +7,7 @@ from tests.architecture.sources import ROOT
 OF_A_MODULE_FOR_ITSELF = {
     "app/agent/abort.py:Aborted": "how a wait ends that somebody stopped",
     "app/agent/loop.py:CannotContinue": "a fault: the loop was asked to go on from an answer",
-    "app/extensions/guard.py:TooSlow": "a limit of foreign code, told as that extension's failure",
+    "app/extensions/guard.py:HookTooSlow": "a limit of foreign code, told as that extension's failure",
     "app/extensions/guard.py:_Blocked": "raised into foreign code that does not let go",
     "app/extensions/registrations.py:StaleExtension": "a fault of an extension, told to whoever wrote it",
     "app/extensions/registrations.py:NotReady": "as above",
@@ -15,7 +15,7 @@ OF_A_MODULE_FOR_ITSELF = {
     "app/modes/rpc/lines.py:TooLong": "a line that cannot be read; its answer has the words",
     "app/providers/errors.py:ProviderError": "becomes the answer's terminal event",
     "app/providers/pieces.py:StreamBroken": "how a script breaks off",
-    "app/resources/rule_patterns.py:TooSlow": "a pattern that takes too long; its rule is told",
+    "app/resources/rule_patterns.py:PatternTooSlow": "a pattern that takes too long; its rule is told",
     "app/resources/fingerprint.py:TooMuch": "more than can be looked at; the question says so",
     "app/sessions/index.py:_Rewritten": "the file is another than it was: it is read again",
     "app/values/json_comments.py:_BadConstant": "becomes a JsonFault with its place",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.compaction.budget import ContextMeter, Limits, estimate_tokens
+from app.compaction.budget import ContextLimits, ContextMeter, estimate_tokens
 from app.compaction.cut import CannotCompact, prepare
 from app.values.content import Image, Text, ToolCall
 from app.values.entries import (
@@ -18,7 +18,7 @@ from app.values.entries import (
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, UserMessage
 from app.values.usage import Usage
 
-SMALL = Limits(reserve_tokens=100, keep_recent_tokens=20)
+SMALL = ContextLimits(reserve_tokens=100, keep_recent_tokens=20)
 TOKENS_10 = "x" * 40
 
 

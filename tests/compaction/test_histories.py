@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from app.compaction.budget import estimate_tokens
 from app.compaction.cut import CannotCompact, message_of
 from app.providers.contract import Context
-from app.providers.scripted import Answer, say
+from app.providers.scripted import ScriptedAnswer, say
 from app.sessions.log import SessionLog
 from app.sessions.projection import project
 from app.values.content import Text, ToolCall
@@ -164,7 +164,7 @@ def test_a_compaction_changes_what_it_summarises_and_nothing_else(history: Histo
 
 
 async def _compacted_again_and_again(history: History, keeps: Sequence[int]) -> None:
-    def answer(context: Context, count: int) -> Answer:
+    def answer(context: Context, count: int) -> ScriptedAnswer:
         return say("## Goal\nto go on")
 
     with tempfile.TemporaryDirectory() as folder:

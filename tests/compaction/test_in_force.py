@@ -10,7 +10,7 @@ from app.compaction.summary import SYSTEM_PROMPT
 from app.engine.active_skills import SECTION
 from app.engine.contents import contents_of
 from app.providers.contract import Context
-from app.providers.scripted import Answer, call, say
+from app.providers.scripted import ScriptedAnswer, call, say
 from app.values.content import text_of
 from app.values.entries import CompactionEntry
 from tests.compaction.stage import Scene
@@ -27,11 +27,11 @@ RULE = "Never mention commit ids."
 LONG = "many words " * 300
 
 
-def answer(context: Context, count: int) -> Answer:
+def answer(context: Context, count: int) -> ScriptedAnswer:
     return say("## Goal\nA changelog" if context.system_prompt == SYSTEM_PROMPT else LONG)
 
 
-def scene(home: Path, *first: Answer) -> Scene:
+def scene(home: Path, *first: ScriptedAnswer) -> Scene:
     made = Scene(home, (*first, *([answer] * 20)))
     made.settings({"compaction": {"keepRecentTokens": 300}})
     made.write("AGENTS.md", "Answer in the project's own words.")

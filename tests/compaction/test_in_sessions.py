@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from app.agent.abort import Abort
-from app.compaction.budget import Limits
+from app.compaction.budget import ContextLimits
 from app.compaction.cut import CannotCompact, Preparation
 from app.compaction.summary import SYSTEM_PROMPT
 from app.engine.hooks import Hooks
-from app.engine.opinions import Replacement
+from app.engine.opinions import OtherCompaction
 from app.engine.summariser import SummaryCancelled
 from app.providers.contract import Context
-from app.providers.scripted import Answer, Scripted, call, fail, say
+from app.providers.scripted import Scripted, ScriptedAnswer, call, fail, say
 from app.sessions.log import SessionLog
 from app.values.content import text_of
 from app.values.entries import CompactionEntry, MessageEntry
@@ -41,12 +41,12 @@ TWO_PARTS = (say("a summary"), say("and of the turn that is cut in two"))
 class Model:
     """Answers prompts with long texts and requests for summaries with numbered ones."""
 
-    def __init__(self, answer: Answer | None = None) -> None:
+    def __init__(self, answer: ScriptedAnswer | None = None) -> None:
         self.answer = answer or say(LONG)
         self.summaries: list[str] = []
         self.prompts = 0
 
-    def __call__(self, context: Context, count: int) -> Answer:
+    def __call__(self, context: Context, count: int) -> ScriptedAnswer:
         if context.system_prompt == SYSTEM_PROMPT:
             self.summaries.append(text_of(context.messages[0].content))  # type: ignore[union-attr]
             return say(f"## Goal\nSummary {len(self.summaries)}")
@@ -127,7 +127,7 @@ async def test_what_is_kept_is_the_same_before_and_after(tmp_path: Path) -> None
 async def test_one_huge_result_does_not_jump_the_threshold(tmp_path: Path) -> None:
     seen: list[int] = []
 
-    def next_request(context: Context, count: int) -> Answer:
+    def next_request(context: Context, count: int) -> ScriptedAnswer:
         if context.system_prompt == SYSTEM_PROMPT:
             return say("a summary")
         seen.append(sum(len(text) for text in texts(context.messages)) // 4)
@@ -213,7 +213,7 @@ async def test_limits_of_one_model_hold_for_it_alone(tmp_path: Path) -> None:
     play = play_of(tmp_path, *([Model()] * 8))
     in_force, own = play.in_force, {"reserveTokens": 10, "keepRecentTokens": 10}
     in_force.set("compaction.modelOverrides", {"scripted/script": own})
-    assert parts_of(play.session).compactor.limits == Limits(reserve_tokens=10, keep_recent_tokens=10)
+    assert parts_of(play.session).compactor.limits == ContextLimits(reserve_tokens=10, keep_recent_tokens=10)
     in_force.set("compaction.modelOverrides", {"scripted/other": own})
     assert parts_of(play.session).compactor.limits.reserve_tokens == 1_000
 
@@ -244,7 +244,7 @@ async def test_what_the_cheaper_model_cannot_read_the_sessions_own_summarises(tm
     assert told and told[0].startswith("cheap/cheap") and "scripted/script writes" in told[0]
 
 
-def cheap_model(play: Play, *responses: Answer, window: int = 9_000) -> Scripted:
+def cheap_model(play: Play, *responses: ScriptedAnswer, window: int = 9_000) -> Scripted:
     """Another script behind an API and a provider of its own, which the settings name for summaries."""
     script = Scripted(responses)
     play.registry.register("cheap", script.adapter, owner="cheap")
@@ -305,15 +305,15 @@ async def test_a_draft_of_a_branch_that_was_left_does_not_count(tmp_path: Path) 
 async def test_an_extension_writes_changes_or_stops_a_summary_a_previewed_one_too(tmp_path: Path) -> None:
     model = Model()
     replies = [
-        Replacement(is_cancelled=True),
-        Replacement(instructions="Only the colours."),
+        OtherCompaction(is_cancelled=True),
+        OtherCompaction(instructions="Only the colours."),
     ]
     given: list[Preparation] = []
 
     class Opinionated(Hooks):
         async def before_compaction(
             self, preparation: Preparation, reason: str, instructions: str | None, will_retry: bool
-        ) -> Replacement:
+        ) -> OtherCompaction:
             given.append(preparation)
             return replies.pop(0)
 
@@ -328,7 +328,7 @@ async def test_an_extension_writes_changes_or_stops_a_summary_a_previewed_one_to
     assert given[0].kept and given[0].discarded
     first = given[0].first_kept_entry_id or ""
     own = CompactionResult(summary="mine", first_kept_entry_id=first, tokens_before=1, details={"by": "me"})
-    replies.append(Replacement(result=own))
+    replies.append(OtherCompaction(result=own))
     result = await session.compact()
     assert result.summary == "mine"
     [entry] = [one for one in session.log.path_to() if isinstance(one, CompactionEntry)]

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from app.compaction.budget import Limits
+from app.compaction.budget import ContextLimits
 from app.compaction.summary import SYSTEM_PROMPT
 from app.providers.contract import Context
-from app.providers.scripted import Answer, say
+from app.providers.scripted import ScriptedAnswer, say
 from app.values.events import CompactionStart, Notice
 from app.values.models import Model
 from tests.compaction.stage import Scene
@@ -14,13 +14,15 @@ from tests.support.sessions import parts_of
 LONG = "many words " * 300
 
 
-def answer(context: Context, count: int) -> Answer:
+def answer(context: Context, count: int) -> ScriptedAnswer:
     return say("## Goal\nto go on" if context.system_prompt == SYSTEM_PROMPT else LONG)
 
 
 async def test_without_settings_the_defaults_hold(tmp_path: Path) -> None:
     on = await Scene(tmp_path).open()
-    assert parts_of(on.session).compactor.limits == Limits(reserve_tokens=16_384, keep_recent_tokens=20_000)
+    assert parts_of(on.session).compactor.limits == ContextLimits(
+        reserve_tokens=16_384, keep_recent_tokens=20_000
+    )
     assert on.assembled.in_force.settings.compaction.mode == "auto"
 
 
@@ -39,10 +41,14 @@ async def test_the_limits_of_one_model_hold_for_it_and_what_is_left_out_is_the_g
         }
     )
     on = await made.open()
-    assert parts_of(on.session).compactor.limits == Limits(reserve_tokens=3_000, keep_recent_tokens=100)
+    assert parts_of(on.session).compactor.limits == ContextLimits(
+        reserve_tokens=3_000, keep_recent_tokens=100
+    )
     other = Model(id="other", name="Other", api="scripted", provider="scripted", context_window=9_000)
     on.assembled.choice.set(other)
-    assert parts_of(on.session).compactor.limits == Limits(reserve_tokens=3_000, keep_recent_tokens=900)
+    assert parts_of(on.session).compactor.limits == ContextLimits(
+        reserve_tokens=3_000, keep_recent_tokens=900
+    )
 
 
 async def test_a_session_is_compacted_where_the_file_says(tmp_path: Path) -> None:

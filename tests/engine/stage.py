@@ -13,7 +13,7 @@ from app.engine.places import Places
 from app.engine.retry import RetryPolicy
 from app.engine.session import Session
 from app.engine.toolbox import Toolbox
-from app.providers.catalogue import Catalogue
+from app.providers.catalogue import ModelCatalogue
 from app.providers.classify import Failure
 from app.providers.credentials import Credentials
 from app.providers.registry import Registry
@@ -53,7 +53,7 @@ class Play:
         self.places = Places(own=folder / "sessions", cwd=cwd)
         self.events: list[Event] = []
         self.choice = ModelChoice(
-            Catalogue.load(folder / "agent", env={}),
+            ModelCatalogue.load(folder / "agent", env={}),
             Credentials(folder / "agent", {}),
             model=self.script.model,
         )

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from app.providers.contract import Context
-from app.providers.scripted import Answer, say
+from app.providers.scripted import ScriptedAnswer, say
 from app.values.events import Notice
 from app.values.models import Prices
 from tests.agent.stage import echo
@@ -24,7 +24,7 @@ WORDS = {
 }
 
 
-def answer(context: Context, count: int) -> Answer:
+def answer(context: Context, count: int) -> ScriptedAnswer:
     return say(LONG)
 
 

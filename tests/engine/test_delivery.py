@@ -12,7 +12,7 @@ from app.agent.abort import Abort
 from app.engine.delivery import Deliveries
 from app.providers.contract import Context
 from app.providers.credentials import Credentials
-from app.providers.scripted import Answer, fail, say
+from app.providers.scripted import ScriptedAnswer, fail, say
 from app.providers.senders.choice import close_connections
 from app.values.events import (
     AutoRetryStart,
@@ -171,7 +171,7 @@ class Flight:
         self.answers = [say("fine"), say("fine")]
 
     def _response(self, context: Context, number: int) -> Any:
-        async def made() -> Answer:
+        async def made() -> ScriptedAnswer:
             await self.headers[number - 1].wait()
             return self.answers[number - 1]
 

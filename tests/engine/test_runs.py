@@ -313,7 +313,7 @@ async def test_a_request_that_cannot_be_made_is_an_answer_that_says_so(tmp_path:
     class Broken(Hooks):
         is_whole = False
 
-        async def change_messages(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        async def change_messages(self, messages: Sequence[Message]) -> Sequence[Message]:
             if self.is_whole:
                 return messages
             raise RuntimeError("hook broke")

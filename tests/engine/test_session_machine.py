@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from app.engine.retry import RetryPolicy
-from app.providers.scripted import Answer, call, fail, say
+from app.providers.scripted import ScriptedAnswer, call, fail, say
 from app.sessions.log import SessionLog
 from app.values.codec import encode
 from app.values.events import (
@@ -106,7 +106,7 @@ class SessionMachine(RuleBasedStateMachine):
         )
         return play
 
-    def _answer(self, context: Any, number: int) -> Answer:
+    def _answer(self, context: Any, number: int) -> ScriptedAnswer:
         kind, names = self.answers.pop(0) if self.answers else ("says", [])
         match kind:
             case "overloaded":
@@ -119,7 +119,7 @@ class SessionMachine(RuleBasedStateMachine):
                 made = say("cut")
                 for name in names:
                     made += call(name)
-                return Answer(blocks=made.blocks, stop="length")
+                return ScriptedAnswer(blocks=made.blocks, stop="length")
             case "held":
                 gate = asyncio.Event()
                 self.gates.append(gate)

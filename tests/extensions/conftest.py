@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from app.extensions import guard
-from app.extensions.guard import Limits
-from app.extensions.loader import Choice, find_extensions
+from app.extensions.guard import HookLimits
+from app.extensions.loader import ExtensionChoice, find_extensions
 from app.extensions.registrations import Source
 from app.extensions.runner import Extensions
 from app.resources.paths import Paths
 from tests.extensions.scene import Scene
 
-QUICK = Limits(answer=0.2, slow_answer=0.4, block=0.15, load=0.5)
+QUICK = HookLimits(answer=0.2, slow_answer=0.4, block=0.15, load=0.5)
 """Limits that a test can afford to run into."""
 
 
@@ -56,7 +56,7 @@ def source(function: Callable[..., Any], name: str = "mine") -> Source:
 def load(scene: Scene):
     """Loads functions of the test as extensions, in their order."""
 
-    async def loaded(*functions: Callable[..., Any], limits: Limits = QUICK) -> Extensions:
+    async def loaded(*functions: Callable[..., Any], limits: HookLimits = QUICK) -> Extensions:
         extensions = scene.extensions(limits=lambda: limits)
         await extensions.load([source(function, function.__name__) for function in functions])
         return extensions
@@ -70,7 +70,7 @@ def load_files(paths: Paths, scene: Scene):
 
     async def loaded(**choice: Any) -> Extensions:
         extensions = scene.extensions(limits=lambda: QUICK)
-        await extensions.load(find_extensions(paths, Choice(**choice)).sources)
+        await extensions.load(find_extensions(paths, ExtensionChoice(**choice)).sources)
         return extensions
 
     return loaded

@@ -12,7 +12,7 @@ from textual.widgets import OptionList
 
 from app.engine.intake import Words
 from app.extensions.catalogue import Catalogue
-from app.extensions.loader import Choice, find_extensions
+from app.extensions.loader import ExtensionChoice, find_extensions
 from app.extensions.payloads import BeforeAgentStart, SessionBeforeCompact
 from app.extensions.runner import Extensions
 from app.extensions.session_hooks import ExtensionHooks
@@ -35,7 +35,7 @@ EXAMPLES = Path(__file__).resolve().parent.parent.parent / "docs" / "examples"
 def example(paths: Paths, scene: Scene):
     async def loaded(name: str, **flags: str | bool) -> Extensions:
         extensions = scene.extensions(flags=flags)
-        choice = Choice(only_named=True, named=(str(EXAMPLES / f"{name}.py"),))
+        choice = ExtensionChoice(only_named=True, named=(str(EXAMPLES / f"{name}.py"),))
         await extensions.load(find_extensions(paths, choice).sources)
         assert extensions.problems == []
         return extensions

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from app.extensions.catalogue import Catalogue
-from app.extensions.loader import BUILTIN, Choice, find_extensions
+from app.extensions.loader import BUILTIN, ExtensionChoice, find_extensions
 from app.extensions.public import API_VERSION, ExtensionApi, StaleExtension, ToolError, run_program
 from app.extensions.registrations import NotReady
 from app.extensions.runner import Extensions
@@ -47,12 +47,15 @@ async def test_files_folders_and_manifests_are_found(load_files, write, paths: P
 
 
 async def test_bayous_own_can_be_switched_off(paths: Paths):
-    found = find_extensions(paths, Choice(settings=("-builtin:file-maps",)))
+    found = find_extensions(paths, ExtensionChoice(settings=("-builtin:file-maps",)))
     assert [source.name for source in found.sources] == ["builtin:read-recovery", "builtin:rules"]
-    assert find_extensions(paths, Choice(is_safe=True, named=("x.py",))).sources == ()
-    only = find_extensions(paths, Choice(only_named=True, named=("builtin:file-maps",)))
+    assert find_extensions(paths, ExtensionChoice(is_safe=True, named=("x.py",))).sources == ()
+    only = find_extensions(paths, ExtensionChoice(only_named=True, named=("builtin:file-maps",)))
     assert [source.name for source in only.sources] == ["builtin:file-maps"]
-    assert "There is no builtin:nope" in find_extensions(paths, Choice(named=("builtin:nope",))).problems[0]
+    assert (
+        "There is no builtin:nope"
+        in find_extensions(paths, ExtensionChoice(named=("builtin:nope",))).problems[0]
+    )
 
 
 async def test_a_projects_extensions_run_only_once_it_is_trusted(paths: Paths, load_files):
@@ -71,7 +74,9 @@ async def test_paths_of_flags_and_settings(paths: Paths, load_files, write):
     (paths.cwd / "local.py").write_text("def extension(api): pass")
     extensions = await load_files(named=("local.py", str(mine)), settings=("~/nowhere", "-mine"))
     assert names(extensions) == ["local"]
-    assert "there is no extension" in find_extensions(paths, Choice(settings=("nowhere",))).problems[0]
+    assert (
+        "there is no extension" in find_extensions(paths, ExtensionChoice(settings=("nowhere",))).problems[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,7 +178,7 @@ async def test_a_reload_runs_the_new_code_and_forgets_the_old(load_files, write,
     extensions = await load_files()
     assert set(scene.tools) == {"old"}
     write("tool.py", 'def extension(api):\n    api.tool("new", "x")(lambda a, c: "x")')
-    await extensions.reload(find_extensions(paths, Choice()).sources)
+    await extensions.reload(find_extensions(paths, ExtensionChoice()).sources)
     assert set(scene.tools) == {"new"}
 
 
@@ -386,7 +391,7 @@ def test_the_entry_point_group_is_looked_through(paths: Paths, tmp_path: Path, m
     (info / "entry_points.txt").write_text("[bayou.extensions]\nthing = thing_module:extension\n")
     (site / "thing_module.py").write_text(textwrap.dedent(HELLO))
     monkeypatch.syspath_prepend(str(site))
-    found = find_extensions(paths, Choice())
+    found = find_extensions(paths, ExtensionChoice())
     assert [source.name for source in found.sources if source.origin == "entry-point"] == ["thing"]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.extensions import packages as packages_module
-from app.extensions.loader import Choice, find_extensions
+from app.extensions.loader import ExtensionChoice, find_extensions
 from app.extensions.package_commands import run
 from app.extensions.package_contents import BadPackage, look_into
 from app.extensions.packages import (
@@ -67,7 +67,7 @@ async def test_its_parts_are_found_where_parts_are_found(paths: Paths, notes: Pa
     commit(paths, stage(paths, str(notes)))
     found = resource_paths(paths)
     extensions = scene.extensions()
-    await extensions.load(find_extensions(paths, Choice(packages=found.extensions)).sources)
+    await extensions.load(find_extensions(paths, ExtensionChoice(packages=found.extensions)).sources)
     assert "ext" in [extension.name for extension in extensions.loaded]
     assert find_skills(paths, is_trusted=False, more=found.skills).named("pdf")
     assert find_prompts(paths, is_trusted=False, more=found.prompts).named("fix")
@@ -184,7 +184,7 @@ async def test_a_python_distribution(paths: Paths, tmp_path: Path, scene, monkey
     assert staged.package.revision == "1.5"
     assert "runs Python code: thing (bayou_thing_module:extension)" in staged.shown()
     commit(paths, staged)
-    found = find_extensions(paths, Choice(sites=resource_paths(paths).sites))
+    found = find_extensions(paths, ExtensionChoice(sites=resource_paths(paths).sites))
     extensions = scene.extensions()
     await extensions.load([source for source in found.sources if source.name == "thing"])
     assert extensions.loaded[0].commands.keys() == {"thing"}

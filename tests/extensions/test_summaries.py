@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from app.compaction.summary import SYSTEM_PROMPT
-from app.engine.brancher import Cancelled
+from app.engine.brancher import MoveStopped
 from app.engine.opinions import Wish
 from app.engine.summariser import SummaryCancelled
 from app.providers.contract import Context
-from app.providers.scripted import Answer, say
+from app.providers.scripted import ScriptedAnswer, say
 from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry, CompactionEntry
 from app.values.messages import UserMessage
@@ -73,7 +73,7 @@ class Staged:
         self.scene.write("~/.bayou/agent/extensions/mine.py", EXTENSION)
         self.says()
 
-    def answer(self, context: Context, count: int) -> Answer:
+    def answer(self, context: Context, count: int) -> ScriptedAnswer:
         if context.system_prompt != SYSTEM_PROMPT:
             return say(LONG)
         self.requests.append(text_of(context.messages[0].content))  # type: ignore[union-attr]
@@ -155,9 +155,9 @@ async def test_going_elsewhere_and_merging_are_cancelled(staged: Staged) -> None
     old = await left(staged)
     before, leaf, moves = staged.session.messages, staged.session.log.leaf_id, await staged.told("tree")
     staged.says(tree={"cancel": True})
-    with pytest.raises(Cancelled):
+    with pytest.raises(MoveStopped):
         await staged.session.go_to(staged.prompts()[1], Wish(summarise=True))
-    with pytest.raises(Cancelled):
+    with pytest.raises(MoveStopped):
         await staged.session.merge(old)
     assert staged.session.messages == before and staged.session.log.leaf_id == leaf
     assert await staged.told("tree") == moves and not staged.requests

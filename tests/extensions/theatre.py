@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from app.extensions.bound import Bound, Brought
-from app.extensions.guard import Limits
+from app.extensions.guard import HookLimits
 from app.extensions.runner import Extensions
 from app.extensions.session_hooks import ExtensionHooks
 from app.extensions.ui import SilentUi
@@ -23,7 +23,7 @@ class Theatre:
     def __init__(self, folder: Path, *responses: Any) -> None:
         self.asked: list[Context] = []
         self.sections: dict[str, str] = {}
-        self.extensions = Extensions(limits=lambda: Limits(answer=1, slow_answer=1, block=0.5))
+        self.extensions = Extensions(limits=lambda: HookLimits(answer=1, slow_answer=1, block=0.5))
         self.hooks = ExtensionHooks(self.extensions)
         self.play = Play(
             folder,

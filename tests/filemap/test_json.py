@@ -11,7 +11,7 @@ from tools.filemap.parsing import grammar_of
 from tools.filemap.scanners.json import scan
 from tools.filemap.scanners.result import CUT_SHORT
 from tools.filemap.symbols import FileMap
-from tools.filemap.watch import Overtime, Watch
+from tools.filemap.watch import Deadline, Overtime
 
 WORDS = ('"', "\\", "{", "}]", "a,b", "// no comment", "é…", "it's", "", "x" * 40, "/* nor this */", ": 1")
 
@@ -129,7 +129,7 @@ def test_names_and_quotes_of_json5_are_taken() -> None:
     assert made.notes == ()
 
 
-class _EndsSoon(Watch):
+class _EndsSoon(Deadline):
     """Time is over when it was asked so often."""
 
     def __init__(self, checks: int) -> None:
@@ -151,5 +151,5 @@ def test_what_was_found_before_the_time_was_over_is_told(indent: int | None) -> 
     assert [draft.name for draft in scanned.drafts][:2] == ["name", "items"]
     assert scanned.drafts[1].signature.startswith("list of at least ")
     assert scanned.notes == (CUT_SHORT,)
-    whole = scan(source.encode(), Watch(60))
+    whole = scan(source.encode(), Deadline(60))
     assert whole.drafts[1].signature == "list of 50,000 objects"

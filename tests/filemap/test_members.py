@@ -7,7 +7,7 @@ from tools.filemap import embedded, engine
 from tools.filemap.languages.registry import language_named
 from tools.filemap.map import map_text
 from tools.filemap.symbols import FileMap
-from tools.filemap.watch import Watch
+from tools.filemap.watch import Deadline
 
 GO = """package shop
 
@@ -205,8 +205,8 @@ def test_lines_give_what_the_grammar_gives(name: str, source: str, monkeypatch: 
 def test_plain_declarations_are_kept_from_the_grammar() -> None:
     go = language_named("go")
     assert go.members is not None and go.bodies is not None
-    source = engine.without_bodies(GO.encode(), go.bodies, Watch(60))
-    rest, blocks = go.members(source, Watch(60))
+    source = engine.without_bodies(GO.encode(), go.bodies, Deadline(60))
+    rest, blocks = go.members(source, Deadline(60))
     assert rest.count(b"\n") == GO.count("\n")
     assert [block.drafts[0].name for block in blocks] == ["Cart", "Add", "Each", "C", "Name", "Key"]
     assert b"Owner" not in rest and b"Odd" in rest and b"Pair" in rest and b"type Cart" not in rest
@@ -215,7 +215,7 @@ def test_plain_declarations_are_kept_from_the_grammar() -> None:
 def test_functions_beyond_doubt_are_kept_from_the_grammar() -> None:
     python = language_named("python")
     assert python.members is not None
-    rest, blocks = python.members(PYTHON.encode(), Watch(60))
+    rest, blocks = python.members(PYTHON.encode(), Deadline(60))
     assert rest.count(b"\n") == PYTHON.count("\n")
     taken = [draft.name for block in blocks for draft in block.drafts]
     assert taken == ["run", "inner", "only_there", "last"]

@@ -6,11 +6,11 @@ import pytest
 
 from tools.filemap import engine
 from tools.filemap.bodies import without_bodies
-from tools.filemap.language import Draft
+from tools.filemap.language import FoundSymbol
 from tools.filemap.languages.registry import language_named
 from tools.filemap.parsing import grammar_of, parse
-from tools.filemap.pieces import Piece, pieces_of
-from tools.filemap.watch import Watch
+from tools.filemap.pieces import SourcePiece, pieces_of
+from tools.filemap.watch import Deadline
 
 PYTHON = """@wrapped
 class Thing@(Base):
@@ -68,7 +68,7 @@ def source_of(name: str) -> bytes:
     return "".join(parts).encode()
 
 
-def told(drafts: list[Draft]) -> list[tuple[object, ...]]:
+def told(drafts: list[FoundSymbol]) -> list[tuple[object, ...]]:
     def named(index: int) -> str:
         return f"{drafts[index].name}:{drafts[index].start}" if index >= 0 else ""
 
@@ -82,9 +82,11 @@ def told(drafts: list[Draft]) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize("name", SHAPES)
 def test_pieces_give_what_the_whole_gives(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     language, source = language_named(name.split()[0]), source_of(name)
-    in_pieces = engine.outline(language, source, Watch(60))
-    monkeypatch.setattr(engine, "pieces_of", lambda text, _how, _watch: [Piece(0, len(text), 0, (), ())])
-    whole = engine.outline(language, source, Watch(60))
+    in_pieces = engine.outline(language, source, Deadline(60))
+    monkeypatch.setattr(
+        engine, "pieces_of", lambda text, _how, _watch: [SourcePiece(0, len(text), 0, (), ())]
+    )
+    whole = engine.outline(language, source, Deadline(60))
     assert len(whole.drafts) > 1000
     assert told(in_pieces.drafts) == told(whole.drafts)
     assert in_pieces.has_errors == whole.has_errors
@@ -94,8 +96,8 @@ def test_pieces_give_what_the_whole_gives(name: str, monkeypatch: pytest.MonkeyP
 def test_no_piece_is_large_where_declarations_are_small(name: str) -> None:
     language, source = language_named(name.split()[0]), source_of(name)
     assert language.pieces is not None
-    text = without_bodies(source, language.bodies, Watch(60)) if language.bodies is not None else source
-    pieces = pieces_of(text, language.pieces, Watch(60))
+    text = without_bodies(source, language.bodies, Deadline(60)) if language.bodies is not None else source
+    pieces = pieces_of(text, language.pieces, Deadline(60))
     assert [piece.end for piece in pieces[:-1]] == [piece.start for piece in pieces[1:]]
     assert (pieces[0].start, pieces[-1].end) == (0, len(text))
     assert len(pieces) > 2
@@ -106,7 +108,7 @@ def test_what_cannot_be_cut_stays_whole() -> None:
     how = language_named("typescript").pieces
     assert how is not None
     text = ("(function () {\n" + "\n  var a = 1;\n" * 30_000 + "})();\n").encode()
-    assert pieces_of(text, how, Watch(60)) == [Piece(0, len(text), 0, (), ())]
+    assert pieces_of(text, how, Deadline(60)) == [SourcePiece(0, len(text), 0, (), ())]
 
 
 @pytest.mark.parametrize("name", ["python", "go"])
@@ -114,5 +116,5 @@ def test_nothing_of_a_source_stays_when_it_was_parsed(name: str) -> None:
     source = bytes(bytearray(source_of(name)))
     grammar = grammar_of(language_named(name).grammar)
     before = sys.getrefcount(source)
-    parse(grammar, source, Watch(60))
+    parse(grammar, source, Deadline(60))
     assert sys.getrefcount(source) == before

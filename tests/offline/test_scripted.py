@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.providers.contract import Context, RequestHooks, StreamOptions
 from app.providers.registry import Registry
-from app.providers.scripted import Answer, Response, Scripted, call, fail, say, think
+from app.providers.scripted import Response, Scripted, ScriptedAnswer, call, fail, say, think
 from app.values.content import Text
 from app.values.messages import AssistantMessage, ToolDeclaration, user_message
 from app.values.stream import StreamDone, StreamError, TextDelta
@@ -38,7 +38,7 @@ async def test_thinking_text_and_calls_can_be_added_up():
 
 
 async def test_a_function_sees_the_whole_context_and_how_often_the_model_was_asked():
-    def answer(context: Context, count: int) -> Answer:
+    def answer(context: Context, count: int) -> ScriptedAnswer:
         return say(f"{count}: {len(context.messages)} messages, {context.system_prompt}")
 
     script = Scripted([say("first"), answer])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.providers.catalogue import Catalogue
+from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials
 from app.providers.known import PROVIDERS
 from app.providers.listing import list_models
@@ -22,8 +22,8 @@ def write(folder: Path, text: str | dict[str, Any]) -> None:
     (folder / "models.json").write_text(body, encoding="utf-8")
 
 
-def load(folder: Path, **env: str) -> Catalogue:
-    return Catalogue.load(folder, env=env)
+def load(folder: Path, **env: str) -> ModelCatalogue:
+    return ModelCatalogue.load(folder, env=env)
 
 
 def test_every_bundled_model_is_whole(tmp_path: Path):
@@ -189,7 +189,7 @@ def test_an_extensions_provider_comes_and_goes(tmp_path: Path):
 
 
 @pytest.fixture
-def catalogue(tmp_path: Path) -> Catalogue:
+def catalogue(tmp_path: Path) -> ModelCatalogue:
     def models(*ids: str) -> list[dict[str, Any]]:
         return [{"id": model_id, "reasoning": True} for model_id in ids]
 
@@ -226,7 +226,7 @@ def catalogue(tmp_path: Path) -> Catalogue:
     ],
 )
 def test_names_that_people_type(
-    pattern: str, key: str | None, level: str | None, catalogue: Catalogue, tmp_path: Path
+    pattern: str, key: str | None, level: str | None, catalogue: ModelCatalogue, tmp_path: Path
 ):
     credentials = Credentials(tmp_path, {})
     if key is None:
@@ -237,7 +237,7 @@ def test_names_that_people_type(
     assert (selection.model.key, selection.thinking, selection.warning) == (key, level, None)
 
 
-def test_a_name_that_several_have_and_no_key_tells_which(catalogue: Catalogue, tmp_path: Path):
+def test_a_name_that_several_have_and_no_key_tells_which(catalogue: ModelCatalogue, tmp_path: Path):
     with pytest.raises(ModelNotFound) as caught:
         select_model("canoe", catalogue, Credentials(tmp_path, {}))
     assert [model.key for model in caught.value.candidates] == ["third/canoe-large", "fourth/canoe-large"]
@@ -245,7 +245,7 @@ def test_a_name_that_several_have_and_no_key_tells_which(catalogue: Catalogue, t
     assert select_model("canoe", catalogue, Credentials(tmp_path, {}), "fourth").model.provider == "fourth"
 
 
-def test_a_wrong_name_lists_what_is_near(catalogue: Catalogue, tmp_path: Path):
+def test_a_wrong_name_lists_what_is_near(catalogue: ModelCatalogue, tmp_path: Path):
     with pytest.raises(ModelNotFound) as caught:
         select_model("rokcet-1", catalogue, Credentials(tmp_path, {}))
     assert "acme/rocket-1" in str(caught.value)
@@ -258,7 +258,7 @@ def test_a_model_newer_than_the_list_is_taken_as_it_is_with_a_word_about_it(tmp_
     assert "not in the list" in (selection.warning or "")
 
 
-def test_a_scope_may_use_wildcards(catalogue: Catalogue, tmp_path: Path):
+def test_a_scope_may_use_wildcards(catalogue: ModelCatalogue, tmp_path: Path):
     credentials = Credentials(tmp_path, {})
     keys = [model.key for model in select_scope(["resale/*", "rocket-1", "nothing"], catalogue, credentials)]
     assert keys == ["resale/acme/rocket-2", "resale/sled:7b", "resale/boat", "acme/rocket-1"]
@@ -267,7 +267,7 @@ def test_a_scope_may_use_wildcards(catalogue: Catalogue, tmp_path: Path):
         select_scope(["nothing-like-it"], catalogue, credentials)
 
 
-def test_the_list_of_models(catalogue: Catalogue, tmp_path: Path):
+def test_the_list_of_models(catalogue: ModelCatalogue, tmp_path: Path):
     credentials = Credentials(tmp_path, {})
     header, *rows = list_models(catalogue, credentials)
     assert header.split()[:2] == ["provider", "model"]

@@ -330,11 +330,11 @@ async def test_copilot_is_told_who_began_and_whether_there_are_images(server: Lo
 
 
 def test_models_of_the_catalogue_name_their_switches_rightly(tmp_path):
-    from app.providers.catalogue import Catalogue
+    from app.providers.catalogue import ModelCatalogue
 
     unknown = {
         name
-        for model in Catalogue.load(tmp_path, env={}).models()
+        for model in ModelCatalogue.load(tmp_path, env={}).models()
         if isinstance(model, Model) and model.api == CHAT
         for name in model.compat or {}
         if name not in _WIRE_NAMES

@@ -21,7 +21,7 @@ from app.providers.classify import classify
 from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.registry import Registry
 from app.providers.sse import SseDecoder
-from app.providers.transport import Answer, Reader, Request, converse
+from app.providers.transport import HttpRequest, Reader, ServerAnswer, converse
 from app.values.content import ToolCall
 from app.values.messages import AssistantMessage, now_ms
 from app.values.models import Model
@@ -78,11 +78,11 @@ async def read(api: str, *pieces: bytes) -> list[object]:
     model = model_for(api)
 
     @asynccontextmanager
-    async def send(request: Request, options: StreamOptions) -> AsyncIterator[Answer]:
+    async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerAnswer]:
         yield Bytes(*pieces)
 
     async def produce(stream: AssistantStream) -> None:
-        request = Request(base_url="http://x", path="", body=b"")
+        request = HttpRequest(base_url="http://x", path="", body=b"")
         decoder = EventStreamDecoder() if api == "bedrock-converse-stream" else None
         await converse(send, request, StreamOptions(), READERS[api](model, stream), stream, decoder)
 

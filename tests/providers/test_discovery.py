@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.providers.catalogue import Catalogue
+from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import Credentials
 from app.providers.discovery import Discovery, age_text, discover, hint, known_state, models_url, read_models
 from tests.providers.loopback import Loopback, Reply
@@ -26,8 +26,8 @@ def answer(data: Any, status: int = 200) -> Reply:
     return Reply(status=status, body=json.dumps(data).encode(), headers={"Content-Type": "application/json"})
 
 
-async def ask(folder: Path) -> tuple[Discovery, Catalogue]:
-    catalogue = Catalogue.load(folder, env={})
+async def ask(folder: Path) -> tuple[Discovery, ModelCatalogue]:
+    catalogue = ModelCatalogue.load(folder, env={})
     return await discover("mine", catalogue, Credentials(folder, {}), folder), catalogue
 
 
@@ -37,7 +37,7 @@ async def test_a_servers_models_are_taken_and_kept_for_the_next_start(server: Lo
     found, catalogue = await ask(tmp_path)
     assert (found.state, found.count, hint(found)) == ("ok", 2, None)
     assert server.requests[0].target == "/v1/models"
-    later = Catalogue.load(tmp_path, env={})
+    later = ModelCatalogue.load(tmp_path, env={})
     for known in (catalogue, later):
         model = known.find("mine", "llama")
         assert model is not None and (model.api, model.context_window) == ("openai-completions", 8192)
@@ -78,7 +78,7 @@ async def test_a_server_that_is_gone_leaves_the_kept_list(server: Loopback, tmp_
 
 
 async def test_nothing_is_asked_without_a_key(tmp_path: Path):
-    catalogue, credentials = Catalogue.load(tmp_path, env={}), Credentials(tmp_path, {})
+    catalogue, credentials = ModelCatalogue.load(tmp_path, env={}), Credentials(tmp_path, {})
     found = await discover("openai", catalogue, credentials, tmp_path)
     assert found.state == "unauthenticated" == known_state("openai", catalogue, credentials).state
     with_key = known_state("openai", catalogue, Credentials(tmp_path, {"OPENAI_API_KEY": "k"}))
@@ -107,7 +107,7 @@ async def test_the_list_of_models_asks_ones_own_servers(offline: str, server: Lo
 
 def test_a_broken_store_is_as_good_as_none(tmp_path: Path):
     (tmp_path / "models-store.json").write_text("{broken")
-    assert Catalogue.load(tmp_path, env={}).problems == ()
+    assert ModelCatalogue.load(tmp_path, env={}).problems == ()
 
 
 @pytest.mark.parametrize(

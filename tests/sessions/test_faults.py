@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.sessions import file as session_file
-from app.sessions.drafts import Draft, DraftFile
+from app.sessions.drafts import DraftFile, SavedDraft
 from app.sessions.errors import SessionWriteError
 from app.sessions.file import Sync
 from app.sessions.log import SessionLog
@@ -183,14 +183,14 @@ def test_a_draft_that_cannot_be_saved_leaves_the_old_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drafts = DraftFile(tmp_path / "s.jsonl")
-    drafts.save(Draft(text="old"))
+    drafts.save(SavedDraft(text="old"))
 
     def refuse(self: Path, target: Path) -> Path:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(Path, "replace", refuse)
     with pytest.raises(SessionWriteError, match="no space left"):
-        drafts.save(Draft(text="new"))
+        drafts.save(SavedDraft(text="new"))
     found = drafts.load()
     assert found is not None and found.text == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["s.jsonl.draft"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.sessions.drafts import Attachment, Draft, DraftFile, Waiting, abandoned_drafts
+from app.sessions.drafts import DraftFile, SavedAttachment, SavedDraft, Waiting, abandoned_drafts
 from app.sessions.ids import sidecar
 from app.sessions.log import SessionLog
 from app.sessions.partial import PartialFile, left_behind
@@ -17,9 +17,9 @@ from app.values.entries import MessageEntry
 from app.values.messages import AssistantMessage
 from tests.sessions.say import say
 
-DRAFT = Draft(
+DRAFT = SavedDraft(
     text="half a th\u2028ought \ud83d",
-    attachments=(Attachment(name="a.png", image=Image(data="QQ==", mime_type="image/png")),),
+    attachments=(SavedAttachment(name="a.png", image=Image(data="QQ==", mime_type="image/png")),),
     waiting=(Waiting(text="then this", deliver_as="followUp"),),
 )
 ANSWER = AssistantMessage(
@@ -44,13 +44,13 @@ def test_a_draft_comes_back_whole(tmp_path: Path) -> None:
 def test_sent_drafts_leave_nothing_behind(tmp_path: Path) -> None:
     drafts = DraftFile(tmp_path / "s.jsonl")
     drafts.save(DRAFT)
-    drafts.save(Draft())
+    drafts.save(SavedDraft())
     assert list(tmp_path.iterdir()) == [] and drafts.load() is None
 
 
 def test_a_draft_is_kept_before_its_session_has_a_file(tmp_path: Path) -> None:
     log = SessionLog.create(tmp_path, tmp_path)
-    DraftFile(log.path).save(Draft(text="never sent"))
+    DraftFile(log.path).save(SavedDraft(text="never sent"))
     assert [draft.text for _, draft in abandoned_drafts(tmp_path)] == ["never sent"]
     log.append(say("sent"))
     assert abandoned_drafts(tmp_path) == []
@@ -59,7 +59,7 @@ def test_a_draft_is_kept_before_its_session_has_a_file(tmp_path: Path) -> None:
 def test_a_draft_that_somebody_is_still_writing_is_not_offered(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
-        sidecar(path, "draft").write_bytes(encode(Draft(text="theirs", process=other.pid)))
+        sidecar(path, "draft").write_bytes(encode(SavedDraft(text="theirs", process=other.pid)))
         assert abandoned_drafts(tmp_path) == []
         other.communicate(b"\n")
     assert [draft.text for _, draft in abandoned_drafts(tmp_path)] == ["theirs"]

@@ -12,7 +12,7 @@ import pytest
 
 from tests.tools.conftest import Hands, until
 from tests.tools.test_bash import alive, until_gone
-from tools.operations import Command
+from tools.operations import CommandLine
 from tools.running.process import LocalProcesses
 from tools.workspace import Workspace
 
@@ -52,8 +52,8 @@ async def test_zombies_of_orphans_do_not_pile_up(hands: Hands) -> None:
 async def test_a_command_is_told_apart_from_what_cannot_be_started(project: Path) -> None:
     processes = LocalProcesses()
     for command in (
-        Command(argv=("/no/such/program",), cwd=str(project), environment={}),
-        Command(argv=("/bin/true",), cwd=str(project / "nowhere"), environment={}),
+        CommandLine(argv=("/no/such/program",), cwd=str(project), environment={}),
+        CommandLine(argv=("/bin/true",), cwd=str(project / "nowhere"), environment={}),
     ):
         with pytest.raises(FileNotFoundError):
             await processes.start(command, 1)

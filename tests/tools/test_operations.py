@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 from tests.tools.conftest import Hands
 from tools.base import FileChange
-from tools.operations import Command, DirectoryEntry, FileStat
+from tools.operations import CommandLine, DirectoryEntry, FileStat
 from tools.running.process import LocalProcess, LocalProcesses
 from tools.workspace import Workspace
 
@@ -73,10 +73,10 @@ class Elsewhere(LocalProcesses):
         self.commands: list[tuple[str, ...]] = []
 
     async def start(
-        self, command: Command, output: int, *, errors: int | None = None, terminal: int | None = None
+        self, command: CommandLine, output: int, *, errors: int | None = None, terminal: int | None = None
     ) -> LocalProcess:
         self.commands.append(command.argv)
-        there = Command(
+        there = CommandLine(
             argv=("env", "PLACE=far", *command.argv), cwd=command.cwd, environment=command.environment
         )
         return await super().start(there, output, errors=errors, terminal=terminal)

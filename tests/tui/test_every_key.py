@@ -21,7 +21,7 @@ from app.providers.scripted import say
 from tests.tui import test_every_key_of_screens
 from tests.tui.keys_pressed import KEYS, keys
 from tests.tui.stage import StageApp, make_app, settled, submit
-from widgets.editor.chips import Draft
+from widgets.editor.chips import UnsentPrompt
 from widgets.editor.prompt import PromptEditor
 
 # -- the editor: text with the cursor as a bar, before and after ---------------------------------------------
@@ -93,7 +93,7 @@ async def test_the_editors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("app.tui.prompt.from_elsewhere.paste", paste)
     monkeypatch.setattr("app.tui.prompt.from_elsewhere.edit_elsewhere", edit)
     async with page(tmp_path) as (app, pilot):
-        app.editor.history.replace([Draft(text="older")])
+        app.editor.history.replace([UnsentPrompt(text="older")])
         for action, (before, after) in EDITOR.items():
             for key in keys("the editor", action):
                 put(app, before)
@@ -134,12 +134,12 @@ async def test_the_editors_that_take_more_than_one_key(tmp_path: Path) -> None:
             before = editor.text
             await pilot.press(key)
             await app.settling_until(pilot, lambda before=before: editor.text != before)
-        editor.history.replace([Draft(text="older"), Draft(text="newer")])
+        editor.history.replace([UnsentPrompt(text="older"), UnsentPrompt(text="newer")])
         for key in keys("the editor", "tui.editor.historyNext"):
             put(app, "draft|")
             await pilot.press("alt+p", "alt+p", key)
             await becomes("newer|")
-        editor.reset(Draft(text=""))
+        editor.reset(UnsentPrompt(text=""))
         for key in keys("the editor", "tui.editor.expandPaste"):
             editor.post_message(Paste("line\n" * 300))
             await app.settling_until(pilot, lambda: not editor.is_blank)
@@ -151,7 +151,7 @@ async def test_the_editors_that_take_more_than_one_key(tmp_path: Path) -> None:
             await app.settling_until(pilot, lambda: "Older prompts" in app.screen_text)
             await pilot.press("escape")
         for key in keys("the editor", "tui.editor.closeCompletion"):
-            editor.reset(Draft(text=""))
+            editor.reset(UnsentPrompt(text=""))
             await pilot.press("slash", "m")
             await app.settling_until(pilot, lambda: "/model" in app.screen_text)
             await pilot.press(key)
@@ -213,7 +213,7 @@ async def test_the_pages(tmp_path: Path) -> None:
             for key in keys("the page", step.action):
                 await back(app, pilot)
                 app.editor.focus()
-                app.editor.reset(Draft(text=""))
+                app.editor.reset(UnsentPrompt(text=""))
                 app.transcript.open_all(thinking=False)
                 app.transcript.open_all(tools=False)
                 app.search_bar.display = False

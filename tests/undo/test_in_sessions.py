@@ -10,7 +10,7 @@ import pytest
 
 from app.engine.opinions import Wish
 from app.engine.restoring import RedoRestore, ToEntry, UndoPrompts
-from app.providers.scripted import Answer, say
+from app.providers.scripted import ScriptedAnswer, say
 from app.undo.images import FILES, RESTORED, files_of, restored_of
 from app.values.content import ToolCall
 from app.values.entries import CustomEntry, CustomMessageEntry
@@ -34,7 +34,7 @@ class Page:
         return self.scene.project
 
     async def prompt(self, text: str, *calls: ToolCall) -> None:
-        self.scene.script.responses += [Answer(blocks=calls), say("done")]
+        self.scene.script.responses += [ScriptedAnswer(blocks=calls), say("done")]
         await self.session.prompt(text)
         await self.session.wait_until_idle()
 

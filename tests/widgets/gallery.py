@@ -11,7 +11,7 @@ from tests.widgets.host import Host
 from tools.results import Card, CommandBlock
 from widgets.completion.commands import CommandCompletions, CommandRow
 from widgets.completion.popup import CompletionPopup
-from widgets.editor.chips import Attachment, Draft
+from widgets.editor.chips import Attachment, UnsentPrompt
 from widgets.editor.prompt import PromptEditor
 from widgets.lists.rows import Badge, ListRow
 from widgets.lists.tree_rows import TreeEntry
@@ -247,7 +247,7 @@ ACTIONS = (
     ),
     ActionRow(id="app.session.new", title="New session", group="Session"),
 )
-HISTORY = (Draft(text="fix the parser\nand its tests"), Draft(text="why is it slow?"))
+HISTORY = (UnsentPrompt(text="fix the parser\nand its tests"), UnsentPrompt(text="why is it slow?"))
 
 
 def question() -> QuestionScreen:

@@ -1,6 +1,6 @@
 """Keys in a row."""
 
-from widgets.chords import Chords, Step
+from widgets.chords import Chords, ChordStep
 
 
 def chords() -> Chords:
@@ -9,10 +9,10 @@ def chords() -> Chords:
 
 def test_a_chord_is_complete_with_its_last_key() -> None:
     keys = chords()
-    assert keys.press("ctrl+x") == Step(is_waiting=True)
+    assert keys.press("ctrl+x") == ChordStep(is_waiting=True)
     assert keys.begun == "ctrl+x"
     assert keys.choices() == {"t": "tree", "h": "theme"}
-    assert keys.press("t") == Step(action="tree")
+    assert keys.press("t") == ChordStep(action="tree")
     assert keys.begun == ""
 
 
@@ -26,7 +26,7 @@ def test_single_keys_are_not_touched() -> None:
 def test_a_key_that_leads_nowhere_ends_the_chord_and_is_used_up() -> None:
     keys = chords()
     keys.press("ctrl+x")
-    assert keys.press("q") == Step(is_dropped=True)
+    assert keys.press("q") == ChordStep(is_dropped=True)
     assert not keys.press("t").is_used
 
 
@@ -34,7 +34,7 @@ def test_escape_drops_it() -> None:
     keys = chords()
     keys.press("ctrl+x")
     keys.press("h")
-    assert keys.press("escape") == Step(is_dropped=True)
+    assert keys.press("escape") == ChordStep(is_dropped=True)
     assert keys.begun == ""
 
 

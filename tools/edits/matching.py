@@ -52,13 +52,13 @@ class Document:
         return sum(map(len, self.lines[:index])) + index
 
     @cached_property
-    def stripped(self) -> "View":
-        return View(self, str.rstrip, [line.rstrip() for line in self.lines])
+    def stripped(self) -> "Respelled":
+        return Respelled(self, str.rstrip, [line.rstrip() for line in self.lines])
 
     @cached_property
-    def alike(self) -> "View":
+    def alike(self) -> "Respelled":
         lines = [line.rstrip() for line in normalized_lines(self.text)]
-        return View(self, lambda line: normalized(line).rstrip(), lines)
+        return Respelled(self, lambda line: normalized(line).rstrip(), lines)
 
     @cached_property
     def bare_lines(self) -> list[str]:
@@ -73,7 +73,7 @@ class Document:
         return self.text.count("\n", 0, position) + 1
 
 
-class View:
+class Respelled:
     """A document with every line in another spelling, and the way back."""
 
     def __init__(self, document: Document, spell: Callable[[str], str], lines: list[str]) -> None:
@@ -139,7 +139,7 @@ def _occurrences(text: str, wanted: str) -> list[int]:
     return found
 
 
-def _find_in_view(document: Document, view: View, strategy: Strategy, old: str, new: str) -> Span | None:
+def _find_in_view(document: Document, view: Respelled, strategy: Strategy, old: str, new: str) -> Span | None:
     old_lines = old.split("\n")
     spelled = [view.spell(line) for line in old_lines]
     wanted = "\n".join(spelled)

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import msgspec
 
-from tools.filemap.watch import Watch
+from tools.filemap.watch import Deadline
 
 _CHECK_EVERY = 256
 _SMALLEST = 24
@@ -39,7 +39,7 @@ class Bodies(msgspec.Struct, frozen=True):
     """Matches the line that opens a list of data, up to its bracket; such a list holds no symbol."""
 
 
-def without_bodies(source: bytes, bodies: Bodies, watch: Watch) -> bytes:
+def without_bodies(source: bytes, bodies: Bodies, watch: Deadline) -> bytes:
     """The source without such bodies. Raises `Overtime` or `Cancelled`."""
     if bodies.table is not None:
         source = _without_tables(source, bodies.table, watch)
@@ -75,7 +75,7 @@ def without_bodies(source: bytes, bodies: Bodies, watch: Watch) -> bytes:
     return b"".join(pieces)
 
 
-def _without_tables(source: bytes, table: re.Pattern[bytes], watch: Watch) -> bytes:
+def _without_tables(source: bytes, table: re.Pattern[bytes], watch: Deadline) -> bytes:
     """The source without what stands in large lists of data that begin and end in column 0."""
     pieces: list[bytes] = []
     kept = 0

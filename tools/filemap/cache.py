@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from tools.filemap.reading import Text
+from tools.filemap.reading import SourceText
 from tools.filemap.symbols import FileMap
 
 MAPPER_VERSION = 20
@@ -34,7 +34,7 @@ class MapCache:
         self._kept: OrderedDict[str, FileMap] = OrderedDict()
         self._symbols = 0
 
-    def get(self, path: Path, text: Text) -> FileMap | None:
+    def get(self, path: Path, text: SourceText) -> FileMap | None:
         key = _key(path, text)
         with self._lock:
             known = self._kept.get(key)
@@ -46,7 +46,7 @@ class MapCache:
             self._keep(key, known)
         return known
 
-    def put(self, path: Path, text: Text, made: FileMap) -> None:
+    def put(self, path: Path, text: SourceText, made: FileMap) -> None:
         key = _key(path, text)
         self._keep(key, made)
         self._to_disk(key, made)
@@ -124,7 +124,7 @@ def shared_cache(folder: Path) -> MapCache:
     return MapCache(folder)
 
 
-def _key(path: Path, text: Text) -> str:
+def _key(path: Path, text: SourceText) -> str:
     whole = f"{MAPPER_VERSION}\0{path.absolute()}\0{text.modified_ns}\0{text.total_bytes}\0{text.digest}"
     return hashlib.blake2b(whole.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from tools.filemap.drafts import nested_by_range
-from tools.filemap.language import Draft
-from tools.filemap.watch import Watch
+from tools.filemap.language import FoundSymbol
+from tools.filemap.watch import Deadline
 from tools.filemap.wording import MAX_SIGNATURE, one_line
 from tools.running.own_programs import find_own_program
 from tools.running.withheld import own_variables
@@ -54,7 +54,7 @@ def _program() -> str | None:
     return path if b"json" in told.stdout else None
 
 
-def outline(path: Path, last_row: int, watch: Watch) -> tuple[str, list[Draft]] | None:
+def outline(path: Path, last_row: int, watch: Deadline) -> tuple[str, list[FoundSymbol]] | None:
     """Language and symbols; nothing when ctags is not there, knows the language not, or takes too long."""
     program = _program()
     if program is None:
@@ -73,7 +73,7 @@ def outline(path: Path, last_row: int, watch: Watch) -> tuple[str, list[Draft]] 
     return (tags[0].language, _drafts(tags, last_row)) if tags else None
 
 
-def _output(command: list[str], watch: Watch) -> bytes:
+def _output(command: list[str], watch: Deadline) -> bytes:
     try:
         running = subprocess.Popen(
             command,
@@ -97,13 +97,13 @@ def _output(command: list[str], watch: Watch) -> bytes:
                     return b""
 
 
-def _drafts(tags: list[_Tag], last_row: int) -> list[Draft]:
+def _drafts(tags: list[_Tag], last_row: int) -> list[FoundSymbol]:
     tags.sort(key=lambda tag: tag.line)
-    drafts: list[Draft] = []
+    drafts: list[FoundSymbol] = []
     for number, tag in enumerate(tags):
         end = tag.end - 1 if tag.end >= tag.line else _guessed_end(tags, number, last_row)
         drafts.append(
-            Draft(
+            FoundSymbol(
                 name=tag.name[:120],
                 kind=_KINDS.get(tag.kind, tag.kind or "tag"),
                 start=tag.line * 1000 + number % 1000,

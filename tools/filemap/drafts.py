@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Collection
 
-from tools.filemap.language import Draft
+from tools.filemap.language import FoundSymbol
 
 
-def without(drafts: list[Draft], removed: Collection[int]) -> list[Draft]:
+def without(drafts: list[FoundSymbol], removed: Collection[int]) -> list[FoundSymbol]:
     """The list without some; their children go to the next one above that stays."""
     if not removed:
         return drafts
     gone = set(removed)
     place = [-1] * len(drafts)
-    kept: list[Draft] = []
+    kept: list[FoundSymbol] = []
     for index, draft in enumerate(drafts):
         if index not in gone:
             place[index] = len(kept)
@@ -24,7 +24,7 @@ def without(drafts: list[Draft], removed: Collection[int]) -> list[Draft]:
     return kept
 
 
-def ordered(drafts: list[Draft]) -> list[Draft]:
+def ordered(drafts: list[FoundSymbol]) -> list[FoundSymbol]:
     """In the order of the file, what contains before what it contains."""
     if _is_ordered(drafts):
         return drafts
@@ -39,7 +39,7 @@ def ordered(drafts: list[Draft]) -> list[Draft]:
     return [drafts[index] for index in order]
 
 
-def _is_ordered(drafts: list[Draft]) -> bool:
+def _is_ordered(drafts: list[FoundSymbol]) -> bool:
     before = -(1 << 32)
     for draft in drafts:
         key = (draft.start << 32) - draft.end_row
@@ -49,7 +49,9 @@ def _is_ordered(drafts: list[Draft]) -> bool:
     return True
 
 
-def merged(drafts: list[Draft], is_same: Callable[[Draft, Draft], bool]) -> list[Draft]:
+def merged(
+    drafts: list[FoundSymbol], is_same: Callable[[FoundSymbol, FoundSymbol], bool]
+) -> list[FoundSymbol]:
     """Neighbours of one parent that are clauses of the same thing become one symbol."""
     drafts = ordered(drafts)
     last: dict[int, int] = {}
@@ -68,7 +70,7 @@ def merged(drafts: list[Draft], is_same: Callable[[Draft, Draft], bool]) -> list
     return without(drafts, removed.keys())
 
 
-def nested_by_range(drafts: list[Draft]) -> list[Draft]:
+def nested_by_range(drafts: list[FoundSymbol]) -> list[FoundSymbol]:
     """Parents from ranges alone: the smallest symbol around another is its parent."""
     drafts = ordered(drafts)
     open_: list[int] = []
@@ -80,7 +82,7 @@ def nested_by_range(drafts: list[Draft]) -> list[Draft]:
     return drafts
 
 
-def owned(drafts: list[Draft], kinds: Collection[str]) -> list[Draft]:
+def owned(drafts: list[FoundSymbol], kinds: Collection[str]) -> list[FoundSymbol]:
     """Symbols whose `scope` names a type of this file become its children."""
     types: dict[str, int] = {}
     for index, draft in enumerate(drafts):

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from tools.filemap.detection import language_of
 from tools.filemap.drafts import ordered
 from tools.filemap.engine import Outline, outline
-from tools.filemap.language import Draft, Language
+from tools.filemap.language import FoundSymbol, Language
 from tools.filemap.languages.registry import is_described, language_named
 from tools.filemap.scanners.registry import SCANNERS
-from tools.filemap.watch import Overtime, Watch
+from tools.filemap.watch import Deadline, Overtime
 
 _HOSTS = frozenset({"html", "vue", "svelte"})
 _OPENING = re.compile(
@@ -42,7 +42,7 @@ class Inner(NamedTuple):
     row: int
 
 
-def outline_with_embedded(language: Language, source: bytes, watch: Watch) -> Outline:
+def outline_with_embedded(language: Language, source: bytes, watch: Deadline) -> Outline:
     """Raises `Overtime` or `Cancelled`."""
     found = outline(language, source, watch)
     if language.name not in _HOSTS:
@@ -57,7 +57,7 @@ def outline_with_embedded(language: Language, source: bytes, watch: Watch) -> Ou
     return Outline(drafts, imports, found.has_errors)
 
 
-def with_fenced_code(drafts: list[Draft], source: bytes, watch: Watch) -> list[Draft]:
+def with_fenced_code(drafts: list[FoundSymbol], source: bytes, watch: Deadline) -> list[FoundSymbol]:
     """A document's symbols with what its fenced code defines, below each fence. Raises `Cancelled`."""
     for place, draft, name in list(islice(_fences(drafts), _MAX_BLOCKS)):
         start = source.find(b"\n", draft.start) + 1
@@ -72,7 +72,7 @@ def with_fenced_code(drafts: list[Draft], source: bytes, watch: Watch) -> list[D
     return ordered(drafts)
 
 
-def _fences(drafts: list[Draft]) -> Iterator[tuple[int, Draft, str]]:
+def _fences(drafts: list[FoundSymbol]) -> Iterator[tuple[int, FoundSymbol, str]]:
     """Those whose language is described, with their places."""
     for place, draft in enumerate(drafts):
         if draft.kind == "code" and draft.end_row > draft.start_row + 1:
@@ -88,7 +88,7 @@ def _code_language(word: str) -> str | None:
     return name if name is not None and is_described(name) and name not in _NO_CODE else None
 
 
-def _inside(name: str, source: bytes, watch: Watch) -> Outline:
+def _inside(name: str, source: bytes, watch: Deadline) -> Outline:
     scanner = SCANNERS.get(name)
     if scanner is not None:
         return Outline(scanner.scan(source, watch).drafts, [], False)
@@ -121,7 +121,7 @@ def _inner_language(tag: bytes, attributes: bytes) -> str | None:
     return _BY_LANG.get(lang.group(1).decode("ascii", "replace").lower())
 
 
-def _owner(drafts: list[Draft], inner: Inner) -> int:
+def _owner(drafts: list[FoundSymbol], inner: Inner) -> int:
     """The innermost symbol around the block."""
     best = -1
     for index, draft in enumerate(drafts):
@@ -134,7 +134,7 @@ def _owner(drafts: list[Draft], inner: Inner) -> int:
     return best
 
 
-def _add(drafts: list[Draft], inside: list[Draft], inner: Inner, owner: int) -> None:
+def _add(drafts: list[FoundSymbol], inside: list[FoundSymbol], inner: Inner, owner: int) -> None:
     offset = len(drafts)
     for draft in inside:
         draft.parent = draft.parent + offset if draft.parent >= 0 else owner

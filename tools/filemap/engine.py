@@ -3,22 +3,22 @@
 from typing import NamedTuple
 
 from tools.filemap.bodies import without_bodies
-from tools.filemap.language import Draft, Language
+from tools.filemap.language import FoundSymbol, Language
 from tools.filemap.members import with_members
 from tools.filemap.parsing import parse
-from tools.filemap.pieces import Piece, pieces_of
+from tools.filemap.pieces import SourcePiece, pieces_of
 from tools.filemap.plan import plan_of
 from tools.filemap.walking import Walk
-from tools.filemap.watch import Watch
+from tools.filemap.watch import Deadline
 
 
 class Outline(NamedTuple):
-    drafts: list[Draft]
+    drafts: list[FoundSymbol]
     imports: list[str]
     has_errors: bool
 
 
-def outline(language: Language, source: bytes, watch: Watch) -> Outline:
+def outline(language: Language, source: bytes, watch: Deadline) -> Outline:
     """The symbols of a source text. Raises `Overtime` or `Cancelled`."""
     if language.bodies is not None:
         source = without_bodies(source, language.bodies, watch)
@@ -34,7 +34,7 @@ def outline(language: Language, source: bytes, watch: Watch) -> Outline:
     return found
 
 
-def _parsed(language: Language, source: bytes, watch: Watch) -> Outline:
+def _parsed(language: Language, source: bytes, watch: Deadline) -> Outline:
     prepared = language.prepare(source, watch) if language.prepare is not None else source
     made = _InPieces(language, source, prepared, watch)
     made.run()
@@ -47,8 +47,8 @@ def _parsed(language: Language, source: bytes, watch: Watch) -> Outline:
 class _InPieces:
     """The symbols of all pieces of a source, as if it had been parsed as a whole."""
 
-    def __init__(self, language: Language, source: bytes, prepared: bytes, watch: Watch) -> None:
-        self.drafts: list[Draft] = []
+    def __init__(self, language: Language, source: bytes, prepared: bytes, watch: Deadline) -> None:
+        self.drafts: list[FoundSymbol] = []
         self.imports: list[str] = []
         self.has_errors = False
         self._language, self._plan = language, plan_of(language.name)
@@ -58,7 +58,7 @@ class _InPieces:
 
     def run(self) -> None:
         if self._language.pieces is None:
-            pieces = [Piece(0, len(self._source), 0, (), ())]
+            pieces = [SourcePiece(0, len(self._source), 0, (), ())]
         else:
             pieces = pieces_of(self._prepared, self._language.pieces, self._watch)
         first = 0
@@ -71,7 +71,7 @@ class _InPieces:
                 walk, has_errors = self._walked(piece)
             if has_errors and len(pieces) > 1:
                 # The errors are the text's own: what they reach to can be told in the whole alone.
-                pieces = [Piece(0, len(self._source), 0, (), ())]
+                pieces = [SourcePiece(0, len(self._source), 0, (), ())]
                 first = 0
                 self.drafts.clear()
                 self.imports.clear()
@@ -80,7 +80,7 @@ class _InPieces:
             self.has_errors = self.has_errors or has_errors
             first = last + 1
 
-    def _walked(self, piece: Piece) -> tuple[Walk, bool]:
+    def _walked(self, piece: SourcePiece) -> tuple[Walk, bool]:
         prefix = piece.prefix(self._source)
         foot = b"}" * len(piece.after) + b"\n" if piece.after and not self._is_indented else b""
         source = b"".join((prefix, self._source[piece.start : piece.end], foot))
@@ -104,7 +104,7 @@ class _InPieces:
     def _is_indented(self) -> bool:
         return self._language.pieces is not None and self._language.pieces.is_indented
 
-    def _add(self, piece: Piece, walk: Walk) -> None:
+    def _add(self, piece: SourcePiece, walk: Walk) -> None:
         """Takes the symbols of a piece over, at the places that they have in the whole."""
         drafts = self.drafts
         if not piece.start and not piece.after:
@@ -131,7 +131,7 @@ class _InPieces:
             place.append(len(drafts))
             drafts.append(draft)
 
-    def _said_before(self, draft: Draft, piece: Piece) -> int | None:
+    def _said_before(self, draft: FoundSymbol, piece: SourcePiece) -> int | None:
         """Which symbol it is whose head stands before the piece once more."""
         at = draft.start
         for head in piece.before:

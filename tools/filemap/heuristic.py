@@ -3,9 +3,9 @@
 import re
 
 from tools.filemap.drafts import ordered
-from tools.filemap.language import Draft
-from tools.filemap.scanners.lines import Lines
-from tools.filemap.watch import Overtime, Watch
+from tools.filemap.language import FoundSymbol
+from tools.filemap.scanners.lines import SourceLines
+from tools.filemap.watch import Deadline, Overtime
 
 _DEFINITION = re.compile(
     rb"(?P<indent>[ \t]*)"
@@ -45,14 +45,14 @@ _MAX_LINE = 2000
 _MAX_SYMBOLS = 20_000
 
 
-def scan(source: bytes, watch: Watch) -> list[Draft]:
+def scan(source: bytes, watch: Deadline) -> list[FoundSymbol]:
     """Never raises `Overtime`: what was found until then is the outline."""
-    found: list[tuple[int, Draft]] = []
+    found: list[tuple[int, FoundSymbol]] = []
     comments: set[int] = set()
     is_after_blank, is_code = True, False
     last_row = 0
     try:
-        for row, start, line in Lines(source, watch):
+        for row, start, line in SourceLines(source, watch):
             text = line.rstrip()
             if text:
                 last_row = row
@@ -76,7 +76,7 @@ def _indent(text: bytes) -> int:
     return len(text) - len(text.lstrip()) + text[: len(text) - len(text.lstrip())].count(b"\t") * (_TAB - 1)
 
 
-def _definition(text: bytes, row: int, start: int) -> Draft | None:
+def _definition(text: bytes, row: int, start: int) -> FoundSymbol | None:
     match = _DEFINITION.match(text)
     if match is not None and not _is_prose(match):
         word = match["word"].decode().lower()
@@ -95,7 +95,7 @@ def _is_prose(match: re.Match[bytes]) -> bool:
     )
 
 
-def _heading(text: bytes, row: int, start: int) -> Draft | None:
+def _heading(text: bytes, row: int, start: int) -> FoundSymbol | None:
     match = _HEADING.match(text)
     name = match["name"] if match is not None else None
     if name is None and (_CAPITALS.match(text) or _NUMBERED.match(text)):
@@ -108,13 +108,13 @@ def _heading(text: bytes, row: int, start: int) -> Draft | None:
     return _draft(name, "heading", text, row, start)
 
 
-def _draft(name: bytes, kind: str, text: bytes, row: int, start: int) -> Draft:
+def _draft(name: bytes, kind: str, text: bytes, row: int, start: int) -> FoundSymbol:
     signature = " ".join(text.decode("utf-8", "replace").split())[:120].rstrip(" {:")
     shown = name.decode("utf-8", "replace").strip().rstrip(":.!?*") or name.decode("utf-8", "replace")
-    return Draft(name=shown, kind=kind, start=start, start_row=row, end_row=row, signature=signature)
+    return FoundSymbol(name=shown, kind=kind, start=start, start_row=row, end_row=row, signature=signature)
 
 
-def _nested(found: list[tuple[int, Draft]], last_row: int) -> list[Draft]:
+def _nested(found: list[tuple[int, FoundSymbol]], last_row: int) -> list[FoundSymbol]:
     """A symbol reaches to the next one that is not indented deeper."""
     open_: list[tuple[int, int]] = []
     drafts = [draft for _, draft in found]

@@ -8,13 +8,13 @@ import msgspec
 from tree_sitter import Node
 
 from tools.filemap.bodies import Bodies
-from tools.filemap.pieces import Pieces
-from tools.filemap.watch import Watch
+from tools.filemap.pieces import CutRules
+from tools.filemap.watch import Deadline
 
 Chain = tuple[str, "Chain | None"]
 
 
-class Place:
+class NodePlace:
     """What a name rule may ask about the node it judges: its text, and the types of the nodes above it."""
 
     __slots__ = ("chain", "plain", "source")
@@ -51,7 +51,7 @@ class Named(NamedTuple):
 
 
 Found = None | str | Node | Named | list[Node] | list[Named]
-NameRule = Callable[[Node, Place], Found]
+NameRule = Callable[[Node, NodePlace], Found]
 
 
 class Sign(NamedTuple):
@@ -65,7 +65,7 @@ def signs(*written: bytes) -> tuple[Sign, ...]:
     return tuple(Sign(word) for word in written)
 
 
-class Draft(msgspec.Struct, gc=False):
+class FoundSymbol(msgspec.Struct, gc=False):
     """A symbol while the map is made."""
 
     name: str
@@ -94,18 +94,18 @@ class Members(msgspec.Struct, frozen=True):
     """Matches that line; its indentation is the group `indent`."""
     line: re.Pattern[str]
     """Matches what may stand in it: lines of no meaning, or a comment (`doc`) and what is defined below it (`said`)."""
-    make: Callable[[re.Match[str], int, int, str], Draft]
+    make: Callable[[re.Match[str], int, int, str], FoundSymbol]
     """What such a line defines; gets its first byte and row, and its first line of documentation."""
     owners: frozenset[str]
     """The nodes that such a block may belong to."""
-    whole: Callable[[re.Match[bytes]], Draft | None] | None = None
+    whole: Callable[[re.Match[bytes]], FoundSymbol | None] | None = None
     """What a head without indentation defines, if that is all to know about it: then the grammar sees nothing of it."""
 
 
 class Block(msgspec.Struct, gc=False):
     """What was taken out of a source at one place, or everywhere; with places in the text without it."""
 
-    drafts: list[Draft]
+    drafts: list[FoundSymbol]
     """The first is the owner of the others, unless something else is said."""
     owners: frozenset[str] = frozenset()
     """Of which node types their owner may be."""
@@ -116,7 +116,7 @@ class Block(msgspec.Struct, gc=False):
 Taken = tuple[bytes, list[Block]]
 
 
-class Rule(msgspec.Struct, frozen=True):
+class NodeRule(msgspec.Struct, frozen=True):
     kind: str
     name: str | NameRule = "name"
     """A field of the node, or a function that finds the name (None: this node is no symbol)."""
@@ -132,7 +132,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     title: str
     grammar: str
-    rules: Mapping[str, Rule]
+    rules: Mapping[str, NodeRule]
     enter: frozenset[str]
     """Nodes to look into although they are no symbols."""
     comments: frozenset[str] = frozenset({"comment", "line_comment", "block_comment"})
@@ -146,7 +146,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     modifiers: frozenset[str] = frozenset()
     exporting: frozenset[str] = frozenset()
     """Modifiers that mean `exported`."""
-    export_rule: Callable[[Draft, bytes], bool] | None = None
+    export_rule: Callable[[FoundSymbol, bytes], bool] | None = None
     """For languages that export by name; gets the symbol and the text before its name."""
     is_header_whole: bool = False
     """Whether the signature begins before the name (`static int f(int a)`)."""
@@ -155,17 +155,17 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     """The docstring of a body that begins at this byte."""
     bodies: Bodies | None = None
     """How its functions' bodies are written, so that those without symbols need not be parsed."""
-    members: Callable[[bytes, Watch], Taken] | None = None
+    members: Callable[[bytes, Deadline], Taken] | None = None
     """Takes out what lines alone tell whole, so that it need not be parsed."""
-    pieces: Pieces | None = None
+    pieces: CutRules | None = None
     """Where a large source may be cut, so that no large tree is made of it."""
-    prepare: Callable[[bytes, Watch], bytes] | None = None
+    prepare: Callable[[bytes, Deadline], bytes] | None = None
     """Covers up what the grammar cannot know, such as macros; lengths and lines must stay as they are."""
-    simplify: Callable[[bytes, Watch], bytes] | None = None
+    simplify: Callable[[bytes, Deadline], bytes] | None = None
     """Where the grammar cannot make out the whole: the text with less structure, to be tried instead."""
-    recover: Callable[[list[Draft], bytes], list[Draft]] | None = None
+    recover: Callable[[list[FoundSymbol], bytes], list[FoundSymbol]] | None = None
     """Where there are syntax errors, before `finish`: brings back what they swallowed."""
-    finish: Callable[[list[Draft], bytes], list[Draft]] | None = None
+    finish: Callable[[list[FoundSymbol], bytes], list[FoundSymbol]] | None = None
     """What only the whole list can tell: merged clauses, receivers, section ends."""
     worth: Callable[[Chain], tuple[Sign, ...] | None] | None = None
     """Inside the given node only children with one of these signs are looked at: bodies hold little else."""
@@ -190,7 +190,7 @@ def first_of(*types: str) -> NameRule:
     """The first child of one of these types."""
     wanted = frozenset(types)
 
-    def rule(node: Node, _place: Place) -> Node | None:
+    def rule(node: Node, _place: NodePlace) -> Node | None:
         return next((child for child in node.named_children if child.type in wanted), None)
 
     return rule
@@ -200,7 +200,7 @@ def fixed(name: str) -> NameRule:
     return lambda _node, _place: name
 
 
-def head_line(node: Node, place: Place, limit: int = 80, until: str = "{") -> str:
+def head_line(node: Node, place: NodePlace, limit: int = 80, until: str = "{") -> str:
     """The first line of a node, without what opens its body."""
     line = (
         place.text(node).split("\n", 1)[0] if node.end_byte - node.start_byte < 2000 else _prefix(node, place)
@@ -208,7 +208,7 @@ def head_line(node: Node, place: Place, limit: int = 80, until: str = "{") -> st
     return line.split(until, 1)[0].strip()[:limit] if until else line.strip()[:limit]
 
 
-def _prefix(node: Node, place: Place) -> str:
+def _prefix(node: Node, place: NodePlace) -> str:
     return place.source[node.start_byte : node.start_byte + 400].decode("utf-8", "replace").split("\n", 1)[0]
 
 
@@ -216,7 +216,7 @@ def deep(*types: str) -> NameRule:
     """The first node of one of these types anywhere inside, nearest level first."""
     wanted = frozenset(types)
 
-    def rule(node: Node, _place: Place) -> Node | None:
+    def rule(node: Node, _place: NodePlace) -> Node | None:
         level, seen = [node], 0
         while level and seen < 60:
             below: list[Node] = []

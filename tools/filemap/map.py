@@ -16,13 +16,13 @@ from tools.filemap.cache import MapCache
 from tools.filemap.detection import language_of
 from tools.filemap.drafts import ordered
 from tools.filemap.embedded import outline_with_embedded, with_fenced_code
-from tools.filemap.language import Draft
+from tools.filemap.language import FoundSymbol
 from tools.filemap.languages.registry import is_described, language_named
-from tools.filemap.reading import CHANGED, CannotMap, Text, lines_in, read_text
+from tools.filemap.reading import CHANGED, CannotMap, SourceText, lines_in, read_text
 from tools.filemap.scanners.registry import SCANNERS
 from tools.filemap.scanners.result import CUT_SHORT
 from tools.filemap.symbols import FileMap, Symbol, find_symbol
-from tools.filemap.watch import Cancel, Cancelled, Overtime, Watch
+from tools.filemap.watch import Cancel, Cancelled, Deadline, Overtime
 from tools.memory import give_back_memory, without_collector
 
 __all__ = [
@@ -49,7 +49,7 @@ _LONG_LINES = "lines of over {:,} bytes are not outlined; search in them with gr
 
 
 class _Outlined(NamedTuple):
-    drafts: list[Draft]
+    drafts: list[FoundSymbol]
     parser: str
     title: str
     imports: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ def map_file(
     """
     began = time.perf_counter()
     try:
-        text = read_text(path, Watch(_READ_SECONDS, cancel))
+        text = read_text(path, Deadline(_READ_SECONDS, cancel))
     except Overtime:
         raise CannotMap(110, path, f"Reading took longer than {_READ_SECONDS:.0f} seconds") from None
     known = cache.get(path, text) if cache is not None else None
@@ -98,8 +98,8 @@ async def map_file_async(
         stop.set()
 
 
-def _made(path: Path, text: Text, deadline_seconds: float, cancel: Cancel, began: float) -> FileMap:
-    watch = Watch(deadline_seconds, cancel)
+def _made(path: Path, text: SourceText, deadline_seconds: float, cancel: Cancel, began: float) -> FileMap:
+    watch = Deadline(deadline_seconds, cancel)
     name = language_of(path, text.source)
     outlined = _outlined(path, text, name, watch, cancel)
     notes = list(text.notes) + [note for note in outlined.notes if note not in text.notes]
@@ -127,9 +127,9 @@ def map_text(source: bytes, name: str, *, deadline_seconds: float = 2.0) -> File
     """The map of a text that is called `name` and stands in no file."""
     path = Path(name)
     lines = lines_in(source)
-    text = Text(source=source, total_lines=lines, total_bytes=len(source), modified_ns=0, digest="")
+    text = SourceText(source=source, total_lines=lines, total_bytes=len(source), modified_ns=0, digest="")
     began = time.perf_counter()
-    outlined = _outlined(None, text, language_of(path, source), Watch(deadline_seconds), None)
+    outlined = _outlined(None, text, language_of(path, source), Deadline(deadline_seconds), None)
     lines = outlined.total_lines or lines
     return FileMap(
         path=name,
@@ -144,7 +144,7 @@ def map_text(source: bytes, name: str, *, deadline_seconds: float = 2.0) -> File
     )
 
 
-def _is_changed(path: Path, text: Text) -> bool:
+def _is_changed(path: Path, text: SourceText) -> bool:
     try:
         state = path.stat()
     except OSError:
@@ -152,7 +152,9 @@ def _is_changed(path: Path, text: Text) -> bool:
     return (state.st_mtime_ns, state.st_size) != (text.modified_ns, text.total_bytes)
 
 
-def _outlined(path: Path | None, text: Text, name: str | None, watch: Watch, cancel: Cancel) -> _Outlined:
+def _outlined(
+    path: Path | None, text: SourceText, name: str | None, watch: Deadline, cancel: Cancel
+) -> _Outlined:
     """By the scanner or grammar of the language; else by ctags; else by what lines look like."""
     notes: tuple[str, ...] = ()
     title, found = name or "unknown", None
@@ -175,17 +177,17 @@ def _outlined(path: Path | None, text: Text, name: str | None, watch: Watch, can
     last_row = max(0, text.total_lines - 1)
     if path is not None and found is None and not notes:
         tagged = ctags.outline(
-            path, last_row, Watch(min(_FALLBACK_SECONDS, max(0.3, watch.seconds_left)), cancel)
+            path, last_row, Deadline(min(_FALLBACK_SECONDS, max(0.3, watch.seconds_left)), cancel)
         )
-        watch_after = Watch(_FALLBACK_SECONDS, cancel)
+        watch_after = Deadline(_FALLBACK_SECONDS, cancel)
         watch_after.check()
         if tagged is not None:
             return _Outlined(tagged[1], "universal-ctags", tagged[0] if name is None else title)
-    drafts = heuristic.scan(text.source, Watch(_FALLBACK_SECONDS, cancel))
+    drafts = heuristic.scan(text.source, Deadline(_FALLBACK_SECONDS, cancel))
     return _Outlined(drafts, "heuristic", title, notes=notes)
 
 
-def _by_language(name: str, source: bytes, watch: Watch) -> _Outlined | None:
+def _by_language(name: str, source: bytes, watch: Deadline) -> _Outlined | None:
     scanner = SCANNERS.get(name)
     if scanner is not None:
         scanned = scanner.scan(source, watch)
@@ -220,7 +222,7 @@ def _has_line_over(source: bytes, limit: int) -> bool:
     return False
 
 
-def symbols_of(drafts: list[Draft], total_lines: int) -> tuple[Symbol, ...]:
+def symbols_of(drafts: list[FoundSymbol], total_lines: int) -> tuple[Symbol, ...]:
     """Takes the drafts out of the list: of very many, both would be a large part of the memory."""
     found: list[Symbol] = []
     drafts.reverse()

@@ -7,8 +7,8 @@ its lines are of that sort; then they are taken out, as the bodies of functions 
 import re
 from collections.abc import Iterator
 
-from tools.filemap.language import Block, Draft, Members
-from tools.filemap.watch import Watch
+from tools.filemap.language import Block, FoundSymbol, Members
+from tools.filemap.watch import Deadline
 from tools.filemap.wording import doc_line
 
 _CHECK_EVERY = 64
@@ -58,7 +58,7 @@ class _Code:
         return not (self._is_quoted or self._is_remark)
 
 
-def without_members(source: bytes, members: Members, watch: Watch) -> tuple[bytes, list[Block]]:
+def without_members(source: bytes, members: Members, watch: Deadline) -> tuple[bytes, list[Block]]:
     """The source without such declarations, and these. Raises `Overtime` or `Cancelled`."""
     if source.count(b"`") % 2:
         return source, []
@@ -109,7 +109,9 @@ def _block(head: re.Match[bytes], members: Members, taken: _Taken) -> Block | No
     return Block(drafts, members.owners, row - 1)
 
 
-def _whole(owner: Draft, head: re.Match[bytes], body: bytes, members: Members, taken: _Taken) -> Block | None:
+def _whole(
+    owner: FoundSymbol, head: re.Match[bytes], body: bytes, members: Members, taken: _Taken
+) -> Block | None:
     """The declaration with its members, its comment and its end; None when there is more to it than that."""
     begin, comment = _comment_above(taken.source, head.start())
     is_empty = not body or body.isspace()
@@ -144,13 +146,13 @@ def _comment_above(source: bytes, at: int) -> tuple[int, bytes]:
     return at, first
 
 
-def _members(body: bytes, start: int, row: int, members: Members) -> list[Draft]:
+def _members(body: bytes, start: int, row: int, members: Members) -> list[FoundSymbol]:
     """What the lines define; nothing when one of them is of another sort."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
         return []
-    found: list[Draft] = []
+    found: list[FoundSymbol] = []
     until = counted = 0
     start -= row
     count, make = text.count, members.make
@@ -167,7 +169,7 @@ def _members(body: bytes, start: int, row: int, members: Members) -> list[Draft]
     return found if until == len(text) else []
 
 
-def with_members(drafts: list[Draft], blocks: list[Block]) -> bool:
+def with_members(drafts: list[FoundSymbol], blocks: list[Block]) -> bool:
     """Adds the members to what they belong to; whether all of that was found."""
     wanted = {block.row: block.owners for block in blocks}
     place = {
@@ -190,7 +192,7 @@ def with_members(drafts: list[Draft], blocks: list[Block]) -> bool:
     return True
 
 
-def _put_inside(drafts: list[Draft], block: Block) -> None:
+def _put_inside(drafts: list[FoundSymbol], block: Block) -> None:
     """Each belongs to the innermost owner around it."""
     owners = sorted(
         (index for index, draft in enumerate(drafts) if draft.node_type in block.owners),
@@ -207,6 +209,6 @@ def _put_inside(drafts: list[Draft], block: Block) -> None:
         draft.parent = open_[-1] if open_ else -1
 
 
-def _close(drafts: list[Draft], open_: list[int], row: int) -> None:
+def _close(drafts: list[FoundSymbol], open_: list[int], row: int) -> None:
     while open_ and drafts[open_[-1]].end_row < row:
         open_.pop()

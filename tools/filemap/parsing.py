@@ -6,7 +6,7 @@ from typing import Any, cast
 from tree_sitter import Language as Grammar
 from tree_sitter import Parser, Tree
 
-from tools.filemap.watch import Overtime, Watch
+from tools.filemap.watch import Deadline, Overtime
 
 _CHUNK = 32 * 1024
 """The interpreter is held while one chunk is parsed: 5 to 10 ms."""
@@ -21,7 +21,7 @@ def grammar_of(name: str) -> Grammar:
     return get_language(cast(Any, name))
 
 
-def parse(grammar: Grammar, source: bytes, watch: Watch) -> Tree:
+def parse(grammar: Grammar, source: bytes, watch: Deadline) -> Tree:
     """Raises `Overtime` or `Cancelled`. A parser that was stopped is thrown away: it would go on with the old text."""
     view = memoryview(source)
     given = [view]

@@ -9,7 +9,7 @@ import re
 
 import msgspec
 
-from tools.filemap.watch import Watch
+from tools.filemap.watch import Deadline
 
 _TARGET = 24 * 1024
 _SMALLEST = 2 * _TARGET
@@ -18,7 +18,7 @@ _SEARCHED = 256 * 1024
 _OVERLAP = 256
 
 
-class Pieces(msgspec.Struct, frozen=True):
+class CutRules(msgspec.Struct, frozen=True):
     """Where a language may be cut."""
 
     cut: re.Pattern[bytes]
@@ -40,7 +40,7 @@ class Head(msgspec.Struct, frozen=True, gc=False):
     end: int
 
 
-class Piece(msgspec.Struct, frozen=True):
+class SourcePiece(msgspec.Struct, frozen=True):
     start: int
     end: int
     row: int
@@ -49,8 +49,8 @@ class Piece(msgspec.Struct, frozen=True):
     after: tuple[Head, ...]
     """What is open where it ends."""
 
-    def joined(self, more: "Piece") -> "Piece":
-        return Piece(self.start, more.end, self.row, self.before, more.after)
+    def joined(self, more: "SourcePiece") -> "SourcePiece":
+        return SourcePiece(self.start, more.end, self.row, self.before, more.after)
 
     def prefix(self, source: bytes) -> bytes:
         """The heads of what is open, on a line of their own."""
@@ -58,12 +58,12 @@ class Piece(msgspec.Struct, frozen=True):
         return b"".join(heads) + b"\n" if heads else b""
 
 
-def pieces_of(source: bytes, how: Pieces, watch: Watch) -> list[Piece]:
+def pieces_of(source: bytes, how: CutRules, watch: Deadline) -> list[SourcePiece]:
     """The whole as one piece, or several that follow each other. Raises `Overtime` or `Cancelled`."""
     if len(source) < _SMALLEST:
-        return [Piece(0, len(source), 0, (), ())]
+        return [SourcePiece(0, len(source), 0, (), ())]
     seen = _ByIndent(source, how) if how.is_indented else _ByBraces(source, how)
-    found: list[Piece] = []
+    found: list[SourcePiece] = []
     begin, row = 0, 0
     before: tuple[Head, ...] = ()
     at = _TARGET
@@ -77,18 +77,18 @@ def pieces_of(source: bytes, how: Pieces, watch: Watch) -> list[Piece]:
         at = match.end()
         open_ = seen.open_at(at, match)
         if open_ is not None:
-            found.append(Piece(begin, at, row, before, open_))
+            found.append(SourcePiece(begin, at, row, before, open_))
             row += source.count(b"\n", begin, at)
             begin, before = at, open_
             at += _TARGET
-    found.append(Piece(begin, len(source), row, before, ()))
+    found.append(SourcePiece(begin, len(source), row, before, ()))
     return found
 
 
 class _ByBraces:
     """Containers with braces: a cut is where nothing but containers is open."""
 
-    def __init__(self, source: bytes, how: Pieces) -> None:
+    def __init__(self, source: bytes, how: CutRules) -> None:
         self._source, self._how = source, how
         self._indents = _Indents(source)
         self._open: list[Head] = []
@@ -140,7 +140,7 @@ _TOP_LINE = re.compile(rb"^[^\s#)\]}][^\n]*$", re.M)
 class _ByIndent:
     """Containers by indentation: a cut is in column 0, or where the members of the last container stand."""
 
-    def __init__(self, source: bytes, how: Pieces) -> None:
+    def __init__(self, source: bytes, how: CutRules) -> None:
         self._source, self._how = source, how
         self._indents = _Indents(source)
         self._counted = 0
@@ -181,14 +181,14 @@ class _Indents:
 
 
 _BETWEEN = rb"\n[ \t\r]*\n(?=(?P<indent>[ \t]*)[^\s)\]}])"
-BRACES = Pieces(re.compile(_BETWEEN))
-CONDITIONAL = Pieces(
+BRACES = CutRules(re.compile(_BETWEEN))
+CONDITIONAL = CutRules(
     re.compile(_BETWEEN),
     re.compile(rb"[ \t]*(?:(?:inline[ \t]+)?namespace\b[^\n{};=]*|extern[ \t]+\"C\"[ \t]*)\{(?=[ \t\r]*\n)"),
     words=(b"namespace", b"extern"),
     has_conditions=True,
 )
-SCRIPT = Pieces(
+SCRIPT = CutRules(
     re.compile(_BETWEEN),
     re.compile(
         rb"[ \t]*(?:export[ \t]+|declare[ \t]+)*(?:(?:namespace|module)[ \t]+[^\s{}][^\n{};]*|global[ \t]*)"
@@ -196,10 +196,10 @@ SCRIPT = Pieces(
     ),
     words=(b"namespace ", b"module ", b"global "),
 )
-INDENTED = Pieces(
+INDENTED = CutRules(
     re.compile(rb"\n[ \t\r]*\n(?=(?P<indent>[ \t]*)(?:async[ \t]+def|def|class|@)[ \t\w])"),
     re.compile(rb"class[ \t]+\w[^\n]*:[ \t\r]*$"),
     is_indented=True,
 )
-FORMS = Pieces(re.compile(rb"\n[ \t\r]*\n(?=(?P<indent>)\()"))
-CLAUSES = Pieces(re.compile(rb"\.[ \t\r]*\n(?:[ \t\r]*\n)+(?=(?P<indent>)[a-z%-])"))
+FORMS = CutRules(re.compile(rb"\n[ \t\r]*\n(?=(?P<indent>)\()"))
+CLAUSES = CutRules(re.compile(rb"\.[ \t\r]*\n(?:[ \t\r]*\n)+(?=(?P<indent>)[a-z%-])"))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tree_sitter import Language as Grammar
 
-from tools.filemap.language import Language, NameRule, Rule
+from tools.filemap.language import Language, NameRule, NodeRule
 from tools.filemap.languages.registry import language_named
 from tools.filemap.parsing import grammar_of
 
@@ -25,7 +25,7 @@ class PlannedRule(NamedTuple):
     is_leaf: bool
 
 
-class Plan(NamedTuple):
+class NumberedRules(NamedTuple):
     """A description with node types as numbers."""
 
     language: Language
@@ -59,7 +59,7 @@ def _types(grammar_name: str) -> dict[int, str]:
 
 
 @cache
-def plan_of(name: str) -> Plan:
+def plan_of(name: str) -> NumberedRules:
     """The description with node types as the numbers that the grammar gives them."""
     language = language_named(name)
     ids, grammar = _ids(language.grammar), grammar_of(language.grammar)
@@ -67,7 +67,7 @@ def plan_of(name: str) -> Plan:
     def numbers(kinds: Iterable[str]) -> frozenset[int]:
         return frozenset(number for kind in kinds for number in ids.get(kind, ()))
 
-    return Plan(
+    return NumberedRules(
         language=language,
         grammar=grammar,
         types=_types(language.grammar),
@@ -84,7 +84,7 @@ def plan_of(name: str) -> Plan:
     )
 
 
-def _planned(rule: Rule, kind: str, grammar: Grammar) -> PlannedRule:
+def _planned(rule: NodeRule, kind: str, grammar: Grammar) -> PlannedRule:
     def field(name: str) -> int:
         return (grammar.field_id_for_name(name) or 0) if name else 0
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from tools.filemap.symbol_lines import Nesting, Shown, indent, size
+from tools.filemap.symbol_lines import MapLine, SymbolTree, indent, size
 from tools.filemap.symbols import Symbol
 
 _SHARE_OF_GROUPS = 0.2
@@ -26,17 +26,17 @@ _SAYS_LITTLE = frozenset(
 )
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
+class ShownPart(msgspec.Struct, frozen=True, kw_only=True):
     """What of a file is shown."""
 
-    lines: tuple[Shown, ...]
+    lines: tuple[MapLine, ...]
     shown: int
     """How many symbols have a line of their own."""
     is_whole: bool
     """Nothing was left out but what is known already."""
 
 
-def choose(nesting: Nesting, room: int, *, without: tuple[int, int] | None = None) -> Choice:
+def choose(nesting: SymbolTree, room: int, *, without: tuple[int, int] | None = None) -> ShownPart:
     """The lines that fit into `room` bytes. Symbols that lie whole in the lines `without` are known already."""
     wanted = [
         index
@@ -55,25 +55,25 @@ def choose(nesting: Nesting, room: int, *, without: tuple[int, int] | None = Non
 
 
 def _told(
-    nesting: Nesting, wanted: int, chosen: set[int], detailed: set[int], groups: dict[int, Shown]
-) -> Choice:
-    lines: list[Shown] = []
+    nesting: SymbolTree, wanted: int, chosen: set[int], detailed: set[int], groups: dict[int, MapLine]
+) -> ShownPart:
+    lines: list[MapLine] = []
     for index in nesting.in_order():
         if index in groups:
             lines.append(groups[index])
         if index in chosen:
             lines.append(nesting.line(index, is_detailed=index in detailed))
-    return Choice(lines=tuple(lines), shown=len(chosen), is_whole=not groups and len(chosen) >= wanted)
+    return ShownPart(lines=tuple(lines), shown=len(chosen), is_whole=not groups and len(chosen) >= wanted)
 
 
-def _with_owners(nesting: Nesting, indices: Iterable[int]) -> set[int]:
+def _with_owners(nesting: SymbolTree, indices: Iterable[int]) -> set[int]:
     chosen = set[int]()
     for index in indices:
         chosen.update(_missing(nesting, index, chosen))
     return chosen
 
 
-def _missing(nesting: Nesting, index: int, chosen: set[int]) -> list[int]:
+def _missing(nesting: SymbolTree, index: int, chosen: set[int]) -> list[int]:
     """The symbol and what it belongs to, as far as that has no line yet."""
     found: list[int] = []
     at: int | None = index
@@ -83,7 +83,7 @@ def _missing(nesting: Nesting, index: int, chosen: set[int]) -> list[int]:
     return found
 
 
-def _cost_up_to(nesting: Nesting, indices: Iterable[int], room: int) -> int:
+def _cost_up_to(nesting: SymbolTree, indices: Iterable[int], room: int) -> int:
     cost = 0
     for index in indices:
         cost += nesting.cost(index)
@@ -92,7 +92,7 @@ def _cost_up_to(nesting: Nesting, indices: Iterable[int], room: int) -> int:
     return cost
 
 
-def _best(nesting: Nesting, wanted: Sequence[int], room: int) -> tuple[set[int], int]:
+def _best(nesting: SymbolTree, wanted: Sequence[int], room: int) -> tuple[set[int], int]:
     """The first of the ranking, up to the first that does not fit: with more room it is these and others."""
     chosen, cost = set[int](), 0
     for index in sorted(wanted, key=lambda each: _rank(nesting.symbols[each])):
@@ -112,7 +112,7 @@ def _rank(symbol: Symbol) -> tuple[int, float, int]:
     return (2 if symbol.kind in _SAYS_LITTLE else 1), 0 if symbol.is_exported else 1, symbol.start_line
 
 
-def _groups(nesting: Nesting, hidden: set[int], chosen: set[int], room: int) -> dict[int, Shown]:
+def _groups(nesting: SymbolTree, hidden: set[int], chosen: set[int], room: int) -> dict[int, MapLine]:
     """For each owner whose children are left out: some lines that tell kinds, the range of their names, and where.
 
     A group stands before the first of its symbols.
@@ -124,7 +124,7 @@ def _groups(nesting: Nesting, hidden: set[int], chosen: set[int], room: int) -> 
             owners.setdefault(owner, []).append(index)
     ordered = sorted(owners.values(), key=lambda indices: -_weight(nesting, indices))
     total = sum(len(indices) for indices in ordered)
-    groups: dict[int, Shown] = {}
+    groups: dict[int, MapLine] = {}
     for indices in ordered:
         share = max(1, room // _GROUP_BYTES * len(indices) // total) if total else 0
         for part in _parted(indices, min(share, len(indices))):
@@ -138,7 +138,7 @@ def _groups(nesting: Nesting, hidden: set[int], chosen: set[int], room: int) -> 
     return groups
 
 
-def _weight(nesting: Nesting, indices: Sequence[int]) -> int:
+def _weight(nesting: SymbolTree, indices: Sequence[int]) -> int:
     return sum(nesting.symbols[index].end_line - nesting.symbols[index].start_line + 1 for index in indices)
 
 
@@ -149,7 +149,7 @@ def _parted(indices: list[int], parts: int) -> list[list[int]]:
     return [indices[first:last] for first, last in itertools.pairwise(edges)]
 
 
-def _group_line(nesting: Nesting, indices: Sequence[int]) -> Shown:
+def _group_line(nesting: SymbolTree, indices: Sequence[int]) -> MapLine:
     symbols = [nesting.symbols[index] for index in indices]
     by_kind: dict[str, list[str]] = {}
     for symbol in symbols:
@@ -161,7 +161,7 @@ def _group_line(nesting: Nesting, indices: Sequence[int]) -> Shown:
         told.append(f"{rest:,} others")
     first, last = symbols[0].start_line, max(symbol.end_line for symbol in symbols)
     before = indent(nesting.depth[indices[0]])
-    return Shown(text=f"{' ' * before}… {', '.join(told)} in lines {first:,} to {last:,}", indent=before)
+    return MapLine(text=f"{' ' * before}… {', '.join(told)} in lines {first:,} to {last:,}", indent=before)
 
 
 def _kind_words(kind: str, names: list[str]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from tools.filemap.watch import Watch
+from tools.filemap.watch import Deadline
 from tools.files.encoding import SAMPLE_BYTES, UTF8, Encoding, detect
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -26,7 +26,7 @@ class CannotMap(OSError):
         super().__init__(number, why, str(path))
 
 
-class Text(msgspec.Struct, frozen=True, kw_only=True):
+class SourceText(msgspec.Struct, frozen=True, kw_only=True):
     """A file as it was read."""
 
     source: bytes
@@ -38,7 +38,7 @@ class Text(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-def read_text(path: Path, watch: Watch) -> Text:
+def read_text(path: Path, watch: Deadline) -> SourceText:
     """Raises `CannotMap` (an `OSError`), `Overtime` or `Cancelled`. Never waits for a pipe or a device."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -60,7 +60,7 @@ def _why(problem: OSError) -> str:
     return problem.strerror or str(problem)
 
 
-def _read(descriptor: int, path: Path, watch: Watch) -> Text:
+def _read(descriptor: int, path: Path, watch: Deadline) -> SourceText:
     state = os.fstat(descriptor)
     if stat.S_ISDIR(state.st_mode):
         raise CannotMap(errno.EISDIR, path, "This is a directory; maps are made of files")
@@ -81,7 +81,7 @@ def _read(descriptor: int, path: Path, watch: Watch) -> Text:
         source = _recoded(source, encoding, watch)
         notes.append(f"encoded as {encoding.name}")
         total_lines = lines_in(source)
-    return Text(
+    return SourceText(
         source=source,
         total_lines=total_lines,
         total_bytes=total_bytes,
@@ -91,7 +91,7 @@ def _read(descriptor: int, path: Path, watch: Watch) -> Text:
     )
 
 
-def _content(descriptor: int, path: Path, watch: Watch) -> tuple[bytes, Encoding, int, int, str]:
+def _content(descriptor: int, path: Path, watch: Deadline) -> tuple[bytes, Encoding, int, int, str]:
     pieces: list[bytes] = []
     encoding: Encoding | None = UTF8
     kept = total = newlines = 0
@@ -115,7 +115,7 @@ def _content(descriptor: int, path: Path, watch: Watch) -> tuple[bytes, Encoding
     return (pieces[0] if len(pieces) == 1 else b"".join(pieces)), encoding, lines, total, digest.hexdigest()
 
 
-def _recoded(raw: bytes, encoding: Encoding, watch: Watch) -> bytes:
+def _recoded(raw: bytes, encoding: Encoding, watch: Deadline) -> bytes:
     """As UTF-8, in pieces: some decoders hold the interpreter for long."""
     decode = codecs.getincrementaldecoder(encoding.name)("replace").decode
     pieces: list[bytes] = []

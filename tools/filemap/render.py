@@ -7,7 +7,7 @@ import msgspec
 from tools.filemap.cli import map_json_line
 from tools.filemap.ranked import choose
 from tools.filemap.scanners.lines import counted
-from tools.filemap.symbol_lines import SHORTEST_LINE, Nesting, Shown, size
+from tools.filemap.symbol_lines import SHORTEST_LINE, MapLine, SymbolTree, size
 from tools.filemap.symbols import FileMap
 
 __all__ = ["LEVELS", "MAX_MAP_BYTES", "RenderedMap", "budget_for_window", "map_json_line", "render_map"]
@@ -31,7 +31,7 @@ class RenderedMap(msgspec.Struct, frozen=True, kw_only=True):
     """How many of the symbols have a line of their own."""
     first_row: int
     """Where the lines of symbols begin in the text, from 0."""
-    lines: tuple[Shown, ...]
+    lines: tuple[MapLine, ...]
 
 
 def budget_for_window(tokens: int | None, most: int = MAX_MAP_BYTES, *, is_asked: bool = False) -> int:
@@ -54,7 +54,7 @@ def render_map(
     `without`: lines that the reader has before it whole. What lies in them is not told again.
     """
     budget = max(_SMALLEST, min(MAX_MAP_BYTES, budget_bytes))
-    nesting = Nesting(file_map.symbols)
+    nesting = SymbolTree(file_map.symbols)
     wanted = ("full",) if level is None else LEVELS[LEVELS.index(level) : -1]
     for each in wanted if without is None else ():
         made = _whole(file_map, nesting, each, budget)
@@ -63,7 +63,7 @@ def render_map(
     return _ranked(file_map, nesting, budget, without)
 
 
-def _whole(file_map: FileMap, nesting: Nesting, level: str, budget: int) -> RenderedMap | None:
+def _whole(file_map: FileMap, nesting: SymbolTree, level: str, budget: int) -> RenderedMap | None:
     """Everything of a level, or nothing."""
     symbols = file_map.symbols
     deepest = {"full": 1 << 30, "compact": 1 << 30, "minimal": 1, "outline": 0}[level]
@@ -86,7 +86,9 @@ def _whole(file_map: FileMap, nesting: Nesting, level: str, budget: int) -> Rend
     return _finished(file_map, level, lines, len(chosen))
 
 
-def _ranked(file_map: FileMap, nesting: Nesting, budget: int, without: tuple[int, int] | None) -> RenderedMap:
+def _ranked(
+    file_map: FileMap, nesting: SymbolTree, budget: int, without: tuple[int, int] | None
+) -> RenderedMap:
     total = len(file_map.symbols)
     room = budget - size(_frame(file_map, "ranked", total, total + 1, without))
     choice = choose(nesting, room, without=without)
@@ -123,7 +125,7 @@ def _head(
 def _finished(
     file_map: FileMap,
     level: str,
-    lines: Sequence[Shown],
+    lines: Sequence[MapLine],
     shown: int,
     without: tuple[int, int] | None = None,
 ) -> RenderedMap:

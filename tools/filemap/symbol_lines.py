@@ -16,7 +16,7 @@ _RANGE_LIKE = re.compile(r"\[(\d+(?:-\d+)?)\]")
 _NOISE = frozenset({"exported", "default"})
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class MapLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A line of a map: of one symbol, or of several that are told together."""
 
     text: str
@@ -27,7 +27,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How many characters behind the indentation name it."""
 
 
-class Nesting:
+class SymbolTree:
     """Who belongs to whom, and what each symbol's line costs: asked only for those that may be shown."""
 
     def __init__(self, symbols: Sequence[Symbol]) -> None:
@@ -80,7 +80,7 @@ class Nesting:
     def detailed_cost(self, index: int) -> int:
         return size(self.line(index, is_detailed=True).text) + 1
 
-    def line(self, index: int, *, is_detailed: bool) -> Shown:
+    def line(self, index: int, *, is_detailed: bool) -> MapLine:
         return _line(self.symbols[index], index, self.depth[index], is_detailed)
 
     def in_order(self) -> Iterator[int]:
@@ -132,14 +132,14 @@ def _cost(symbol: Symbol, depth: int) -> int:
     return length + name.count("[") if "[" in name else length
 
 
-def _line(symbol: Symbol, index: int, depth: int, is_detailed: bool) -> Shown:
+def _line(symbol: Symbol, index: int, depth: int, is_detailed: bool) -> MapLine:
     label = _label(symbol) if is_detailed else f"{symbol.kind} {symbol.name}"
     if "[" in label:
         label = _RANGE_LIKE.sub(r"[\1 ]", label)
     doc = f" — {symbol.doc}" if is_detailed and symbol.doc else ""
     before = indent(depth)
     text = f"{' ' * before}{label} {span(symbol.start_line, symbol.end_line)}{doc}"
-    return Shown(text=text, index=index, indent=before, label=len(label))
+    return MapLine(text=text, index=index, indent=before, label=len(label))
 
 
 def _label(symbol: Symbol) -> str:

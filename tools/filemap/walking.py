@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from tree_sitter import Node, Tree
 
-from tools.filemap.language import Chain, Draft, Language, Named, Place, Sign
+from tools.filemap.language import Chain, FoundSymbol, Language, Named, NodePlace, Sign
 from tools.filemap.leading import Above, Lead, last_row
-from tools.filemap.plan import Plan, PlannedRule
-from tools.filemap.watch import Watch
+from tools.filemap.plan import NumberedRules, PlannedRule
+from tools.filemap.watch import Deadline
 from tools.filemap.wording import MAX_NAME, MAX_SIGNATURE, doc_line, header, one_line, without_words
 
 _SPACE = 32
@@ -36,15 +36,15 @@ _Inside = tuple[Node, int, int, Chain | None, Lead | None]
 
 
 class Walk:
-    def __init__(self, plan: Plan, source: bytes, watch: Watch, imports: list[str]) -> None:
-        self.drafts: list[Draft] = []
+    def __init__(self, plan: NumberedRules, source: bytes, watch: Deadline, imports: list[str]) -> None:
+        self.drafts: list[FoundSymbol] = []
         self.imports = imports
         language = plan.language
         self._plan = plan
         self._language = language
         self._source = source
         self._watch = watch
-        self._place = Place(source)
+        self._place = NodePlace(source)
         self._said, self._plain = self._place.said, self._place.plain
         self._export_rule, self._inner_doc = language.export_rule, language.inner_doc
         self._has_words = bool(language.modifiers) or language.has_decorators
@@ -151,13 +151,13 @@ class Walk:
             end_row = last_row(node, row, self._source)
         comment, first = above.belonging(start) if above is not None else (None, None)
         for one in found if isinstance(found, list) else (found,):
-            draft = Draft("", kind, start, row, end_row, parent, "", (), "", -1, "", node_type)
+            draft = FoundSymbol("", kind, start, row, end_row, parent, "", (), "", -1, "", node_type)
             self._add(draft, one, end, body, lead, comment, first)
         return body
 
     def _add(
         self,
-        draft: Draft,
+        draft: FoundSymbol,
         found: Node | str | Named,
         end: int,
         body: int,
@@ -197,7 +197,7 @@ class Walk:
             draft.doc = doc_line(self._said(at, min(comment.end_byte, at + _LONGEST_DOC)))
         drafts.append(draft)
 
-    def _named(self, draft: Draft, found: str | Named, end: int) -> tuple[str, int]:
+    def _named(self, draft: FoundSymbol, found: str | Named, end: int) -> tuple[str, int]:
         """What a rule calls it, and where that stands."""
         if isinstance(found, str):
             return found, self._position(found, draft.start, end)
@@ -206,7 +206,7 @@ class Walk:
             return name, self._position(name, draft.start, end)
         return self._said(name.start_byte, name.end_byte), name.start_byte
 
-    def _led(self, draft: Draft, lead: Lead | None, first: Node | None) -> int:
+    def _led(self, draft: FoundSymbol, lead: Lead | None, first: Node | None) -> int:
         """Lets the symbol begin with its wrapper, or remember where that begins; the byte where its modifiers begin."""
         row = draft.start_row
         if lead is None:
@@ -233,7 +233,7 @@ class Walk:
         text = header(self._said(begin, until), is_cut=body >= 0)
         return without_words(text, self._language.modifiers) if is_whole else text
 
-    def _qualify(self, draft: Draft, begin: int, name_at: int) -> None:
+    def _qualify(self, draft: FoundSymbol, begin: int, name_at: int) -> None:
         before = self._source[max(begin, name_at - 800) : name_at] if begin < name_at else b""
         found: tuple[str, ...] | None = ()
         if before and self._has_words:

@@ -15,7 +15,7 @@ class Cancelled(OSError):
     """Nobody waits for this map any longer."""
 
 
-class Watch:
+class Deadline:
     def __init__(self, seconds: float, cancel: Cancel = None) -> None:
         self._until = time.monotonic() + seconds
         self._is_cancelled: Callable[[], bool] | None

@@ -59,7 +59,7 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
     """Made for it just now, outermost first."""
 
 
-class Changed(msgspec.Struct, frozen=True, kw_only=True):
+class AppliedChange(msgspec.Struct, frozen=True, kw_only=True):
     """A finished change."""
 
     change: FileChange
@@ -94,7 +94,7 @@ class MutationQueue:
 
     async def change(
         self, path: str, call_id: str, compute: Callable[[FileState | None], NewContent]
-    ) -> Changed:
+    ) -> AppliedChange:
         """Replaces the content of `path` with what `compute` makes of its present state (None: not there).
 
         `compute` runs in a thread; what it raises leaves the file alone. A change that has begun is finished
@@ -115,8 +115,8 @@ class MutationQueue:
 
     async def _change_and_tell(
         self, path: str, call_id: str, compute: Callable[[FileState | None], NewContent]
-    ) -> Changed:
-        finished: list[Changed] = []
+    ) -> AppliedChange:
+        finished: list[AppliedChange] = []
         try:
             await to_the_end(lambda: finished.append(self._change_now(path, call_id, compute)))
         finally:
@@ -126,7 +126,7 @@ class MutationQueue:
 
     def _change_now(
         self, path: str, call_id: str, compute: Callable[[FileState | None], NewContent]
-    ) -> Changed:
+    ) -> AppliedChange:
         state = self._state(path)
         missing = self._missing_folders(path) if state is None and self.before_change is not None else ()
         content = compute(state)
@@ -156,7 +156,7 @@ class MutationQueue:
             added=content.added,
             removed=content.removed,
         )
-        return Changed(change=change, stat=stat, info=content.info)
+        return AppliedChange(change=change, stat=stat, info=content.info)
 
     def _state(self, path: str) -> FileState | None:
         try:

@@ -11,7 +11,7 @@ MAX_NOTEBOOK_BYTES = 20_000_000
 _MAX_OUTPUT_CHARS = 4_000
 
 
-class Cell(msgspec.Struct, frozen=True, kw_only=True):
+class NotebookCell(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     source: str
     """Without the line ends at its end."""
@@ -21,7 +21,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
 class Notebook(msgspec.Struct, frozen=True, kw_only=True):
     language: str
-    cells: tuple[Cell, ...]
+    cells: tuple[NotebookCell, ...]
 
     @property
     def text(self) -> str:
@@ -50,7 +50,7 @@ def _language(metadata: Json) -> str:
     return "python"
 
 
-def _cell(number: int, cell: dict[str, Any]) -> Cell:
+def _cell(number: int, cell: dict[str, Any]) -> NotebookCell:
     kind = cell.get("cell_type", "code")
     kind = kind if isinstance(kind, str) else "code"
     identity = f" id={cell['id']}" if isinstance(cell.get("id"), str) else ""
@@ -61,7 +61,7 @@ def _cell(number: int, cell: dict[str, Any]) -> Cell:
         text = _output(output) if isinstance(output, dict) else ""
         if text:
             lines += ["--- output ---", text]
-    return Cell(kind=kind, source=source, text="\n".join(lines) + "\n")
+    return NotebookCell(kind=kind, source=source, text="\n".join(lines) + "\n")
 
 
 def _output(output: dict[str, Any]) -> str:

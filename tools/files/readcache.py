@@ -11,7 +11,7 @@ _MAX_PATHS = 64
 _MAX_LINES_PER_FILE = 20_000
 
 
-class Seen(msgspec.Struct, kw_only=True):
+class KnownFile(msgspec.Struct, kw_only=True):
     """A file as the model knows it."""
 
     version: Version
@@ -23,7 +23,7 @@ class ReadCache:
     """Bounded: the least recently seen file goes first."""
 
     def __init__(self, max_paths: int = _MAX_PATHS) -> None:
-        self._files: OrderedDict[str, Seen] = OrderedDict()
+        self._files: OrderedDict[str, KnownFile] = OrderedDict()
         self._max_paths = max_paths
 
     def record(self, path: str, version: Version, lines: Iterable[tuple[int, str]]) -> None:
@@ -31,7 +31,7 @@ class ReadCache:
         new = dict(lines)
         known = self._files.get(path)
         if known is None or any(known.lines.get(number, text) != text for number, text in new.items()):
-            known = Seen(version=version)
+            known = KnownFile(version=version)
         known.version = version
         if len(known.lines) + len(new) > _MAX_LINES_PER_FILE:
             known.lines.clear()
@@ -51,7 +51,7 @@ class ReadCache:
     def forget(self, path: str) -> None:
         self._files.pop(path, None)
 
-    def seen(self, path: str) -> Seen | None:
+    def seen(self, path: str) -> KnownFile | None:
         return self._files.get(path)
 
     def lines(self, path: str) -> Mapping[int, str]:

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from tools.base import ToolError
-from tools.operations import Command, RunningProcess
+from tools.operations import CommandLine, RunningProcess
 from tools.running.process import pipe
 from tools.running.rolling import OutputSnapshot, RollingOutput
 from tools.running.shell import ShellSettings, SpawnPlan, prefixed, shell_argv
@@ -199,7 +199,7 @@ async def start_command(
 
 
 async def watch(
-    workspace: Workspace, call_id: str | None, tool: str, command: Command
+    workspace: Workspace, call_id: str | None, tool: str, command: CommandLine
 ) -> WatchedCommand | None:
     if workspace.watch_command is None or call_id is None:
         return None
@@ -208,7 +208,7 @@ async def watch(
 
 async def _started(
     workspace: Workspace,
-    command: Command,
+    command: CommandLine,
     watched: WatchedCommand | None,
     *,
     tool: str,
@@ -235,7 +235,7 @@ async def _started(
     return running
 
 
-async def as_set(workspace: Workspace, plan: SpawnPlan) -> Command:
+async def as_set(workspace: Workspace, plan: SpawnPlan) -> CommandLine:
     """What is run for a plan: spawn hook, shell and prefix applied."""
     settings = workspace.shell()
     if settings.still_counts is not None and not await settings.still_counts():
@@ -243,11 +243,13 @@ async def as_set(workspace: Workspace, plan: SpawnPlan) -> Command:
     if workspace.spawn_hook:
         plan = await workspace.spawn_hook(plan)
     argv = shell_argv(settings, workspace.processes.find_program)
-    return Command(argv=(*argv, prefixed(settings, plan.command)), cwd=plan.cwd, environment=plan.environment)
+    return CommandLine(
+        argv=(*argv, prefixed(settings, plan.command)), cwd=plan.cwd, environment=plan.environment
+    )
 
 
 async def start_process(
-    workspace: Workspace, command: Command, output: int, *, terminal: int | None = None
+    workspace: Workspace, command: CommandLine, output: int, *, terminal: int | None = None
 ) -> RunningProcess:
     try:
         return await workspace.processes.start(command, output, terminal=terminal)

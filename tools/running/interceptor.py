@@ -7,35 +7,35 @@ from typing import Final
 import msgspec
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True):
+class InterceptRule(msgspec.Struct, frozen=True, kw_only=True):
     pattern: str
     tool: str
     message: str
     ignore_case: bool = False
 
 
-RULES: Final[tuple[Rule, ...]] = (
-    Rule(
+RULES: Final[tuple[InterceptRule, ...]] = (
+    InterceptRule(
         pattern=r"\s*(?:echo|printf|cat)\b[^|;&]*[^0-9&>-]>{1,2}\s*(?!/dev/|&)[^\s&|;]",
         tool="write",
         message="Use the write tool to make files: it keeps quoting intact and shows the change.",
     ),
-    Rule(
+    InterceptRule(
         pattern=r"\s*(?:cat|head|tail|less|more)\s+(?!-f\b)[^|;&><]+$",
         tool="read",
         message="Use the read tool: it pages, numbers and remembers what was seen.",
     ),
-    Rule(
+    InterceptRule(
         pattern=r"\s*(?:grep|egrep|fgrep|rg|ripgrep|ag|ack)\s[^|;&><]+$",
         tool="grep",
         message="Use the grep tool: it respects .gitignore and limits its output.",
     ),
-    Rule(
+    InterceptRule(
         pattern=r"\s*(?:find|fd|fdfind|locate)\s.*(?:-name|-iname|-type|--type|-glob|--glob)\b[^|;&><]*$",
         tool="find",
         message="Use the find tool: it respects .gitignore and sorts by recency.",
     ),
-    Rule(
+    InterceptRule(
         pattern=r"\s*(?:sed\s(?:.*\s)?(?:-[a-zA-Z]*i|--in-place)|perl\s(?:.*\s)?-[a-zA-Z]*i|awk\s.*-i\s+inplace)",
         tool="edit",
         message="Use the edit tool: it checks what it replaces and can be undone.",
@@ -44,7 +44,7 @@ RULES: Final[tuple[Rule, ...]] = (
 
 
 def better_tool(
-    command: str, without_cd: str, tools: Collection[str], rules: tuple[Rule, ...] = RULES
+    command: str, without_cd: str, tools: Collection[str], rules: tuple[InterceptRule, ...] = RULES
 ) -> str | None:
     """Why `command` is refused, or None. A rule counts only if its tool is there; a broken pattern never does."""
     for rule in rules:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from tools.operations import Command
+from tools.operations import CommandLine
 
 _KEEPER: Final = Path(__file__).with_name("keeper.py")
 _KEEPER_VARIABLES: Final = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
@@ -38,7 +38,7 @@ class LocalProcess:
     def pid(self) -> int:
         return self._started.result()
 
-    async def start(self, command: Command) -> None:
+    async def start(self, command: CommandLine) -> None:
         environment = (f"{name}={value}" for name, value in command.environment.items())
         fields = [command.cwd, str(len(command.argv)), *command.argv, *environment]
         request = b"\0".join(os.fsencode(field) for field in fields)
@@ -120,7 +120,7 @@ class LocalProcesses:
         self._link: socket.socket | None = None
 
     async def start(
-        self, command: Command, output: int, *, errors: int | None = None, terminal: int | None = None
+        self, command: CommandLine, output: int, *, errors: int | None = None, terminal: int | None = None
     ) -> LocalProcess:
         own, other = socket.socketpair()
         own.setblocking(False)

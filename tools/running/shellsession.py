@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from tools.operations import Command, ProcessOperations, RunningProcess
+from tools.operations import CommandLine, ProcessOperations, RunningProcess
 
 _LOOP: Final = """
 exec 9<"$1/in"
@@ -38,7 +38,7 @@ class ShellSession:
         self._is_busy = asyncio.Lock()
         self._is_retired = False
 
-    async def start(self, command: Command, extra: Mapping[str, str]) -> "tuple[SessionCommand, int]":
+    async def start(self, command: CommandLine, extra: Mapping[str, str]) -> "tuple[SessionCommand, int]":
         """Runs `command` once the one before is done. Answers it and the descriptor that its output comes from.
 
         Its folder and environment are for a new shell; `extra` is exported in it and lasts.
@@ -79,7 +79,7 @@ class ShellSession:
             self._process.kill()
         self._discard()
 
-    async def _ensure_shell(self, command: Command) -> Path:
+    async def _ensure_shell(self, command: CommandLine) -> Path:
         if self._folder is not None and self._exit is not None and not self._exit.done():
             return self._folder
         self._discard()

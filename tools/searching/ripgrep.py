@@ -14,7 +14,7 @@ import msgspec
 
 from tools.base import ToolError
 from tools.files.presence import is_file
-from tools.operations import Command
+from tools.operations import CommandLine
 from tools.patterns import late
 from tools.running.own_programs import find_own_program
 from tools.running.process import pipe
@@ -106,7 +106,7 @@ async def run_ripgrep(
     errors = os.memfd_create("errors") if hasattr(os, "memfd_create") else _temporary_file()
     try:
         process = await workspace.processes.start(
-            Command(
+            CommandLine(
                 argv=argv,
                 cwd=cwd,
                 environment=child_environment(workspace.shell(), for_model=False),

@@ -36,7 +36,7 @@ class ImageChip(msgspec.Struct, frozen=True, kw_only=True, tag="image"):
 Chip = PasteChip | ImageChip
 
 
-class Draft(msgspec.Struct, frozen=True, kw_only=True):
+class UnsentPrompt(msgspec.Struct, frozen=True, kw_only=True):
     """The whole unsent prompt as it stands, chips included: to be saved, and given back by `restore`."""
 
     text: str = ""
@@ -49,7 +49,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
         return not self.text.strip()
 
 
-def labelled(draft: Draft) -> str:
+def labelled(draft: UnsentPrompt) -> str:
     """The draft's text with the words for its chips, as the editor shows it."""
     chips = Chips()
     chips.known = dict(draft.chips)

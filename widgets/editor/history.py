@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from widgets.editor.chips import Draft
+from widgets.editor.chips import UnsentPrompt
 
 SIZE = 1000
 
@@ -10,19 +10,19 @@ SIZE = 1000
 class History:
     """Going back keeps the draft one came from; going forward past the newest gives it back."""
 
-    def __init__(self, entries: Iterable[Draft] = (), size: int = SIZE) -> None:
+    def __init__(self, entries: Iterable[UnsentPrompt] = (), size: int = SIZE) -> None:
         self.size = size
         """How many are kept."""
-        self.entries: list[Draft] = []
+        self.entries: list[UnsentPrompt] = []
         self._at: int | None = None
-        self._unsent = Draft()
+        self._unsent = UnsentPrompt()
         for entry in entries:
             self.add(entry)
 
-    def replace(self, entries: Iterable[Draft]) -> None:
+    def replace(self, entries: Iterable[UnsentPrompt]) -> None:
         """Other prompts, newest last; one begins anew at the newest."""
         self.entries = []
-        self._unsent = Draft()
+        self._unsent = UnsentPrompt()
         self._at = None
         for entry in entries:
             self.add(entry)
@@ -31,7 +31,7 @@ class History:
     def is_browsing(self) -> bool:
         return self._at is not None
 
-    def add(self, entry: Draft) -> None:
+    def add(self, entry: UnsentPrompt) -> None:
         """Keep a prompt as the newest. Blank ones and repetitions of the newest are left out."""
         self._at = None
         if entry.is_empty or (self.entries and self.entries[-1].text == entry.text):
@@ -39,7 +39,7 @@ class History:
         self.entries.append(entry)
         del self.entries[: max(0, len(self.entries) - self.size)]
 
-    def previous(self, draft: Draft) -> Draft | None:
+    def previous(self, draft: UnsentPrompt) -> UnsentPrompt | None:
         """The next older prompt; `draft` is what stands in the editor now."""
         if self._at is None:
             if not self.entries:
@@ -51,7 +51,7 @@ class History:
         self._at -= 1
         return self.entries[self._at]
 
-    def next(self) -> Draft | None:
+    def next(self) -> UnsentPrompt | None:
         """The next newer prompt, and behind the newest the draft that one came from."""
         if self._at is None:
             return None

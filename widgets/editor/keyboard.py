@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 from textual.actions import SkipAction
 
 from widgets.editor import commands, messages
-from widgets.editor.chips import Draft
+from widgets.editor.chips import UnsentPrompt
 from widgets.editor.model import EditorModel
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class PromptKeyboard:
     def show_newer(self) -> None:
         self._show(self._editor.history.next(), at_start=False)
 
-    def _show(self, draft: Draft | None, *, at_start: bool) -> None:
+    def _show(self, draft: UnsentPrompt | None, *, at_start: bool) -> None:
         if draft is None:
             return
         self._model.restore(draft)

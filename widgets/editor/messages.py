@@ -2,13 +2,13 @@
 
 from textual.message import Message
 
-from widgets.editor.chips import Attachment, Draft
+from widgets.editor.chips import Attachment, UnsentPrompt
 
 
 class Sent(Message, namespace="prompt_editor"):
     """`text` is the real text, pastes in full; `draft` is what stood in the editor, to be given back by `restore`."""
 
-    def __init__(self, text: str, attachments: tuple[Attachment, ...], draft: Draft) -> None:
+    def __init__(self, text: str, attachments: tuple[Attachment, ...], draft: UnsentPrompt) -> None:
         super().__init__()
         self.text = text
         self.attachments = attachments
@@ -26,7 +26,7 @@ class FollowUp(Sent, namespace="prompt_editor"):
 class Changed(Message, namespace="prompt_editor"):
     """Another text. `text` shows chips as single characters; `draft` is to be saved."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: UnsentPrompt) -> None:
         super().__init__()
         self.draft = draft
 
@@ -50,6 +50,6 @@ class ClipboardRequested(Message, namespace="prompt_editor"):
 class HistoryRequested(Message, namespace="prompt_editor"):
     """Let an older prompt be chosen from `entries` (newest first), then call `restore`."""
 
-    def __init__(self, entries: tuple[Draft, ...]) -> None:
+    def __init__(self, entries: tuple[UnsentPrompt, ...]) -> None:
         super().__init__()
         self.entries = entries

@@ -9,7 +9,7 @@ them. Every change goes through `_replace`, which is what undo reverses.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from widgets.editor.chips import Chips, Draft
+from widgets.editor.chips import Chips, UnsentPrompt
 from widgets.editor.graphemes import snap
 from widgets.editor.killring import KillRing
 
@@ -84,9 +84,9 @@ class EditorModel:
         """The cursor's line up to the cursor."""
         return self.line[: self.cursor[1]]
 
-    def draft(self) -> Draft:
+    def draft(self) -> UnsentPrompt:
         text = self.text
-        return Draft(text=text, chips=self.chips.used(text), row=self.cursor[0], column=self.cursor[1])
+        return UnsentPrompt(text=text, chips=self.chips.used(text), row=self.cursor[0], column=self.cursor[1])
 
     # -- changing ------------------------------------------------------------------------------------------
 
@@ -112,9 +112,9 @@ class EditorModel:
         """Another text, as one unit of undo; the cursor goes to its end."""
         self.replace((0, 0), self.end, text)
 
-    def reset(self, draft: Draft | None = None) -> None:
+    def reset(self, draft: UnsentPrompt | None = None) -> None:
         """Begin anew, without a past: after sending, or with a draft that was saved."""
-        draft = draft or Draft()
+        draft = draft or UnsentPrompt()
         self.chips.keep_only("".join(self.kills.entries))
         self.lines = self.chips.adopt(draft.text, draft.chips).split("\n")
         row = min(max(0, draft.row), len(self.lines) - 1)
@@ -124,7 +124,7 @@ class EditorModel:
         self.settle()
         self.version += 1
 
-    def restore(self, draft: Draft) -> None:
+    def restore(self, draft: UnsentPrompt) -> None:
         """Show another draft (history, queue), as one unit of undo."""
         self.set_text(self.chips.adopt(draft.text, draft.chips))
 

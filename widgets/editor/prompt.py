@@ -16,7 +16,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets.editor import commands, messages
-from widgets.editor.chips import Attachment, Draft, ImageChip, PasteChip
+from widgets.editor.chips import Attachment, ImageChip, PasteChip, UnsentPrompt
 from widgets.editor.history import History
 from widgets.editor.images import image_file
 from widgets.editor.keyboard import Popup, PromptKeyboard
@@ -54,7 +54,7 @@ class PromptEditor(Widget, can_focus=True):
         self,
         *,
         placeholder: str = "",
-        history: Iterable[Draft] = (),
+        history: Iterable[UnsentPrompt] = (),
         history_size: int = 1000,
         padding_x: int = 0,
         paste_chip_lines: int = CHIP_LINES,
@@ -81,7 +81,7 @@ class PromptEditor(Widget, can_focus=True):
         return self.model.chips.expand(self.model.text)
 
     @property
-    def draft(self) -> Draft:
+    def draft(self) -> UnsentPrompt:
         return self.model.draft()
 
     @property
@@ -97,7 +97,7 @@ class PromptEditor(Widget, can_focus=True):
         self.model.set_text(clean(text))
         self.changed()
 
-    def restore(self, draft: Draft) -> None:
+    def restore(self, draft: UnsentPrompt) -> None:
         """Show a draft with its chips: one that was saved, sent before, or taken back from the queue."""
         self.model.restore(draft)
         self.changed()
@@ -121,7 +121,7 @@ class PromptEditor(Widget, can_focus=True):
         self.changed()
         return True
 
-    def reset(self, draft: Draft | None = None) -> None:
+    def reset(self, draft: UnsentPrompt | None = None) -> None:
         """Begin anew without a past, perhaps with a draft from another day."""
         self.model.reset(draft)
         self.changed()

@@ -6,7 +6,7 @@ from typing import ClassVar
 from textual import events
 from textual.binding import BindingType
 
-from widgets.editor.chips import Draft, labelled
+from widgets.editor.chips import UnsentPrompt, labelled
 from widgets.keys_told import key_name
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import Badge, ListRow
@@ -62,7 +62,7 @@ def hotkeys_screen(
     )
 
 
-def history_screen(entries: Sequence[Draft], *, query: str = "") -> PickerScreen:
+def history_screen(entries: Sequence[UnsentPrompt], *, query: str = "") -> PickerScreen:
     """Older prompts, newest first, each once; the row's id is its place in `entries`."""
     newest: dict[str, int] = {}
     for number, entry in enumerate(entries):

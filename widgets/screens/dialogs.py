@@ -13,7 +13,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
-from widgets.editor.chips import Draft
+from widgets.editor.chips import UnsentPrompt
 from widgets.editor.line_input import LineInput
 from widgets.editor.prompt import PromptEditor
 from widgets.lists.filtering import Shown
@@ -282,7 +282,7 @@ class TextScreen(DialogScreen[str | None]):
     def on_mount(self) -> None:
         super().on_mount()
         if self._prefill and self._is_for_reading:
-            self._editor.reset(Draft(text=self._prefill))
+            self._editor.reset(UnsentPrompt(text=self._prefill))
         elif self._prefill:
             self._editor.set_text(self._prefill)
         self._editor.focus()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from textual.widget import Widget
 
-from widgets.transcript.blocks import Block, CardBlock, CardState, CustomBlock, Failure, ReplyState
+from widgets.transcript.blocks import Block, CardBlock, CardState, CustomBlock, ReplyState, ShownFailure
 from widgets.transcript.column import Column
 from widgets.transcript.item import Item
 from widgets.transcript.live import Sort
@@ -51,7 +51,7 @@ class Arriving:
         item.live.append(sort, delta)
         self._need_frame()
 
-    def finish(self, block_id: str, state: ReplyState, failure: Failure | None) -> None:
+    def finish(self, block_id: str, state: ReplyState, failure: ShownFailure | None) -> None:
         item = self._live.pop(block_id, None)
         if item is None:
             return

@@ -46,7 +46,7 @@ class _Value(msgspec.Struct, frozen=True, kw_only=True):
     pass
 
 
-class Failure(_Value, frozen=True, kw_only=True):
+class ShownFailure(_Value, frozen=True, kw_only=True):
     """Why something did not work, and what can be done."""
 
     message: str
@@ -55,7 +55,7 @@ class Failure(_Value, frozen=True, kw_only=True):
     """What to press to have it tried again, if that can be done."""
 
 
-class Thinking(_Value, frozen=True, kw_only=True):
+class Thought(_Value, frozen=True, kw_only=True):
     text: str
     seconds: float | None = None
 
@@ -74,9 +74,9 @@ class UserBlock(_Value, frozen=True, kw_only=True):
 
 class ReplyBlock(_Value, frozen=True, kw_only=True):
     id: str
-    parts: tuple[Thinking | Prose, ...] = ()
+    parts: tuple[Thought | Prose, ...] = ()
     state: ReplyState = ReplyState.DONE
-    failure: Failure | None = None
+    failure: ShownFailure | None = None
 
 
 class CardBlock(_Value, frozen=True, kw_only=True):

@@ -30,13 +30,13 @@ from widgets.transcript.blocks import (
     CardState,
     CustomBlock,
     CustomKind,
-    Failure,
     NoteBlock,
     NoteKind,
     Prose,
     ReplyBlock,
     ReplyState,
-    Thinking,
+    ShownFailure,
+    Thought,
     UserBlock,
 )
 from widgets.transcript.diagram import Diagrams
@@ -104,7 +104,7 @@ class Expansion(NamedTuple):
 def can_expand(block: Block) -> bool:
     match block:
         case ReplyBlock():
-            return any(isinstance(part, Thinking) for part in block.parts)
+            return any(isinstance(part, Thought) for part in block.parts)
         case CardBlock() | CustomBlock():
             return bool(block.card.blocks)
         case UserBlock() | NoteBlock():
@@ -200,7 +200,7 @@ def draw_reply(block: ReplyBlock, *, is_open: bool) -> list[Leaf]:
     return leaves + reply_end(block.state, block.failure, has_text=bool(leaves))
 
 
-def reply_end(state: ReplyState, failure: Failure | None, *, has_text: bool) -> list[Leaf]:
+def reply_end(state: ReplyState, failure: ShownFailure | None, *, has_text: bool) -> list[Leaf]:
     """What is said below a reply that did not end well."""
     blank = int(has_text)
     match state:
@@ -210,7 +210,7 @@ def reply_end(state: ReplyState, failure: Failure | None, *, has_text: bool) -> 
             words = "✂ cut off: the answer reached the output limit" if failure is None else ""
             leaves = [Leaf(words, key="note-warning")] if words else _failure(failure, key="note-warning")
         case ReplyState.ERROR:
-            leaves = _failure(failure or Failure(message="The request failed."))
+            leaves = _failure(failure or ShownFailure(message="The request failed."))
         case _:
             return []
     leaves[0].blank = blank
@@ -221,7 +221,7 @@ def _next_step(text: str) -> list[Leaf]:
     return [Leaf(clean(text), key="hint", first="  → ", rest="    ")] if text else []
 
 
-def _failure(failure: Failure | None, key: str = "note-error") -> list[Leaf]:
+def _failure(failure: ShownFailure | None, key: str = "note-error") -> list[Leaf]:
     if failure is None:
         return []
     leaves = [Leaf(clean(failure.message), key=key, first="✗ ", rest=GUTTER, prefix_key=key)]

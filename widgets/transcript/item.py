@@ -4,7 +4,7 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from widgets.transcript import drawing
-from widgets.transcript.blocks import Block, CardBlock, CustomBlock, Failure, ReplyBlock, ReplyState
+from widgets.transcript.blocks import Block, CardBlock, CustomBlock, ReplyBlock, ReplyState, ShownFailure
 from widgets.transcript.diagram import show_diagrams
 from widgets.transcript.drawing import Expansion
 from widgets.transcript.leaf import Leaf
@@ -144,7 +144,9 @@ class Item:
         self.width = width
         return self.height
 
-    def finish(self, state: ReplyState, failure: Failure | None, now: float, expansion: Expansion) -> None:
+    def finish(
+        self, state: ReplyState, failure: ShownFailure | None, now: float, expansion: Expansion
+    ) -> None:
         """The reply is complete; what was frozen stays as it was drawn."""
         assert self.live is not None
         self.live.finish(now)

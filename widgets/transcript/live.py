@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from widgets.transcript.blocks import Failure, Prose, ReplyBlock, ReplyState, Thinking
+from widgets.transcript.blocks import Prose, ReplyBlock, ReplyState, ShownFailure, Thought
 from widgets.transcript.drawing import GUTTER, reply_end, thinking_label
 from widgets.transcript.leaf import Leaf
 from widgets.transcript.stream import MarkdownStream
@@ -157,9 +157,9 @@ class LiveReply:
         if self._parts and self._parts[-1].seconds is None:
             self._parts[-1].end(now)
 
-    def block(self, state: ReplyState, failure: Failure | None = None) -> ReplyBlock:
+    def block(self, state: ReplyState, failure: ShownFailure | None = None) -> ReplyBlock:
         parts = tuple(
-            Thinking(text=part.text, seconds=part.seconds)
+            Thought(text=part.text, seconds=part.seconds)
             if part.sort == "thinking"
             else Prose(text=part.text)
             for part in self._parts
@@ -171,7 +171,7 @@ class LiveReply:
         """Everything so far, for searching."""
         return "\n".join(part.text for part in self._parts)
 
-    def final_leaves(self, state: ReplyState, failure: Failure | None, *, is_open: bool) -> list[Leaf]:
+    def final_leaves(self, state: ReplyState, failure: ShownFailure | None, *, is_open: bool) -> list[Leaf]:
         """The leaves of the finished reply; those that were frozen are the same objects."""
         for part in self._parts:
             if part.sort == "prose" or is_open:

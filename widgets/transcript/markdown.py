@@ -44,7 +44,7 @@ _BLOCK = frozenset(
 )
 
 
-class Lead(NamedTuple):
+class PieceLead(NamedTuple):
     """What stands above a piece of source that is parsed on its own."""
 
     is_first: bool = True
@@ -202,7 +202,7 @@ class _Level:
 class Builder:
     """Walks block tokens and writes leaves."""
 
-    def __init__(self, lines: list[str], lead: Lead, base: str, gutter: str = "") -> None:
+    def __init__(self, lines: list[str], lead: PieceLead, base: str, gutter: str = "") -> None:
         self.lines = lines
         self.gutter = gutter
         self.lead = lead
@@ -372,9 +372,9 @@ def parse(
     *,
     base: str = "text",
     gutter: str = "",
-    lead: Lead | None = None,
+    lead: PieceLead | None = None,
     env: dict[str, Any] | None = None,
 ) -> list[Leaf]:
     """The leaves of a whole source."""
     tokens = parser().parse(source, env if env is not None else {})
-    return Builder(source.split("\n"), lead or Lead(), base, gutter).build(tokens)
+    return Builder(source.split("\n"), lead or PieceLead(), base, gutter).build(tokens)

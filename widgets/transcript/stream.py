@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from widgets.transcript.growing import GrowingFence, GrowingParagraph, GrowingPlain, GrowingTable
 from widgets.transcript.leaf import Leaf
-from widgets.transcript.markdown import Builder, Lead, parse, parser
+from widgets.transcript.markdown import Builder, PieceLead, parse, parser
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -54,7 +54,7 @@ class MarkdownStream:
         self._parts: list[str] = []
         self._size = 0
         self._tail = ""
-        self._lead = Lead()
+        self._lead = PieceLead()
         self._growing: _Growing | None = None
         self._references: dict[str, Any] = {}
         """Link references defined above the tail."""
@@ -115,7 +115,7 @@ class MarkdownStream:
         self._growing = None
         if growing.is_closed:
             self._freeze(self.live)
-            self._lead = Lead(is_first=not self.frozen)
+            self._lead = PieceLead(is_first=not self.frozen)
             self._tail = ""
             return rest
         self._tail = growing.source + rest
@@ -165,7 +165,9 @@ class MarkdownStream:
         self._freeze(builder.build(tokens[:index]))
         blank_above = not lines[line - 1].strip(" \t>")
         number = builder.lists[0] if in_list and builder.lists else None
-        self._lead = Lead(is_first=not self.frozen, in_list=in_list, blank_above=blank_above, number=number)
+        self._lead = PieceLead(
+            is_first=not self.frozen, in_list=in_list, blank_above=blank_above, number=number
+        )
         self._references = {
             label: link for label, link in references.items() if "map" not in link or link["map"][0] < line
         }
@@ -185,7 +187,7 @@ class MarkdownStream:
         self.generation += 1
         self.frozen = []
         self.live = []
-        self._lead = Lead()
+        self._lead = PieceLead()
         self._tail = self.source
         self._references = {}
         self._parse()

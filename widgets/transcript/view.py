@@ -21,7 +21,7 @@ from textual.strip import Strip
 from widgets import textual_inside
 from widgets.transcript import highlight, messages
 from widgets.transcript.arriving import Arriving
-from widgets.transcript.blocks import Block, Failure, ReplyBlock, ReplyState
+from widgets.transcript.blocks import Block, ReplyBlock, ReplyState, ShownFailure
 from widgets.transcript.column import Column
 from widgets.transcript.diagram import Diagrams
 from widgets.transcript.drawing import Expansion, OpensCards
@@ -100,7 +100,7 @@ class Transcript(ScrollView, can_focus=True):
         self.arriving.append(block_id, "thinking", delta)
 
     def finish_reply(
-        self, block_id: str, state: ReplyState = ReplyState.DONE, *, failure: Failure | None = None
+        self, block_id: str, state: ReplyState = ReplyState.DONE, *, failure: ShownFailure | None = None
     ) -> None:
         self.arriving.finish(block_id, state, failure)
 

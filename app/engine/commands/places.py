@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Raw
 
-from app.engine.brancher import Cancelled, Wish
+from app.engine.brancher import MoveStopped, Wish
 from app.engine.commands import results
 from app.engine.commands.base import command, for_the_system, without_nothing
 from app.engine.intake import Stayed
@@ -184,7 +184,7 @@ def _telling_failures() -> Generator[None]:
     """A move that somebody stopped has not happened, and is no error; the body is left then."""
     try:
         yield
-    except (Cancelled, SummaryCancelled):
+    except (MoveStopped, SummaryCancelled):
         return
 
 

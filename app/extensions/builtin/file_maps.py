@@ -38,7 +38,7 @@ BATCH_BYTES = 24 * 1024
 """All maps of one answer's reads together."""
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class WantedMap(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What `read` says of a file that it could show only in part."""
 
     path: str
@@ -61,7 +61,7 @@ class Given(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Of each symbol with a line: its row, where its label begins and how long it is, its first and its last line."""
 
 
-class Batch:
+class MapBudget:
     """The reads of one answer: what their maps may take together, and which of them no context shows yet.
 
     Each gets its part of the room; what one leaves goes to those behind it.
@@ -142,7 +142,7 @@ class Mapper:
 
 def extension(api: ExtensionApi) -> None:
     api.message_renderer(MESSAGE, draw)
-    mapper, batch = Mapper(), Batch()
+    mapper, batch = Mapper(), MapBudget()
 
     @api.on("message_end")
     async def begin(event: MessageEnded, context: Context) -> None:
@@ -188,12 +188,12 @@ def _in(folder: Path, name: str) -> Path:
     return folder / Path(name).expanduser()
 
 
-def wanted_map(event: ToolResultPayload) -> Wanted | None:
+def wanted_map(event: ToolResultPayload) -> WantedMap | None:
     """The file that a plain read could show only in part: the tool says so itself."""
     if event.tool_name != "read" or event.is_error or not event.details:
         return None
     try:
-        return msgspec.convert(event.details.get("map"), Wanted)
+        return msgspec.convert(event.details.get("map"), WantedMap)
     except msgspec.ValidationError:
         return None
 

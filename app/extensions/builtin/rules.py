@@ -26,7 +26,7 @@ from app.extensions.public import (
     text_of,
 )
 from app.resources.paths import Paths
-from app.resources.rule_watch import Hit, RuleWatch, interruption, reminder
+from app.resources.rule_watch import RuleHit, RuleWatch, interruption, reminder
 from app.resources.rules import SOURCES, Rules, UnknownRule, find_rules
 from app.resources.system_prompt import rules_section
 
@@ -43,7 +43,7 @@ class _RulesInForce:
         self.rules = Rules()
         self.watch = RuleWatch(())
         self.calls: dict[int, str] = {}
-        self.reminders: dict[str, Hit] = {}
+        self.reminders: dict[str, RuleHit] = {}
         self._wishes: Mapping[str, Any] = {}
 
     def read(self, context: Context) -> None:
@@ -88,7 +88,7 @@ class _RulesInForce:
         self.watch.finish_answer()
         self._tell_problems(context)
 
-    async def _act(self, index: int, hit: Hit) -> None:
+    async def _act(self, index: int, hit: RuleHit) -> None:
         if not hit.interrupts:
             if index in self.calls:
                 self.reminders[self.calls[index]] = hit

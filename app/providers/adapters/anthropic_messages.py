@@ -11,7 +11,7 @@ from app.providers.adapters.common import (
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.senders.choice import sender_for
 from app.providers.transform import fitting_id, prepare
-from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
+from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
 from app.values.models import Model
 
 DEFAULT_URL = "https://api.anthropic.com"
@@ -21,7 +21,7 @@ DEFAULT_URL = "https://api.anthropic.com"
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
     prepared = prepare(context, model, fitting_id, kept=options.kept)
     body = await final_payload(payload(prepared, model, options), model, options)
-    request = Request(
+    request = HttpRequest(
         base_url=address(model, options, DEFAULT_URL),
         path="/v1/messages",
         body=encode_payload(body),

@@ -14,7 +14,7 @@ from app.providers.kept import Pieces
 from app.providers.pricing import with_cost
 from app.providers.projection import Sent
 from app.providers.thinking import budget_for, clamp_level, provider_word, room_for_thinking
-from app.providers.transform import Prepared, spelled
+from app.providers.transform import PreparedRequest, spelled
 from app.providers.transport import decode_event
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, StopReason, ToolResultMessage, UserMessage
@@ -32,7 +32,7 @@ _EFFORT = {"minimal": "low"}
 _VERSION = re.compile(r"claude-[a-z]+-(\d+)(?:[-.](\d{1,2}))?(?!\d)")
 
 
-def payload(prepared: Prepared, model: Model, options: StreamOptions) -> dict[str, Any]:
+def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:
     switches = compat(model)
     cache = _cache_control(model, options)
     limit = answer_limit(model, options, prepared)
@@ -59,7 +59,9 @@ def payload(prepared: Prepared, model: Model, options: StreamOptions) -> dict[st
     return body
 
 
-def messages(prepared: Prepared, model: Model, cache: dict[str, Any] | None) -> list[dict[str, Any]] | Pieces:
+def messages(
+    prepared: PreparedRequest, model: Model, cache: dict[str, Any] | None
+) -> list[dict[str, Any]] | Pieces:
     out = spelled(prepared, [], lambda messages, _: _spelled(messages, model))
     tail = out.tail if isinstance(out, Pieces) else out
     if cache and tail and tail[-1]["role"] == "user":

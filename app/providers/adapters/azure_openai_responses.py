@@ -11,13 +11,13 @@ from app.providers.contract import AssistantStream, Context, StreamOptions, spea
 from app.providers.errors import ProviderError
 from app.providers.senders.choice import sender_for
 from app.providers.transform import prepare
-from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
+from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
 from app.values.models import Model
 
 DEFAULT_API_VERSION = "v1"
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     base_url: str
     deployment: str
     api_version: str
@@ -38,7 +38,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
         if key
         else {}
     )
-    request = Request(
+    request = HttpRequest(
         base_url=place.base_url,
         path="/responses",
         body=encode_payload(body, last="input"),
@@ -48,7 +48,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
     await converse(await sender_for(model), request, options, ResponsesReader(model, stream), stream)
 
 
-def place_for(model: Model, env: Mapping[str, str]) -> Place:
+def place_for(model: Model, env: Mapping[str, str]) -> Deployment:
     """Resource, deployment and version: from the credential's settings, which include the environment's."""
     base = env.get("AZURE_OPENAI_BASE_URL") or model.base_url
     resource = env.get("AZURE_OPENAI_RESOURCE_NAME")
@@ -58,7 +58,7 @@ def place_for(model: Model, env: Mapping[str, str]) -> Place:
         raise ProviderError(
             "Azure needs to know your resource: set AZURE_OPENAI_RESOURCE_NAME or AZURE_OPENAI_BASE_URL."
         )
-    return Place(
+    return Deployment(
         base_url=_with_path(base.rstrip("/")),
         deployment=deployments(env.get("AZURE_OPENAI_DEPLOYMENT_NAME_MAP", "")).get(model.id, model.id),
         api_version=env.get("AZURE_OPENAI_API_VERSION") or DEFAULT_API_VERSION,

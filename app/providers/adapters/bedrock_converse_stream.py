@@ -15,7 +15,7 @@ from app.providers.errors import ProviderError
 from app.providers.senders.choice import sender_for
 from app.providers.senders.choice import warm as warm_sender
 from app.providers.transform import fitting_id, prepare
-from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
+from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
 from app.values.models import Model
 
 DEFAULT_REGION = "us-east-1"
@@ -41,14 +41,14 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
     base = (
         model.base_url or env.get("AWS_BEDROCK_ENDPOINT") or f"https://bedrock-runtime.{region}.amazonaws.com"
     )
-    request = Request(
+    request = HttpRequest(
         base_url=base,
         path=f"/model/{quote(model.id, safe='')}/converse-stream",
         body=encode_payload(body),
         headers=request_headers(model, options, Accept="application/vnd.amazon.eventstream"),
     )
     headers = await asyncio.to_thread(_authorized, request, session, region, options)
-    signed = Request(base_url=base, path=request.path, body=request.body, headers=headers)
+    signed = HttpRequest(base_url=base, path=request.path, body=request.body, headers=headers)
     await converse(
         await sender_for(model), signed, options, ConverseReader(model, stream), stream, EventStreamDecoder()
     )
@@ -78,7 +78,7 @@ def _session(env: Mapping[str, str]) -> Any:
     return _botocore().session.Session(profile=env.get("AWS_PROFILE"))
 
 
-def _authorized(request: Request, session: Any, region: str, options: StreamOptions) -> dict[str, str]:
+def _authorized(request: HttpRequest, session: Any, region: str, options: StreamOptions) -> dict[str, str]:
     """The headers with a bearer token or a signature. Blocks: a role may have to be assumed first."""
     headers = dict(request.headers)
     if options.credential.key:

@@ -13,7 +13,7 @@ from app.providers.kept import Pieces
 from app.providers.pricing import with_cost
 from app.providers.projection import Sent
 from app.providers.thinking import budget_for, clamp_level, provider_word, room_for_thinking
-from app.providers.transform import Prepared, spelled
+from app.providers.transform import PreparedRequest, spelled
 from app.providers.transport import decode_event
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, StopReason, ToolResultMessage, UserMessage
@@ -43,7 +43,7 @@ def is_claude(model: Model) -> bool:
     return "anthropic." in model.id or "claude" in model.id
 
 
-def payload(prepared: Prepared, model: Model, options: StreamOptions) -> dict[str, Any]:
+def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:
     is_cached = options.use_cache and (is_claude(model) or bool(compat(model).get("supportsCachePoints")))
     limit = answer_limit(model, options, prepared)
     settings: dict[str, Any] = {"maxTokens": limit}
@@ -61,7 +61,7 @@ def payload(prepared: Prepared, model: Model, options: StreamOptions) -> dict[st
     return body
 
 
-def messages(prepared: Prepared, is_cached: bool) -> list[dict[str, Any]] | Pieces:
+def messages(prepared: PreparedRequest, is_cached: bool) -> list[dict[str, Any]] | Pieces:
     out = spelled(prepared, [], lambda messages, _: _spelled(messages))
     tail = out.tail if isinstance(out, Pieces) else out
     if is_cached and tail and tail[-1]["role"] == "user":
@@ -91,7 +91,7 @@ def _spelled(messages: Sequence[Sent]) -> list[dict[str, Any]]:
     return out
 
 
-def _tools(prepared: Prepared, options: StreamOptions, is_cached: bool) -> dict[str, Any]:
+def _tools(prepared: PreparedRequest, options: StreamOptions, is_cached: bool) -> dict[str, Any]:
     tools: list[dict[str, Any]] = [
         {
             "toolSpec": {

@@ -6,7 +6,7 @@ from typing import Any
 
 from app.providers.contract import StreamOptions
 from app.providers.errors import ProviderError
-from app.providers.transform import Prepared
+from app.providers.transform import PreparedRequest
 from app.values.codec import encode_json
 from app.values.models import Model
 from app.version import VERSION
@@ -22,14 +22,14 @@ def compat(model: Model) -> Mapping[str, Any]:
     return model.compat or {}
 
 
-def answer_limit(model: Model, options: StreamOptions, prepared: Prepared) -> int:
+def answer_limit(model: Model, options: StreamOptions, prepared: PreparedRequest) -> int:
     """The most tokens to ask for: what is wanted, what the model can, and what the context window leaves."""
     wanted = min(options.max_tokens or model.max_tokens, model.max_tokens)
     room = model.context_window - _estimated_tokens(prepared) - _SPARE_TOKENS
     return max(min(wanted, room), min(wanted, _LEAST_ANSWER))
 
 
-def _estimated_tokens(prepared: Prepared) -> int:
+def _estimated_tokens(prepared: PreparedRequest) -> int:
     characters = len(prepared.system) + prepared.measure.characters
     for tool in prepared.tools:
         characters += len(tool.description) + len(encode_json(tool.parameters))
@@ -54,7 +54,7 @@ def affinity_headers(model: Model, options: StreamOptions, *, is_default: bool =
             return {"Session_id": options.session_id, "X-Session-Affinity": options.session_id}
 
 
-def copilot_headers(model: Model, prepared: Prepared) -> dict[str, str]:
+def copilot_headers(model: Model, prepared: PreparedRequest) -> dict[str, str]:
     """GitHub Copilot bills by who began the turn and wants to be told of images; each request says it anew."""
     if model.provider != "github-copilot":
         return {}

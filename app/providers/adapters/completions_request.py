@@ -11,7 +11,7 @@ from app.providers.contract import StreamOptions
 from app.providers.kept import Pieces
 from app.providers.projection import Sent
 from app.providers.thinking import budget_for, clamp_level, provider_word
-from app.providers.transform import Prepared, spelled
+from app.providers.transform import PreparedRequest, spelled
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.models import Model, ThinkingLevel
@@ -22,7 +22,9 @@ _ATTACHED = "The image from the tool result:"
 _CONTINUED = "I have read the tool results."
 
 
-def payload(prepared: Prepared, model: Model, options: StreamOptions, switches: Switches) -> dict[str, Any]:
+def payload(
+    prepared: PreparedRequest, model: Model, options: StreamOptions, switches: Switches
+) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": model.id,
         "messages": messages(prepared, model, switches, options),
@@ -49,7 +51,7 @@ def payload(prepared: Prepared, model: Model, options: StreamOptions, switches: 
 
 
 def messages(
-    prepared: Prepared, model: Model, switches: Switches, options: StreamOptions
+    prepared: PreparedRequest, model: Model, switches: Switches, options: StreamOptions
 ) -> list[dict[str, Any]] | Pieces:
     head = prompt(prepared, model, switches)
     out = spelled(prepared, head, lambda messages, _: spell(messages, model, switches))
@@ -59,7 +61,7 @@ def messages(
     return out
 
 
-def prompt(prepared: Prepared, model: Model, switches: Switches) -> list[dict[str, Any]]:
+def prompt(prepared: PreparedRequest, model: Model, switches: Switches) -> list[dict[str, Any]]:
     if not prepared.system:
         return []
     role = "developer" if model.reasoning and switches.supports_developer_role else "system"
@@ -175,7 +177,7 @@ def _call(block: ToolCall) -> dict[str, Any]:
     return {"id": block.id, "type": "function", "function": {"name": block.name, "arguments": arguments}}
 
 
-def _tools(prepared: Prepared, options: StreamOptions, switches: Switches) -> dict[str, Any]:
+def _tools(prepared: PreparedRequest, options: StreamOptions, switches: Switches) -> dict[str, Any]:
     if prepared.tools:
         tools: list[dict[str, Any]] = []
         for tool in prepared.tools:

@@ -9,7 +9,7 @@ from app.providers.contract import AssistantStream, Context, StreamOptions, spea
 from app.providers.errors import ProviderError
 from app.providers.senders.choice import sender_for, warm
 from app.providers.transform import prepare
-from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
+from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
 from app.values.models import Model
 
 DEFAULT_URL = "https://generativelanguage.googleapis.com/v1beta"
@@ -22,7 +22,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
     prepared = prepare(context, model, kept=options.kept)
     body = await final_payload(payload(prepared, model, options), model, options)
     base, path, own = await _place(model, options)
-    request = Request(
+    request = HttpRequest(
         base_url=base,
         path=path,
         query={"alt": "sse"},

@@ -14,7 +14,7 @@ from app.providers.kept import Pieces
 from app.providers.pricing import with_cost
 from app.providers.projection import Sent
 from app.providers.thinking import budget_for, clamp_level, provider_word
-from app.providers.transform import Prepared, spelled
+from app.providers.transform import PreparedRequest, spelled
 from app.providers.transport import decode_event
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
@@ -27,7 +27,7 @@ _NO_SIGNATURE = "skip_thought_signature_validator"
 _CHOICE = {"auto": "AUTO", "any": "ANY", "none": "NONE"}
 
 
-def payload(prepared: Prepared, model: Model, options: StreamOptions) -> dict[str, Any]:
+def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:
     settings: dict[str, Any] = {"maxOutputTokens": answer_limit(model, options, prepared)}
     if options.temperature is not None:
         settings["temperature"] = options.temperature
@@ -48,7 +48,7 @@ def payload(prepared: Prepared, model: Model, options: StreamOptions) -> dict[st
     return body
 
 
-def contents(prepared: Prepared, model: Model) -> list[dict[str, Any]] | Pieces:
+def contents(prepared: PreparedRequest, model: Model) -> list[dict[str, Any]] | Pieces:
     return spelled(prepared, [], lambda messages, _: _spelled(messages, model))
 
 

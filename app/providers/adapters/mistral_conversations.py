@@ -12,8 +12,8 @@ from app.providers.kept import Pieces
 from app.providers.projection import Sent
 from app.providers.senders.choice import sender_for, warm
 from app.providers.thinking import clamp_level, provider_word
-from app.providers.transform import Prepared, plain_id, prepare, spelled
-from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
+from app.providers.transform import PreparedRequest, plain_id, prepare, spelled
+from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
 from app.values.content import Text, Thinking, ToolCall, UnknownContent
 from app.values.messages import AssistantMessage
 from app.values.models import Model
@@ -35,7 +35,7 @@ __all__ = ["adapter", "warm"]
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
     prepared = prepare(context, model, lambda call_id: plain_id(call_id, _ID_LENGTH), kept=options.kept)
     body = await final_payload(payload(prepared, model, options), model, options)
-    request = Request(
+    request = HttpRequest(
         base_url=address(model, options, DEFAULT_URL),
         path="/v1/chat/completions",
         body=encode_payload(body),
@@ -46,7 +46,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
     )
 
 
-def payload(prepared: Prepared, model: Model, options: StreamOptions) -> dict[str, Any]:
+def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": model.id,
         "messages": _messages(prepared, model),
@@ -84,7 +84,7 @@ def _thinking(model: Model, options: StreamOptions) -> dict[str, Any]:
     return {"reasoning_effort": word} if word else {}
 
 
-def _messages(prepared: Prepared, model: Model) -> list[dict[str, Any]] | Pieces:
+def _messages(prepared: PreparedRequest, model: Model) -> list[dict[str, Any]] | Pieces:
     head = prompt(prepared, model, _SWITCHES)
     return spelled(prepared, head, lambda messages, _: _spelled(messages, model))
 

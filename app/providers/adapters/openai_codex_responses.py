@@ -11,7 +11,7 @@ from app.providers.contract import AssistantStream, Context, StreamOptions, spea
 from app.providers.errors import ProviderError
 from app.providers.senders.choice import sender_for
 from app.providers.transform import prepare
-from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
+from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
 from app.values.models import Model
 
 DEFAULT_URL = "https://chatgpt.com/backend-api"
@@ -33,7 +33,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
     if options.session_id:
         own["Session_id"] = options.session_id
     base = (model.base_url or DEFAULT_URL).rstrip("/").removesuffix("/codex")
-    request = Request(
+    request = HttpRequest(
         base_url=base,
         path="/codex/responses",
         body=encode_payload(body, last="input"),

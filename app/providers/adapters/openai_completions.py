@@ -7,7 +7,7 @@ from app.providers.adapters.completions_request import payload
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.senders.choice import sender_for
 from app.providers.transform import fitting_id, prepare
-from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
+from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
 from app.values.models import Model
 
 DEFAULT_URL = "https://api.openai.com/v1"
@@ -19,7 +19,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
     switches = switches_for(model)
     prepared = prepare(context, model, lambda call_id: fitting_id(call_id, _ID_LIMIT), kept=options.kept)
     body = await final_payload(payload(prepared, model, options, switches), model, options)
-    request = Request(
+    request = HttpRequest(
         base_url=address(model, options, DEFAULT_URL),
         path="/chat/completions",
         body=encode_payload(body),

@@ -6,7 +6,7 @@ from app.providers.adapters.responses_request import joined_id, payload
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.senders.choice import sender_for
 from app.providers.transform import prepare
-from app.providers.transport import Request, converse, encode_payload, final_payload, request_headers
+from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
 from app.values.models import Model
 
 DEFAULT_URL = "https://api.openai.com/v1"
@@ -16,7 +16,7 @@ DEFAULT_URL = "https://api.openai.com/v1"
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
     prepared = prepare(context, model, joined_id, kept=options.kept)
     body = await final_payload(payload(prepared, model, options), model, options)
-    request = Request(
+    request = HttpRequest(
         base_url=address(model, options, DEFAULT_URL),
         path="/responses",
         body=encode_payload(body, last="input"),

@@ -10,7 +10,7 @@ from app.providers.contract import StreamOptions
 from app.providers.kept import Pieces
 from app.providers.projection import Sent
 from app.providers.thinking import clamp_level, provider_word
-from app.providers.transform import Prepared, fitting_id, spelled
+from app.providers.transform import PreparedRequest, fitting_id, spelled
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.models import Model
@@ -25,7 +25,7 @@ def joined_id(call_id: str) -> str:
 
 
 def payload(
-    prepared: Prepared, model: Model, options: StreamOptions, *, is_prompt_separate: bool = False
+    prepared: PreparedRequest, model: Model, options: StreamOptions, *, is_prompt_separate: bool = False
 ) -> dict[str, Any]:
     switches = compat(model)
     body: dict[str, Any] = {
@@ -64,7 +64,7 @@ def _is_account(model: Model, options: StreamOptions) -> bool:
     return model.provider == "openai" and options.credential.is_bearer
 
 
-def items(prepared: Prepared, model: Model, *, with_prompt: bool) -> list[dict[str, Any]] | Pieces:
+def items(prepared: PreparedRequest, model: Model, *, with_prompt: bool) -> list[dict[str, Any]] | Pieces:
     head: list[dict[str, Any]] = []
     if prepared.system and with_prompt:
         is_developer = model.reasoning and compat(model).get("supportsDeveloperRole", True)

@@ -9,7 +9,7 @@ from app.providers.contract import Context
 from app.providers.offline import demos
 from app.providers.offline.followups import in_full
 from app.providers.offline.forms import FORMS, greeting, help_text
-from app.providers.offline.plans import Plan, Step, plan, purposes
+from app.providers.offline.plans import PlannedAnswer, PlannedCall, plan, purposes
 from app.providers.offline.remarks import with_offers
 from app.providers.offline.situation import Round, Situation, situation_of
 from app.providers.offline.summaries import is_summary_request, summary
@@ -20,11 +20,11 @@ from app.values.messages import CustomMessage
 
 _ENDED = re.compile(r"Background \S+ \((?P<title>.*)\) has ended: (?P<state>\w+)\.", re.DOTALL)
 _DEMO_TOOLS = (
-    Step(tool="ls", arguments={}, verb="list", object="`.`"),
-    Step(
+    PlannedCall(tool="ls", arguments={}, verb="list", object="`.`"),
+    PlannedCall(
         tool="bash", arguments={"command": "sleep 1; echo one second later"}, verb="wait", object="a second"
     ),
-    Step(
+    PlannedCall(
         tool="read",
         arguments={"path": "a-file-that-does-not-exist"},
         verb="read",
@@ -36,7 +36,7 @@ _DEMO_TOOLS = (
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
     thinking: str = ""
     text: str = ""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PlannedCall, ...] = ()
     error: str = ""
     """Ends the answer as a failure in these words."""
 
@@ -57,7 +57,7 @@ def answer_to(context: Context) -> Reply:
     return progress.next()
 
 
-def _first(todo: Plan, situation: Situation) -> Reply:
+def _first(todo: PlannedAnswer, situation: Situation) -> Reply:
     """The answer that begins with a request."""
     demo = next((wish for wish in todo.talk if isinstance(wish, Demo)), None)
     steps = todo.groups[0] if todo.groups else ()
@@ -77,7 +77,7 @@ def _first(todo: Plan, situation: Situation) -> Reply:
 class _Progress:
     """Where a request of several groups stands, read from what was done for it."""
 
-    def __init__(self, todo: Plan, situation: Situation) -> None:
+    def __init__(self, todo: PlannedAnswer, situation: Situation) -> None:
         self._todo = todo
         self._situation = situation
 
@@ -112,18 +112,20 @@ class _Progress:
         readme = next((name for name in names if name.lower().startswith("readme") and name[-1] != "/"), None)
         if readme is None or "read" not in self._situation.tools:
             return Reply(text=_joined(told, "No README says more. `map FILE` shows what is in a file."))
-        step = Step(tool="read", arguments={"path": readme}, verb="read", object=f"`{readme}`")
+        step = PlannedCall(tool="read", arguments={"path": readme}, verb="read", object=f"`{readme}`")
         return Reply(
             text=_joined(told, f"I will {purposes((step,))}: it should say what this is."), steps=(step,)
         )
 
-    def _after_failure(self, last: Round, left: tuple[tuple[Step, ...], ...]) -> Reply:
+    def _after_failure(self, last: Round, left: tuple[tuple[PlannedCall, ...], ...]) -> Reply:
         told = _told(self._situation)
         dropped = f"I stopped there and did not {purposes(left[0])}." if left else ""
         names = _missing_names(last)
         if names and "find" in self._situation.tools:
             steps = tuple(
-                Step(tool="find", arguments={"pattern": f"*{name}*"}, verb="find", object=f"`*{name}*`")
+                PlannedCall(
+                    tool="find", arguments={"pattern": f"*{name}*"}, verb="find", object=f"`*{name}*`"
+                )
                 for name in names
             )
             return Reply(
@@ -140,7 +142,7 @@ class _Progress:
         told = _told(self._situation)
         if len(files) == 1 and call is not None and call.name == "read":
             arguments = {**call.arguments, "path": files[0]}
-            step = Step(tool="read", arguments=arguments, verb=verb, object=f"`{files[0]}`")
+            step = PlannedCall(tool="read", arguments=arguments, verb=verb, object=f"`{files[0]}`")
             return Reply(text=_joined(told, f"That must be it: I will {purposes((step,))}."), steps=(step,))
         offers = _found_offers(last, verb)
         if offers:
@@ -236,7 +238,7 @@ def _examples() -> str:
     return f"Say something like `{FORMS[0].example}`; `help` lists what I understand."
 
 
-def _thoughts(todo: Plan, steps: tuple[Step, ...]) -> str:
+def _thoughts(todo: PlannedAnswer, steps: tuple[PlannedCall, ...]) -> str:
     if not steps:
         return "Nothing has to be looked up for this."
     count = len(steps)

@@ -25,7 +25,7 @@ from app.providers.offline.words import steps_of
 from app.values.messages import ToolDeclaration
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class PlannedCall(msgspec.Struct, frozen=True, kw_only=True):
     """One call to make, and what it is for."""
 
     tool: str
@@ -39,25 +39,25 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.verb} {self.object}"
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class PlannedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     talk: tuple[Talking, ...] = ()
     """Answered in words."""
     refusals: tuple[str, ...] = ()
     """What cannot be done in this session, and why."""
-    groups: tuple[tuple[Step, ...], ...] = ()
+    groups: tuple[tuple[PlannedCall, ...], ...] = ()
     """Calls to make, one group after the other."""
     is_overview: bool = False
     """What the project says of itself is read when its folder is known."""
 
 
-def plan(request: str, situation: Situation) -> Plan:
+def plan(request: str, situation: Situation) -> PlannedAnswer:
     talk: list[Talking] = []
     refusals: list[str] = []
-    groups: list[tuple[Step, ...]] = []
+    groups: list[tuple[PlannedCall, ...]] = []
     it = situation.last_path
     is_overview = False
     for wishes in steps_of(request):
-        steps: list[Step] = []
+        steps: list[PlannedCall] = []
         for said in wishes:
             wish = resolve(said, it)
             it = _path(wish) or it
@@ -73,23 +73,25 @@ def plan(request: str, situation: Situation) -> Plan:
                 steps.append(step)
         if steps:
             groups.append(tuple(steps))
-    return Plan(talk=tuple(talk), refusals=tuple(refusals), groups=tuple(groups), is_overview=is_overview)
+    return PlannedAnswer(
+        talk=tuple(talk), refusals=tuple(refusals), groups=tuple(groups), is_overview=is_overview
+    )
 
 
 def _path(wish: Wish) -> str | None:
     return wish.path if isinstance(wish, ReadFile | MapFile | EditFile | WriteFile) else None
 
 
-def step_for(wish: Doing) -> Step:
+def step_for(wish: Doing) -> PlannedCall:
     match wish:
         case ReadFile():
             return _read(wish)
         case MapFile():
-            return Step(
+            return PlannedCall(
                 tool="read", arguments={"path": wish.path, "map": True}, verb="map", object=f"`{wish.path}`"
             )
         case FindName():
-            return Step(
+            return PlannedCall(
                 tool="find",
                 arguments=_given(pattern=_pattern(wish.name), path=wish.folder),
                 verb="find",
@@ -98,25 +100,25 @@ def step_for(wish: Doing) -> Step:
         case SearchText():
             return _grep(wish)
         case ListFolder():
-            return Step(
+            return PlannedCall(
                 tool="ls", arguments=_given(path=wish.path), verb="list", object=f"`{wish.path or '.'}`"
             )
         case Overview():
-            return Step(tool="ls", arguments={}, verb="look at", object="what is here")
+            return PlannedCall(tool="ls", arguments={}, verb="look at", object="what is here")
         case RunCommand():
-            return Step(
+            return PlannedCall(
                 tool="bash", arguments={"command": wish.command}, verb="run", object=f"`{wish.command}`"
             )
         case EditFile():
             edits = [{"oldText": old, "newText": new} for old, new in wish.replacements]
-            return Step(
+            return PlannedCall(
                 tool="edit",
                 arguments={"path": wish.path, "edits": edits},
                 verb="change",
                 object=f"`{wish.path}`",
             )
         case WriteFile():
-            return Step(
+            return PlannedCall(
                 tool="write",
                 arguments={"path": wish.path, "content": wish.text},
                 verb="write",
@@ -126,9 +128,9 @@ def step_for(wish: Doing) -> Step:
             assert_never(wish)
 
 
-def _read(wish: ReadFile) -> Step:
+def _read(wish: ReadFile) -> PlannedCall:
     limit = wish.last - wish.first + 1 if wish.first and wish.last else None
-    return Step(
+    return PlannedCall(
         tool="read",
         arguments=_given(path=wish.path, offset=wish.first, limit=limit, symbol=wish.symbol),
         verb="read",
@@ -136,14 +138,14 @@ def _read(wish: ReadFile) -> Step:
     )
 
 
-def _grep(wish: SearchText) -> Step:
+def _grep(wish: SearchText) -> PlannedCall:
     is_glob = wish.where is not None and any(character in wish.where for character in "*?{")
     arguments = _given(
         pattern=wish.pattern,
         path=None if is_glob else wish.where,
         glob=wish.where if is_glob else None,
     )
-    return Step(tool="grep", arguments=arguments, verb="search for", object=f"`{wish.pattern}`")
+    return PlannedCall(tool="grep", arguments=arguments, verb="search for", object=f"`{wish.pattern}`")
 
 
 def _pattern(name: str) -> str:
@@ -155,7 +157,7 @@ def _given(**arguments: object) -> dict[str, object]:
     return {name: value for name, value in arguments.items() if value is not None}
 
 
-def _refusal(step: Step, tools: dict[str, ToolDeclaration]) -> str:
+def _refusal(step: PlannedCall, tools: dict[str, ToolDeclaration]) -> str:
     tool = tools.get(step.tool)
     if tool is None:
         there_are = ", ".join(f"`{name}`" for name in tools) or "none"
@@ -167,7 +169,7 @@ def _refusal(step: Step, tools: dict[str, ToolDeclaration]) -> str:
     return ""
 
 
-def purposes(steps: tuple[Step, ...]) -> str:
+def purposes(steps: tuple[PlannedCall, ...]) -> str:
     """`read `a` and `b` and list `.``."""
     phrases = [
         f"{verb} {_enumerated([step.object for step in same])}"

@@ -17,7 +17,7 @@ from app.providers.errors import ProviderError, error_from_response
 from app.providers.senders.encodings import ACCEPTED, unpacking
 from app.providers.senders.failures import CONNECT_SECONDS, connection_error
 from app.providers.senders.pools import close_connections, pool_for
-from app.providers.transport import Answer, Request
+from app.providers.transport import HttpRequest, ServerAnswer
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 10
@@ -30,7 +30,7 @@ _TIMEOUTS = {"connect": CONNECT_SECONDS, "read": None, "write": None, "pool": No
 
 
 @asynccontextmanager
-async def send(request: Request, options: StreamOptions) -> AsyncIterator[Answer]:
+async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerAnswer]:
     async with opened(request, options) as answer:
         if answer.status >= 400:
             raise await status_error(answer)
@@ -38,7 +38,7 @@ async def send(request: Request, options: StreamOptions) -> AsyncIterator[Answer
 
 
 @asynccontextmanager
-async def opened(request: Request, options: StreamOptions) -> AsyncIterator["HttpAnswer"]:
+async def opened(request: HttpRequest, options: StreamOptions) -> AsyncIterator["HttpAnswer"]:
     """The answer, whatever its status, behind redirects. Leaving closes what was not read to the end."""
     headers = await _headers(request, options)
     answer = await _answer(request.url, request, headers, options)
@@ -62,7 +62,7 @@ async def opened(request: Request, options: StreamOptions) -> AsyncIterator["Htt
         await answer.close()
 
 
-async def fetch(request: Request, options: StreamOptions) -> tuple[int, bytes]:
+async def fetch(request: HttpRequest, options: StreamOptions) -> tuple[int, bytes]:
     """Status and whole body of a short exchange, whose connection is not kept."""
     try:
         async with opened(request, options) as answer:
@@ -123,7 +123,7 @@ async def status_error(answer: HttpAnswer) -> ProviderError:
 
 
 async def _answer(
-    url: str, request: Request, headers: Mapping[str, str], options: StreamOptions
+    url: str, request: HttpRequest, headers: Mapping[str, str], options: StreamOptions
 ) -> HttpAnswer:
     """One exchange. A kept connection that its server has closed meanwhile is replaced by a new one."""
     is_new: list[bool] = []
@@ -158,7 +158,7 @@ def _was_closed(problem: Exception) -> bool:
     return not isinstance(problem, httpcore2.RemoteProtocolError) or "without sending" in str(problem)
 
 
-def _target(answer: HttpAnswer, request: Request) -> str | None:
+def _target(answer: HttpAnswer, request: HttpRequest) -> str | None:
     """Where a redirect leads; None: this is the answer. Raises `ProviderError` where it is not followed."""
     place = answer.headers.get("location")
     if answer.status not in _REDIRECTS or not place:
@@ -197,7 +197,7 @@ def _shown(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-async def _headers(request: Request, options: StreamOptions) -> dict[str, str]:
+async def _headers(request: HttpRequest, options: StreamOptions) -> dict[str, str]:
     """What the adapter gave and what the transport needs, by names in lower case, after the hook has seen them."""
     headers = {"accept": "*/*", "accept-encoding": ACCEPTED, "connection": "keep-alive"}
     headers.update((name.lower(), value) for name, value in request.headers.items())
@@ -214,7 +214,7 @@ async def _headers(request: Request, options: StreamOptions) -> dict[str, str]:
     return out
 
 
-def _wire_headers(url: str, request: Request, headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+def _wire_headers(url: str, request: HttpRequest, headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
     parts = urlsplit(url)
     needed = {"host": _ascii(parts.netloc.rpartition("@")[2]), **headers}
     if parts.username and "authorization" not in headers:

@@ -31,7 +31,7 @@ _ALIVE = [
 ]
 
 
-class Lines(AsyncNetworkBackend):
+class ServerLines(AsyncNetworkBackend):
     """Opens lines on whatever opens connections."""
 
     def __init__(self, below: AsyncNetworkBackend) -> None:
@@ -48,13 +48,13 @@ class Lines(AsyncNetworkBackend):
         below = await self._below.connect_tcp(
             host, port, timeout, local_address, [*(socket_options or ()), *_ALIVE]
         )
-        return Line(below, is_plain=True)
+        return ServerLine(below, is_plain=True)
 
     async def sleep(self, seconds: float) -> None:
         await self._below.sleep(seconds)
 
 
-class Line(AsyncNetworkStream):
+class ServerLine(AsyncNetworkStream):
     """`is_plain`: what is written is what travels, no encryption lies between."""
 
     def __init__(self, below: AsyncNetworkStream, *, is_plain: bool) -> None:
@@ -126,7 +126,7 @@ class Line(AsyncNetworkStream):
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> AsyncNetworkStream:
-        return Line(await self._below.start_tls(ssl_context, server_hostname, timeout), is_plain=False)
+        return ServerLine(await self._below.start_tls(ssl_context, server_hostname, timeout), is_plain=False)
 
     def get_extra_info(self, info: str) -> Any:
         return self._below.get_extra_info(info)

@@ -11,7 +11,7 @@ import httpcore2
 
 from app.providers.contract import StreamOptions
 from app.providers.senders.certificates import bundle_of, must_be_readable, trusted
-from app.providers.senders.line import Lines
+from app.providers.senders.line import ServerLines
 from app.providers.senders.proxies import proxy_for
 
 _KEPT = 20
@@ -46,7 +46,7 @@ def _pool(proxy: str | None, context: ssl.SSLContext | None) -> httpcore2.AsyncC
         max_keepalive_connections=_KEPT,
         keepalive_expiry=_KEPT_SECONDS,
         # The library has a second class of that name, for where anyio is missing.
-        network_backend=Lines(httpcore2.AnyIOBackend()),  # pyright: ignore[reportArgumentType]
+        network_backend=ServerLines(httpcore2.AnyIOBackend()),  # pyright: ignore[reportArgumentType]
     )
 
 

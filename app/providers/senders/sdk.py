@@ -17,7 +17,7 @@ from app.providers.errors import ProviderError, error_from_response
 from app.providers.senders.certificates import bundle_of, trusted
 from app.providers.senders.failures import CONNECT_SECONDS, connection_error
 from app.providers.senders.proxies import proxy_for
-from app.providers.transport import Answer, Request, Send
+from app.providers.transport import HttpRequest, Send, ServerAnswer
 
 _NO_KEY = "none"
 """SDKs insist on a key; the header they make of this one is not sent."""
@@ -26,14 +26,14 @@ _OF_THE_TRANSPORT = frozenset(
 )
 
 
-class Exchange(msgspec.Struct, frozen=True):
+class SdkRequest(msgspec.Struct, frozen=True):
     """The request that is under way in this task: the SDKs offer no other way through to their hooks."""
 
-    request: Request
+    request: HttpRequest
     options: StreamOptions
 
 
-_exchange: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
+_exchange: ContextVar[SdkRequest | None] = ContextVar("exchange", default=None)
 # Connections belong to their event loop: kept beside it, gone with it.
 _clients: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, ...], Any]]" = (
     weakref.WeakKeyDictionary()
@@ -86,10 +86,10 @@ def _sender(
     make_client: Callable[[Any, str], tuple[Any, Any]],
 ) -> Send:
     @asynccontextmanager
-    async def send(request: Request, options: StreamOptions) -> AsyncIterator[Answer]:
+    async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerAnswer]:
         http = await _http_for(library, options, request.url, make_http)
         client, sdk = make_client(http, request.base_url)
-        token = _exchange.set(Exchange(request, options))
+        token = _exchange.set(SdkRequest(request, options))
         try:
             stream = await client.post(
                 request.path,
@@ -180,7 +180,7 @@ async def _after_headers(response: Any) -> None:
 
 
 class SdkAnswer:
-    """An `Answer` over a response of the library that the SDKs send with."""
+    """A `ServerAnswer` over a response of the library that the SDKs send with."""
 
     def __init__(self, response: Any) -> None:
         self.status: int = response.status_code

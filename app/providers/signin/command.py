@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from app.providers.catalogue import Catalogue
+from app.providers.catalogue import ModelCatalogue
 from app.providers.credentials import CredentialError, Credentials
 from app.providers.known import PROVIDERS
 from app.providers.select import ModelNotFound, select_model
@@ -147,7 +147,7 @@ async def _check(
     given: argparse.Namespace, agent_dir: Path, env: Mapping[str, str], credentials: Credentials
 ) -> int:
     if given.model:
-        catalogue = Catalogue.load(agent_dir, env=env)
+        catalogue = ModelCatalogue.load(agent_dir, env=env)
         providers = [select_model(given.model, catalogue, credentials, given.provider).model.provider]
     elif given.provider:
         providers = [given.provider]

@@ -91,14 +91,14 @@ def _request(
     from app.providers.contract import StreamOptions  # noqa: PLC0415
     from app.providers.errors import ProviderError, read_error_body  # noqa: PLC0415
     from app.providers.senders.http import fetch  # noqa: PLC0415
-    from app.providers.transport import USER_AGENT, Request  # noqa: PLC0415
+    from app.providers.transport import USER_AGENT, HttpRequest  # noqa: PLC0415
 
     sent = {"Accept": "application/json", "User-Agent": USER_AGENT, **(headers or {})}
     body = b""
     if data is not None:
         sent["Content-Type"] = "application/json" if is_json else "application/x-www-form-urlencoded"
         body = msgspec.json.encode(data) if is_json else urlencode(data).encode()
-    request = Request(base_url=url, path="", body=body, headers=sent, method=method, is_secret=True)
+    request = HttpRequest(base_url=url, path="", body=body, headers=sent, method=method, is_secret=True)
     try:
         status, content = asyncio.run(asyncio.wait_for(fetch(request, StreamOptions()), timeout=30.0))
     except (ProviderError, TimeoutError) as problem:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from app.resources.in_force import InForce, Origin
 from app.resources.settings import (
-    Key,
+    SettingKey,
     SettingRefused,
     Settings,
     check_value,
@@ -50,7 +50,7 @@ def shown(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def typed(key: Key, text: str) -> Any:
+def typed(key: SettingKey, text: str) -> Any:
     """The value that was typed: the text itself where a text is wanted, else its JSON."""
     if not text and check_value(key, None) is None:
         return None

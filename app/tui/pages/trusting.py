@@ -4,7 +4,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from app.resources.brought import Item
+from app.resources.brought import BroughtItem
 from app.resources.paths import Paths
 from app.resources.trust import Question, new_in, question_for, remember
 from app.tui.handed import AskPerson, TellPerson
@@ -81,7 +81,7 @@ def _parts(question: Question, before: Question, folder: str) -> list[PreviewPar
     return parts
 
 
-def _part(item: Item, *, is_new: bool) -> list[PreviewPart]:
+def _part(item: BroughtItem, *, is_new: bool) -> list[PreviewPart]:
     mark = " (new or changed)" if is_new else ""
     head = f"{item.kind}  {spelled_out(item.path)}{mark}"
     tone = "warning" if item.starts_something else "accent"

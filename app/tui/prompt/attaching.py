@@ -7,7 +7,7 @@ from app.values.content import Image, UserContent
 from app.values.unable import Unable
 from tools.files.images import identify, prepare
 from tools.files.regular import read_regular
-from widgets.editor.chips import Attachment, Chip, Draft, ImageChip
+from widgets.editor.chips import Attachment, Chip, ImageChip, UnsentPrompt
 from widgets.editor.graphemes import CHIP_FIRST
 from widgets.editor.images import image_bytes
 
@@ -47,7 +47,7 @@ def attachment_of(image: Image, name: str = "") -> Attachment:
     )
 
 
-def draft_with(text: str, attachments: Sequence[Attachment]) -> Draft:
+def draft_with(text: str, attachments: Sequence[Attachment]) -> UnsentPrompt:
     """A text whose `[image #1]` marks stand for images: they are chips again. What has no mark goes to the end."""
     chips: dict[str, Chip] = {}
     for number, attachment in enumerate(attachments, 1):
@@ -57,7 +57,7 @@ def draft_with(text: str, attachments: Sequence[Attachment]) -> Draft:
     return _at_the_end(text, chips)
 
 
-def joined(drafts: Sequence[Draft]) -> Draft:
+def joined(drafts: Sequence[UnsentPrompt]) -> UnsentPrompt:
     """One draft of several, with a blank line between; their chips stay what they are."""
     texts: list[str] = []
     chips: dict[str, Chip] = {}
@@ -68,6 +68,6 @@ def joined(drafts: Sequence[Draft]) -> Draft:
     return _at_the_end("\n\n".join(texts), chips)
 
 
-def _at_the_end(text: str, chips: dict[str, Chip]) -> Draft:
+def _at_the_end(text: str, chips: dict[str, Chip]) -> UnsentPrompt:
     lines = text.split("\n")
-    return Draft(text=text, chips=chips, row=len(lines) - 1, column=len(lines[-1]))
+    return UnsentPrompt(text=text, chips=chips, row=len(lines) - 1, column=len(lines[-1]))

@@ -9,7 +9,7 @@ from textual.app import App
 from app.assembly.build import Assembled
 from app.tui.handed import AskPerson, OwnProgram, TellPerson
 from widgets import clipboard
-from widgets.editor.chips import Draft
+from widgets.editor.chips import UnsentPrompt
 from widgets.editor.prompt import PromptEditor
 from widgets.terminal_manners import edit_externally, editor_command
 
@@ -30,7 +30,7 @@ async def paste(
         editor.attach(found)
 
 
-async def search_history(editor: PromptEditor, ask: AskPerson, entries: tuple[Draft, ...]) -> None:
+async def search_history(editor: PromptEditor, ask: AskPerson, entries: tuple[UnsentPrompt, ...]) -> None:
     from widgets.screens.catalogue import history_screen  # noqa: PLC0415  (a screen, when it opens)
 
     picked: Picked | None = await ask(history_screen(entries))

@@ -16,7 +16,7 @@ from app.sessions.ids import folder_name
 from app.values.unable import FileFault
 from tools.files.regular import read_regular
 from widgets.completion.frecency import Frecency
-from widgets.editor.chips import Draft, ImageChip
+from widgets.editor.chips import ImageChip, UnsentPrompt
 
 LONGEST = 1_000_000
 """Bytes of a prompt that is still kept."""
@@ -38,7 +38,7 @@ class Remembered:
     def _files(self) -> Path:
         return self._paths.cache_dir / "files" / f"{folder_name(self._paths.cwd)}.json"
 
-    def read_prompts(self) -> list[Draft]:
+    def read_prompts(self) -> list[UnsentPrompt]:
         """Oldest first; lines that cannot be read are left out. Shortens a file that has grown to twice its size."""
         try:
             lines = read_regular(self._prompts).splitlines()
@@ -48,15 +48,15 @@ class Remembered:
         if len(lines) > 2 * most:
             lines = lines[-most:]
             self._write(self._prompts, b"\n".join([*lines, b""]).decode("utf-8", "replace"))
-        found: list[Draft] = []
+        found: list[UnsentPrompt] = []
         for line in lines[-most:] if most else ():
             try:
-                found.append(msgspec.json.decode(line, type=Draft))
+                found.append(msgspec.json.decode(line, type=UnsentPrompt))
             except (msgspec.DecodeError, UnicodeDecodeError):
                 continue
         return found
 
-    def add_prompt(self, draft: Draft) -> None:
+    def add_prompt(self, draft: UnsentPrompt) -> None:
         """Appended as one line, so that two sessions in one folder do not disturb each other. Images are left out."""
         if draft.is_empty or not self._most():
             return
@@ -102,7 +102,7 @@ class Remembered:
             return
 
 
-def without_images(draft: Draft) -> Draft:
+def without_images(draft: UnsentPrompt) -> UnsentPrompt:
     """The text with long pastes as they are, and images as nothing: they are too large to be kept for ever."""
     images = {ord(char): "" for char, chip in draft.chips.items() if isinstance(chip, ImageChip)}
     return msgspec.structs.replace(

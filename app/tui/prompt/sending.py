@@ -16,7 +16,7 @@ from app.tui.transcript.presenter import Presenter
 from app.values.content import Image
 from app.values.unable import Unable
 from tools.patterns import late
-from widgets.editor.chips import Attachment, Draft
+from widgets.editor.chips import Attachment, UnsentPrompt
 from widgets.editor.prompt import PromptEditor
 from widgets.transcript.blocks import NoteKind
 
@@ -59,7 +59,9 @@ class Sending:
         self._command_names = command_names
         self._key_told = key_told
 
-    async def send(self, draft: Draft, text: str, attachments: Sequence[Attachment], how: While) -> None:
+    async def send(
+        self, draft: UnsentPrompt, text: str, attachments: Sequence[Attachment], how: While
+    ) -> None:
         """What was sent before the extensions were there waits for them: they may have a say in it."""
         await self._may_begin()
         if text.startswith("!"):
@@ -92,7 +94,7 @@ class Sending:
             await self._session.prompt(text, images, while_running="steer")
         except Unable as problem:
             self._say(words_of(problem, self._key_told), NoteKind.ERROR)
-            self._give_back(Draft(text=text))
+            self._give_back(UnsentPrompt(text=text))
 
     def _unknown_command(self, text: str) -> str | None:
         """A mistyped command is not a question to the model: what is wrong, in words."""
@@ -121,10 +123,10 @@ class Sending:
             if is_first:
                 own.end(None)
             self._say(words_of(problem, self._key_told), NoteKind.ERROR)
-            self._give_back(Draft(text=text))
+            self._give_back(UnsentPrompt(text=text))
         self._status.say_what_runs()
 
-    def _give_back(self, draft: Draft) -> None:
+    def _give_back(self, draft: UnsentPrompt) -> None:
         """What could not be sent returns to an empty editor; it is in the history in any case."""
         if self._editor.is_blank:
             self._editor.restore(draft)

@@ -13,7 +13,7 @@ from app.sessions.errors import SessionWriteError
 from app.tui.prompt.attaching import attachment_of, draft_with, image_of, images_in
 from app.values.content import text_of
 from app.values.messages import user_message
-from widgets.editor.chips import Attachment, Draft
+from widgets.editor.chips import Attachment, UnsentPrompt
 from widgets.editor.images import image_file
 
 DELAY_SECONDS = 0.2
@@ -31,7 +31,7 @@ class Unsent:
         self._file = kept.DraftFile(session.state.file)
         self._timer: asyncio.TimerHandle | None = None
 
-    def session_replaced(self) -> Draft | None:
+    def session_replaced(self) -> UnsentPrompt | None:
         """What is being written goes along; returns what had been left unsent in the session that is open now."""
         before, self._file = self._file, kept.DraftFile(self._session.state.file)
         if before.path == self._file.path:
@@ -42,7 +42,7 @@ class Unsent:
             self.save()
         return left
 
-    def editor_changed(self, draft: Draft) -> None:
+    def editor_changed(self, draft: UnsentPrompt) -> None:
         """Kept a moment later, so that fast typing does not wait for the disk; an empty editor at once."""
         if draft.is_empty:
             self.save()
@@ -63,7 +63,7 @@ class Unsent:
             for message in self._session.waiting(name)
         ]
         text, attachments = self._shown()
-        draft = kept.Draft(
+        draft = kept.SavedDraft(
             text=text,
             attachments=tuple(_kept(attachment) for attachment in attachments),
             waiting=tuple(waiting),
@@ -75,7 +75,7 @@ class Unsent:
             return str(problem)
         return None
 
-    def restore(self) -> Draft | None:
+    def restore(self) -> UnsentPrompt | None:
         """What was in the editor when bayou ended; messages that waited are in their queues again."""
         draft = self._file.load()
         if draft is None:
@@ -85,9 +85,9 @@ class Unsent:
             self._session.put_back(queue, user_message(waiting.text, waiting.images))
         return _shown_again(msgspec.structs.replace(draft, waiting=()))
 
-    def abandoned(self, folder: Path) -> list[Draft]:
+    def abandoned(self, folder: Path) -> list[UnsentPrompt]:
         """Drafts of sessions that ended before anything was sent, oldest first; their files go."""
-        found: list[Draft] = []
+        found: list[UnsentPrompt] = []
         for path, draft in kept.abandoned_drafts(folder):
             if path == self._file.path or draft.cwd != str(self._session.cwd):
                 continue
@@ -96,13 +96,13 @@ class Unsent:
         return found[::-1]
 
 
-def _kept(attachment: Attachment) -> kept.Attachment:
+def _kept(attachment: Attachment) -> kept.SavedAttachment:
     if attachment.path is not None:
-        return kept.Attachment(name=attachment.name, path=str(attachment.path))
-    return kept.Attachment(name=attachment.name, image=image_of(attachment.data, attachment.mime_type))
+        return kept.SavedAttachment(name=attachment.name, path=str(attachment.path))
+    return kept.SavedAttachment(name=attachment.name, image=image_of(attachment.data, attachment.mime_type))
 
 
-def _shown_again(draft: kept.Draft) -> Draft:
+def _shown_again(draft: kept.SavedDraft) -> UnsentPrompt:
     """Images whose file is gone stay as the mark that they had in the text."""
     attachments: list[Attachment] = []
     for one in draft.attachments:

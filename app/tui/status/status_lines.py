@@ -14,6 +14,7 @@ from app.values.events import (
     AgentEnd,
     AgentSettled,
     AgentStart,
+    AnswerInterrupted,
     AutoRetryEnd,
     AutoRetryStart,
     BashExecutionUpdate,
@@ -111,6 +112,7 @@ class StatusLines:
             case (
                 MessageUpdate()
                 | AgentEnd()
+                | AnswerInterrupted()
                 | TurnStart()
                 | TurnEnd()
                 | MessageStart()

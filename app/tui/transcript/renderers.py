@@ -6,7 +6,7 @@ How cards become rows is the transcript's business; what each kind of message sa
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from app.extensions.catalogue import Catalogue, Shown
+from app.extensions.catalogue import Catalogue, Rendered
 from app.tui.handed import KeyTold
 from app.values.content import ToolCall
 from app.values.entries import CustomEntry, CustomMessageEntry, Entry
@@ -84,7 +84,9 @@ class Renderers:
             if isinstance(entry, CustomMessageEntry) and self.catalogue.draws(entry.custom_type)
         ]
 
-    def _block(self, block_id: str, name: str, shown: Shown | None, kind: CustomKind) -> CustomBlock | None:
+    def _block(
+        self, block_id: str, name: str, shown: Rendered | None, kind: CustomKind
+    ) -> CustomBlock | None:
         if shown is None:
             return None
         key = self._key_told("transcript.full-screen", "Enter")

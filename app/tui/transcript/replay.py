@@ -8,8 +8,7 @@ import msgspec
 from app.agent.outcomes import ABORTED, SKIPPED, from_message
 from app.compaction.summary import BRANCH_PREAMBLE
 from app.tui.transcript.renderers import Renderers
-from app.values.content import Content, Image, Text, ToolCall, UserContent, text_of
-from app.values.content import Thinking as ThinkingContent
+from app.values.content import Content, Image, Text, Thinking, ToolCall, UserContent, text_of
 from app.values.entries import (
     BranchSummaryEntry,
     CompactionEntry,
@@ -39,11 +38,11 @@ from widgets.transcript.blocks import (
     CardState,
     CustomBlock,
     CustomKind,
-    Failure,
     Prose,
     ReplyBlock,
     ReplyState,
-    Thinking,
+    ShownFailure,
+    Thought,
     UserBlock,
 )
 
@@ -205,23 +204,23 @@ def reply_block(block_id: str, message: AssistantMessage, renderers: Renderers) 
     return ReplyBlock(id=block_id, parts=parts, state=state, failure=failure)
 
 
-def _part(block: Content, renderers: Renderers) -> Thinking | Prose | None:
+def _part(block: Content, renderers: Renderers) -> Thought | Prose | None:
     if isinstance(block, Text) and block.text:
         return Prose(text=renderers.text(block.text, "assistant"))
-    if isinstance(block, ThinkingContent) and block.thinking:
-        return Thinking(text=renderers.text(block.thinking, "thinking"))
+    if isinstance(block, Thinking) and block.thinking:
+        return Thought(text=renderers.text(block.thinking, "thinking"))
     return None
 
 
-def reply_state(message: AssistantMessage, retry_key: str) -> tuple[ReplyState, Failure | None]:
+def reply_state(message: AssistantMessage, retry_key: str) -> tuple[ReplyState, ShownFailure | None]:
     match message.stop_reason:
         case "error":
             text = message.error_message or "The request failed."
-            return ReplyState.ERROR, Failure(message=text, retry_key=retry_key)
+            return ReplyState.ERROR, ShownFailure(message=text, retry_key=retry_key)
         case "aborted":
             return ReplyState.ABORTED, None
         case "length":
-            return ReplyState.TRUNCATED, Failure(
+            return ReplyState.TRUNCATED, ShownFailure(
                 message="The answer reached the model's output limit.", next_step="Ask it to go on."
             )
         case "stop" | "toolUse" | "pending" | "deferred":

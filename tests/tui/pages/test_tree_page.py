@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.providers.contract import Context
-from app.providers.scripted import Answer, call, say
+from app.providers.scripted import ScriptedAnswer, call, say
 from app.resources.in_force import InForce
 from app.tui.pages.entry_texts import entry_title
 from app.tui.pages.tree_entries import TreeEntries
@@ -170,7 +170,7 @@ async def test_a_branch_is_merged_as_a_summary(tmp_path: Path) -> None:
 async def test_leaving_a_branch_asks_what_goes_along(tmp_path: Path, keys, wants: bool, focus: str) -> None:
     asked: list[str] = []
 
-    def summarise(context: Context, count: int) -> Answer:
+    def summarise(context: Context, count: int) -> ScriptedAnswer:
         asked.append(text_of(context.messages[0].content))  # type: ignore[union-attr]
         return say("what I left")
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widgets.editor import commands
-from widgets.editor.chips import Draft, PasteChip
+from widgets.editor.chips import PasteChip, UnsentPrompt
 from widgets.editor.model import EditorModel
 
 TEXTS = st.text(alphabet=string.ascii_letters + "  \n_-é漢👩‍🚀👍🏽🇩🇪\u0301", max_size=12)
@@ -175,7 +175,7 @@ def test_word_moves_never_leave_the_text_and_always_progress(text: str) -> None:
 def test_a_reset_has_no_past() -> None:
     model = EditorModel()
     typed(model, "sent")
-    model.reset(Draft(text="next"))
+    model.reset(UnsentPrompt(text="next"))
     assert not bool(model._undo)
     assert model.text == "next"
 
@@ -202,5 +202,5 @@ def test_a_killed_chip_is_yanked_into_the_next_prompt() -> None:
 
 def test_a_draft_without_its_chips_leaves_nothing_behind() -> None:
     model = EditorModel()
-    model.reset(Draft(text="a\U00100000b"))
+    model.reset(UnsentPrompt(text="a\U00100000b"))
     assert model.text == "ab"

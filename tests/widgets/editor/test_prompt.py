@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from tests.widgets.host import Host, screen_text
 from tests.widgets.typing import type_text
-from widgets.editor.chips import Attachment, Draft
+from widgets.editor.chips import Attachment, UnsentPrompt
 from widgets.editor.prompt import PromptEditor
 
 
@@ -95,7 +95,7 @@ async def test_a_cleared_draft_comes_back_by_undo_and_by_up() -> None:
 
 
 async def test_up_walks_through_history_and_down_gives_the_draft_back() -> None:
-    app = EditorHost(history=[Draft(text="first"), Draft(text="second")])
+    app = EditorHost(history=[UnsentPrompt(text="first"), UnsentPrompt(text="second")])
     async with app.run_test() as pilot:
         await type_text(pilot, "unsent")
         await pilot.press("up")
@@ -350,7 +350,7 @@ async def test_the_keys_that_only_ask() -> None:
         def ask(self, event: Message) -> None:
             asked.append(type(event).__name__)
 
-    app = Asking(history=[Draft(text="older")])
+    app = Asking(history=[UnsentPrompt(text="older")])
     async with app.run_test() as pilot:
         await pilot.press("ctrl+g", "ctrl+v", "ctrl+r")
         assert asked == ["ExternalEditorRequested", "ClipboardRequested", "HistoryRequested"]

@@ -10,7 +10,7 @@ from tests.widgets.host import Host, screen_text
 from tools.results import Card, CommandBlock, DiffBlock, TextBlock
 from widgets.screens import block as page
 from widgets.screens.block import BlockScreen
-from widgets.transcript.blocks import Block, CardBlock, CardState, Failure, Prose, ReplyBlock, ReplyState
+from widgets.transcript.blocks import Block, CardBlock, CardState, Prose, ReplyBlock, ReplyState, ShownFailure
 from widgets.transcript.view import Transcript
 
 SIZE = (70, 16)
@@ -152,7 +152,7 @@ async def test_a_diff_has_its_line_numbers_and_selecting_copies() -> None:
 
 
 async def test_trying_again_closes_the_screen_and_is_heard_by_the_page() -> None:
-    failure = Failure(message="The network is gone.", retry_key="Alt+R")
+    failure = ShownFailure(message="The network is gone.", retry_key="Alt+R")
     app = BlockHost(ReplyBlock(id="r", state=ReplyState.ERROR, failure=failure))
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press("R")

@@ -9,7 +9,7 @@ from textual.screen import Screen
 from tests.widgets.gallery import ACTIONS, HISTORY, entries, jobs, models, question, settings, themes, tree
 from tests.widgets.host import Host, screen_text
 from tests.widgets.typing import type_text
-from widgets.editor.chips import Draft
+from widgets.editor.chips import UnsentPrompt
 from widgets.editor.line_input import LineInput
 from widgets.lists.rows import ListRow
 from widgets.screens.catalogue import history_screen, hotkeys_screen, palette_screen
@@ -375,7 +375,7 @@ async def test_an_older_prompt_is_found() -> None:
 
 
 async def test_a_prompt_that_was_sent_often_is_there_once() -> None:
-    often = [Draft(text=text) for text in ("again", "other", "again", "again")]
+    often = [UnsentPrompt(text=text) for text in ("again", "other", "again", "again")]
     app = ScreenHost(history_screen(often))
     async with app.run_test() as pilot:
         await pilot.pause()

@@ -34,13 +34,13 @@ from widgets.transcript.blocks import (
     CardState,
     CustomBlock,
     CustomKind,
-    Failure,
     NoteBlock,
     NoteKind,
     Prose,
     ReplyBlock,
     ReplyState,
-    Thinking,
+    ShownFailure,
+    Thought,
     UserBlock,
 )
 from widgets.transcript.view import Transcript
@@ -207,7 +207,7 @@ PROSE: list[Block] = [
         images=(ImageBlock(mime_type="image/png", byte_count=52_000, width=640, height=480),),
     ),
     ReplyBlock(
-        id="reply", parts=(Thinking(text="I should *look* first.", seconds=12.0), Prose(text=MARKDOWN))
+        id="reply", parts=(Thought(text="I should *look* first.", seconds=12.0), Prose(text=MARKDOWN))
     ),
 ]
 WIDE = (
@@ -254,7 +254,7 @@ ENDINGS: list[Block] = [
     ReplyBlock(
         id="error",
         state=ReplyState.ERROR,
-        failure=Failure(
+        failure=ShownFailure(
             message="The server is overloaded (529).",
             next_step="Wait a minute, or choose another model.",
             retry_key="Alt+R",

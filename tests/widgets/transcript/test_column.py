@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from tools.results import Card, TextBlock
-from widgets.transcript.blocks import Block, CardBlock, NoteBlock, Prose, ReplyBlock, Thinking, UserBlock
+from widgets.transcript.blocks import Block, CardBlock, NoteBlock, Prose, ReplyBlock, Thought, UserBlock
 from widgets.transcript.column import Column
 from widgets.transcript.drawing import Expansion
 from widgets.transcript.heights import Heights
@@ -29,7 +29,7 @@ def blocks(draw: st.DrawFn) -> list[Block]:
             case 0:
                 out.append(UserBlock(id=name, text=text))
             case 1:
-                out.append(ReplyBlock(id=name, parts=(Thinking(text=text), Prose(text=text))))
+                out.append(ReplyBlock(id=name, parts=(Thought(text=text), Prose(text=text))))
             case 2:
                 card = Card(title="bash", subject="x", blocks=(TextBlock(text=text),))
                 out.append(CardBlock(id=name, card=card))

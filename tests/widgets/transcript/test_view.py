@@ -12,9 +12,9 @@ from widgets.transcript.blocks import (
     CardState,
     CustomBlock,
     CustomKind,
-    Failure,
     NoteBlock,
     ReplyState,
+    ShownFailure,
     UserBlock,
 )
 from widgets.transcript.view import Transcript
@@ -235,7 +235,7 @@ async def test_a_reply_that_fails_says_what_why_and_what_next() -> None:
         transcript = page.transcript
         transcript.begin_reply("r")
         transcript.append_text("r", "It beg")
-        failure = Failure(message="Connection lost", next_step="Check the network", retry_key="Alt+R")
+        failure = ShownFailure(message="Connection lost", next_step="Check the network", retry_key="Alt+R")
         transcript.finish_reply("r", ReplyState.ERROR, failure=failure)
         assert lines(transcript) == [
             "  It beg",

@@ -4,11 +4,11 @@ from tree_sitter import Node
 
 from tools.filemap.drafts import ordered
 from tools.filemap.language import (
-    Draft,
+    FoundSymbol,
     Language,
     Named,
-    Place,
-    Rule,
+    NodePlace,
+    NodeRule,
     first_child,
     first_of,
     head_line,
@@ -16,7 +16,7 @@ from tools.filemap.language import (
 )
 
 
-def _stage(node: Node, place: Place) -> list[Named]:
+def _stage(node: Node, place: NodePlace) -> list[Named]:
     line = head_line(node, place, 120, until="")
     parts = line.split()
     lower = [part.lower() for part in parts]
@@ -24,12 +24,12 @@ def _stage(node: Node, place: Place) -> list[Named]:
     return [Named(name, "stage", line)]
 
 
-def _instruction(node: Node, place: Place) -> list[Named]:
+def _instruction(node: Node, place: NodePlace) -> list[Named]:
     line = head_line(node, place, 100, until="")
     return [Named(line.split()[0] if line else "", "", line)]
 
 
-def _docker_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+def _docker_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """A stage reaches to the next one and owns its instructions."""
     drafts = ordered(drafts)
     last_row = source.rstrip().count(b"\n")
@@ -49,23 +49,23 @@ DOCKERFILE = Language(
     title="Dockerfile",
     grammar="dockerfile",
     rules={
-        "from_instruction": Rule("stage", _stage),
-        "arg_instruction": Rule("argument", "name", is_leaf=True),
-        "workdir_instruction": Rule("instruction", _instruction, is_leaf=True),
-        "copy_instruction": Rule("instruction", _instruction, is_leaf=True),
-        "add_instruction": Rule("instruction", _instruction, is_leaf=True),
-        "run_instruction": Rule("instruction", _instruction, is_leaf=True),
-        "expose_instruction": Rule("instruction", _instruction, is_leaf=True),
-        "healthcheck_instruction": Rule("instruction", _instruction, is_leaf=True),
-        "entrypoint_instruction": Rule("entry", _instruction, is_leaf=True),
-        "cmd_instruction": Rule("entry", _instruction, is_leaf=True),
+        "from_instruction": NodeRule("stage", _stage),
+        "arg_instruction": NodeRule("argument", "name", is_leaf=True),
+        "workdir_instruction": NodeRule("instruction", _instruction, is_leaf=True),
+        "copy_instruction": NodeRule("instruction", _instruction, is_leaf=True),
+        "add_instruction": NodeRule("instruction", _instruction, is_leaf=True),
+        "run_instruction": NodeRule("instruction", _instruction, is_leaf=True),
+        "expose_instruction": NodeRule("instruction", _instruction, is_leaf=True),
+        "healthcheck_instruction": NodeRule("instruction", _instruction, is_leaf=True),
+        "entrypoint_instruction": NodeRule("entry", _instruction, is_leaf=True),
+        "cmd_instruction": NodeRule("entry", _instruction, is_leaf=True),
     },
     enter=words("source_file"),
     finish=_docker_finish,
 )
 
 
-def _targets(node: Node, place: Place) -> list[Named] | None:
+def _targets(node: Node, place: NodePlace) -> list[Named] | None:
     first = first_child(node)
     if first is None:
         return None
@@ -75,7 +75,7 @@ def _targets(node: Node, place: Place) -> list[Named] | None:
     ][:20] or None
 
 
-def _make_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+def _make_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """A target reaches to the last line of its recipe; what is set after it is not part of it."""
     for draft in drafts:
         if draft.kind == "target":
@@ -101,9 +101,9 @@ MAKE = Language(
     title="Makefile",
     grammar="make",
     rules={
-        "rule": Rule("target", _targets),
-        "variable_assignment": Rule("variable", is_leaf=True),
-        "define_directive": Rule("macro", is_leaf=True),
+        "rule": NodeRule("target", _targets),
+        "variable_assignment": NodeRule("variable", is_leaf=True),
+        "define_directive": NodeRule("macro", is_leaf=True),
     },
     enter=words("makefile conditional else_directive elsif_directive recipe"),
     imports={"include_directive": first_of("list")},
@@ -117,14 +117,14 @@ _CMAKE = {
 }  # fmt: skip
 
 
-def _cmake_arguments(node: Node, place: Place) -> list[str]:
+def _cmake_arguments(node: Node, place: NodePlace) -> list[str]:
     for child in node.named_children:
         if child.type == "argument_list":
             return [place.text(argument) for argument in child.named_children[:4]]
     return []
 
 
-def _cmake_command(node: Node, place: Place) -> list[Named] | None:
+def _cmake_command(node: Node, place: NodePlace) -> list[Named] | None:
     first = first_child(node)
     word = place.text(first).lower() if first is not None else ""
     kind = _CMAKE.get(word)
@@ -134,7 +134,7 @@ def _cmake_command(node: Node, place: Place) -> list[Named] | None:
     return [Named(arguments[0], kind, f"{word}({' '.join(arguments)})"[:120])]
 
 
-def _cmake_definition(node: Node, place: Place) -> list[Named] | None:
+def _cmake_definition(node: Node, place: NodePlace) -> list[Named] | None:
     head = first_child(node)
     arguments = _cmake_arguments(head, place) if head is not None else []
     return [Named(arguments[0], "", f"{arguments[0]}({' '.join(arguments[1:])})")] if arguments else None
@@ -145,16 +145,16 @@ CMAKE = Language(
     title="CMake",
     grammar="cmake",
     rules={
-        "function_def": Rule("function", _cmake_definition, is_leaf=True),
-        "macro_def": Rule("macro", _cmake_definition, is_leaf=True),
-        "normal_command": Rule("command", _cmake_command, is_leaf=True),
+        "function_def": NodeRule("function", _cmake_definition, is_leaf=True),
+        "macro_def": NodeRule("macro", _cmake_definition, is_leaf=True),
+        "normal_command": NodeRule("command", _cmake_command, is_leaf=True),
     },
     enter=words("source_file if_condition body foreach_loop while_loop block_def"),
     comments=words("line_comment bracket_comment"),
 )
 
 
-def _hcl_block(node: Node, place: Place) -> list[Named]:
+def _hcl_block(node: Node, place: NodePlace) -> list[Named]:
     """By its labels, as other blocks refer to it: `resource aws_s3_bucket.files`."""
     labels = [
         place.text(child).strip('"')
@@ -171,24 +171,24 @@ HCL = Language(
     title="HCL",
     grammar="hcl",
     rules={
-        "block": Rule("block", _hcl_block),
-        "attribute": Rule("attribute", first_of("identifier"), is_leaf=True),
+        "block": NodeRule("block", _hcl_block),
+        "attribute": NodeRule("attribute", first_of("identifier"), is_leaf=True),
     },
     enter=words("config_file body"),
 )
 
 
-def _table(node: Node, place: Place) -> Node | None:
+def _table(node: Node, place: NodePlace) -> Node | None:
     found = first_of("bare_key", "dotted_key", "quoted_key")(node, place)
     return found if isinstance(found, Node) else None
 
 
-def _bracketed(node: Node, place: Place) -> list[Named] | None:
+def _bracketed(node: Node, place: NodePlace) -> list[Named] | None:
     name = _table(node, place)
     return [Named(name, "", head_line(node, place, until="#"))] if name is not None else None
 
 
-def _pair(node: Node, place: Place) -> list[Named] | None:
+def _pair(node: Node, place: NodePlace) -> list[Named] | None:
     name, value = _table(node, place), node.named_child(node.named_child_count - 1)
     if name is None:
         return None
@@ -202,7 +202,7 @@ def _pair(node: Node, place: Place) -> list[Named] | None:
     return [Named(name, "key", f"{shown} = {about}")]
 
 
-def _toml_finish(drafts: list[Draft], _source: bytes) -> list[Draft]:
+def _toml_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
     """The node of a table takes in the blank lines and comments below it: it ends with its last key."""
     last: dict[int, int] = {}
     for draft in drafts:
@@ -219,9 +219,9 @@ TOML = Language(
     title="TOML",
     grammar="toml",
     rules={
-        "table": Rule("table", _bracketed),
-        "table_array_element": Rule("table", _bracketed),
-        "pair": Rule("key", _pair, is_leaf=True),
+        "table": NodeRule("table", _bracketed),
+        "table_array_element": NodeRule("table", _bracketed),
+        "pair": NodeRule("key", _pair, is_leaf=True),
     },
     enter=words("document"),
     finish=_toml_finish,

@@ -6,11 +6,11 @@ from tree_sitter import Node
 
 from tools.filemap.drafts import owned, without
 from tools.filemap.language import (
-    Draft,
+    FoundSymbol,
     Language,
     Named,
-    Place,
-    Rule,
+    NodePlace,
+    NodeRule,
     first_child,
     first_of,
     head_line,
@@ -68,7 +68,7 @@ def _reference(node: Node) -> Node | None:
     return None
 
 
-def _function(node: Node, place: Place) -> list[Named] | None:
+def _function(node: Node, place: NodePlace) -> list[Named] | None:
     declarator = node.child_by_field_name("declarator")
     name = declared(declarator)
     if name is None:
@@ -83,7 +83,7 @@ def _function(node: Node, place: Place) -> list[Named] | None:
 _NOT_NAMES = words("if else for while switch do return sizeof defined catch")
 
 
-def _declared_names(node: Node, place: Place, variable: str) -> list[Named] | None:
+def _declared_names(node: Node, place: NodePlace, variable: str) -> list[Named] | None:
     found: list[Named] = []
     for declarator in node.children_by_field_name("declarator"):
         name = declared(declarator)
@@ -97,11 +97,11 @@ def _declared_names(node: Node, place: Place, variable: str) -> list[Named] | No
     return found or None
 
 
-def _field(node: Node, place: Place) -> list[Named] | None:
+def _field(node: Node, place: NodePlace) -> list[Named] | None:
     return _declared_names(node, place, "field")
 
 
-def _declaration(node: Node, place: Place) -> list[Named] | None:
+def _declaration(node: Node, place: NodePlace) -> list[Named] | None:
     link = place.chain
     while link is not None:
         if link[0] == "compound_statement":
@@ -110,7 +110,7 @@ def _declaration(node: Node, place: Place) -> list[Named] | None:
     return _declared_names(node, place, "variable")
 
 
-def _with_body(node: Node, place: Place) -> list[Named] | None:
+def _with_body(node: Node, place: NodePlace) -> list[Named] | None:
     if node.child_by_field_name("body") is None:
         return None
     name = node.child_by_field_name("name")
@@ -119,7 +119,7 @@ def _with_body(node: Node, place: Place) -> list[Named] | None:
     return [Named(name)]
 
 
-def _typedef(node: Node, place: Place) -> list[Named] | None:
+def _typedef(node: Node, place: NodePlace) -> list[Named] | None:
     found: list[Named] = []
     for declarator in node.children_by_field_name("declarator"):
         name = declared(declarator)
@@ -128,16 +128,16 @@ def _typedef(node: Node, place: Place) -> list[Named] | None:
     return found or None
 
 
-def _namespace(node: Node, place: Place) -> list[Named]:
+def _namespace(node: Node, place: NodePlace) -> list[Named]:
     name = node.child_by_field_name("name")
     return [Named(name if name is not None else "(anonymous)")]
 
 
-def _path(node: Node, place: Place) -> Node | None:
+def _path(node: Node, place: NodePlace) -> Node | None:
     return node.child_by_field_name("path")
 
 
-def c_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+def c_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """Members of classes are methods; `A::b` belongs to A where A is in the same file."""
     drafts = namespaces_of_macros(drafts, source)
     for draft in drafts:
@@ -159,7 +159,7 @@ def c_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
     return drafts
 
 
-def _typedef_bodies(drafts: list[Draft]) -> list[int]:
+def _typedef_bodies(drafts: list[FoundSymbol]) -> list[int]:
     """`typedef struct x {…} x` is one symbol, called as the type and with the members of the body."""
     removed: list[int] = []
     for index, draft in enumerate(drafts):
@@ -172,16 +172,16 @@ def _typedef_bodies(drafts: list[Draft]) -> list[int]:
 
 
 _C_RULES = {
-    "function_definition": Rule("function", _function, is_leaf=True),
-    "struct_specifier": Rule("struct", _with_body),
-    "union_specifier": Rule("union", _with_body),
-    "enum_specifier": Rule("enum", _with_body),
-    "enumerator": Rule("enum member", is_leaf=True),
-    "field_declaration": Rule("field", _field),
-    "type_definition": Rule("type", _typedef),
-    "preproc_def": Rule("macro", is_leaf=True, body="value"),
-    "preproc_function_def": Rule("macro", is_leaf=True, body="value"),
-    "declaration": Rule("variable", _declaration),
+    "function_definition": NodeRule("function", _function, is_leaf=True),
+    "struct_specifier": NodeRule("struct", _with_body),
+    "union_specifier": NodeRule("union", _with_body),
+    "enum_specifier": NodeRule("enum", _with_body),
+    "enumerator": NodeRule("enum member", is_leaf=True),
+    "field_declaration": NodeRule("field", _field),
+    "type_definition": NodeRule("type", _typedef),
+    "preproc_def": NodeRule("macro", is_leaf=True, body="value"),
+    "preproc_function_def": NodeRule("macro", is_leaf=True, body="value"),
+    "declaration": NodeRule("variable", _declaration),
 }
 _C_ENTER = words(
     "translation_unit preproc_ifdef preproc_if preproc_else preproc_elif preproc_elifdef field_declaration_list "
@@ -207,10 +207,10 @@ C = Language(
 
 _CPP_RULES = {
     **_C_RULES,
-    "class_specifier": Rule("class", _with_body),
-    "namespace_definition": Rule("namespace", _namespace),
-    "alias_declaration": Rule("type", is_leaf=True),
-    "concept_definition": Rule("concept", is_leaf=True),
+    "class_specifier": NodeRule("class", _with_body),
+    "namespace_definition": NodeRule("namespace", _namespace),
+    "alias_declaration": NodeRule("type", is_leaf=True),
+    "concept_definition": NodeRule("concept", is_leaf=True),
 }
 _CPP_ENTER = _C_ENTER | words("template_declaration access_specifier friend_declaration")
 _CPP_MODIFIERS = _C_MODIFIERS | words("virtual explicit constexpr consteval friend mutable thread_local")
@@ -240,7 +240,7 @@ CPP = _cpp("cpp", "C++", "cpp")
 CUDA = _cpp("cuda", "CUDA", "cuda", "__global__ __device__ __host__ __shared__ __constant__")
 
 
-def _selector(node: Node, place: Place) -> str | None:
+def _selector(node: Node, place: NodePlace) -> str | None:
     """`- (void)setX:(int)x forY:(int)y` is called setX:forY:"""
     names = [child for child in node.named_children if child.type == "identifier"]
     parts = [place.text(name) for name in names]
@@ -252,13 +252,13 @@ def _selector(node: Node, place: Place) -> str | None:
     return ":".join(parts) + ":"
 
 
-def _property(node: Node, place: Place) -> str | None:
+def _property(node: Node, place: NodePlace) -> str | None:
     line = head_line(node, place, 200, until=";")
     match = re.search(r"(\w+)\s*$", line.split(" NS_")[0].split(" API_")[0])
     return match.group(1) if match else None
 
 
-def _category(node: Node, place: Place) -> str | None:
+def _category(node: Node, place: NodePlace) -> str | None:
     name = first_of("identifier")(node, place)
     if not isinstance(name, Node):
         return None
@@ -272,12 +272,12 @@ OBJC = Language(
     grammar="objc",
     rules={
         **_C_RULES,
-        "class_interface": Rule("class", _category),
-        "class_implementation": Rule("implementation", _category),
-        "protocol_declaration": Rule("protocol", first_of("identifier")),
-        "method_declaration": Rule("method", _selector, is_leaf=True),
-        "method_definition": Rule("method", _selector, is_leaf=True),
-        "property_declaration": Rule("property", _property, is_leaf=True),
+        "class_interface": NodeRule("class", _category),
+        "class_implementation": NodeRule("implementation", _category),
+        "protocol_declaration": NodeRule("protocol", first_of("identifier")),
+        "method_declaration": NodeRule("method", _selector, is_leaf=True),
+        "method_definition": NodeRule("method", _selector, is_leaf=True),
+        "property_declaration": NodeRule("property", _property, is_leaf=True),
     },
     enter=_C_ENTER | words("implementation_definition qualified_protocol_interface_declaration"),
     imports={"preproc_include": _path},

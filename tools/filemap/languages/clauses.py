@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from tools.filemap.language import Draft
+from tools.filemap.language import FoundSymbol
 
 _TEXT = rb'"(?:[^"\\]|\\.)*"' + rb"|'(?:[^'\\\n]|\\.)*'"
 _MARKS = rb"<<|>>|[()\[\]{},]|[\w@]+|[^\s\w]"
@@ -13,15 +13,15 @@ _OPEN, _CLOSED = frozenset((b"(", b"[", b"{", b"<<")), frozenset((b")", b"]", b"
 _LONGEST_HEAD = 4000
 
 
-def same_function(source: bytes, tokens: re.Pattern[bytes]) -> Callable[[Draft, Draft], bool]:
+def same_function(source: bytes, tokens: re.Pattern[bytes]) -> Callable[[FoundSymbol, FoundSymbol], bool]:
     """Whether two neighbours are clauses of one function: asked of the source, for a signature is cut short."""
 
-    def is_same(before: Draft, after: Draft) -> bool:
+    def is_same(before: FoundSymbol, after: FoundSymbol) -> bool:
         if before.kind not in ("function", "macro") or before.kind != after.kind or before.name != after.name:
             return False
         return arity(before) == arity(after)
 
-    def arity(draft: Draft) -> int:
+    def arity(draft: FoundSymbol) -> int:
         if "(" not in draft.signature:
             return 0
         start = source.find(b"(", draft.start)

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from tools.filemap.language import Block, Draft, words
-from tools.filemap.watch import Watch
+from tools.filemap.language import Block, FoundSymbol, words
+from tools.filemap.watch import Deadline
 from tools.filemap.wording import MAX_NAME, doc_line, header
 
 _CHECK_EVERY = 128
@@ -40,12 +40,12 @@ class _Function(NamedTuple):
     """What must stay in its place, so that a block does not end before it."""
 
 
-def without_functions(source: bytes, docstring: Docstring, watch: Watch) -> tuple[bytes, list[Block]]:
+def without_functions(source: bytes, docstring: Docstring, watch: Deadline) -> tuple[bytes, list[Block]]:
     """The source without such functions, and these. Raises `Overtime` or `Cancelled`."""
     if b"\t" in source or any(source.count(quote) % 2 for quote in _QUOTES):
         return source, []
     pieces: list[bytes] = []
-    found: list[Draft] = []
+    found: list[FoundSymbol] = []
     find, rfind, count = source.find, source.rfind, source.count
     kept = gone = row = counted = steps = 0
     is_quoted = [False, False]
@@ -78,7 +78,7 @@ def without_functions(source: bytes, docstring: Docstring, watch: Watch) -> tupl
 
 def _draft(
     function: _Function, source: bytes, docstring: Docstring, start: int, row: int, end_row: int
-) -> Draft:
+) -> FoundSymbol:
     name_at, name, is_async, first, _, _ = function
     signature = header(source[name_at:first].rstrip().decode("utf-8", "replace"), is_cut=True)
     if name.startswith("_"):
@@ -86,7 +86,7 @@ def _draft(
     else:
         modifiers = _BOTH if is_async else _EXPORTED
     doc = doc_line(docstring(source, first))
-    return Draft(
+    return FoundSymbol(
         name, "function", start, row, end_row, -1, signature, modifiers, doc, -1, "", "function_definition"
     )
 

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 
-from tools.filemap.language import Draft
+from tools.filemap.language import FoundSymbol
 from tools.filemap.wording import doc_line
 
 _ELIXIR_DOC = re.compile(rb'^[ \t]*@(module)?doc[ \t]+(?:~[sS])?(?:"""[^\n]*\n\s*|")([^\n]*)', re.M)
@@ -11,7 +11,7 @@ _LINE_COMMENT = b"#"
 _ELIXIR_KINDS = frozenset({"function", "macro"})
 
 
-def comments_above(drafts: list[Draft], source: bytes) -> list[Draft]:
+def comments_above(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """The first declaration in a body: its comment belongs, for the grammar, to what is around the body."""
     for draft in drafts:
         if draft.doc or draft.parent < 0:
@@ -30,7 +30,7 @@ def comments_above(drafts: list[Draft], source: bytes) -> list[Draft]:
     return drafts
 
 
-def elixir_docs(drafts: list[Draft], source: bytes) -> list[Draft]:
+def elixir_docs(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """`@moduledoc` says what its module is, `@doc` what comes next is."""
     if b"doc" not in source:
         return drafts

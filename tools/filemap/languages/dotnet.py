@@ -4,12 +4,22 @@ import re
 
 from tree_sitter import Node
 
-from tools.filemap.language import Draft, Language, Named, NameRule, Place, Rule, first_child, fixed, words
+from tools.filemap.language import (
+    FoundSymbol,
+    Language,
+    Named,
+    NameRule,
+    NodePlace,
+    NodeRule,
+    first_child,
+    fixed,
+    words,
+)
 from tools.filemap.languages.blocks import CSHARP_BODIES, SWIFT_BODIES
 from tools.filemap.wording import doc_line
 
 
-def _fields(node: Node, place: Place) -> list[Node] | None:
+def _fields(node: Node, place: NodePlace) -> list[Node] | None:
     found: list[Node] = []
     for part in node.named_children:
         if part.type != "variable_declaration":
@@ -23,14 +33,14 @@ def _fields(node: Node, place: Place) -> list[Node] | None:
 
 
 def _operator(field: str) -> NameRule:
-    def rule(node: Node, place: Place) -> str | None:
+    def rule(node: Node, place: NodePlace) -> str | None:
         what = node.child_by_field_name(field)
         return f"operator {place.text(what)}" if what is not None else None
 
     return rule
 
 
-def _using(node: Node, place: Place) -> Node | None:
+def _using(node: Node, place: NodePlace) -> Node | None:
     return node.named_child(node.named_child_count - 1) if node.named_child_count else None
 
 
@@ -38,7 +48,7 @@ _NAMED = re.compile(rb'<(?:see|paramref|typeparamref)\s+(?:cref|name|langword)="
 _TAG = re.compile(rb"</?\w[^<>]*>|^[/ \t*]+")
 
 
-def _csharp_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+def _csharp_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """Of a comment in XML the text counts, not its first tag."""
     for draft in drafts:
         if draft.doc.startswith("<"):
@@ -54,26 +64,26 @@ CSHARP = Language(
     title="C#",
     grammar="csharp",
     rules={
-        "namespace_declaration": Rule("namespace"),
-        "file_scoped_namespace_declaration": Rule("namespace"),
-        "class_declaration": Rule("class"),
-        "interface_declaration": Rule("interface"),
-        "struct_declaration": Rule("struct"),
-        "record_declaration": Rule("record"),
-        "enum_declaration": Rule("enum"),
-        "enum_member_declaration": Rule("enum member", is_leaf=True),
-        "delegate_declaration": Rule("delegate", is_leaf=True),
-        "method_declaration": Rule("method", is_leaf=True),
-        "constructor_declaration": Rule("constructor", is_leaf=True),
-        "destructor_declaration": Rule("method", is_leaf=True),
-        "property_declaration": Rule("property", is_leaf=True, body="accessors"),
-        "event_declaration": Rule("event", is_leaf=True, body="accessors"),
-        "indexer_declaration": Rule("property", fixed("this[]"), is_leaf=True, body="accessors"),
-        "operator_declaration": Rule("method", _operator("operator"), is_leaf=True),
-        "conversion_operator_declaration": Rule("method", _operator("type"), is_leaf=True),
-        "field_declaration": Rule("field", _fields, is_leaf=True),
-        "event_field_declaration": Rule("event", _fields, is_leaf=True),
-        "local_function_statement": Rule("function", is_leaf=True),
+        "namespace_declaration": NodeRule("namespace"),
+        "file_scoped_namespace_declaration": NodeRule("namespace"),
+        "class_declaration": NodeRule("class"),
+        "interface_declaration": NodeRule("interface"),
+        "struct_declaration": NodeRule("struct"),
+        "record_declaration": NodeRule("record"),
+        "enum_declaration": NodeRule("enum"),
+        "enum_member_declaration": NodeRule("enum member", is_leaf=True),
+        "delegate_declaration": NodeRule("delegate", is_leaf=True),
+        "method_declaration": NodeRule("method", is_leaf=True),
+        "constructor_declaration": NodeRule("constructor", is_leaf=True),
+        "destructor_declaration": NodeRule("method", is_leaf=True),
+        "property_declaration": NodeRule("property", is_leaf=True, body="accessors"),
+        "event_declaration": NodeRule("event", is_leaf=True, body="accessors"),
+        "indexer_declaration": NodeRule("property", fixed("this[]"), is_leaf=True, body="accessors"),
+        "operator_declaration": NodeRule("method", _operator("operator"), is_leaf=True),
+        "conversion_operator_declaration": NodeRule("method", _operator("type"), is_leaf=True),
+        "field_declaration": NodeRule("field", _fields, is_leaf=True),
+        "event_field_declaration": NodeRule("event", _fields, is_leaf=True),
+        "local_function_statement": NodeRule("function", is_leaf=True),
     },
     enter=words(
         "compilation_unit declaration_list enum_member_declaration_list preproc_if preproc_else preproc_elif "
@@ -93,7 +103,7 @@ CSHARP = Language(
 _SWIFT_WORD = re.compile(r"\b(class|struct|enum|extension|actor)\b")
 
 
-def _swift_type(node: Node, place: Place) -> list[Named] | None:
+def _swift_type(node: Node, place: NodePlace) -> list[Named] | None:
     name = node.child_by_field_name("name")
     if name is None:
         return None
@@ -102,11 +112,11 @@ def _swift_type(node: Node, place: Place) -> list[Named] | None:
     return [Named(name, found[-1] if found else "class")]
 
 
-def _swift_cases(node: Node, place: Place) -> list[Node] | None:
+def _swift_cases(node: Node, place: NodePlace) -> list[Node] | None:
     return [name for name in node.children_by_field_name("name") if name.type == "simple_identifier"] or None
 
 
-def _swift_function(node: Node, place: Place) -> list[Named] | None:
+def _swift_function(node: Node, place: NodePlace) -> list[Named] | None:
     name = node.child_by_field_name("name")
     if name is None:
         return None
@@ -114,15 +124,15 @@ def _swift_function(node: Node, place: Place) -> list[Named] | None:
     return [Named(name, "method" if inside else "function")]
 
 
-def _swift_property(node: Node, place: Place) -> list[Node] | None:
+def _swift_property(node: Node, place: NodePlace) -> list[Node] | None:
     return node.children_by_field_name("name") or None
 
 
-def _not_private(_draft: Draft, before: bytes) -> bool:
+def _not_private(_draft: FoundSymbol, before: bytes) -> bool:
     return bool({b"public", b"open", b"package"} & set(before.split()))
 
 
-def _swift_finish(drafts: list[Draft], _source: bytes) -> list[Draft]:
+def _swift_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
     """`class` in front of a function says that it belongs to the type; in front of a class it says nothing more."""
     for draft in drafts:
         if draft.kind == "class":
@@ -135,18 +145,18 @@ SWIFT = Language(
     title="Swift",
     grammar="swift",
     rules={
-        "class_declaration": Rule("class", _swift_type),
-        "protocol_declaration": Rule("protocol"),
-        "function_declaration": Rule("function", _swift_function, is_leaf=True),
-        "protocol_function_declaration": Rule("method", is_leaf=True),
-        "init_declaration": Rule("constructor", fixed("init"), is_leaf=True),
-        "deinit_declaration": Rule("method", fixed("deinit"), is_leaf=True),
-        "subscript_declaration": Rule("method", fixed("subscript"), is_leaf=True),
-        "property_declaration": Rule("property", _swift_property, is_leaf=True, body="computed_value"),
-        "protocol_property_declaration": Rule("property", _swift_property, is_leaf=True),
-        "typealias_declaration": Rule("type", is_leaf=True),
-        "associatedtype_declaration": Rule("type", is_leaf=True),
-        "enum_entry": Rule("enum member", _swift_cases, is_leaf=True),
+        "class_declaration": NodeRule("class", _swift_type),
+        "protocol_declaration": NodeRule("protocol"),
+        "function_declaration": NodeRule("function", _swift_function, is_leaf=True),
+        "protocol_function_declaration": NodeRule("method", is_leaf=True),
+        "init_declaration": NodeRule("constructor", fixed("init"), is_leaf=True),
+        "deinit_declaration": NodeRule("method", fixed("deinit"), is_leaf=True),
+        "subscript_declaration": NodeRule("method", fixed("subscript"), is_leaf=True),
+        "property_declaration": NodeRule("property", _swift_property, is_leaf=True, body="computed_value"),
+        "protocol_property_declaration": NodeRule("property", _swift_property, is_leaf=True),
+        "typealias_declaration": NodeRule("type", is_leaf=True),
+        "associatedtype_declaration": NodeRule("type", is_leaf=True),
+        "enum_entry": NodeRule("enum member", _swift_cases, is_leaf=True),
     },
     enter=words("source_file class_body enum_class_body protocol_body statements"),
     comments=words("comment multiline_comment"),

@@ -9,8 +9,8 @@ from tools.filemap.language import (
     Chain,
     Language,
     Named,
-    Place,
-    Rule,
+    NodePlace,
+    NodeRule,
     Sign,
     first_child,
     signs,
@@ -74,7 +74,7 @@ def _value_kind(value: Node | None) -> str:
     return ""
 
 
-def _is_outside_functions(place: Place) -> bool:
+def _is_outside_functions(place: NodePlace) -> bool:
     """Whether this stands at the top of the file or of a namespace."""
     link = place.chain
     while link is not None:
@@ -88,7 +88,7 @@ def _is_outside_functions(place: Place) -> bool:
     return True
 
 
-def _variable(node: Node, place: Place) -> list[Named] | None:
+def _variable(node: Node, place: NodePlace) -> list[Named] | None:
     name = node.child_by_field_name("name")
     if name is None or name.type != "identifier":
         return None
@@ -101,7 +101,7 @@ def _variable(node: Node, place: Place) -> list[Named] | None:
     return [Named(name, "constant" if before.startswith(b"const") else "variable")]
 
 
-def _assigned(node: Node, place: Place) -> list[Named] | None:
+def _assigned(node: Node, place: NodePlace) -> list[Named] | None:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or left.type not in ("member_expression", "identifier"):
         return None
@@ -120,7 +120,7 @@ _GROUPS = words("actions computed emits getters methods mutations props reducers
 """What the parts of a component or store are called, whose functions are of one sort."""
 
 
-def _pair(node: Node, place: Place) -> list[Named] | None:
+def _pair(node: Node, place: NodePlace) -> list[Named] | None:
     key = node.child_by_field_name("key")
     if key is None or key.type == "computed_property_name":
         return None
@@ -132,14 +132,14 @@ def _pair(node: Node, place: Place) -> list[Named] | None:
     return [Named(key, "method" if kind == "function" else kind)] if kind else None
 
 
-def _method(node: Node, place: Place) -> list[Named] | None:
+def _method(node: Node, place: NodePlace) -> list[Named] | None:
     name = node.child_by_field_name("name")
     if name is None:
         return None
     return [Named(name, "constructor" if place.text(name) == "constructor" else "method")]
 
 
-def _field(node: Node, place: Place) -> list[Named] | None:
+def _field(node: Node, place: NodePlace) -> list[Named] | None:
     name = node.child_by_field_name("property") or node.child_by_field_name("name")
     if name is None:
         return None
@@ -148,7 +148,7 @@ def _field(node: Node, place: Place) -> list[Named] | None:
     ]
 
 
-def _named_expression(node: Node, place: Place) -> Node | None:
+def _named_expression(node: Node, place: NodePlace) -> Node | None:
     """Function expressions that have a name of their own and no other: callbacks, `export default`."""
     above = place.above()
     if above in (
@@ -162,11 +162,11 @@ def _named_expression(node: Node, place: Place) -> Node | None:
     return node.child_by_field_name("name")
 
 
-def _default(node: Node, place: Place) -> str | Node | None:
+def _default(node: Node, place: NodePlace) -> str | Node | None:
     return node.child_by_field_name("name") or ("default" if place.above() == "export_statement" else None)
 
 
-def _test(node: Node, place: Place) -> list[Named] | None:
+def _test(node: Node, place: NodePlace) -> list[Named] | None:
     """`describe("…", () => …)` and its like."""
     called = node.child_by_field_name("function")
     if called is None or called.end_byte - called.start_byte > 24:
@@ -182,7 +182,7 @@ def _test(node: Node, place: Place) -> list[Named] | None:
     return [Named(f"{word} {label}", "test", f"{word} {label}")]
 
 
-def _type_member(node: Node, place: Place) -> Node | None:
+def _type_member(node: Node, place: NodePlace) -> Node | None:
     """Members of interfaces and of types that are nothing but an object; not of types inside a signature."""
     if place.above() in ("interface_body", "class_body"):
         return node.child_by_field_name("name")
@@ -194,32 +194,32 @@ def _type_member(node: Node, place: Place) -> Node | None:
     return None
 
 
-def _enum_member(node: Node, place: Place) -> Node | None:
+def _enum_member(node: Node, place: NodePlace) -> Node | None:
     return node if place.above() == "enum_body" else None
 
 
-def _global(node: Node, place: Place) -> str | None:
+def _global(node: Node, place: NodePlace) -> str | None:
     """`declare global { … }`"""
     return "global" if any(child.type == "statement_block" for child in node.named_children) else None
 
 
-def _source(node: Node, place: Place) -> Node | None:
+def _source(node: Node, place: NodePlace) -> Node | None:
     return node.child_by_field_name("source")
 
 
 _JS_RULES = {
-    "function_declaration": Rule("function", _default),
-    "generator_function_declaration": Rule("function", _default),
-    "function_expression": Rule("function", _named_expression),
-    "generator_function": Rule("function", _named_expression),
-    "class_declaration": Rule("class", _default),
-    "class": Rule("class", _named_expression),
-    "method_definition": Rule("method", _method),
-    "field_definition": Rule("property", _field, value="value"),
-    "variable_declarator": Rule("variable", _variable, value="value"),
-    "assignment_expression": Rule("function", _assigned, value="right"),
-    "pair": Rule("method", _pair, value="value"),
-    "call_expression": Rule("test", _test),
+    "function_declaration": NodeRule("function", _default),
+    "generator_function_declaration": NodeRule("function", _default),
+    "function_expression": NodeRule("function", _named_expression),
+    "generator_function": NodeRule("function", _named_expression),
+    "class_declaration": NodeRule("class", _default),
+    "class": NodeRule("class", _named_expression),
+    "method_definition": NodeRule("method", _method),
+    "field_definition": NodeRule("property", _field, value="value"),
+    "variable_declarator": NodeRule("variable", _variable, value="value"),
+    "assignment_expression": NodeRule("function", _assigned, value="right"),
+    "pair": NodeRule("method", _pair, value="value"),
+    "call_expression": NodeRule("test", _test),
 }
 _JS_ENTER = words(
     "program export_statement lexical_declaration variable_declaration statement_block class_body "
@@ -253,20 +253,20 @@ JAVASCRIPT = Language(
 
 _TS_RULES = {
     **{kind: rule for kind, rule in _JS_RULES.items() if kind != "field_definition"},
-    "abstract_class_declaration": Rule("class"),
-    "interface_declaration": Rule("interface"),
-    "type_alias_declaration": Rule("type"),
-    "enum_declaration": Rule("enum"),
-    "public_field_definition": Rule("property", _field, value="value"),
-    "abstract_method_signature": Rule("method", is_leaf=True),
-    "method_signature": Rule("method", _type_member, is_leaf=True),
-    "property_signature": Rule("property", _type_member, is_leaf=True),
-    "function_signature": Rule("function", _default, is_leaf=True),
-    "internal_module": Rule("namespace"),
-    "module": Rule("module"),
-    "ambient_declaration": Rule("module", _global),
-    "enum_assignment": Rule("enum member"),
-    "property_identifier": Rule("enum member", _enum_member, is_leaf=True),
+    "abstract_class_declaration": NodeRule("class"),
+    "interface_declaration": NodeRule("interface"),
+    "type_alias_declaration": NodeRule("type"),
+    "enum_declaration": NodeRule("enum"),
+    "public_field_definition": NodeRule("property", _field, value="value"),
+    "abstract_method_signature": NodeRule("method", is_leaf=True),
+    "method_signature": NodeRule("method", _type_member, is_leaf=True),
+    "property_signature": NodeRule("property", _type_member, is_leaf=True),
+    "function_signature": NodeRule("function", _default, is_leaf=True),
+    "internal_module": NodeRule("namespace"),
+    "module": NodeRule("module"),
+    "ambient_declaration": NodeRule("module", _global),
+    "enum_assignment": NodeRule("enum member"),
+    "property_identifier": NodeRule("enum member", _enum_member, is_leaf=True),
 }
 _TS_ENTER = _JS_ENTER | words(
     "ambient_declaration interface_body object_type enum_body non_null_expression type_assertion"

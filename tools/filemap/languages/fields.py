@@ -2,9 +2,9 @@
 
 import re
 
-from tools.filemap.language import Draft, Members, Taken, words
+from tools.filemap.language import FoundSymbol, Members, Taken, words
 from tools.filemap.members import without_members
-from tools.filemap.watch import Watch
+from tools.filemap.watch import Deadline
 from tools.filemap.wording import header
 
 _EXPORTED, _READONLY = ("exported",), ("readonly",)
@@ -19,11 +19,11 @@ _GO_LINE = re.compile(
 )
 
 
-def _go_field(line: re.Match[str], start: int, row: int, doc: str) -> Draft:
+def _go_field(line: re.Match[str], start: int, row: int, doc: str) -> FoundSymbol:
     name, embedded, said = line.group("name", "embedded", "said")
     name = name or embedded
     signature = header(said, is_cut=False)
-    return Draft(
+    return FoundSymbol(
         name, "field", start, row, row, -1, signature, _exported(name), doc, -1, "", "field_declaration"
     )
 
@@ -34,20 +34,22 @@ _GO_HEAD = re.compile(
 )
 
 
-def _go_whole(head: re.Match[bytes]) -> Draft | None:
+def _go_whole(head: re.Match[bytes]) -> FoundSymbol | None:
     """Structs and functions of one line; `type (…)` and type parameters are left to the grammar."""
     struct, receiver, scope, name, said = head.group("struct", "receiver", "type", "name", "said")
     if struct is not None:
         if not head[0].startswith(b"type ") or b"[" in head[0]:
             return None
         name = struct.decode()
-        return Draft(name, "struct", 0, 0, 0, -1, f"{name} struct", _exported(name), "", -1, "", "type_spec")
+        return FoundSymbol(
+            name, "struct", 0, 0, 0, -1, f"{name} struct", _exported(name), "", -1, "", "type_spec"
+        )
     if said.count(b"(") != said.count(b")"):
         return None
     name, signature = name.decode(), header(said.decode(), is_cut=True)
     if receiver is None:
-        return Draft(name, "function", 0, 0, 0, -1, signature, _exported(name))
-    return Draft(
+        return FoundSymbol(name, "function", 0, 0, 0, -1, signature, _exported(name))
+    return FoundSymbol(
         name,
         "method",
         0,
@@ -76,7 +78,7 @@ _GO = Members(
 )
 
 
-def go_members(source: bytes, watch: Watch) -> Taken:
+def go_members(source: bytes, watch: Deadline) -> Taken:
     return without_members(source, _GO, watch)
 
 
@@ -90,12 +92,12 @@ _TS_LINE = re.compile(
 )
 
 
-def _ts_member(line: re.Match[str], start: int, row: int, doc: str) -> Draft:
+def _ts_member(line: re.Match[str], start: int, row: int, doc: str) -> FoundSymbol:
     name, mark, readonly, said = line.group("name", "mark", "readonly", "said")
     kind, node_type = ("property", "property_signature") if mark == ":" else ("method", "method_signature")
     modifiers = () if readonly is None else _READONLY
     signature = header(said if readonly is None else said[len(readonly) :], is_cut=False)
-    return Draft(name, kind, start, row, row, -1, signature, modifiers, doc, -1, "", node_type)
+    return FoundSymbol(name, kind, start, row, row, -1, signature, modifiers, doc, -1, "", node_type)
 
 
 _TS = Members(
@@ -109,5 +111,5 @@ _TS = Members(
 )
 
 
-def ts_members(source: bytes, watch: Watch) -> Taken:
+def ts_members(source: bytes, watch: Deadline) -> Taken:
     return without_members(source, _TS, watch)

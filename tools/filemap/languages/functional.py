@@ -7,11 +7,11 @@ from tree_sitter import Node
 
 from tools.filemap.drafts import merged, ordered, without
 from tools.filemap.language import (
-    Draft,
+    FoundSymbol,
     Language,
     Named,
-    Place,
-    Rule,
+    NodePlace,
+    NodeRule,
     first_child,
     first_of,
     head_line,
@@ -22,12 +22,12 @@ from tools.filemap.languages.docs import elixir_docs
 from tools.filemap.pieces import CLAUSES, FORMS
 
 
-def _same_function(before: Draft, after: Draft) -> bool:
+def _same_function(before: FoundSymbol, after: FoundSymbol) -> bool:
     kinds = ("function", "signature", "spec", "macro")
     return before.kind in kinds and after.kind in kinds and before.name.strip("()") == after.name.strip("()")
 
 
-def _haskell_name(node: Node, place: Place) -> Node | None:
+def _haskell_name(node: Node, place: NodePlace) -> Node | None:
     name = node.child_by_field_name("name")
     if name is not None:
         return name
@@ -35,7 +35,7 @@ def _haskell_name(node: Node, place: Place) -> Node | None:
     return infix.child_by_field_name("operator") if infix is not None else None
 
 
-def _haskell_signature(node: Node, place: Place) -> list[Node] | None:
+def _haskell_signature(node: Node, place: NodePlace) -> list[Node] | None:
     name = node.child_by_field_name("name")
     if name is not None:
         return [name]
@@ -43,17 +43,17 @@ def _haskell_signature(node: Node, place: Place) -> list[Node] | None:
     return names.named_children if names is not None else None
 
 
-def _haskell_instance(node: Node, place: Place) -> str:
+def _haskell_instance(node: Node, place: NodePlace) -> str:
     line = head_line(node, place, 120, until=" where")
     return line.removeprefix("instance").strip()
 
 
-def _haskell_foreign(node: Node, place: Place) -> Node | None:
+def _haskell_foreign(node: Node, place: NodePlace) -> Node | None:
     signature = node.child_by_field_name("signature")
     return signature.child_by_field_name("name") if signature is not None else None
 
 
-def _haskell_finish(drafts: list[Draft], _source: bytes) -> list[Draft]:
+def _haskell_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
     """A type signature and the equations after it are one function; bindings of patterns are none."""
     joined = merged(drafts, _same_function)
     for draft in joined:
@@ -67,17 +67,17 @@ HASKELL = Language(
     title="Haskell",
     grammar="haskell",
     rules={
-        "type_synomym": Rule("type", is_leaf=True),
-        "type_family": Rule("type", is_leaf=True),
-        "data_type": Rule("type", body="constructors"),
-        "newtype": Rule("type", body="constructor"),
-        "class": Rule("class", body="declarations"),
-        "instance": Rule("instance", _haskell_instance, body="declarations"),
-        "function": Rule("function", _haskell_name, is_leaf=True, body="match"),
-        "bind": Rule("function", _haskell_name, is_leaf=True, body="match"),
-        "signature": Rule("signature", _haskell_signature, is_leaf=True),
-        "foreign_import": Rule("function", _haskell_foreign, is_leaf=True),
-        "data_constructor": Rule("constructor", lambda node, place: _constructor(node), is_leaf=True),
+        "type_synomym": NodeRule("type", is_leaf=True),
+        "type_family": NodeRule("type", is_leaf=True),
+        "data_type": NodeRule("type", body="constructors"),
+        "newtype": NodeRule("type", body="constructor"),
+        "class": NodeRule("class", body="declarations"),
+        "instance": NodeRule("instance", _haskell_instance, body="declarations"),
+        "function": NodeRule("function", _haskell_name, is_leaf=True, body="match"),
+        "bind": NodeRule("function", _haskell_name, is_leaf=True, body="match"),
+        "signature": NodeRule("signature", _haskell_signature, is_leaf=True),
+        "foreign_import": NodeRule("function", _haskell_foreign, is_leaf=True),
+        "data_constructor": NodeRule("constructor", lambda node, place: _constructor(node), is_leaf=True),
     },
     enter=words(
         "haskell imports declarations class_declarations instance_declarations data_constructors top_splice"
@@ -96,7 +96,7 @@ def _constructor(node: Node) -> Node | None:
     return None
 
 
-def _ocaml_binding(node: Node, place: Place) -> list[Named] | None:
+def _ocaml_binding(node: Node, place: NodePlace) -> list[Named] | None:
     pattern = node.child_by_field_name("pattern")
     if pattern is None or pattern.type not in ("value_name", "parenthesized_operator"):
         return None
@@ -108,13 +108,13 @@ def _ocaml_binding(node: Node, place: Place) -> list[Named] | None:
     return [Named(pattern, "function" if is_function else "value")]
 
 
-def _ocaml_exception(node: Node, place: Place) -> Node | None:
+def _ocaml_exception(node: Node, place: NodePlace) -> Node | None:
     inner = first_child(node)
     found = first_of("constructor_name")(inner, place) if inner is not None else None
     return found if isinstance(found, Node) else None
 
 
-def _ocaml_finish(drafts: list[Draft], _source: bytes) -> list[Draft]:
+def _ocaml_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
     """`( >>= )` is called >>=."""
     for draft in drafts:
         if draft.name.startswith("("):
@@ -128,22 +128,24 @@ def _ocaml(name: str, title: str) -> Language:
         title=title,
         grammar=name,
         rules={
-            "let_binding": Rule("function", _ocaml_binding, is_leaf=True),
-            "type_binding": Rule("type"),
-            "exception_definition": Rule("exception", _ocaml_exception, is_leaf=True),
-            "module_binding": Rule("module", first_of("module_name")),
-            "module_type_definition": Rule("interface", first_of("module_type_name")),
-            "class_binding": Rule("class", first_of("class_name")),
-            "class_type_binding": Rule("class", first_of("class_type_name")),
-            "method_definition": Rule("method", first_of("method_name"), is_leaf=True),
-            "method_specification": Rule("method", first_of("method_name"), is_leaf=True),
-            "instance_variable_definition": Rule("field", first_of("instance_variable_name"), is_leaf=True),
-            "external": Rule("function", first_of("value_name", "parenthesized_operator"), is_leaf=True),
-            "value_specification": Rule(
+            "let_binding": NodeRule("function", _ocaml_binding, is_leaf=True),
+            "type_binding": NodeRule("type"),
+            "exception_definition": NodeRule("exception", _ocaml_exception, is_leaf=True),
+            "module_binding": NodeRule("module", first_of("module_name")),
+            "module_type_definition": NodeRule("interface", first_of("module_type_name")),
+            "class_binding": NodeRule("class", first_of("class_name")),
+            "class_type_binding": NodeRule("class", first_of("class_type_name")),
+            "method_definition": NodeRule("method", first_of("method_name"), is_leaf=True),
+            "method_specification": NodeRule("method", first_of("method_name"), is_leaf=True),
+            "instance_variable_definition": NodeRule(
+                "field", first_of("instance_variable_name"), is_leaf=True
+            ),
+            "external": NodeRule("function", first_of("value_name", "parenthesized_operator"), is_leaf=True),
+            "value_specification": NodeRule(
                 "function", first_of("value_name", "parenthesized_operator"), is_leaf=True
             ),
-            "field_declaration": Rule("field", first_of("field_name"), is_leaf=True),
-            "constructor_declaration": Rule("constructor", first_of("constructor_name"), is_leaf=True),
+            "field_declaration": NodeRule("field", first_of("field_name"), is_leaf=True),
+            "constructor_declaration": NodeRule("constructor", first_of("constructor_name"), is_leaf=True),
         },
         enter=words(
             "compilation_unit value_definition type_definition module_definition structure signature functor "
@@ -168,7 +170,7 @@ _ELIXIR = {
 }  # fmt: skip
 
 
-def _elixir_call(node: Node, place: Place) -> list[Named] | None:
+def _elixir_call(node: Node, place: NodePlace) -> list[Named] | None:
     target = node.child_by_field_name("target")
     if target is None or target.type != "identifier":
         return None
@@ -193,15 +195,15 @@ def _elixir_call(node: Node, place: Place) -> list[Named] | None:
     return [Named(_elixir_name(first, place), kind, head)] if head else None
 
 
-def _implementation(arguments: Node, place: Place) -> str:
+def _implementation(arguments: Node, place: NodePlace) -> str:
     return " ".join(place.text(arguments).strip("()").replace(", for:", " for").split())
 
 
-def _elixir_head(node: Node, place: Place) -> str:
+def _elixir_head(node: Node, place: NodePlace) -> str:
     return " ".join(place.text(node).split())[:160]
 
 
-def _elixir_name(node: Node, place: Place) -> Node | str:
+def _elixir_name(node: Node, place: NodePlace) -> Node | str:
     """The function's name below guards, defaults and arguments; for an operator the operator."""
     for _ in range(4):
         if node.type == "binary_operator":
@@ -221,7 +223,7 @@ def _elixir_name(node: Node, place: Place) -> Node | str:
     return node
 
 
-def _elixir_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+def _elixir_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """Clauses of one function are one symbol; what `defp` defines is private."""
     for draft in drafts:
         word = source[draft.start : draft.start + 10].split(b" ", 1)[0]
@@ -234,28 +236,28 @@ ELIXIR = Language(
     name="elixir",
     title="Elixir",
     grammar="elixir",
-    rules={"call": Rule("function", _elixir_call)},
+    rules={"call": NodeRule("function", _elixir_call)},
     enter=words("source do_block else_block"),
     finish=_elixir_finish,
 )
 
 
-def _erlang_function(node: Node, place: Place) -> Node | None:
+def _erlang_function(node: Node, place: NodePlace) -> Node | None:
     clause = node.child_by_field_name("clause")
     return clause.child_by_field_name("name") if clause is not None else None
 
 
-def _erlang_macro(node: Node, place: Place) -> Node | None:
+def _erlang_macro(node: Node, place: NodePlace) -> Node | None:
     left = node.child_by_field_name("lhs")
     return left.child_by_field_name("name") if left is not None else None
 
 
-def _erlang_type(node: Node, place: Place) -> Node | None:
+def _erlang_type(node: Node, place: NodePlace) -> Node | None:
     name = node.child_by_field_name("name")
     return (name.child_by_field_name("name") or name) if name is not None else None
 
 
-def _erlang_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+def _erlang_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """Clauses of one function, and its spec before them, are one symbol for each arity."""
     drafts = ordered(drafts)
     specs: list[int] = []
@@ -292,14 +294,14 @@ ERLANG = Language(
     title="Erlang",
     grammar="erlang",
     rules={
-        "module_attribute": Rule("module", is_leaf=True),
-        "record_decl": Rule("record", is_leaf=True),
-        "pp_define": Rule("macro", _erlang_macro, is_leaf=True),
-        "type_alias": Rule("type", _erlang_type, is_leaf=True),
-        "opaque": Rule("type", _erlang_type, is_leaf=True),
-        "spec": Rule("spec", "fun", is_leaf=True),
-        "callback": Rule("callback", "fun", is_leaf=True),
-        "fun_decl": Rule("function", _erlang_function, is_leaf=True),
+        "module_attribute": NodeRule("module", is_leaf=True),
+        "record_decl": NodeRule("record", is_leaf=True),
+        "pp_define": NodeRule("macro", _erlang_macro, is_leaf=True),
+        "type_alias": NodeRule("type", _erlang_type, is_leaf=True),
+        "opaque": NodeRule("type", _erlang_type, is_leaf=True),
+        "spec": NodeRule("spec", "fun", is_leaf=True),
+        "callback": NodeRule("callback", "fun", is_leaf=True),
+        "fun_decl": NodeRule("function", _erlang_function, is_leaf=True),
     },
     enter=words("source_file"),
     imports={"import_attribute": "module", "pp_include": "file", "pp_include_lib": "file"},
@@ -316,7 +318,7 @@ _LISP = {
 _GAPS = words("comment dis_expr gap")
 
 
-def _lisp(node: Node, place: Place) -> list[Named] | None:
+def _lisp(node: Node, place: NodePlace) -> list[Named] | None:
     if place.above() == "list_lit":
         return _lisp_method(node, place)
     parts = [child for child in node.named_children[:8] if child.type not in _GAPS]
@@ -339,7 +341,7 @@ def _lisp(node: Node, place: Place) -> list[Named] | None:
     return [Named(shown if plain == "defmethod" else name, kind, f"{shown}{signature}")]
 
 
-def _lisp_method(node: Node, place: Place) -> list[Named] | None:
+def _lisp_method(node: Node, place: NodePlace) -> list[Named] | None:
     """`(name [this] …)` inside a protocol, record or type."""
     link = place.chain
     if link is None or (link[1] is not None and link[1][0] == "list_lit"):
@@ -350,7 +352,7 @@ def _lisp_method(node: Node, place: Place) -> list[Named] | None:
     return [Named(parts[0], "method", f"{place.text(parts[0])} {place.text(parts[1])}"[:120])]
 
 
-def _lisp_arguments(parts: list[Node], place: Place) -> str:
+def _lisp_arguments(parts: list[Node], place: NodePlace) -> str:
     for part in parts[2:6]:
         if part.type == "vec_lit":
             return " " + " ".join(place.text(part).split())[:100]
@@ -360,7 +362,7 @@ def _lisp_arguments(parts: list[Node], place: Place) -> str:
     return ""
 
 
-def _clojure_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+def _clojure_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """Lists inside functions that only look like methods are none."""
     holders = {"protocol", "class", "interface", "extension"}
     removed = [
@@ -380,18 +382,18 @@ CLOJURE = Language(
     pieces=FORMS,
     title="Clojure",
     grammar="clojure",
-    rules={"list_lit": Rule("variable", _lisp)},
+    rules={"list_lit": NodeRule("variable", _lisp)},
     enter=words("source read_cond_lit splicing_read_cond_lit"),
     finish=_clojure_finish,
 )
 
 
-def _elm_value(node: Node, place: Place) -> Node | None:
+def _elm_value(node: Node, place: NodePlace) -> Node | None:
     left = node.child_by_field_name("functionDeclarationLeft")
     return first_child(left) if left is not None else None
 
 
-def _elm_finish(drafts: list[Draft], _source: bytes) -> list[Draft]:
+def _elm_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
     """A type annotation and the definition below it are one."""
     joined = merged(drafts, _same_function)
     for draft in joined:
@@ -405,13 +407,13 @@ ELM = Language(
     title="Elm",
     grammar="elm",
     rules={
-        "module_declaration": Rule("module", is_leaf=True),
-        "type_alias_declaration": Rule("type", is_leaf=True),
-        "type_declaration": Rule("type"),
-        "port_annotation": Rule("function", is_leaf=True),
-        "type_annotation": Rule("signature", is_leaf=True),
-        "value_declaration": Rule("function", _elm_value, is_leaf=True),
-        "union_variant": Rule("constructor", is_leaf=True),
+        "module_declaration": NodeRule("module", is_leaf=True),
+        "type_alias_declaration": NodeRule("type", is_leaf=True),
+        "type_declaration": NodeRule("type"),
+        "port_annotation": NodeRule("function", is_leaf=True),
+        "type_annotation": NodeRule("signature", is_leaf=True),
+        "value_declaration": NodeRule("function", _elm_value, is_leaf=True),
+        "union_variant": NodeRule("constructor", is_leaf=True),
     },
     enter=words("file"),
     comments=words("block_comment line_comment"),

@@ -5,12 +5,12 @@ import re
 from tree_sitter import Node
 
 from tools.filemap.language import (
-    Draft,
+    FoundSymbol,
     Language,
     Named,
     NameRule,
-    Place,
-    Rule,
+    NodePlace,
+    NodeRule,
     first_child,
     first_of,
     fixed,
@@ -19,7 +19,7 @@ from tools.filemap.language import (
 from tools.filemap.languages.blocks import JAVA_BODIES, KOTLIN_BODIES, SCALA_BODIES
 
 
-def _declarators(node: Node, place: Place) -> list[Node] | None:
+def _declarators(node: Node, place: NodePlace) -> list[Node] | None:
     found: list[Node] = []
     for declarator in node.children_by_field_name("declarator"):
         name = declarator.child_by_field_name("name")
@@ -28,7 +28,7 @@ def _declarators(node: Node, place: Place) -> list[Node] | None:
     return found or None
 
 
-def _java_import(node: Node, place: Place) -> Node | None:
+def _java_import(node: Node, place: NodePlace) -> Node | None:
     return first_child(node)
 
 
@@ -37,19 +37,19 @@ JAVA = Language(
     title="Java",
     grammar="java",
     rules={
-        "module_declaration": Rule("module"),
-        "class_declaration": Rule("class"),
-        "interface_declaration": Rule("interface"),
-        "enum_declaration": Rule("enum"),
-        "record_declaration": Rule("record"),
-        "annotation_type_declaration": Rule("annotation"),
-        "method_declaration": Rule("method", is_leaf=True),
-        "constructor_declaration": Rule("constructor", is_leaf=True),
-        "compact_constructor_declaration": Rule("constructor", is_leaf=True),
-        "annotation_type_element_declaration": Rule("method", is_leaf=True),
-        "field_declaration": Rule("field", _declarators, is_leaf=True),
-        "constant_declaration": Rule("constant", _declarators, is_leaf=True),
-        "enum_constant": Rule("enum member"),
+        "module_declaration": NodeRule("module"),
+        "class_declaration": NodeRule("class"),
+        "interface_declaration": NodeRule("interface"),
+        "enum_declaration": NodeRule("enum"),
+        "record_declaration": NodeRule("record"),
+        "annotation_type_declaration": NodeRule("annotation"),
+        "method_declaration": NodeRule("method", is_leaf=True),
+        "constructor_declaration": NodeRule("constructor", is_leaf=True),
+        "compact_constructor_declaration": NodeRule("constructor", is_leaf=True),
+        "annotation_type_element_declaration": NodeRule("method", is_leaf=True),
+        "field_declaration": NodeRule("field", _declarators, is_leaf=True),
+        "constant_declaration": NodeRule("constant", _declarators, is_leaf=True),
+        "enum_constant": NodeRule("enum member"),
     },
     enter=words("program class_body interface_body enum_body enum_body_declarations annotation_type_body"),
     imports={"import_declaration": _java_import},
@@ -63,7 +63,7 @@ JAVA = Language(
 )
 
 
-def _kotlin_class(node: Node, place: Place) -> list[Named] | None:
+def _kotlin_class(node: Node, place: NodePlace) -> list[Named] | None:
     name = first_of("type_identifier", "simple_identifier")(node, place)
     if not isinstance(name, Node):
         return None
@@ -72,14 +72,14 @@ def _kotlin_class(node: Node, place: Place) -> list[Named] | None:
     return [Named(name, kind)]
 
 
-def _kotlin_function(node: Node, place: Place) -> list[Named] | None:
+def _kotlin_function(node: Node, place: NodePlace) -> list[Named] | None:
     name = first_of("simple_identifier")(node, place)
     if not isinstance(name, Node):
         return None
     return [Named(name, "method" if place.above() in ("class_body", "enum_class_body") else "function")]
 
 
-def _kotlin_property(node: Node, place: Place) -> list[Node] | None:
+def _kotlin_property(node: Node, place: NodePlace) -> list[Node] | None:
     found: list[Node] = []
     for child in node.named_children:
         if child.type == "variable_declaration" and child.named_child_count:
@@ -89,12 +89,12 @@ def _kotlin_property(node: Node, place: Place) -> list[Node] | None:
     return found or None
 
 
-def _companion(node: Node, place: Place) -> Node | str:
+def _companion(node: Node, place: NodePlace) -> Node | str:
     name = first_of("type_identifier")(node, place)
     return name if isinstance(name, Node) else "companion"
 
 
-def _not_hidden(_draft: Draft, before: bytes) -> bool:
+def _not_hidden(_draft: FoundSymbol, before: bytes) -> bool:
     return not {b"private", b"internal", b"protected"} & set(before.split())
 
 
@@ -103,14 +103,14 @@ KOTLIN = Language(
     title="Kotlin",
     grammar="kotlin",
     rules={
-        "class_declaration": Rule("class", _kotlin_class),
-        "object_declaration": Rule("object", first_of("type_identifier")),
-        "companion_object": Rule("object", _companion),
-        "function_declaration": Rule("function", _kotlin_function, is_leaf=True),
-        "property_declaration": Rule("property", _kotlin_property, is_leaf=True),
-        "type_alias": Rule("type", first_of("type_identifier"), is_leaf=True),
-        "enum_entry": Rule("enum member", first_of("simple_identifier")),
-        "secondary_constructor": Rule("constructor", fixed("constructor"), is_leaf=True),
+        "class_declaration": NodeRule("class", _kotlin_class),
+        "object_declaration": NodeRule("object", first_of("type_identifier")),
+        "companion_object": NodeRule("object", _companion),
+        "function_declaration": NodeRule("function", _kotlin_function, is_leaf=True),
+        "property_declaration": NodeRule("property", _kotlin_property, is_leaf=True),
+        "type_alias": NodeRule("type", first_of("type_identifier"), is_leaf=True),
+        "enum_entry": NodeRule("enum member", first_of("simple_identifier")),
+        "secondary_constructor": NodeRule("constructor", fixed("constructor"), is_leaf=True),
     },
     enter=words("source_file import_list class_body enum_class_body statements"),
     comments=words("line_comment multiline_comment comment"),
@@ -125,13 +125,13 @@ KOTLIN = Language(
 )
 
 
-def _extension(node: Node, place: Place) -> str:
+def _extension(node: Node, place: NodePlace) -> str:
     parameters = node.child_by_field_name("parameters")
     return "extension " + (place.text(parameters) if parameters is not None else "")
 
 
 def _pattern_names(field: str) -> NameRule:
-    def rule(node: Node, place: Place) -> list[Node] | None:
+    def rule(node: Node, place: NodePlace) -> list[Node] | None:
         names = node.children_by_field_name(field)
         if len(names) == 1 and names[0].type == "identifiers":
             names = names[0].named_children
@@ -140,21 +140,21 @@ def _pattern_names(field: str) -> NameRule:
     return rule
 
 
-def _scala_function(node: Node, place: Place) -> list[Named] | None:
+def _scala_function(node: Node, place: NodePlace) -> list[Named] | None:
     name = node.child_by_field_name("name")
     if name is None:
         return None
     return [Named(name, "method" if place.above() in ("template_body", "with_template_body") else "function")]
 
 
-def _given(node: Node, place: Place) -> Node | str:
+def _given(node: Node, place: NodePlace) -> Node | str:
     return node.child_by_field_name("name") or "given"
 
 
 _SCALA_COMMENT = re.compile(rb"[ \t]*(?://|/\*|\*)")
 
 
-def _scala_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+def _scala_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """A body that only indentation ends is over before the comment of what comes next."""
     lines: list[bytes] | None = None
     for draft in drafts:
@@ -176,22 +176,22 @@ SCALA = Language(
     title="Scala",
     grammar="scala",
     rules={
-        "object_definition": Rule("object"),
-        "package_object": Rule("object"),
-        "class_definition": Rule("class"),
-        "trait_definition": Rule("trait"),
-        "enum_definition": Rule("enum"),
-        "simple_enum_case": Rule("enum member"),
-        "full_enum_case": Rule("enum member"),
-        "function_definition": Rule("function", _scala_function, is_leaf=True),
-        "function_declaration": Rule("function", _scala_function, is_leaf=True),
-        "val_definition": Rule("constant", _pattern_names("pattern"), is_leaf=True, body="value"),
-        "val_declaration": Rule("constant", _pattern_names("name"), is_leaf=True),
-        "var_definition": Rule("variable", _pattern_names("pattern"), is_leaf=True, body="value"),
-        "var_declaration": Rule("variable", _pattern_names("name"), is_leaf=True),
-        "type_definition": Rule("type", is_leaf=True),
-        "given_definition": Rule("given", _given),
-        "extension_definition": Rule("extension", _extension),
+        "object_definition": NodeRule("object"),
+        "package_object": NodeRule("object"),
+        "class_definition": NodeRule("class"),
+        "trait_definition": NodeRule("trait"),
+        "enum_definition": NodeRule("enum"),
+        "simple_enum_case": NodeRule("enum member"),
+        "full_enum_case": NodeRule("enum member"),
+        "function_definition": NodeRule("function", _scala_function, is_leaf=True),
+        "function_declaration": NodeRule("function", _scala_function, is_leaf=True),
+        "val_definition": NodeRule("constant", _pattern_names("pattern"), is_leaf=True, body="value"),
+        "val_declaration": NodeRule("constant", _pattern_names("name"), is_leaf=True),
+        "var_definition": NodeRule("variable", _pattern_names("pattern"), is_leaf=True, body="value"),
+        "var_declaration": NodeRule("variable", _pattern_names("name"), is_leaf=True),
+        "type_definition": NodeRule("type", is_leaf=True),
+        "given_definition": NodeRule("given", _given),
+        "extension_definition": NodeRule("extension", _extension),
     },
     enter=words(
         "compilation_unit template_body enum_body enum_case_definitions package_clause with_template_body"

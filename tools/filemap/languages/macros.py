@@ -2,8 +2,8 @@
 
 import re
 
-from tools.filemap.scanners.lines import Blocks
-from tools.filemap.watch import Watch
+from tools.filemap.scanners.lines import WholeLines
+from tools.filemap.watch import Deadline
 
 _NAME = rb"_{0,2}[A-Z][A-Z0-9]*_[A-Z0-9_]+"
 _LEVELS = 5
@@ -108,20 +108,20 @@ _REMARK = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
 _BLACK = re.compile(rb"\S")
 
 
-def without_macros(source: bytes, watch: Watch) -> bytes:
+def without_macros(source: bytes, watch: Deadline) -> bytes:
     """The source with such macros as spaces."""
     source = _with_whole_branches(source, watch)
     pieces: list[bytes] = []
-    for _row, _start, block in Blocks(source, watch):
+    for _row, _start, block in WholeLines(source, watch):
         pieces.append(_covered(block, source) if _CANDIDATE.search(block) else block)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def _with_whole_branches(source: bytes, watch: Watch) -> bytes:
+def _with_whole_branches(source: bytes, watch: Deadline) -> bytes:
     """Of `#if … #else … #endif` around a part of a declaration, such as its head, only the first branch."""
     if b"else" not in source and b"elif" not in source:
         return source
-    return b"".join(_BRANCHES.sub(_first_branch, block) for _row, _start, block in Blocks(source, watch))
+    return b"".join(_BRANCHES.sub(_first_branch, block) for _row, _start, block in WholeLines(source, watch))
 
 
 def _first_branch(match: re.Match[bytes]) -> bytes:

@@ -8,8 +8,8 @@ from tools.filemap.language import (
     PACKED,
     Language,
     Named,
-    Place,
-    Rule,
+    NodePlace,
+    NodeRule,
     first_child,
     first_of,
     head_line,
@@ -29,7 +29,7 @@ def _start(node: Node) -> Node | None:
     return first if first is not None and first.type in ("start_tag", "self_closing_tag") else None
 
 
-def _attributes(tag: Node, place: Place) -> dict[str, str]:
+def _attributes(tag: Node, place: NodePlace) -> dict[str, str]:
     found: dict[str, str] = {}
     for part in tag.named_children[1:12]:
         if part.type == "attribute" and part.named_child_count:
@@ -39,7 +39,7 @@ def _attributes(tag: Node, place: Place) -> dict[str, str]:
     return found
 
 
-def _element(node: Node, place: Place) -> list[Named] | None:
+def _element(node: Node, place: NodePlace) -> list[Named] | None:
     tag = _start(node)
     if tag is None or not tag.named_child_count:
         return None
@@ -65,17 +65,17 @@ def _element(node: Node, place: Place) -> list[Named] | None:
     return None
 
 
-def _block(word: str, kind: str = "section") -> Rule:
-    def name(node: Node, place: Place) -> list[Named]:
+def _block(word: str, kind: str = "section") -> NodeRule:
+    def name(node: Node, place: NodePlace) -> list[Named]:
         tag = _start(node)
         attributes = _attributes(tag, place) if tag is not None else {}
         about = attributes.get("lang") or attributes.get("type") or attributes.get("src", "")
         return [Named(word, kind, " ".join(part for part in (word, about) if part))]
 
-    return Rule(kind, name)
+    return NodeRule(kind, name)
 
 
-def _svelte_block(node: Node, place: Place) -> list[Named]:
+def _svelte_block(node: Node, place: NodePlace) -> list[Named]:
     line = head_line(node, place, 60, until="}").lstrip("{#")
     return [Named(line, "block", line)]
 
@@ -85,7 +85,7 @@ HTML = Language(
     title="HTML",
     grammar="html",
     rules={
-        "element": Rule("element", _element),
+        "element": NodeRule("element", _element),
         "script_element": _block("script"),
         "style_element": _block("style"),
     },
@@ -99,7 +99,7 @@ VUE = Language(
         "template_element": _block("template"),
         "script_element": _block("script"),
         "style_element": _block("style"),
-        "element": Rule("element", _element),
+        "element": NodeRule("element", _element),
     },
     enter=words("document element template_element"),
 )
@@ -110,24 +110,24 @@ SVELTE = Language(
     rules={
         "script_element": _block("script"),
         "style_element": _block("style"),
-        "element": Rule("element", _element),
-        "if_statement": Rule("block", _svelte_block),
-        "each_statement": Rule("block", _svelte_block),
-        "await_statement": Rule("block", _svelte_block),
-        "snippet_statement": Rule("block", _svelte_block),
+        "element": NodeRule("element", _element),
+        "if_statement": NodeRule("block", _svelte_block),
+        "each_statement": NodeRule("block", _svelte_block),
+        "await_statement": NodeRule("block", _svelte_block),
+        "snippet_statement": NodeRule("block", _svelte_block),
     },
     enter=words("document element"),
 )
 
 
-def _at_rule(node: Node, place: Place) -> list[Named] | None:
+def _at_rule(node: Node, place: NodePlace) -> list[Named] | None:
     if not any(child.type in ("block", "keyframe_block_list") for child in node.named_children):
         return None
     line = head_line(node, place, 100).rstrip(";")
     return [Named(line, "", line)]
 
 
-def _scss_variable(node: Node, place: Place) -> Node | None:
+def _scss_variable(node: Node, place: NodePlace) -> Node | None:
     name = first_child(node)
     if name is None:
         return None
@@ -136,7 +136,7 @@ def _scss_variable(node: Node, place: Place) -> Node | None:
     return name if is_variable and (place.above() == "stylesheet" or text == b"--") else None
 
 
-def _scss_rule(node: Node, place: Place) -> Node | None:
+def _scss_rule(node: Node, place: NodePlace) -> Node | None:
     """No rule is what the grammar takes for one after interpolation that it does not know."""
     found = first_of("selectors")(node, place)
     return (
@@ -146,7 +146,7 @@ def _scss_rule(node: Node, place: Place) -> Node | None:
     )
 
 
-def _css_rule(node: Node, place: Place) -> list[Named] | None:
+def _css_rule(node: Node, place: NodePlace) -> list[Named] | None:
     """All before the block: what the grammar does not know of selectors is a part of them too."""
     block = next((child for child in node.named_children if child.type == "block"), None)
     if block is None:
@@ -157,16 +157,16 @@ def _css_rule(node: Node, place: Place) -> list[Named] | None:
 
 
 _CSS_RULES = {
-    "rule_set": Rule("rule", _css_rule),
-    "media_statement": Rule("media", _at_rule),
-    "keyframes_statement": Rule("keyframes", first_of("keyframes_name")),
-    "supports_statement": Rule("supports", _at_rule),
-    "at_rule": Rule("at-rule", _at_rule),
-    "declaration": Rule("variable", _scss_variable, is_leaf=True),
+    "rule_set": NodeRule("rule", _css_rule),
+    "media_statement": NodeRule("media", _at_rule),
+    "keyframes_statement": NodeRule("keyframes", first_of("keyframes_name")),
+    "supports_statement": NodeRule("supports", _at_rule),
+    "at_rule": NodeRule("at-rule", _at_rule),
+    "declaration": NodeRule("variable", _scss_variable, is_leaf=True),
 }
 
 
-def _imported(node: Node, place: Place) -> str:
+def _imported(node: Node, place: NodePlace) -> str:
     return head_line(node, place, until=";").split(None, 1)[-1]
 
 
@@ -186,9 +186,9 @@ SCSS = Language(
     grammar="scss",
     rules={
         **_CSS_RULES,
-        "rule_set": Rule("rule", _scss_rule),
-        "mixin_statement": Rule("mixin"),
-        "function_statement": Rule("function"),
+        "rule_set": NodeRule("rule", _scss_rule),
+        "mixin_statement": NodeRule("mixin"),
+        "function_statement": NodeRule("function"),
     },
     enter=words(
         "stylesheet block include_statement if_statement if_clause else_clause else_if_clause each_statement "

@@ -3,15 +3,15 @@
 import re
 from collections.abc import Callable
 
-from tools.filemap.language import Draft
+from tools.filemap.language import FoundSymbol
 
 _ELSEWHERE = re.compile(rb"^=[a-z]\w*.*?^=cut\b", re.M | re.S)
 
 
-def missed_functions(head: re.Pattern[bytes]) -> Callable[[list[Draft], bytes], list[Draft]]:
+def missed_functions(head: re.Pattern[bytes]) -> Callable[[list[FoundSymbol], bytes], list[FoundSymbol]]:
     """`head` matches the line that begins one, with the groups `name` and `rest`, which holds the brace."""
 
-    def with_missed(drafts: list[Draft], source: bytes) -> list[Draft]:
+    def with_missed(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
         known = {draft.start_row for draft in drafts}
         documents = [match.span() for match in _ELSEWHERE.finditer(source)]
         row = counted = 0
@@ -32,13 +32,15 @@ def missed_functions(head: re.Pattern[bytes]) -> Callable[[list[Draft], bytes], 
             name = match["name"].decode("utf-8", "replace")
             last = row + source.count(b"\n", start, _end(source, match))
             declared = source[match.start("name") : match.end()].split(b"{")[0].decode("utf-8", "replace")
-            drafts.append(Draft(name, "function", start, row, last, signature=" ".join(declared.split())))
+            drafts.append(
+                FoundSymbol(name, "function", start, row, last, signature=" ".join(declared.split()))
+            )
         return drafts
 
     return with_missed
 
 
-def _around(drafts: list[Draft], row: int) -> Draft | None:
+def _around(drafts: list[FoundSymbol], row: int) -> FoundSymbol | None:
     """The function that is said to reach over this row."""
     return next(
         (each for each in drafts if each.kind == "function" and each.start_row <= row <= each.end_row), None

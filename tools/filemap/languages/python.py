@@ -5,7 +5,7 @@ import re
 from tree_sitter import Node
 
 from tools.filemap.drafts import without
-from tools.filemap.language import Chain, Draft, Language, Place, Rule, Sign, signs, words
+from tools.filemap.language import Chain, FoundSymbol, Language, NodePlace, NodeRule, Sign, signs, words
 from tools.filemap.languages.defs import without_functions
 from tools.filemap.pieces import INDENTED
 
@@ -19,7 +19,7 @@ def _worth(here: Chain) -> tuple[Sign, ...] | None:
     return _DEFINES if here[0] == "function_definition" else None
 
 
-def _assigned(node: Node, place: Place) -> Node | None:
+def _assigned(node: Node, place: NodePlace) -> Node | None:
     """Names assigned in a module or a class; what functions assign is theirs."""
     left = node.child_by_field_name("left")
     if left is None or left.type != "identifier":
@@ -46,11 +46,11 @@ def _docstring(source: bytes, body: int) -> str:
     return source[opening.end() : end].decode("utf-8", "replace")
 
 
-def _is_exported(draft: Draft, _before: bytes) -> bool:
+def _is_exported(draft: FoundSymbol, _before: bytes) -> bool:
     return not draft.name.startswith("_")
 
 
-def _finish(drafts: list[Draft], _source: bytes) -> list[Draft]:
+def _finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
     """Functions of classes are methods; names in capitals are constants; a name assigned again is the same one."""
     seen: set[tuple[int, str]] = set()
     removed: set[int] = set()
@@ -70,11 +70,11 @@ def _finish(drafts: list[Draft], _source: bytes) -> list[Draft]:
     return without(drafts, removed)
 
 
-def _from(node: Node, place: Place) -> Node | None:
+def _from(node: Node, place: NodePlace) -> Node | None:
     return node.child_by_field_name("module_name")
 
 
-def _imported(node: Node, place: Place) -> list[Node]:
+def _imported(node: Node, place: NodePlace) -> list[Node]:
     return node.children_by_field_name("name")
 
 
@@ -83,9 +83,9 @@ PYTHON = Language(
     title="Python",
     grammar="python",
     rules={
-        "class_definition": Rule("class"),
-        "function_definition": Rule("function"),
-        "assignment": Rule("variable", _assigned, is_leaf=True),
+        "class_definition": NodeRule("class"),
+        "function_definition": NodeRule("function"),
+        "assignment": NodeRule("variable", _assigned, is_leaf=True),
     },
     enter=words(
         "module block decorated_definition if_statement elif_clause else_clause try_statement "

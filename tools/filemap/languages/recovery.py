@@ -2,8 +2,8 @@
 
 import re
 
-from tools.filemap.language import Draft
-from tools.filemap.watch import Watch
+from tools.filemap.language import FoundSymbol
+from tools.filemap.watch import Deadline
 
 _HEAD = re.compile(
     rb"^(?P<indent>[ \t]*)(?P<word>class|struct|namespace)[ \t]+(?P<name>[A-Za-z_]\w*(?:::\w+)*)"
@@ -23,7 +23,7 @@ _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif|else|endif)\b(?
 _MARK = re.compile(rb"[^\s]")
 
 
-def recovered(drafts: list[Draft], source: bytes) -> list[Draft]:
+def recovered(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """The list with what was missing; whatever stands inside it becomes its child."""
     known = {(draft.start_row, draft.name.split("<")[0].rsplit("::", 1)[-1]) for draft in drafts}
     rows = _Rows(source)
@@ -51,7 +51,7 @@ def recovered(drafts: list[Draft], source: bytes) -> list[Draft]:
     return drafts
 
 
-def without_surroundings(source: bytes, watch: Watch) -> bytes:
+def without_surroundings(source: bytes, watch: Deadline) -> bytes:
     """The source without namespaces, `extern "C"` and conditions around declarations; positions stay the same.
 
     For texts in which the grammar lost its way: then one error costs a declaration, not all that follows.
@@ -66,7 +66,7 @@ def without_surroundings(source: bytes, watch: Watch) -> bytes:
     return _CONDITION.sub(lambda match: _MARK.sub(b" ", match[0]), bytes(covered))
 
 
-def namespaces_of_macros(drafts: list[Draft], source: bytes) -> list[Draft]:
+def namespaces_of_macros(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """`LIB_NAMESPACE_BEGIN(detail)` … `LIB_NAMESPACE_END(detail)` is a namespace, whatever the macros are."""
     rows = _Rows(source)
     for match in _BEGIN.finditer(source):
@@ -116,7 +116,9 @@ def _closing(source: bytes, start: int) -> int:
     return -1
 
 
-def _put(drafts: list[Draft], kind: str, name: str, head: str, start: int, row: int, end_row: int) -> None:
+def _put(
+    drafts: list[FoundSymbol], kind: str, name: str, head: str, start: int, row: int, end_row: int
+) -> None:
     inside = [draft for draft in drafts if draft.start > start and draft.end_row <= end_row]
     ids = {id(draft) for draft in inside}
     around = -1
@@ -133,7 +135,7 @@ def _put(drafts: list[Draft], kind: str, name: str, head: str, start: int, row: 
             if draft.kind == "function" and kind != "namespace":
                 draft.kind = "method"
     drafts.append(
-        Draft(
+        FoundSymbol(
             name=name, kind=kind, start=start, start_row=row, end_row=end_row, parent=around, signature=head
         )
     )

@@ -6,12 +6,12 @@ from tree_sitter import Node
 
 from tools.filemap.drafts import nested_by_range
 from tools.filemap.language import (
-    Draft,
     Found,
+    FoundSymbol,
     Language,
     Named,
-    Place,
-    Rule,
+    NodePlace,
+    NodeRule,
     deep,
     first_child,
     first_of,
@@ -25,17 +25,17 @@ PROTO = Language(
     title="Protobuf",
     grammar="proto",
     rules={
-        "package": Rule("package", first_of("full_ident"), is_leaf=True),
-        "message": Rule("message", first_of("message_name")),
-        "enum": Rule("enum", first_of("enum_name")),
-        "service": Rule("service", first_of("service_name")),
-        "rpc": Rule("method", first_of("rpc_name"), is_leaf=True),
-        "field": Rule("field", first_of("identifier"), is_leaf=True),
-        "map_field": Rule("field", first_of("identifier"), is_leaf=True),
-        "oneof": Rule("oneof", first_of("identifier")),
-        "oneof_field": Rule("field", first_of("identifier"), is_leaf=True),
-        "enum_field": Rule("enum member", first_of("identifier"), is_leaf=True),
-        "extend": Rule("extension", first_of("full_ident")),
+        "package": NodeRule("package", first_of("full_ident"), is_leaf=True),
+        "message": NodeRule("message", first_of("message_name")),
+        "enum": NodeRule("enum", first_of("enum_name")),
+        "service": NodeRule("service", first_of("service_name")),
+        "rpc": NodeRule("method", first_of("rpc_name"), is_leaf=True),
+        "field": NodeRule("field", first_of("identifier"), is_leaf=True),
+        "map_field": NodeRule("field", first_of("identifier"), is_leaf=True),
+        "oneof": NodeRule("oneof", first_of("identifier")),
+        "oneof_field": NodeRule("field", first_of("identifier"), is_leaf=True),
+        "enum_field": NodeRule("enum member", first_of("identifier"), is_leaf=True),
+        "extend": NodeRule("extension", first_of("full_ident")),
     },
     enter=words("source_file message_body enum_body"),
     imports={"import": "path"},
@@ -43,11 +43,11 @@ PROTO = Language(
 )
 
 
-def _graphql_value(node: Node, place: Place) -> Found:
+def _graphql_value(node: Node, place: NodePlace) -> Found:
     return first_of("name")(node, place) if place.above() == "input_fields_definition" else None
 
 
-def _operation(node: Node, place: Place) -> list[Named]:
+def _operation(node: Node, place: NodePlace) -> list[Named]:
     line = head_line(node, place)
     name = first_of("name")(node, place)
     return [Named(name if isinstance(name, Node) else line or "query", "operation", line)]
@@ -66,15 +66,18 @@ GRAPHQL = Language(
     title="GraphQL",
     grammar="graphql",
     rules={
-        **{f"{word}_type_definition": Rule(kind, first_of("name")) for word, kind in _GRAPHQL_KINDS.items()},
-        **{f"{word}_type_extension": Rule("extension", first_of("name")) for word in _GRAPHQL_KINDS},
-        "field_definition": Rule("field", first_of("name"), is_leaf=True),
-        "input_value_definition": Rule("field", _graphql_value, is_leaf=True),
-        "enum_value_definition": Rule("enum member", first_of("enum_value"), is_leaf=True),
-        "directive_definition": Rule("directive", first_of("name"), is_leaf=True),
-        "operation_definition": Rule("operation", _operation, is_leaf=True),
-        "fragment_definition": Rule("fragment", first_of("fragment_name"), is_leaf=True),
-        "schema_definition": Rule("schema", fixed("schema"), is_leaf=True),
+        **{
+            f"{word}_type_definition": NodeRule(kind, first_of("name"))
+            for word, kind in _GRAPHQL_KINDS.items()
+        },
+        **{f"{word}_type_extension": NodeRule("extension", first_of("name")) for word in _GRAPHQL_KINDS},
+        "field_definition": NodeRule("field", first_of("name"), is_leaf=True),
+        "input_value_definition": NodeRule("field", _graphql_value, is_leaf=True),
+        "enum_value_definition": NodeRule("enum member", first_of("enum_value"), is_leaf=True),
+        "directive_definition": NodeRule("directive", first_of("name"), is_leaf=True),
+        "operation_definition": NodeRule("operation", _operation, is_leaf=True),
+        "fragment_definition": NodeRule("fragment", first_of("fragment_name"), is_leaf=True),
+        "schema_definition": NodeRule("schema", fixed("schema"), is_leaf=True),
     },
     enter=words(
         "source_file document definition type_system_definition type_definition type_system_extension type_extension "
@@ -83,7 +86,7 @@ GRAPHQL = Language(
 )
 
 
-def _fallback(node: Node, place: Place) -> str:
+def _fallback(node: Node, place: NodePlace) -> str:
     return place.text(node).split("(")[0].strip()
 
 
@@ -92,22 +95,22 @@ SOLIDITY = Language(
     title="Solidity",
     grammar="solidity",
     rules={
-        "contract_declaration": Rule("contract"),
-        "interface_declaration": Rule("interface"),
-        "library_declaration": Rule("library"),
-        "function_definition": Rule("function", is_leaf=True),
-        "modifier_definition": Rule("modifier", is_leaf=True),
-        "constructor_definition": Rule("constructor", fixed("constructor"), is_leaf=True),
-        "fallback_receive_definition": Rule("function", _fallback, is_leaf=True),
-        "event_definition": Rule("event", is_leaf=True),
-        "error_declaration": Rule("error", is_leaf=True),
-        "struct_declaration": Rule("struct"),
-        "struct_member": Rule("field", is_leaf=True),
-        "enum_declaration": Rule("enum"),
-        "enum_value": Rule("enum member", lambda node, _place: node, is_leaf=True),
-        "state_variable_declaration": Rule("field", is_leaf=True),
-        "constant_variable_declaration": Rule("constant", is_leaf=True),
-        "user_defined_type_definition": Rule("type", is_leaf=True),
+        "contract_declaration": NodeRule("contract"),
+        "interface_declaration": NodeRule("interface"),
+        "library_declaration": NodeRule("library"),
+        "function_definition": NodeRule("function", is_leaf=True),
+        "modifier_definition": NodeRule("modifier", is_leaf=True),
+        "constructor_definition": NodeRule("constructor", fixed("constructor"), is_leaf=True),
+        "fallback_receive_definition": NodeRule("function", _fallback, is_leaf=True),
+        "event_definition": NodeRule("event", is_leaf=True),
+        "error_declaration": NodeRule("error", is_leaf=True),
+        "struct_declaration": NodeRule("struct"),
+        "struct_member": NodeRule("field", is_leaf=True),
+        "enum_declaration": NodeRule("enum"),
+        "enum_value": NodeRule("enum member", lambda node, _place: node, is_leaf=True),
+        "state_variable_declaration": NodeRule("field", is_leaf=True),
+        "constant_variable_declaration": NodeRule("constant", is_leaf=True),
+        "user_defined_type_definition": NodeRule("type", is_leaf=True),
     },
     enter=words("source_file contract_body struct_body enum_body"),
     imports={"import_directive": "source"},
@@ -115,7 +118,7 @@ SOLIDITY = Language(
 )
 
 
-def _line(node: Node, place: Place) -> list[Named]:
+def _line(node: Node, place: NodePlace) -> list[Named]:
     line = head_line(node, place, 60, until="begin")
     return [Named(line, "", line)]
 
@@ -126,7 +129,7 @@ _MODULE = re.compile(
 _MODULE_END = re.compile(rb"^[ \t]*end(?:module|interface)\b", re.M)
 
 
-def _with_missed_modules(drafts: list[Draft], source: bytes) -> list[Draft]:
+def _with_missed_modules(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """After a slip in one module the next ones are found by their first and last lines."""
     known = {draft.start_row: draft for draft in drafts if draft.kind in ("module", "interface")}
     row = counted = 0
@@ -142,7 +145,7 @@ def _with_missed_modules(drafts: list[Draft], source: bytes) -> list[Draft]:
             (known[near] for near in (row, row - 1) if near in known and known[near].name == name), None
         )
         if draft is None:
-            draft = Draft(name, match["word"].decode(), match.start("word"), row, row, signature=name)
+            draft = FoundSymbol(name, match["word"].decode(), match.start("word"), row, row, signature=name)
             drafts.append(draft)
         draft.start_row, draft.end_row = row, end_row
     return nested_by_range(drafts)
@@ -153,20 +156,20 @@ VERILOG = Language(
     title="Verilog",
     grammar="verilog",
     rules={
-        "module_declaration": Rule("module", deep("simple_identifier")),
-        "interface_declaration": Rule("interface", deep("interface_identifier")),
-        "package_declaration": Rule("package", deep("package_identifier")),
-        "program_declaration": Rule("program", deep("program_identifier")),
-        "class_declaration": Rule("class", deep("class_identifier")),
-        "function_declaration": Rule("function", deep("function_identifier"), is_leaf=True),
-        "task_declaration": Rule("task", deep("task_identifier"), is_leaf=True),
-        "class_constructor_declaration": Rule("constructor", fixed("new"), is_leaf=True),
-        "text_macro_definition": Rule("macro", deep("text_macro_identifier"), is_leaf=True),
-        "module_instantiation": Rule("instance", deep("name_of_instance"), is_leaf=True),
-        "always_construct": Rule("always", _line, is_leaf=True),
-        "initial_construct": Rule("initial", _line, is_leaf=True),
-        "type_declaration": Rule("type", deep("simple_identifier"), is_leaf=True),
-        "modport_declaration": Rule("modport", deep("modport_identifier"), is_leaf=True),
+        "module_declaration": NodeRule("module", deep("simple_identifier")),
+        "interface_declaration": NodeRule("interface", deep("interface_identifier")),
+        "package_declaration": NodeRule("package", deep("package_identifier")),
+        "program_declaration": NodeRule("program", deep("program_identifier")),
+        "class_declaration": NodeRule("class", deep("class_identifier")),
+        "function_declaration": NodeRule("function", deep("function_identifier"), is_leaf=True),
+        "task_declaration": NodeRule("task", deep("task_identifier"), is_leaf=True),
+        "class_constructor_declaration": NodeRule("constructor", fixed("new"), is_leaf=True),
+        "text_macro_definition": NodeRule("macro", deep("text_macro_identifier"), is_leaf=True),
+        "module_instantiation": NodeRule("instance", deep("name_of_instance"), is_leaf=True),
+        "always_construct": NodeRule("always", _line, is_leaf=True),
+        "initial_construct": NodeRule("initial", _line, is_leaf=True),
+        "type_declaration": NodeRule("type", deep("simple_identifier"), is_leaf=True),
+        "modport_declaration": NodeRule("modport", deep("modport_identifier"), is_leaf=True),
     },
     enter=words(
         "source_file module_or_generate_item package_or_generate_item_declaration interface_or_generate_item "
@@ -177,13 +180,13 @@ VERILOG = Language(
 )
 
 
-def _label(node: Node, place: Place) -> Node | None:
+def _label(node: Node, place: NodePlace) -> Node | None:
     """`name :` in front of a statement, without the colon."""
     found = first_of("label")(node, place)
     return first_child(found) if isinstance(found, Node) else None
 
 
-def _process(node: Node, place: Place) -> Found:
+def _process(node: Node, place: NodePlace) -> Found:
     return _label(node, place) or "process"
 
 
@@ -192,25 +195,25 @@ VHDL = Language(
     title="VHDL",
     grammar="vhdl",
     rules={
-        "entity_declaration": Rule("entity"),
-        "architecture_body": Rule("architecture"),
-        "package_declaration": Rule("package"),
-        "package_body": Rule("package body", "package"),
-        "configuration_declaration": Rule("configuration"),
-        "component_declaration": Rule("component", is_leaf=True),
-        "function_body": Rule("function", deep("identifier", "operator_symbol"), is_leaf=True),
-        "function_declaration": Rule("function", "designator", is_leaf=True),
-        "procedure_body": Rule("procedure", deep("identifier"), is_leaf=True),
-        "procedure_declaration": Rule("procedure", "designator", is_leaf=True),
-        "process_statement": Rule("process", _process, is_leaf=True),
-        "signal_declaration": Rule("signal", deep("identifier"), is_leaf=True),
-        "constant_declaration": Rule("constant", deep("identifier"), is_leaf=True),
-        "full_type_declaration": Rule("type", is_leaf=True),
-        "component_instantiation_statement": Rule("instance", _label, is_leaf=True),
-        "block_statement": Rule("block", _label),
-        "if_generate_statement": Rule("generate", _label),
-        "for_generate_statement": Rule("generate", _label),
-        "case_generate_statement": Rule("generate", _label),
+        "entity_declaration": NodeRule("entity"),
+        "architecture_body": NodeRule("architecture"),
+        "package_declaration": NodeRule("package"),
+        "package_body": NodeRule("package body", "package"),
+        "configuration_declaration": NodeRule("configuration"),
+        "component_declaration": NodeRule("component", is_leaf=True),
+        "function_body": NodeRule("function", deep("identifier", "operator_symbol"), is_leaf=True),
+        "function_declaration": NodeRule("function", "designator", is_leaf=True),
+        "procedure_body": NodeRule("procedure", deep("identifier"), is_leaf=True),
+        "procedure_declaration": NodeRule("procedure", "designator", is_leaf=True),
+        "process_statement": NodeRule("process", _process, is_leaf=True),
+        "signal_declaration": NodeRule("signal", deep("identifier"), is_leaf=True),
+        "constant_declaration": NodeRule("constant", deep("identifier"), is_leaf=True),
+        "full_type_declaration": NodeRule("type", is_leaf=True),
+        "component_instantiation_statement": NodeRule("instance", _label, is_leaf=True),
+        "block_statement": NodeRule("block", _label),
+        "if_generate_statement": NodeRule("generate", _label),
+        "for_generate_statement": NodeRule("generate", _label),
+        "case_generate_statement": NodeRule("generate", _label),
     },
     enter=words(
         "design_file design_unit declarative_part concurrent_statement_part if_generate generate_statement_body "

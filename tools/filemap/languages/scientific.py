@@ -5,13 +5,23 @@ import re
 from tree_sitter import Node
 
 from tools.filemap.drafts import ordered
-from tools.filemap.language import Draft, Language, Named, Place, Rule, deep, first_child, first_of, words
+from tools.filemap.language import (
+    FoundSymbol,
+    Language,
+    Named,
+    NodePlace,
+    NodeRule,
+    deep,
+    first_child,
+    first_of,
+    words,
+)
 from tools.filemap.languages.missed import missed_functions
 
 _R_DEFINERS = words("setClass setMethod setGeneric setRefClass setValidity R6Class test_that describe it")
 
 
-def _r_assignment(node: Node, place: Place) -> list[Named] | None:
+def _r_assignment(node: Node, place: NodePlace) -> list[Named] | None:
     operator = node.child_by_field_name("operator")
     left, right = node.child_by_field_name("lhs"), node.child_by_field_name("rhs")
     if operator is None or left is None or right is None:
@@ -31,7 +41,7 @@ def _r_assignment(node: Node, place: Place) -> list[Named] | None:
     return [Named(left, "variable")] if place.above() == "program" else None
 
 
-def _r_call(node: Node, place: Place) -> list[Named] | None:
+def _r_call(node: Node, place: NodePlace) -> list[Named] | None:
     function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     if function is None or arguments is None or not arguments.named_child_count:
         return None
@@ -52,7 +62,7 @@ def _r_call(node: Node, place: Place) -> list[Named] | None:
     ]
 
 
-def _r_argument(node: Node, place: Place) -> Node | None:
+def _r_argument(node: Node, place: NodePlace) -> Node | None:
     """`name = function(…)` in a list of methods."""
     value = node.child_by_field_name("value")
     return (
@@ -67,15 +77,15 @@ R = Language(
     title="R",
     grammar="r",
     rules={
-        "binary_operator": Rule("function", _r_assignment, value="rhs"),
-        "call": Rule("method", _r_call),
-        "argument": Rule("method", _r_argument, value="value"),
+        "binary_operator": NodeRule("function", _r_assignment, value="rhs"),
+        "call": NodeRule("method", _r_call),
+        "argument": NodeRule("method", _r_argument, value="value"),
     },
     enter=words("program braced_expression function_definition arguments if_statement"),
 )
 
 
-def _julia_signature(node: Node, place: Place) -> Node | None:
+def _julia_signature(node: Node, place: NodePlace) -> Node | None:
     inner = first_child(node)
     for _ in range(8):
         if inner is None:
@@ -86,7 +96,7 @@ def _julia_signature(node: Node, place: Place) -> Node | None:
     return None
 
 
-def _julia_assignment(node: Node, place: Place) -> list[Named] | None:
+def _julia_assignment(node: Node, place: NodePlace) -> list[Named] | None:
     left = first_child(node)
     while left is not None and left.type in ("where_expression", "typed_expression"):
         left = first_child(left)
@@ -106,13 +116,13 @@ JULIA = Language(
     title="Julia",
     grammar="julia",
     rules={
-        "module_definition": Rule("module"),
-        "struct_definition": Rule("struct", _julia_signature),
-        "abstract_definition": Rule("type", _julia_signature, is_leaf=True),
-        "primitive_definition": Rule("type", _julia_signature, is_leaf=True),
-        "function_definition": Rule("function", _julia_signature, is_leaf=True),
-        "macro_definition": Rule("macro", _julia_signature, is_leaf=True),
-        "assignment": Rule("function", _julia_assignment, is_leaf=True),
+        "module_definition": NodeRule("module"),
+        "struct_definition": NodeRule("struct", _julia_signature),
+        "abstract_definition": NodeRule("type", _julia_signature, is_leaf=True),
+        "primitive_definition": NodeRule("type", _julia_signature, is_leaf=True),
+        "function_definition": NodeRule("function", _julia_signature, is_leaf=True),
+        "macro_definition": NodeRule("macro", _julia_signature, is_leaf=True),
+        "assignment": NodeRule("function", _julia_assignment, is_leaf=True),
     },
     enter=words(
         "source_file block const_statement macrocall_expression macro_argument_list if_statement let_statement "
@@ -127,7 +137,7 @@ JULIA = Language(
 )
 
 
-def _interface(node: Node, place: Place) -> Node | str:
+def _interface(node: Node, place: NodePlace) -> Node | str:
     first = first_child(node)
     found = deep("name")(first, place) if first is not None else None
     return found if isinstance(found, Node) else "interface"
@@ -138,21 +148,21 @@ FORTRAN = Language(
     title="Fortran",
     grammar="fortran",
     rules={
-        "module": Rule("module", deep("name")),
-        "submodule": Rule("module", deep("name")),
-        "program": Rule("program", deep("name")),
-        "subroutine": Rule("function", deep("name")),
-        "function": Rule("function", deep("name")),
-        "module_procedure": Rule("function", deep("name")),
-        "derived_type_definition": Rule("struct", deep("type_name")),
-        "interface": Rule("interface", _interface),
+        "module": NodeRule("module", deep("name")),
+        "submodule": NodeRule("module", deep("name")),
+        "program": NodeRule("program", deep("name")),
+        "subroutine": NodeRule("function", deep("name")),
+        "function": NodeRule("function", deep("name")),
+        "module_procedure": NodeRule("function", deep("name")),
+        "derived_type_definition": NodeRule("struct", deep("type_name")),
+        "interface": NodeRule("interface", _interface),
     },
     enter=words("translation_unit internal_procedures derived_type_procedures"),
     imports={"use_statement": deep("module_name")},
 )
 
 
-def _zig_variable(node: Node, place: Place) -> list[Named] | None:
+def _zig_variable(node: Node, place: NodePlace) -> list[Named] | None:
     name = node.child_by_field_name("variable_type_function")
     if name is None:
         return None
@@ -168,7 +178,7 @@ def _zig_variable(node: Node, place: Place) -> list[Named] | None:
     return [Named(name, "constant" if before.endswith(b"const ") else "variable")]
 
 
-def _is_local(place: Place) -> bool:
+def _is_local(place: NodePlace) -> bool:
     """Whether the nearest thing around is a block of statements and no container."""
     link = place.chain
     while link is not None and link[0] != "ContainerDecl":
@@ -178,16 +188,16 @@ def _is_local(place: Place) -> bool:
     return False
 
 
-def _zig_test(node: Node, place: Place) -> str:
+def _zig_test(node: Node, place: NodePlace) -> str:
     first = first_child(node)
     return "test " + place.text(first).strip('"') if first is not None and first.type != "Block" else "test"
 
 
-def _zig_field(node: Node, place: Place) -> Node | str:
+def _zig_field(node: Node, place: NodePlace) -> Node | str:
     return node.child_by_field_name("field_member") or place.text(node).split(":")[0].strip()[:40]
 
 
-def _zig_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+def _zig_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """`pub` stands in front of the declaration's node."""
     for draft in drafts:
         if source.endswith(b"pub ", 0, draft.start):
@@ -195,7 +205,7 @@ def _zig_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
     return drafts
 
 
-def _zig_function(node: Node, place: Place) -> Node | None:
+def _zig_function(node: Node, place: NodePlace) -> Node | None:
     head = next((child for child in node.named_children if child.type == "FnProto"), None)
     return head.child_by_field_name("function") if head is not None else None
 
@@ -205,10 +215,10 @@ ZIG = Language(
     title="Zig",
     grammar="zig",
     rules={
-        "VarDecl": Rule("variable", _zig_variable),
-        "Decl": Rule("function", _zig_function),
-        "TestDecl": Rule("test", _zig_test, is_leaf=True),
-        "ContainerField": Rule("field", _zig_field, is_leaf=True),
+        "VarDecl": NodeRule("variable", _zig_variable),
+        "Decl": NodeRule("function", _zig_function),
+        "TestDecl": NodeRule("test", _zig_test, is_leaf=True),
+        "ContainerField": NodeRule("field", _zig_field, is_leaf=True),
     },
     enter=words("source_file ErrorUnionExpr SuffixExpr ContainerDecl Block Statement"),
     comments=words("line_comment doc_comment container_doc_comment"),
@@ -219,7 +229,7 @@ ZIG = Language(
 )
 
 
-def _dart_name(node: Node, place: Place) -> Node | str | None:
+def _dart_name(node: Node, place: NodePlace) -> Node | str | None:
     name = node.child_by_field_name("name")
     if name is not None and node.type not in ("constructor_signature", "factory_constructor_signature"):
         return name
@@ -232,7 +242,7 @@ def _dart_name(node: Node, place: Place) -> Node | str | None:
     return ".".join(names) or None
 
 
-def _dart_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+def _dart_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """A body stands beside its head: the symbol reaches to the closing brace or the semicolon."""
     drafts = ordered(drafts)
     for draft in drafts:
@@ -284,7 +294,7 @@ def _after_string(source: bytes, at: int, end: int) -> int:
     return end
 
 
-def _extension_name(node: Node, place: Place) -> Node | str:
+def _extension_name(node: Node, place: NodePlace) -> Node | str:
     return node.child_by_field_name("name") or "extension"
 
 
@@ -293,22 +303,22 @@ DART = Language(
     title="Dart",
     grammar="dart",
     rules={
-        "class_definition": Rule("class"),
-        "mixin_declaration": Rule("mixin", first_of("identifier")),
-        "extension_declaration": Rule("extension", _extension_name),
-        "enum_declaration": Rule("enum"),
-        "enum_constant": Rule("enum member", is_leaf=True),
-        "type_alias": Rule("type", first_of("type_identifier"), is_leaf=True),
-        "method_signature": Rule("method", _dart_name, is_leaf=True),
-        "function_signature": Rule("function", _dart_name, is_leaf=True),
-        "constructor_signature": Rule("constructor", _dart_name, is_leaf=True),
-        "constant_constructor_signature": Rule("constructor", _dart_name, is_leaf=True),
-        "factory_constructor_signature": Rule("constructor", _dart_name, is_leaf=True),
-        "redirecting_factory_constructor_signature": Rule("constructor", _dart_name, is_leaf=True),
-        "getter_signature": Rule("property", is_leaf=True),
-        "setter_signature": Rule("property", is_leaf=True),
-        "static_final_declaration": Rule("variable", first_of("identifier"), is_leaf=True),
-        "initialized_identifier": Rule("variable", first_of("identifier"), is_leaf=True),
+        "class_definition": NodeRule("class"),
+        "mixin_declaration": NodeRule("mixin", first_of("identifier")),
+        "extension_declaration": NodeRule("extension", _extension_name),
+        "enum_declaration": NodeRule("enum"),
+        "enum_constant": NodeRule("enum member", is_leaf=True),
+        "type_alias": NodeRule("type", first_of("type_identifier"), is_leaf=True),
+        "method_signature": NodeRule("method", _dart_name, is_leaf=True),
+        "function_signature": NodeRule("function", _dart_name, is_leaf=True),
+        "constructor_signature": NodeRule("constructor", _dart_name, is_leaf=True),
+        "constant_constructor_signature": NodeRule("constructor", _dart_name, is_leaf=True),
+        "factory_constructor_signature": NodeRule("constructor", _dart_name, is_leaf=True),
+        "redirecting_factory_constructor_signature": NodeRule("constructor", _dart_name, is_leaf=True),
+        "getter_signature": NodeRule("property", is_leaf=True),
+        "setter_signature": NodeRule("property", is_leaf=True),
+        "static_final_declaration": NodeRule("variable", first_of("identifier"), is_leaf=True),
+        "initialized_identifier": NodeRule("variable", first_of("identifier"), is_leaf=True),
     },
     enter=words(
         "program class_body extension_body enum_body declaration static_final_declaration_list "
@@ -325,23 +335,23 @@ DART = Language(
 )
 
 
-def _bash_variable(node: Node, place: Place) -> Node | None:
+def _bash_variable(node: Node, place: NodePlace) -> Node | None:
     above = place.above()
     if above == "program" or (above == "declaration_command" and place.above(1) == "program"):
         return node.child_by_field_name("name")
     return None
 
 
-def _bash_alias(node: Node, place: Place) -> list[Named] | None:
+def _bash_alias(node: Node, place: NodePlace) -> list[Named] | None:
     if place.source[node.start_byte : node.start_byte + 6] != b"alias ":
         return None
     return [Named(place.text(node).split(None, 1)[1].split("=")[0], "alias")]
 
 
-def _bash_finish(drafts: list[Draft], _source: bytes) -> list[Draft]:
+def _bash_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
     """A variable that is set again and again is listed once."""
     seen: set[str] = set()
-    kept: list[Draft] = []
+    kept: list[FoundSymbol] = []
     for draft in drafts:
         if draft.kind == "variable":
             if draft.name in seen:
@@ -368,9 +378,9 @@ BASH = Language(
     title="Shell",
     grammar="bash",
     rules={
-        "function_definition": Rule("function"),
-        "variable_assignment": Rule("variable", _bash_variable, is_leaf=True),
-        "command": Rule("alias", _bash_alias, is_leaf=True),
+        "function_definition": NodeRule("function"),
+        "variable_assignment": NodeRule("variable", _bash_variable, is_leaf=True),
+        "command": NodeRule("alias", _bash_alias, is_leaf=True),
     },
     enter=words(
         "program compound_statement declaration_command if_statement elif_clause else_clause redirected_statement list "
@@ -388,12 +398,12 @@ POWERSHELL = Language(
     title="PowerShell",
     grammar="powershell",
     rules={
-        "function_statement": Rule("function", first_of("function_name")),
-        "class_statement": Rule("class", first_of("simple_name")),
-        "enum_statement": Rule("enum", first_of("simple_name")),
-        "enum_member": Rule("enum member", first_of("simple_name"), is_leaf=True),
-        "class_method_definition": Rule("method", first_of("simple_name"), is_leaf=True),
-        "class_property_definition": Rule("property", first_of("variable"), is_leaf=True),
+        "function_statement": NodeRule("function", first_of("function_name")),
+        "class_statement": NodeRule("class", first_of("simple_name")),
+        "enum_statement": NodeRule("enum", first_of("simple_name")),
+        "enum_member": NodeRule("enum member", first_of("simple_name"), is_leaf=True),
+        "class_method_definition": NodeRule("method", first_of("simple_name"), is_leaf=True),
+        "class_property_definition": NodeRule("property", first_of("variable"), is_leaf=True),
     },
     enter=words("program statement_list script_block script_block_body if_statement statement_block"),
     modifiers=words("static hidden"),

@@ -4,7 +4,16 @@ import re
 
 from tree_sitter import Node
 
-from tools.filemap.language import Draft, Language, Named, Place, Rule, first_child, head_line, words
+from tools.filemap.language import (
+    FoundSymbol,
+    Language,
+    Named,
+    NodePlace,
+    NodeRule,
+    first_child,
+    head_line,
+    words,
+)
 from tools.filemap.languages.blocks import PERL_BODIES, PHP_BODIES
 from tools.filemap.languages.docs import comments_above
 from tools.filemap.languages.missed import missed_functions
@@ -15,7 +24,7 @@ _RUBY_TESTS = words("describe context it namespace task feature scenario test")
 _RUBY_LISTS = words("has_many has_one belongs_to has_and_belongs_to_many scope")
 
 
-def _ruby_call(node: Node, place: Place) -> list[Named] | None:
+def _ruby_call(node: Node, place: NodePlace) -> list[Named] | None:
     method, arguments = node.child_by_field_name("method"), node.child_by_field_name("arguments")
     receiver = node.child_by_field_name("receiver")
     if method is None or arguments is None or not arguments.named_child_count:
@@ -42,7 +51,7 @@ def _ruby_call(node: Node, place: Place) -> list[Named] | None:
     return _ruby_test(node, place, word, arguments)
 
 
-def _ruby_test(node: Node, place: Place, word: str, arguments: Node) -> list[Named] | None:
+def _ruby_test(node: Node, place: NodePlace, word: str, arguments: Node) -> list[Named] | None:
     first = first_child(arguments)
     if word not in _RUBY_TESTS or first is None:
         return None
@@ -52,17 +61,17 @@ def _ruby_test(node: Node, place: Place, word: str, arguments: Node) -> list[Nam
     ]
 
 
-def _singleton(node: Node, place: Place) -> str | None:
+def _singleton(node: Node, place: NodePlace) -> str | None:
     owner, name = node.child_by_field_name("object"), node.child_by_field_name("name")
     return f"{place.text(owner)}.{place.text(name)}" if owner is not None and name is not None else None
 
 
-def _singleton_class(node: Node, place: Place) -> str:
+def _singleton_class(node: Node, place: NodePlace) -> str:
     value = node.child_by_field_name("value")
     return "<< " + (place.text(value) if value is not None else "self")
 
 
-def _constant(node: Node, place: Place) -> list[Named] | None:
+def _constant(node: Node, place: NodePlace) -> list[Named] | None:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or left.type != "constant":
         return None
@@ -71,7 +80,7 @@ def _constant(node: Node, place: Place) -> list[Named] | None:
     return [Named(left, "module" if made.startswith(b"Module.new") else kind)]
 
 
-def _ruby_method(node: Node, place: Place) -> list[Named] | None:
+def _ruby_method(node: Node, place: NodePlace) -> list[Named] | None:
     name = node.child_by_field_name("name")
     if name is None:
         return None
@@ -88,14 +97,14 @@ RUBY = Language(
     title="Ruby",
     grammar="ruby",
     rules={
-        "module": Rule("module"),
-        "class": Rule("class"),
-        "singleton_class": Rule("class", _singleton_class),
-        "method": Rule("method", _ruby_method),
-        "singleton_method": Rule("method", _singleton),
-        "alias": Rule("alias", is_leaf=True),
-        "assignment": Rule("constant", _constant),
-        "call": Rule("method", _ruby_call),
+        "module": NodeRule("module"),
+        "class": NodeRule("class"),
+        "singleton_class": NodeRule("class", _singleton_class),
+        "method": NodeRule("method", _ruby_method),
+        "singleton_method": NodeRule("method", _singleton),
+        "alias": NodeRule("alias", is_leaf=True),
+        "assignment": NodeRule("constant", _constant),
+        "call": NodeRule("method", _ruby_call),
     },
     enter=words(
         "program body_statement begin begin_block if unless if_modifier unless_modifier do_block block then else elsif "
@@ -106,11 +115,11 @@ RUBY = Language(
 )
 
 
-def _php_import(node: Node, place: Place) -> list[Node]:
+def _php_import(node: Node, place: NodePlace) -> list[Node]:
     return [child for child in node.named_children if child.type == "namespace_use_clause"]
 
 
-def _php_name(node: Node, place: Place) -> Node | None:
+def _php_name(node: Node, place: NodePlace) -> Node | None:
     return node.child_by_field_name("name") or next(
         (child for child in node.named_children if child.type in ("name", "variable_name")), None
     )
@@ -121,16 +130,16 @@ PHP = Language(
     title="PHP",
     grammar="php",
     rules={
-        "namespace_definition": Rule("namespace"),
-        "class_declaration": Rule("class"),
-        "interface_declaration": Rule("interface"),
-        "trait_declaration": Rule("trait"),
-        "enum_declaration": Rule("enum"),
-        "enum_case": Rule("enum member", is_leaf=True),
-        "function_definition": Rule("function"),
-        "method_declaration": Rule("method", is_leaf=True),
-        "const_element": Rule("constant", _php_name, is_leaf=True),
-        "property_element": Rule("property", _php_name, is_leaf=True),
+        "namespace_definition": NodeRule("namespace"),
+        "class_declaration": NodeRule("class"),
+        "interface_declaration": NodeRule("interface"),
+        "trait_declaration": NodeRule("trait"),
+        "enum_declaration": NodeRule("enum"),
+        "enum_case": NodeRule("enum member", is_leaf=True),
+        "function_definition": NodeRule("function"),
+        "method_declaration": NodeRule("method", is_leaf=True),
+        "const_element": NodeRule("constant", _php_name, is_leaf=True),
+        "property_element": NodeRule("property", _php_name, is_leaf=True),
     },
     enter=words(
         "program compound_statement declaration_list enum_declaration_list const_declaration property_declaration "
@@ -144,7 +153,7 @@ PHP = Language(
 )
 
 
-def _lua_assigned(node: Node, place: Place) -> list[Named] | None:
+def _lua_assigned(node: Node, place: NodePlace) -> list[Named] | None:
     if node.named_child_count < 2:
         return None
     names, values = first_child(node), node.named_child(node.named_child_count - 1)
@@ -159,7 +168,7 @@ def _lua_assigned(node: Node, place: Place) -> list[Named] | None:
     return None
 
 
-def _lua_field(node: Node, place: Place) -> Node | None:
+def _lua_field(node: Node, place: NodePlace) -> Node | None:
     value = node.child_by_field_name("value")
     return (
         node.child_by_field_name("name")
@@ -168,7 +177,7 @@ def _lua_field(node: Node, place: Place) -> Node | None:
     )
 
 
-def _lua_function(node: Node, place: Place) -> list[Named] | None:
+def _lua_function(node: Node, place: NodePlace) -> list[Named] | None:
     name = node.child_by_field_name("name")
     if name is None:
         return None
@@ -180,9 +189,9 @@ LUA = Language(
     title="Lua",
     grammar="lua",
     rules={
-        "function_declaration": Rule("function", _lua_function),
-        "assignment_statement": Rule("variable", _lua_assigned),
-        "field": Rule("method", _lua_field),
+        "function_declaration": NodeRule("function", _lua_function),
+        "assignment_statement": NodeRule("variable", _lua_assigned),
+        "field": NodeRule("method", _lua_field),
     },
     enter=words(
         "chunk block variable_declaration do_statement if_statement else_statement elseif_statement expression_list "
@@ -195,7 +204,7 @@ LUA = Language(
 )
 
 
-def _perl_used(node: Node, place: Place) -> list[Named] | None:
+def _perl_used(node: Node, place: NodePlace) -> list[Named] | None:
     """`use constant NAME => …`"""
     module = node.child_by_field_name("module")
     if module is None or place.text(module) != "constant" or node.named_child_count < 2:
@@ -206,11 +215,11 @@ def _perl_used(node: Node, place: Place) -> list[Named] | None:
     return [Named(text.split("=>")[0].strip(), "constant")]
 
 
-def _perl_phase(node: Node, place: Place) -> str:
+def _perl_phase(node: Node, place: NodePlace) -> str:
     return head_line(node, place).split()[0]
 
 
-def _perl_pod(node: Node, place: Place) -> list[Named] | None:
+def _perl_pod(node: Node, place: NodePlace) -> list[Named] | None:
     line = head_line(node, place, until="")
     return [Named(line.lstrip("="), "documentation", line)] if line.startswith("=") else None
 
@@ -225,7 +234,7 @@ _PERL_AHEAD = re.compile(rb"sub\s+[\w:']+\s*(?:\([^)]*\))?\s*;")
 """Only says that there will be such a sub; the grammar lets it go on."""
 
 
-def _perl_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+def _perl_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """A package without a block reaches to the next one and owns what stands between."""
     drafts = _with_missed_subs(drafts, source)
     for draft in drafts:
@@ -252,13 +261,13 @@ PERL = Language(
     title="Perl",
     grammar="perl",
     rules={
-        "package_statement": Rule("package"),
-        "class_statement": Rule("class"),
-        "subroutine_declaration_statement": Rule("function", is_leaf=True),
-        "method_declaration_statement": Rule("method", is_leaf=True),
-        "phaser_statement": Rule("block", _perl_phase, is_leaf=True),
-        "use_statement": Rule("constant", _perl_used, is_leaf=True),
-        "pod": Rule("documentation", _perl_pod, is_leaf=True),
+        "package_statement": NodeRule("package"),
+        "class_statement": NodeRule("class"),
+        "subroutine_declaration_statement": NodeRule("function", is_leaf=True),
+        "method_declaration_statement": NodeRule("method", is_leaf=True),
+        "phaser_statement": NodeRule("block", _perl_phase, is_leaf=True),
+        "use_statement": NodeRule("constant", _perl_used, is_leaf=True),
+        "pod": NodeRule("documentation", _perl_pod, is_leaf=True),
     },
     enter=words("source_file block block_statement conditional_statement"),
     bodies=PERL_BODIES,

@@ -5,7 +5,7 @@ import re
 from tree_sitter import Node
 
 from tools.filemap.drafts import owned
-from tools.filemap.language import Draft, Language, Named, Place, Rule, first_of, signs, words
+from tools.filemap.language import FoundSymbol, Language, Named, NodePlace, NodeRule, first_of, signs, words
 from tools.filemap.languages.blocks import GO_BODIES, RUST_BODIES
 from tools.filemap.languages.fields import go_members
 from tools.filemap.pieces import BRACES
@@ -14,7 +14,7 @@ _HAS_MEMBERS = signs(b"struct", b"interface")
 _RECEIVER = re.compile(rb"func\s*(?P<said>\(\s*(?:\w+\s+)?\*?\s*(?P<type>\w+)[^)]*)")
 
 
-def _go_names(node: Node, place: Place) -> list[Node] | Node | None:
+def _go_names(node: Node, place: NodePlace) -> list[Node] | Node | None:
     first = node.child_by_field_name("name")
     if first is not None:
         end = first.end_byte
@@ -30,18 +30,18 @@ def _go_names(node: Node, place: Place) -> list[Node] | Node | None:
 _KINDS = {"struct_type": "struct", "interface_type": "interface"}
 
 
-def _go_type(node: Node, _place: Place) -> Named | None:
+def _go_type(node: Node, _place: NodePlace) -> Named | None:
     name, what = node.child_by_field_name("name"), node.child_by_field_name("type")
     if name is None:
         return None
     return Named(name, _KINDS.get(what.type if what is not None else "", "type"))
 
 
-def _go_exported(draft: Draft, _before: bytes) -> bool:
+def _go_exported(draft: FoundSymbol, _before: bytes) -> bool:
     return draft.name[:1].isupper()
 
 
-def _go_finish(drafts: list[Draft], source: bytes) -> list[Draft]:
+def _go_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """Methods belong to the type of their receiver, wherever that stands."""
     for draft in drafts:
         kind = draft.kind
@@ -63,14 +63,14 @@ GO = Language(
     title="Go",
     grammar="go",
     rules={
-        "function_declaration": Rule("function", is_leaf=True),
-        "method_declaration": Rule("method", is_leaf=True),
-        "type_spec": Rule("type", _go_type),
-        "type_alias": Rule("type"),
-        "const_spec": Rule("constant", _go_names, is_leaf=True),
-        "var_spec": Rule("variable", _go_names, is_leaf=True),
-        "field_declaration": Rule("field", _go_names),
-        "method_elem": Rule("method", is_leaf=True),
+        "function_declaration": NodeRule("function", is_leaf=True),
+        "method_declaration": NodeRule("method", is_leaf=True),
+        "type_spec": NodeRule("type", _go_type),
+        "type_alias": NodeRule("type"),
+        "const_spec": NodeRule("constant", _go_names, is_leaf=True),
+        "var_spec": NodeRule("variable", _go_names, is_leaf=True),
+        "field_declaration": NodeRule("field", _go_names),
+        "method_elem": NodeRule("method", is_leaf=True),
     },
     enter=words(
         "source_file type_declaration const_declaration var_declaration var_spec_list struct_type "
@@ -102,14 +102,14 @@ def _go_imports(node: Node) -> list[Node]:
     return found
 
 
-def _impl(node: Node, place: Place) -> str | None:
+def _impl(node: Node, place: NodePlace) -> str | None:
     trait, kind = node.child_by_field_name("trait"), node.child_by_field_name("type")
     if kind is None:
         return None
     return (f"{place.text(trait)} for " if trait is not None else "") + place.text(kind)
 
 
-def _rust_finish(drafts: list[Draft], _source: bytes) -> list[Draft]:
+def _rust_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
     for draft in drafts:
         if draft.kind == "function" and draft.parent >= 0 and drafts[draft.parent].kind in ("impl", "trait"):
             draft.kind = "method"
@@ -121,21 +121,21 @@ RUST = Language(
     title="Rust",
     grammar="rust",
     rules={
-        "function_item": Rule("function"),
-        "function_signature_item": Rule("function"),
-        "struct_item": Rule("struct"),
-        "enum_item": Rule("enum"),
-        "union_item": Rule("union"),
-        "trait_item": Rule("trait"),
-        "impl_item": Rule("impl", _impl),
-        "mod_item": Rule("module"),
-        "const_item": Rule("constant", is_leaf=True),
-        "static_item": Rule("variable", is_leaf=True),
-        "type_item": Rule("type", is_leaf=True),
-        "associated_type": Rule("type", is_leaf=True),
-        "macro_definition": Rule("macro", is_leaf=True),
-        "field_declaration": Rule("field", is_leaf=True),
-        "enum_variant": Rule("enum member"),
+        "function_item": NodeRule("function"),
+        "function_signature_item": NodeRule("function"),
+        "struct_item": NodeRule("struct"),
+        "enum_item": NodeRule("enum"),
+        "union_item": NodeRule("union"),
+        "trait_item": NodeRule("trait"),
+        "impl_item": NodeRule("impl", _impl),
+        "mod_item": NodeRule("module"),
+        "const_item": NodeRule("constant", is_leaf=True),
+        "static_item": NodeRule("variable", is_leaf=True),
+        "type_item": NodeRule("type", is_leaf=True),
+        "associated_type": NodeRule("type", is_leaf=True),
+        "macro_definition": NodeRule("macro", is_leaf=True),
+        "field_declaration": NodeRule("field", is_leaf=True),
+        "enum_variant": NodeRule("enum member"),
     },
     enter=words(
         "source_file declaration_list field_declaration_list enum_variant_list foreign_mod_item block"

@@ -9,10 +9,10 @@ import re
 
 import msgspec
 
-from tools.filemap.language import Draft
+from tools.filemap.language import FoundSymbol
 from tools.filemap.scanners.lines import text_of
 from tools.filemap.scanners.result import CUT_SHORT, Scanned
-from tools.filemap.watch import Overtime, Watch
+from tools.filemap.watch import Deadline, Overtime
 
 _MAX_SYMBOLS = 20_000
 _LARGE = 256 * 1024
@@ -84,7 +84,7 @@ class _Open(msgspec.Struct, gc=False):
     """Whether it was not read to its end."""
 
 
-def scan(source: bytes, watch: Watch) -> Scanned:
+def scan(source: bytes, watch: Deadline) -> Scanned:
     found = _Scan(source, watch, _LARGE_DEPTH if len(source) > _LARGE else _DEPTH)
     try:
         found.run()
@@ -98,9 +98,9 @@ def scan(source: bytes, watch: Watch) -> Scanned:
 
 
 class _Scan:
-    def __init__(self, source: bytes, watch: Watch, depth: int) -> None:
+    def __init__(self, source: bytes, watch: Deadline, depth: int) -> None:
         self.source, self.watch, self.depth = source, watch, depth
-        self.drafts: list[Draft] = []
+        self.drafts: list[FoundSymbol] = []
         self.has_errors = False
         self._open: list[_Open] = []
         self._at = self._row = self._counted = self._steps = self._line_end = 0
@@ -335,7 +335,7 @@ class _Scan:
     ) -> int:
         row = self._row_of(start)
         last = self._row_of(end - 1) if end is not None else row
-        self.drafts.append(Draft(name, kind, start, row, last, parent, signature))
+        self.drafts.append(FoundSymbol(name, kind, start, row, last, parent, signature))
         return len(self.drafts) - 1
 
 

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from tools.filemap.watch import Watch
+from tools.filemap.watch import Deadline
 
 BLOCK = 32 * 1024
 
 
-class Blocks:
+class WholeLines:
     """Pieces of a source that end with a line, each with its first row and first byte."""
 
-    def __init__(self, source: bytes, watch: Watch, size: int = BLOCK) -> None:
+    def __init__(self, source: bytes, watch: Deadline, size: int = BLOCK) -> None:
         self._source, self._watch, self._size = source, watch, size
 
     def __iter__(self) -> Iterator[tuple[int, int, bytes]]:
@@ -27,14 +27,14 @@ class Blocks:
             start = end
 
 
-class Lines:
+class SourceLines:
     """Row, first byte and text (without its end) of every line."""
 
-    def __init__(self, source: bytes, watch: Watch) -> None:
+    def __init__(self, source: bytes, watch: Deadline) -> None:
         self._source, self._watch = source, watch
 
     def __iter__(self) -> Iterator[tuple[int, int, bytes]]:
-        for first, begin, block in Blocks(self._source, self._watch):
+        for first, begin, block in WholeLines(self._source, self._watch):
             start = begin
             row = first
             lines = block.split(b"\n")

@@ -3,10 +3,10 @@
 import re
 from collections import Counter
 
-from tools.filemap.language import Draft
-from tools.filemap.scanners.lines import Lines, text_of
+from tools.filemap.language import FoundSymbol
+from tools.filemap.scanners.lines import SourceLines, text_of
 from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Watch
+from tools.filemap.watch import Deadline
 
 _LEVEL = re.compile(
     rb"\b(TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|CRITICAL|FATAL|SEVERE|PANIC|ALERT|EMERG)\b"
@@ -47,7 +47,7 @@ class _Span:
     """Some lines of a log in a row: their first and last time, their levels."""
 
     def __init__(self, row: int, start: int, end_row: int) -> None:
-        self.draft = Draft(name="", kind="span", start=start, start_row=row, end_row=end_row)
+        self.draft = FoundSymbol(name="", kind="span", start=start, start_row=row, end_row=end_row)
         self._levels: Counter[bytes] = Counter()
         self._first, self._last = b"", b""
 
@@ -83,14 +83,14 @@ def _word(found: bytes) -> str:
     return _ALIKE.get(word, word)
 
 
-def scan_log(source: bytes, watch: Watch) -> Scanned:
+def scan_log(source: bytes, watch: Deadline) -> Scanned:
     """Spans of equal length with their time and the levels in them; serious lines by themselves inside."""
     total = source.count(b"\n") + (not source.endswith(b"\n"))
     size = max(50, -(-total // _SPANS))
-    drafts: list[Draft] = []
+    drafts: list[FoundSymbol] = []
     span: _Span | None = None
     owner = 0
-    for row, start, line in Lines(source, watch):
+    for row, start, line in SourceLines(source, watch):
         if span is None or row % size == 0:
             if span is not None:
                 span.finish()
@@ -100,7 +100,9 @@ def scan_log(source: bytes, watch: Watch) -> Scanned:
         word, said = span.add(line)
         if word and len(drafts) < _NAMED_ERRORS:
             name = text_of(_COLOUR.sub(b"", said), 110).lstrip(' .,:;|-]!"') or word
-            drafts.append(Draft(name=name, kind=word, start=start, start_row=row, end_row=row, parent=owner))
+            drafts.append(
+                FoundSymbol(name=name, kind=word, start=start, start_row=row, end_row=row, parent=owner)
+            )
     if span is not None:
         span.finish()
     return Scanned(drafts=drafts)

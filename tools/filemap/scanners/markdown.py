@@ -3,10 +3,10 @@
 import re
 from html import unescape
 
-from tools.filemap.language import Draft
-from tools.filemap.scanners.lines import Lines, text_of
+from tools.filemap.language import FoundSymbol
+from tools.filemap.scanners.lines import SourceLines, text_of
 from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Watch
+from tools.filemap.watch import Deadline
 
 _ATX = re.compile(rb" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*\r?$")
 _FENCE = re.compile(
@@ -23,7 +23,7 @@ _MOST_SAID = 1000
 
 class _State:
     def __init__(self) -> None:
-        self.drafts: list[Draft] = []
+        self.drafts: list[FoundSymbol] = []
         self.levels: list[int] = []
         self.open: list[int] = []
         """Headings whose section goes on."""
@@ -45,7 +45,7 @@ class _State:
         self.open.append(len(self.drafts))
         self.levels.append(level)
         self.drafts.append(
-            Draft(
+            FoundSymbol(
                 name=self.once(name),
                 kind="heading",
                 start=start,
@@ -69,7 +69,7 @@ class _State:
         parent = self.open[-1] if self.open else -1
         name = self.once(words.split()[0].rstrip(",")) if words else "code"
         self.drafts.append(
-            Draft(
+            FoundSymbol(
                 name=name,
                 kind="code",
                 start=start,
@@ -101,15 +101,15 @@ def _unmarked(text: str) -> str:
     return unescape(_MARKS.sub(lambda match: match["meant"] or "", text))
 
 
-def scan(source: bytes, watch: Watch) -> Scanned:
+def scan(source: bytes, watch: Deadline) -> Scanned:
     state = _State()
     row = -1
     matter_end = _front_matter(source)
     if matter_end:
         state.drafts.append(
-            Draft(name="front matter", kind="metadata", start=0, start_row=0, end_row=matter_end)
+            FoundSymbol(name="front matter", kind="metadata", start=0, start_row=0, end_row=matter_end)
         )
-    for row, start, line in Lines(source, watch):
+    for row, start, line in SourceLines(source, watch):
         if matter_end and row <= matter_end:
             continue
         _line(state, row, start, line)

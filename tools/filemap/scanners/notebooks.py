@@ -6,23 +6,23 @@ The lines are those of the cells' text, which is what `read` shows of a notebook
 import re
 
 from tools.filemap.engine import outline
-from tools.filemap.language import Draft
+from tools.filemap.language import FoundSymbol
 from tools.filemap.languages.registry import is_described, language_named
 from tools.filemap.scanners import json, markdown
 from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Watch
-from tools.files.notebooks import MAX_NOTEBOOK_BYTES, Cell, notebook_of
+from tools.filemap.watch import Deadline
+from tools.files.notebooks import MAX_NOTEBOOK_BYTES, NotebookCell, notebook_of
 
 _NOTE = "the lines are those of the cells' text, as read shows it"
 _COMMAND = re.compile(r"^[ \t]*[%!?]", re.M)
 """A line for the notebook itself or for the shell. No language knows it; as a comment it does no harm."""
 
 
-def scan(source: bytes, watch: Watch) -> Scanned:
+def scan(source: bytes, watch: Deadline) -> Scanned:
     notebook = notebook_of(source) if len(source) <= MAX_NOTEBOOK_BYTES else None
     if notebook is None:
         return json.scan(source, watch)
-    drafts: list[Draft] = []
+    drafts: list[FoundSymbol] = []
     row = 0
     for number, cell in enumerate(notebook.cells, 1):
         watch.check()
@@ -37,11 +37,13 @@ def scan(source: bytes, watch: Watch) -> Scanned:
     )
 
 
-def _cell(drafts: list[Draft], cell: Cell, number: int, row: int, language: str, watch: Watch) -> None:
+def _cell(
+    drafts: list[FoundSymbol], cell: NotebookCell, number: int, row: int, language: str, watch: Deadline
+) -> None:
     index = len(drafts)
     first = next((line.strip() for line in cell.source.split("\n") if line.strip()), "")
     drafts.append(
-        Draft(
+        FoundSymbol(
             name=f"cell {number}",
             kind=cell.kind,
             start=row,
@@ -61,7 +63,7 @@ def _cell(drafts: list[Draft], cell: Cell, number: int, row: int, language: str,
         drafts.append(draft)
 
 
-def _inside(cell: Cell, language: str, watch: Watch) -> list[Draft]:
+def _inside(cell: NotebookCell, language: str, watch: Deadline) -> list[FoundSymbol]:
     source = cell.source.replace("\r", "")
     if cell.kind == "markdown":
         found = markdown.scan(source.encode("utf-8", "replace"), watch).drafts

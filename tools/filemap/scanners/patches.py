@@ -2,11 +2,11 @@
 
 import re
 
-from tools.filemap.language import Draft
-from tools.filemap.scanners.lines import Lines, text_of
+from tools.filemap.language import FoundSymbol
+from tools.filemap.scanners.lines import SourceLines, text_of
 from tools.filemap.scanners.nesting import Nesting
 from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Watch
+from tools.filemap.watch import Deadline
 
 _DIFF_GIT = re.compile(rb"diff --git (?:\"?a/)?(.*?)\"? \"?b/(.*?)\"?\r?$")
 _DIFF_NEW = re.compile(rb"\+\+\+ (?:b/)?([^\t\r\n]+)")
@@ -16,15 +16,15 @@ _COMMIT = re.compile(rb"(?:From ([0-9a-f]{40}) |commit ([0-9a-f]{40}))")
 _SUBJECT = re.compile(rb"Subject: (?:\[[^\]]*\] )?(.*)")
 
 
-def scan_diff(source: bytes, watch: Watch) -> Scanned:
+def scan_diff(source: bytes, watch: Deadline) -> Scanned:
     """Commits, files and hunks; files with their counts of added and removed lines."""
     found = Nesting()
-    file: Draft | None = None
-    commit: Draft | None = None
+    file: FoundSymbol | None = None
+    commit: FoundSymbol | None = None
     counts: dict[int, list[int]] = {}
     old, last_row = b"", 0
     left = [0, 0]
-    for row, start, line in Lines(source, watch):
+    for row, start, line in SourceLines(source, watch):
         last_row = row
         mark = line[:1]
         if left[0] > 0 or left[1] > 0:

@@ -4,11 +4,11 @@ from collections import Counter
 
 import msgspec
 
-from tools.filemap.language import Draft
-from tools.filemap.scanners.lines import Lines, counted
+from tools.filemap.language import FoundSymbol
+from tools.filemap.scanners.lines import SourceLines, counted
 from tools.filemap.scanners.nesting import Nesting
 from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Watch
+from tools.filemap.watch import Deadline
 from tools.results import Json
 
 _RECORDS_READ = 2000
@@ -22,14 +22,14 @@ _CALLS_NAMED = 6
 _LARGEST_RECORD = 1024 * 1024
 
 
-def scan_jsonl(source: bytes, watch: Watch) -> Scanned:
+def scan_jsonl(source: bytes, watch: Deadline) -> Scanned:
     """A session of an agent as its conversation; other records by their keys, types and counts."""
     if _is_session(source):
         return _conversation(source, watch)
     keys: dict[str, _Key] = {}
     count = broken = 0
     decode = msgspec.json.decode
-    for row, _start, line in Lines(source, watch):
+    for row, _start, line in SourceLines(source, watch):
         if not line.strip():
             continue
         count += 1
@@ -44,7 +44,7 @@ def scan_jsonl(source: bytes, watch: Watch) -> Scanned:
     if not count:
         return Scanned(drafts=[])
     seen = min(count, _RECORDS_READ)
-    whole = Draft(
+    whole = FoundSymbol(
         name=counted(count, "record"),
         kind="records",
         start=0,
@@ -85,7 +85,7 @@ def _note(keys: dict[str, _Key], record: dict[str, Json], row: int, depth: int) 
                 _note(key.below, inner, row, depth + 1)
 
 
-def _list_keys(drafts: list[Draft], keys: dict[str, _Key], objects: int, parent: int) -> None:
+def _list_keys(drafts: list[FoundSymbol], keys: dict[str, _Key], objects: int, parent: int) -> None:
     """`objects`: how many objects there are that could have these keys."""
     for name, key in keys.items():
         how_many = key.types.total()
@@ -95,7 +95,7 @@ def _list_keys(drafts: list[Draft], keys: dict[str, _Key], objects: int, parent:
         if number > _KEYS_LISTED:
             return
         drafts.append(
-            Draft(
+            FoundSymbol(
                 name=name[:100] or '""',
                 kind="key",
                 start=number,
@@ -162,12 +162,12 @@ class _Entry(msgspec.Struct, rename="camel"):
     message: _Said | None = None
 
 
-def _conversation(source: bytes, watch: Watch) -> Scanned:
+def _conversation(source: bytes, watch: Deadline) -> Scanned:
     """Every request of the person with what followed: replies, tool calls by name, compactions."""
     found = Nesting()
     decode = msgspec.json.Decoder(_Entry, strict=False).decode
     row, broken = -1, 0
-    for row, start, line in Lines(source, watch):
+    for row, start, line in SourceLines(source, watch):
         if not line.strip():
             continue
         try:

@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import msgspec
 
-from tools.filemap.language import Draft
-from tools.filemap.watch import Watch
+from tools.filemap.language import FoundSymbol
+from tools.filemap.watch import Deadline
 
 CUT_SHORT = "the time limit was reached: what comes after the last symbol is not in this map"
 
 
 class Scanned(msgspec.Struct, frozen=True, kw_only=True):
-    drafts: list[Draft]
+    drafts: list[FoundSymbol]
     title: str = ""
     """When it is more exact than the scanner's own."""
     notes: tuple[str, ...] = ()
@@ -23,4 +23,4 @@ class Scanned(msgspec.Struct, frozen=True, kw_only=True):
 
 class Scanner(msgspec.Struct, frozen=True):
     title: str
-    scan: Callable[[bytes, Watch], Scanned]
+    scan: Callable[[bytes, Deadline], Scanned]

@@ -2,21 +2,21 @@
 
 import re
 
-from tools.filemap.scanners.lines import Lines, text_of
+from tools.filemap.scanners.lines import SourceLines, text_of
 from tools.filemap.scanners.nesting import Nesting
 from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Watch
+from tools.filemap.watch import Deadline
 
 _INI_SECTION = re.compile(rb"\s*\[+\s*([^\]\r\n]+?)\s*\]+\s*(?:[#;].*)?$")
 _INI_KEY = re.compile(rb"\s*(?:export\s+)?([\w.\-@/\\\"'$*%?]+(?: [\w.-]+)*)\s*[=:]")
 _INI_BARE = re.compile(rb"[\w.-]+\s*$")
 
 
-def scan_ini(source: bytes, watch: Watch) -> Scanned:
+def scan_ini(source: bytes, watch: Deadline) -> Scanned:
     """Sections and their keys. Indented lines under a key continue it."""
     found = Nesting()
     row, has_key, was_continued = -1, False, False
-    for row, start, line in Lines(source, watch):
+    for row, start, line in SourceLines(source, watch):
         text = line.strip()
         if was_continued:
             was_continued = text.endswith(b"\\")
@@ -65,11 +65,11 @@ _TEX = re.compile(
 )
 
 
-def scan_latex(source: bytes, watch: Watch) -> Scanned:
+def scan_latex(source: bytes, watch: Deadline) -> Scanned:
     """Sections with what stands in them: floats and theorems by label, new commands."""
     found = Nesting()
     last_row, is_verbatim = 0, False
-    for row, start, line in Lines(source, watch):
+    for row, start, line in SourceLines(source, watch):
         last_row = row
         if b"\\" not in line:
             continue
@@ -142,14 +142,14 @@ _SHOWN_DIRECTIVES = frozenset(
 )
 
 
-def scan_rst(source: bytes, watch: Watch) -> Scanned:
+def scan_rst(source: bytes, watch: Deadline) -> Scanned:
     """Sections by their underlines (levels in order of first use), API directives, targets are left out."""
     found = Nesting()
     levels: dict[bytes, int] = {}
     two: tuple[int, int, bytes] | None = None
     one: tuple[int, int, bytes] | None = None
     last_row = -1
-    for row, start, line in Lines(source, watch):
+    for row, start, line in SourceLines(source, watch):
         last_row = row
         text = line.rstrip()
         adornment = _RST_ADORNMENT.match(text) if text[:1] in _RST_MARKS else None
@@ -202,11 +202,11 @@ _ASM_MACRO = re.compile(
 _ASM_SECTION = re.compile(rb"\s*(?:\.?(?:section|segment)\s+([^\s,]+)|\.(text|data|bss|rodata)\s*$)", re.I)
 
 
-def scan_asm(source: bytes, watch: Watch) -> Scanned:
+def scan_asm(source: bytes, watch: Deadline) -> Scanned:
     """Sections, labels and macros. Local labels (`.L1`, `1:`) are left out."""
     found = Nesting()
     last_row = 0
-    for row, start, line in Lines(source, watch):
+    for row, start, line in SourceLines(source, watch):
         last_row = row
         section = _ASM_SECTION.match(line)
         if section is not None:

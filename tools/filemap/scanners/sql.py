@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from sys import intern
 
-from tools.filemap.language import Draft
+from tools.filemap.language import FoundSymbol
 from tools.filemap.scanners.lines import text_of
 from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Watch
+from tools.filemap.watch import Deadline
 
 _PART = rb"(?:\[[^\]\n]*\]|\"[^\"\n]*\"|`[^`\n]*`|[\w$#@]+)"
 _NAME = rb"(?:" + _PART + rb"\s*\.\s*)*" + _PART
@@ -60,12 +60,12 @@ _WINDOW, _OVERLAP, _LONGEST = 64 * 1024, 1024, 4 * 1024 * 1024
 class _State:
     def __init__(self, source: bytes) -> None:
         self.source = source
-        self.drafts: list[Draft] = []
+        self.drafts: list[FoundSymbol] = []
         self.current = -1
         self.is_routine = False
         self.depth = 0
         self.row = self.counted = 0
-        self.data: dict[str, Draft] = {}
+        self.data: dict[str, FoundSymbol] = {}
         self.columns: dict[bytes, tuple[str, str, int]] = {}
 
     @property
@@ -86,7 +86,7 @@ class _State:
         self.current, self.depth = -1, 0
 
 
-def scan(source: bytes, watch: Watch) -> Scanned:
+def scan(source: bytes, watch: Deadline) -> Scanned:
     state = _State(source)
     at = 0
     for number, match in enumerate(_tokens(state, watch)):
@@ -99,7 +99,7 @@ def scan(source: bytes, watch: Watch) -> Scanned:
     return Scanned(drafts=state.drafts)
 
 
-def _tokens(state: _State, watch: Watch) -> Iterator[re.Match[bytes]]:
+def _tokens(state: _State, watch: Deadline) -> Iterator[re.Match[bytes]]:
     """What matters to statements, outside comments, strings and bodies between dollars."""
     source = state.source
     at, length = 0, len(source)
@@ -184,7 +184,9 @@ def _create(state: _State, match: re.Match[bytes]) -> None:
     state.depth = 1 if kind.startswith("package") else 0
     signature = text_of(head, 140).split(" AS $")[0].rstrip(" (;{")
     state.drafts.append(
-        Draft(name=name or kind, kind=kind, start=begin, start_row=row, end_row=row, signature=signature)
+        FoundSymbol(
+            name=name or kind, kind=kind, start=begin, start_row=row, end_row=row, signature=signature
+        )
     )
 
 
@@ -194,7 +196,7 @@ def _data(state: _State, match: re.Match[bytes]) -> None:
     row = state.row_of(match.start())
     known = state.data.get(name)
     if known is None or state.drafts[-1] is not known:
-        known = Draft(name=name, kind="data", start=match.start(), start_row=row, end_row=row)
+        known = FoundSymbol(name=name, kind="data", start=match.start(), start_row=row, end_row=row)
         state.data[name] = known
         state.drafts.append(known)
     state.finish(match.start())
@@ -211,7 +213,7 @@ def _plain(name: bytes) -> str:
     return ".".join(part.strip().strip('[]"`') for part in text.split("."))
 
 
-def _columns(state: _State, draft: Draft, end: int) -> None:
+def _columns(state: _State, draft: FoundSymbol, end: int) -> None:
     source = state.source
     opened = source.find(b"(", draft.start, min(end, draft.start + 2000))
     if opened < 0 or end - opened > _MAX_TABLE:
@@ -232,7 +234,7 @@ def _columns(state: _State, draft: Draft, end: int) -> None:
             name_at = at + before
             row += body.count(b"\n", counted, name_at)
             counted = name_at
-            drafts.append(Draft(name, "column", opened + 1 + name_at, row, row, parent, kind))
+            drafts.append(FoundSymbol(name, "column", opened + 1 + name_at, row, row, parent, kind))
         at += len(part) + 1
 
 

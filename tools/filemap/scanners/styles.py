@@ -2,10 +2,10 @@
 
 import re
 
-from tools.filemap.language import Draft
+from tools.filemap.language import FoundSymbol
 from tools.filemap.scanners.nesting import Nesting
 from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Watch
+from tools.filemap.watch import Deadline
 
 _TOKEN = re.compile(
     rb"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|url\([^)\"'\n]*\)|#\{|[{};\n]",
@@ -75,7 +75,7 @@ class _Styles:
         self.depth += 1
         self._next(at)
 
-    def _symbol(self, head: bytes, text: str, row: int, begin: int) -> Draft:
+    def _symbol(self, head: bytes, text: str, row: int, begin: int) -> FoundSymbol:
         level = len(self.shown)
         named = _NAMED.match(head)
         if named is not None:
@@ -110,7 +110,7 @@ class _Styles:
         self.start, self.doc = at + 1, ""
 
 
-def scan_scss(source: bytes, watch: Watch) -> Scanned:
+def scan_scss(source: bytes, watch: Deadline) -> Scanned:
     styles = _Styles(source)
     for steps, match in enumerate(_TOKEN.finditer(source)):
         if steps % 4096 == 0:

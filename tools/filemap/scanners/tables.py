@@ -3,10 +3,10 @@
 import csv
 import re
 
-from tools.filemap.language import Draft
-from tools.filemap.scanners.lines import Lines, counted
+from tools.filemap.language import FoundSymbol
+from tools.filemap.scanners.lines import SourceLines, counted
 from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Watch
+from tools.filemap.watch import Deadline
 
 _SAMPLED_ROWS = 200
 _LONGEST_TITLE = 64
@@ -34,7 +34,7 @@ def _csv_type(values: list[str]) -> str:
     return "text"
 
 
-def _scan_table(source: bytes, watch: Watch, delimiter: str) -> Scanned:
+def _scan_table(source: bytes, watch: Deadline, delimiter: str) -> Scanned:
     head = source[: 256 * 1024]
     if len(source) > len(head):
         head = head[: head.rfind(b"\n") + 1] or head
@@ -52,7 +52,7 @@ def _scan_table(source: bytes, watch: Watch, delimiter: str) -> Scanned:
     count = _records(source, watch, delimiter if has_quotes else None)
     head_row, has_header = rows[0], _has_header(rows)
     sample = rows[1:] if has_header else rows
-    table = Draft(
+    table = FoundSymbol(
         name=f"{counted(count - has_header, 'row')} × {counted(len(head_row), 'column')}",
         kind="table",
         start=0,
@@ -67,7 +67,7 @@ def _scan_table(source: bytes, watch: Watch, delimiter: str) -> Scanned:
         shown = " ".join(name.split())[:100] if has_header and name.strip() else f"column {number + 1}"
         said = _csv_type(values) + (f", such as {example[:40]}" if example else "")
         drafts.append(
-            Draft(
+            FoundSymbol(
                 name=shown, kind="column", start=number + 1, start_row=0, end_row=0, parent=0, signature=said
             )
         )
@@ -98,12 +98,12 @@ def _has_header(rows: list[list[str]]) -> bool:
     return len(set(first)) == len(first) and any(cell.strip() for cell in first)
 
 
-def _records(source: bytes, watch: Watch, delimiter: str | None) -> int:
+def _records(source: bytes, watch: Deadline, delimiter: str | None) -> int:
     """Lines that are not inside quotes; a quote opens only at the beginning of a cell."""
     if delimiter is None or b'"' not in source:
-        return sum(1 for _, _, line in Lines(source, watch) if line.strip())
+        return sum(1 for _, _, line in SourceLines(source, watch) if line.strip())
     count, is_open, inner = 0, False, delimiter.encode() + b'"'
-    for _, _, line in Lines(source, watch):
+    for _, _, line in SourceLines(source, watch):
         if not is_open:
             count += bool(line.strip())
             is_open = (line.startswith(b'"') or inner in line) and line.count(b'"') % 2 == 1
@@ -112,9 +112,9 @@ def _records(source: bytes, watch: Watch, delimiter: str | None) -> int:
     return count
 
 
-def scan_csv(source: bytes, watch: Watch) -> Scanned:
+def scan_csv(source: bytes, watch: Deadline) -> Scanned:
     return _scan_table(source, watch, ",")
 
 
-def scan_tsv(source: bytes, watch: Watch) -> Scanned:
+def scan_tsv(source: bytes, watch: Deadline) -> Scanned:
     return _scan_table(source, watch, "\t")

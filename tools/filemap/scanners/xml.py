@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from tools.filemap.language import Draft
+from tools.filemap.language import FoundSymbol
 from tools.filemap.scanners.lines import text_of
 from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Watch
+from tools.filemap.watch import Deadline
 
 _TAG = re.compile(
     rb"(?P<skip><!--|<!\[CDATA\[|<\?)|</(?P<close>[^\s<>]{0,200})[^<>]{0,200}>"
@@ -28,7 +28,7 @@ _MAX_SYMBOLS = 20_000
 class _State:
     def __init__(self, source: bytes, depth: int) -> None:
         self.source, self.depth = source, depth
-        self.drafts: list[Draft] = []
+        self.drafts: list[FoundSymbol] = []
         self.open: list[tuple[bytes, int]] = []
         self.row = self.counted = 0
         self.alike: dict[tuple[int, bytes], list[int]] = {}
@@ -64,7 +64,7 @@ class _State:
         seen[1] = len(self.drafts)
         shown = text_of(tag, 80)
         self.drafts.append(
-            Draft(
+            FoundSymbol(
                 name=f"{shown} {name}" if name else shown,
                 kind="element",
                 start=start,
@@ -88,7 +88,7 @@ class _State:
                 return
 
 
-def scan(source: bytes, watch: Watch) -> Scanned:
+def scan(source: bytes, watch: Deadline) -> Scanned:
     state = _State(source, _LARGE_DEPTH if len(source) > _LARGE else _DEPTH)
     for number, match in enumerate(_tags(source, watch)):
         if number % _CHECK_EVERY == 0:
@@ -100,7 +100,7 @@ def scan(source: bytes, watch: Watch) -> Scanned:
     return Scanned(drafts=state.drafts)
 
 
-def _tags(source: bytes, watch: Watch) -> Iterator[re.Match[bytes]]:
+def _tags(source: bytes, watch: Deadline) -> Iterator[re.Match[bytes]]:
     """Tags outside comments, CDATA and instructions; one that never ends hides the rest."""
     at = number = 0
     while match := _TAG.search(source, at):

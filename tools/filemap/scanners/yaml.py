@@ -4,10 +4,10 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-from tools.filemap.language import Draft
-from tools.filemap.scanners.lines import Blocks, text_of
+from tools.filemap.language import FoundSymbol
+from tools.filemap.scanners.lines import WholeLines, text_of
 from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Watch
+from tools.filemap.watch import Deadline
 
 _KEY = (
     rb"(?:\"(?P<double>(?:[^\"\\\n]|\\.){0,400})\"|'(?P<single>(?:[^'\n]|''){0,400})'"
@@ -61,7 +61,7 @@ class _Open:
 class _State:
     def __init__(self, source: bytes) -> None:
         self.source = source
-        self.drafts: list[Draft] = []
+        self.drafts: list[FoundSymbol] = []
         self.open: list[_Open] = []
         self.block_column = -1
         """Column of the key whose text block goes on; deeper lines are its text."""
@@ -89,11 +89,11 @@ class _State:
 _TEXT_MARKS = frozenset({b"|", b">", b"|-", b">-", b"|+", b">+"})
 
 
-def scan(source: bytes, watch: Watch) -> Scanned:
+def scan(source: bytes, watch: Deadline) -> Scanned:
     state = _State(source)
     pattern = _pattern(source)
     row = 0
-    for first, begin, block in Blocks(source, watch):
+    for first, begin, block in WholeLines(source, watch):
         row, counted = first, 0
         for match in pattern.finditer(block):
             row += block.count(b"\n", counted, match.start())
@@ -141,7 +141,7 @@ def _item(state: _State, indent: int, row: int, at: int) -> None:
         state.open[-1].items += 1
 
 
-def _draft(state: _State, match: re.Match[bytes], value: bytes, row: int, at: int) -> Draft:
+def _draft(state: _State, match: re.Match[bytes], value: bytes, row: int, at: int) -> FoundSymbol:
     raw = match["plain"]
     if raw is not None:
         name = state.names.get(raw)
@@ -149,7 +149,7 @@ def _draft(state: _State, match: re.Match[bytes], value: bytes, row: int, at: in
             name = state.names[raw] = text_of(raw, 120)
     else:
         name = text_of(match["double"] or match["single"] or b"", 120) or '""'
-    return Draft(
+    return FoundSymbol(
         name=name,
         kind="key",
         start=at,

@@ -70,9 +70,7 @@ class Places(msgspec.Struct, kw_only=True):
         path = self._path(name)
         if exists(path):
             return self.open(path)
-        log = self.new()
-        log.path = path
-        return log
+        return SessionLog.create(path.parent, self.cwd, name=path.name, fsync=self.sync)
 
     def is_at(self, log: SessionLog, name: str) -> bool:
         """Whether this is the log's own file, which is locked by us."""

@@ -1,7 +1,7 @@
 """A session: the tree of entries, kept in step with its file.
 
 What is in memory is in the file (once there is one), and an entry is in the file before anyone is told of it.
-Opening and repairing is `opening`; bytes and lock are `file`; what the model reads is `projection`.
+Opening and repairing is `opening`; the file is `keeping`'s and `file`'s business; what the model reads is `projection`.
 """
 
 import os
@@ -17,11 +17,11 @@ from app.sessions.errors import (
     SessionReadOnly,
     SessionWriteError,
 )
-from app.sessions.file import AsksSync, SessionFile, at_turn_end, copied_elsewhere
+from app.sessions.file import AsksSync, SessionFile, at_turn_end
 from app.sessions.ids import file_name, is_session_id, new_session_id
+from app.sessions.keeping import Keeping
 from app.sessions.opening import OpenedFile, open_session
 from app.sessions.projection import Projection, project
-from app.sessions.reading import read_entry
 from app.sessions.tree import LEAF_TYPE, NOWHERE, Destination, SubtreeStats, Tree, is_leaf_mark, one_line
 from app.values.codec import encode_line
 from app.values.entries import (
@@ -37,7 +37,7 @@ from app.values.entries import (
 )
 from app.values.messages import AssistantMessage, UserMessage
 from app.values.wire import new_id
-from tools.files.presence import exists, is_dir
+from tools.files.presence import is_dir
 
 __all__ = ["SessionError", "SessionLocked", "SessionLog", "SessionReadOnly", "SessionWriteError"]
 
@@ -58,18 +58,19 @@ class SessionLog:
         needs_feed: bool = False,
     ) -> None:
         self.header = header
-        self.path = path
-        """Where the file is, or will be once there is something to keep."""
-        self.is_read_only = is_read_only
         self.problems: list[str] = problems if problems is not None else []
         """Sentences to show: what was repaired, set aside, or is not as it should be."""
         self._tree = tree if tree is not None else Tree()
-        self._file = file
-        self._is_stored = file is not None or is_read_only
-        self._sync = sync
-        self._needs_feed = needs_feed
-        self.unwritten: SessionWriteError | None = None
-        """Why the last entries are in memory only."""
+        self._keeping = Keeping(
+            path,
+            file,
+            sync=sync,
+            is_read_only=is_read_only,
+            needs_feed=needs_feed,
+            lines=self._lines,
+            take_in=self._tree.add,
+            tell=self.problems.append,
+        )
         self._leaf = self._leaf_of_file()
 
     @classmethod
@@ -80,9 +81,13 @@ class SessionLog:
         *,
         session_id: str | None = None,
         parent_session: str | None = None,
+        name: str = "",
         fsync: AsksSync = at_turn_end,
     ) -> "SessionLog":
-        """A new session in `folder`. Nothing is on disk until a person or a model has said something."""
+        """A new session in `folder`, in a file of that name or one of its own.
+
+        Nothing is on disk until a person or a model has said something.
+        """
         if session_id is not None and not is_session_id(session_id):
             raise SessionError(
                 None,
@@ -96,7 +101,7 @@ class SessionLog:
             cwd=str(cwd),
             parent_session=parent_session,
         )
-        return cls(header, folder / file_name(timestamp, header.id), sync=fsync)
+        return cls(header, folder / (name or file_name(timestamp, header.id)), sync=fsync)
 
     @classmethod
     def in_memory(cls, cwd: Path) -> "SessionLog":
@@ -110,8 +115,7 @@ class SessionLog:
         """A new session that begins with these entries; on disk at once when something was said in them."""
         log = cls(header, path, tree=Tree(entries), sync=fsync)
         if path is not None and any(map(_is_said, entries)):
-            log._file = SessionFile.create(path, log._all_lines(), fsync)
-            log._is_stored = True
+            log._keeping.begin()
         return log
 
     @classmethod
@@ -176,8 +180,22 @@ class SessionLog:
         return self._tree.entries
 
     @property
+    def path(self) -> Path | None:
+        """Where the file is, or will be once there is something to keep."""
+        return self._keeping.path
+
+    @property
     def is_on_disk(self) -> bool:
-        return self._is_stored
+        return self._keeping.is_stored
+
+    @property
+    def is_read_only(self) -> bool:
+        return self._keeping.is_read_only
+
+    @property
+    def unwritten(self) -> SessionWriteError | None:
+        """Why the last entries are in memory only."""
+        return self._keeping.unwritten
 
     @property
     def labels(self) -> dict[str, str]:
@@ -270,39 +288,21 @@ class SessionLog:
         except SessionReadOnly:
             raise
         except SessionWriteError as problem:
-            if self.unwritten is None:
-                self.problems.append(f"{problem} What is said meanwhile is kept in memory only.")
-            self.unwritten = problem
-        placed = self._placed(entry, self.leaf_id)
-        if self._file is not None:
-            self._file.hold(b"".join(encode_line(placed)))
-        self._leaf = self._tree.add(placed)
-        return placed
+            placed = _placed(entry, self.leaf_id, self._tree)
+            self._keeping.hold(encode_line(placed), problem)
+            self._leaf = self._tree.add(placed)
+            return placed
 
     def write_kept(self) -> None:
         """Writes what is in memory only. Raises `SessionWriteError` as long as that cannot be."""
-        if self.unwritten is None or self.path is None:
-            return
-        if self._file is None:
-            self._file = SessionFile.create(self.path, self._all_lines(), self._sync)
-            self._is_stored = True
-        else:
-            self._take_in_foreign_lines()
-            self._file.append(on_new_line=self._needs_feed)
-            self._needs_feed = False
-        self._has_written_kept()
-
-    def _has_written_kept(self) -> None:
-        if self.unwritten is not None:
-            self.unwritten = None
-            self.problems.append(f"{self.path} can be written again; everything that was said is in it.")
+        self._keeping.write_held()
 
     def move_leaf(self, entry_id: str | None) -> None:
         """Goes to an entry, or before all of them; recorded, so that resuming returns there."""
         position = NOWHERE if entry_id is None else self._position(entry_id)
         if position == self._leaf:
             return
-        if self._file is not None:
+        if self._keeping.has_file:
             target = None if entry_id is None else self._tree.entries[position].id
             self._append(CustomEntry(parent_id=None, custom_type=LEAF_TYPE, data={"entryId": target}), target)
         self._leaf = position
@@ -320,22 +320,11 @@ class SessionLog:
 
     def end_turn(self) -> None:
         """What was written so far must survive a power cut, unless the policy says otherwise."""
-        if self._file is not None:
-            self._file.sync()
+        self._keeping.end_turn()
 
     def close(self) -> None:
         """Gives the lock back. The log can still be read."""
-        if self._file is None and self.unwritten is None:
-            return
-        try:
-            self.write_kept()
-        except SessionWriteError as problem:
-            raise copied_elsewhere(problem, self._all_lines()) from None
-        finally:
-            file, self._file, self.is_read_only = self._file, None, True
-            self.unwritten = None
-            if file is not None:
-                file.finish()
+        self._keeping.close()
 
     # Inside
 
@@ -358,84 +347,37 @@ class SessionLog:
     def _append(self, entry: Entry, parent_id: str | None) -> Entry:
         if self.is_read_only:
             raise SessionReadOnly(self.path)
-        if self._file is not None:
-            self._take_in_foreign_lines()
-        placed = self._placed(entry, parent_id)
-        self._write(placed)
+        self._keeping.look()
+        placed = _placed(entry, parent_id, self._tree)
+        self._keeping.write(encode_line(placed), is_worth_a_file=_is_said(placed))
         self._leaf = self._tree.add(placed)
         return placed
 
-    def _placed(self, entry: Entry, parent_id: str | None) -> Entry:
-        entry_id = entry.id or new_id()
-        for _ in range(100):
-            if entry_id not in self._tree:
-                break
-            entry_id = new_id()
-        else:
-            entry_id = str(uuid.uuid4())
-        if isinstance(entry, UnknownEntry):
-            return UnknownEntry(raw={**entry.raw, "id": entry_id, "parentId": parent_id})
-        if isinstance(entry, MessageEntry) and entry.message.id != entry_id:
-            message = msgspec.structs.replace(entry.message, id=entry_id)
-            entry = msgspec.structs.replace(entry, message=message)
-        if isinstance(entry, CompactionEntry) and entry.system_message is not None:
-            system = msgspec.structs.replace(entry.system_message, id=f"{entry_id}:system")
-            entry = msgspec.structs.replace(entry, system_message=system)
-        if entry.id == entry_id and entry.parent_id == parent_id:
-            return entry
-        return msgspec.structs.replace(entry, id=entry_id, parent_id=parent_id)
-
-    def _write(self, entry: Entry) -> None:
-        if self._file is not None:
-            self._file.append(encode_line(entry), on_new_line=self._needs_feed)
-            self._needs_feed = False
-        elif self.path is not None and (_is_said(entry) or self.unwritten is not None):
-            self._file = SessionFile.create(self.path, (*self._all_lines(), *encode_line(entry)), self._sync)
-            self._is_stored = True
-        self._has_written_kept()
-
-    def _all_lines(self) -> Iterator[bytes]:
+    def _lines(self) -> Iterator[bytes]:
         for value in (self.header, *self._tree.entries):
             yield from encode_line(value)
 
-    def _take_in_foreign_lines(self) -> None:
-        """Another program (pi has no lock) may have appended: its entries join the tree, our leaf stays."""
-        assert self._file is not None
-        if not self._file.is_in_place():
-            moved = self._file.follow()
-            if moved is None:
-                self._write_anew()
-                return
-            self.path = moved
-            self.problems.append(f"The session file was renamed; it goes on as {moved}.")
-        data = self._file.foreign()
-        if not data:
-            return
-        taken = 0
-        for line in data.split(b"\n"):
-            entry = read_entry(line)
-            if entry is not None:
-                self._tree.add(entry)
-                taken += 1
-        self._needs_feed = not data.endswith(b"\n")
-        self.problems.append(
-            f"Another program wrote {taken} entries into this session; they are in the tree."
-        )
 
-    def _write_anew(self) -> None:
-        """The file was deleted or replaced under us: what is in memory goes into a new file of that name."""
-        assert self._file is not None and self.path is not None
-        if exists(self.path):
-            raise SessionWriteError(
-                self.path,
-                "another program put a different file in this place",
-                "Fork this session to continue.",
-            )
-        anew = SessionFile.create(self.path, self._all_lines(), self._sync)
-        self._file.close()
-        self._file = anew
-        self._needs_feed = False
-        self.problems.append(f"{self.path} had been deleted; it was written again.")
+def _placed(entry: Entry, parent_id: str | None, tree: Tree) -> Entry:
+    """The entry below its parent, with an id that no other has."""
+    entry_id = entry.id or new_id()
+    for _ in range(100):
+        if entry_id not in tree:
+            break
+        entry_id = new_id()
+    else:
+        entry_id = str(uuid.uuid4())
+    if isinstance(entry, UnknownEntry):
+        return UnknownEntry(raw={**entry.raw, "id": entry_id, "parentId": parent_id})
+    if isinstance(entry, MessageEntry) and entry.message.id != entry_id:
+        message = msgspec.structs.replace(entry.message, id=entry_id)
+        entry = msgspec.structs.replace(entry, message=message)
+    if isinstance(entry, CompactionEntry) and entry.system_message is not None:
+        system = msgspec.structs.replace(entry.system_message, id=f"{entry_id}:system")
+        entry = msgspec.structs.replace(entry, system_message=system)
+    if entry.id == entry_id and entry.parent_id == parent_id:
+        return entry
+    return msgspec.structs.replace(entry, id=entry_id, parent_id=parent_id)
 
 
 def _is_said(entry: Entry) -> bool:

@@ -43,9 +43,9 @@ REASONS: dict[str, tuple[int | None, str]] = {
         "there are.",
     ),
     "app.sessions.log.SessionLog": (
-        45,
-        "A session's record, read by ids and written: how it is read are one-line questions to the tree (15), which "
-        "knows positions and no ids.",
+        43,
+        "A session's record by its ids: half are one-line questions to what it holds, the tree (which knows positions "
+        "and no ids) and the keeping of its file.",
     ),
     "app.modes.client.RpcClient": (
         None,

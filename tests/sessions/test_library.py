@@ -230,8 +230,7 @@ def test_forks_stand_under_their_parents(tmp_path: Path) -> None:
 def test_headers_that_name_each_other_as_parents_make_no_circle(tmp_path: Path) -> None:
     one, other = tmp_path / "one.jsonl", tmp_path / "other.jsonl"
     for path, parent in ((one, other), (other, one)):
-        log = SessionLog.create(tmp_path, tmp_path, parent_session=str(parent))
-        log.path = path
+        log = SessionLog.create(tmp_path, tmp_path, parent_session=str(parent), name=path.name)
         log.append(say("x"))
         log.close()
     assert sorted(row.summary.path for row in threads(list_sessions(tmp_path))) == [one, other]

@@ -1,0 +1,142 @@
+"""How a session's lines come into its file: when that begins, what waits while the disk is full, what others do to it.
+
+What the lines say is `log`'s business; bytes and lock are `file`'s.
+"""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from app.sessions.errors import SessionWriteError
+from app.sessions.file import AsksSync, SessionFile, copied_elsewhere
+from app.sessions.reading import read_entry
+from app.values.entries import Entry
+from tools.files.presence import exists
+
+
+class Keeping:
+    """The file of one session, once there is one."""
+
+    def __init__(
+        self,
+        path: Path | None,
+        file: SessionFile | None,
+        *,
+        sync: AsksSync,
+        is_read_only: bool,
+        needs_feed: bool,
+        lines: Callable[[], Iterable[bytes]],
+        take_in: Callable[[Entry], object],
+        tell: Callable[[str], object],
+    ) -> None:
+        """`lines`: all that the session has; `take_in` gets entries that another program has written; `tell`: a
+        sentence for the person."""
+        self.path = path
+        """Where the file is, or will be once there is something to keep."""
+        self.is_read_only = is_read_only
+        self.is_stored = file is not None or is_read_only
+        self.unwritten: SessionWriteError | None = None
+        """Why the last entries are in memory only."""
+        self._file = file
+        self._sync = sync
+        self._needs_feed = needs_feed
+        self._lines = lines
+        self._take_in = take_in
+        self._tell = tell
+
+    @property
+    def has_file(self) -> bool:
+        """It is open for writing."""
+        return self._file is not None
+
+    def begin(self, more: Iterable[bytes] = ()) -> None:
+        """The file, with all that there is."""
+        assert self.path is not None
+        self._file = SessionFile.create(self.path, (*self._lines(), *more), self._sync)
+        self.is_stored = True
+
+    def write(self, line: Iterable[bytes], *, is_worth_a_file: bool) -> None:
+        """Raises `SessionWriteError`, with the file as it was."""
+        if self._file is not None:
+            self._file.append(line, on_new_line=self._needs_feed)
+            self._needs_feed = False
+        elif self.path is not None and (is_worth_a_file or self.unwritten is not None):
+            self.begin(line)
+        self._has_written()
+
+    def hold(self, line: Iterable[bytes], problem: SessionWriteError) -> None:
+        """What the disk did not take: it is written before the next line that it takes."""
+        if self.unwritten is None:
+            self._tell(f"{problem} What is said meanwhile is kept in memory only.")
+        self.unwritten = problem
+        if self._file is not None:
+            self._file.hold(b"".join(line))
+
+    def write_held(self) -> None:
+        """Raises `SessionWriteError` as long as that cannot be."""
+        if self.unwritten is None or self.path is None:
+            return
+        if self._file is None:
+            self.begin()
+        else:
+            self.look()
+            self._file.append(on_new_line=self._needs_feed)
+            self._needs_feed = False
+        self._has_written()
+
+    def _has_written(self) -> None:
+        if self.unwritten is not None:
+            self.unwritten = None
+            self._tell(f"{self.path} can be written again; everything that was said is in it.")
+
+    def look(self) -> None:
+        """Another program (pi has no lock) may have appended, renamed or deleted it."""
+        if self._file is None:
+            return
+        if not self._file.is_in_place():
+            moved = self._file.follow()
+            if moved is None:
+                self._begin_anew(self._file)
+                return
+            self.path = moved
+            self._tell(f"The session file was renamed; it goes on as {moved}.")
+        data = self._file.foreign()
+        if not data:
+            return
+        entries = [entry for line in data.split(b"\n") if (entry := read_entry(line)) is not None]
+        for entry in entries:
+            self._take_in(entry)
+        self._needs_feed = not data.endswith(b"\n")
+        self._tell(f"Another program wrote {len(entries)} entries into this session; they are in the tree.")
+
+    def _begin_anew(self, old: SessionFile) -> None:
+        """The file was deleted or replaced under us: what is in memory goes into a new file of that name."""
+        assert self.path is not None
+        if exists(self.path):
+            raise SessionWriteError(
+                self.path,
+                "another program put a different file in this place",
+                "Fork this session to continue.",
+            )
+        self.begin()
+        old.close()
+        self._needs_feed = False
+        self._tell(f"{self.path} had been deleted; it was written again.")
+
+    def end_turn(self) -> None:
+        """What was written so far must survive a power cut, unless the policy says otherwise."""
+        if self._file is not None:
+            self._file.sync()
+
+    def close(self) -> None:
+        """Gives the lock back; nothing is written from then on."""
+        if self._file is None and self.unwritten is None:
+            return
+        try:
+            self.write_held()
+        except SessionWriteError as problem:
+            raise copied_elsewhere(problem, self._lines()) from None
+        finally:
+            file, self._file, self.is_read_only = self._file, None, True
+            self.unwritten = None
+            if file is not None:
+                file.finish()

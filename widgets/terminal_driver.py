@@ -21,8 +21,8 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
 from widgets import textual_inside
-from widgets.appearance import AppearanceQuestion
 from widgets.foreground import stop_group
+from widgets.held_terminal import HeldTerminal
 from widgets.pastes import Incoming
 from widgets.terminal_input import InputReader
 from widgets.textual_inside import KeyParser
@@ -30,6 +30,7 @@ from widgets.textual_inside import KeyParser
 _CHUNK = 65_536
 _PATIENCE = 2.0
 """Seconds for what a key does until the next one is given on in any case."""
+_ENTER_SCREEN = "\x1b[?1049h"
 _KEEP_TITLE = "\x1b[22;0t"
 _OWN_TITLE_AND_CURSOR = "\x1b[23;0t\x1b[0 q"
 """The shell's, which it does not set anew."""
@@ -62,10 +63,10 @@ class TerminalDriver(LinuxDriver):
         debug: bool = False,
         mouse: bool = True,
         size: tuple[int, int] | None = None,
-        question: AppearanceQuestion | None = None,
+        held: HeldTerminal | None = None,
         ahead: Ahead | None = None,
     ) -> None:
-        """`question`: has held the terminal so far, and knows what it was like before."""
+        """`held`: the terminal so far; knows what it was like before."""
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         if sys.__stderr__ is not None and not sys.__stderr__.isatty():
             textual_inside.draw_on(self, sys.__stdout__)
@@ -74,7 +75,7 @@ class TerminalDriver(LinuxDriver):
         self._owner = app
         self._events = asyncio.get_running_loop()
         self._is_debugging = debug
-        self._question = question
+        self._held = held
         self._ahead = ahead
         self._settling: Future[None] | None = None
         self._incoming = Incoming()
@@ -89,9 +90,15 @@ class TerminalDriver(LinuxDriver):
         tell_size = signal.getsignal(signal.SIGWINCH)
         if callable(tell_size):
             asyncio.get_running_loop().add_signal_handler(signal.SIGWINCH, tell_size, signal.SIGWINCH, None)
-        if self._question is not None and self._question.attributes is not None:
-            self.attrs_before = self._question.attributes
+        if self._held is not None and self._held.attributes is not None:
+            self.attrs_before = self._held.attributes
         self.write(_KEEP_TITLE)
+
+    def write(self, data: str) -> None:
+        if data == _ENTER_SCREEN and self._held is not None and self._held.is_drawn:
+            self._held.hand_over()  # it is entered, and some terminals would clear it
+            return
+        super().write(data)
 
     def stop_application_mode(self) -> None:
         self.write(_OWN_TITLE_AND_CURSOR)
@@ -115,8 +122,8 @@ class TerminalDriver(LinuxDriver):
     def _read_keys(self) -> None:
         self._wait_for_page()
         parser, reader = KeyParser(debug=self._is_debugging), InputReader()
-        if self._question is not None:
-            self._take(parser, reader.read(self._question.take_read()))
+        if self._held is not None:
+            self._take(parser, reader.read(self._held.take_read()))
         while not self.exit_event.is_set():
             ready, _, _ = select.select([self.fileno, self._wakes], [], [], parser.patience)
             if self.fileno in ready:

@@ -235,6 +235,11 @@ class SheetScreen(ModalScreen[Result], Generic[Result]):
         self.dismiss(None)
 
 
+def rows_of(screen: Screen[Any]) -> list[Strip]:
+    """All that is on it, as it would be painted now."""
+    return screen._compositor.render_strips()
+
+
 async def wait_until_mounted(screen: Screen[Any]) -> None:
     """Until it listens to keys."""
     await screen._mounted_event.wait()

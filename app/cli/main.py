@@ -5,6 +5,11 @@ import sys
 
 from app.version import VERSION
 
+TYPE_CHECKING = False
+"""As in `typing`, which is not imported: it takes as long as all of this."""
+if TYPE_CHECKING:
+    from widgets.held_terminal import HeldTerminal
+
 EXIT_FAILED = 1
 """Also for words that are not understood, as in pi: a script asks whether it went well."""
 
@@ -16,7 +21,6 @@ def main(arguments: list[str] | None = None) -> int:
         return EXIT_FAILED
     if words in (["--version"], ["-v"]):
         return _written_out(_say(f"bayou {VERSION}"))
-    _keep_to_itself(words)
     code = _written_out(_run(words))
     if arguments is None:  # this is the program, and nothing follows
         from app.cli.leaving import leave  # noqa: PLC0415  (the version needs none of it)
@@ -47,31 +51,44 @@ def _keep_to_itself(words: list[str]) -> None:
 
 
 def _run(words: list[str]) -> int:
-    # Help and usage errors need the flags' table only.
-    from app.assembly.options import UsageError  # noqa: PLC0415
-    from app.cli.flags import help_text  # noqa: PLC0415
-    from app.cli.options import options_from  # noqa: PLC0415
+    from app.cli.launching import launch  # noqa: PLC0415  (knows the system and nothing else)
 
     try:
-        subcommand = _subcommand(words)
-        if subcommand is not None:
-            return subcommand(words[1:])
-        options = options_from(words)
-        if options.version:
-            return _say(f"bayou {VERSION}")
-        if options.help:
-            return _say(help_text())
-        # The session's parts are heavier than anything above.
-        from app.cli.start import start  # noqa: PLC0415
-
-        return start(options)
-    except UsageError as problem:
-        _complain(str(problem))
-        return EXIT_FAILED
+        held = launch(words)
+        try:
+            return _started(words, held)
+        finally:
+            if held is not None:
+                held.end()
     except KeyboardInterrupt:
         return 130
     except Exception as problem:  # noqa: BLE001  (the last boundary: no traceback reaches a person)
-        return _crashed(problem)
+        from app.assembly.options import UsageError  # noqa: PLC0415  (a screen may have to be left first)
+
+        if not isinstance(problem, UsageError):
+            return _crashed(problem)
+        _complain(str(problem))
+        return EXIT_FAILED
+
+
+def _started(words: list[str], held: "HeldTerminal | None") -> int:
+    _keep_to_itself(words)
+    # Help and usage errors need the flags' table only.
+    from app.cli.flags import help_text  # noqa: PLC0415
+    from app.cli.options import options_from  # noqa: PLC0415
+
+    subcommand = _subcommand(words)
+    if subcommand is not None:
+        return subcommand(words[1:])
+    options = options_from(words)
+    if options.version:
+        return _say(f"bayou {VERSION}")
+    if options.help:
+        return _say(help_text())
+    # The session's parts are heavier than anything above.
+    from app.cli.start import start  # noqa: PLC0415
+
+    return start(options, held)
 
 
 def _subcommand(words: list[str]):

@@ -3,18 +3,20 @@
 import asyncio
 import gc
 import os
-import signal
 import sys
 from typing import Literal
 
 from app.assembly.options import Options, UsageError, said_in
 from app.cli.folder import current_folder, enter
+from app.cli.launching import end_on_signals
 from app.resources.paths import Paths
+from widgets.held_terminal import HeldTerminal
 
 Face = Literal["tui", "print", "json", "rpc"]
 
 
-def start(options: Options) -> int:
+def start(options: Options, held: HeldTerminal | None = None) -> int:
+    """`held`: the terminal, when its launch frame is on it."""
     if options.safe and options.extension_flags:
         raise UsageError(f"Unknown option: --{next(iter(options.extension_flags))}. See bayou --help.")
     if options.cwd is not None:
@@ -41,19 +43,15 @@ def start(options: Options) -> int:
         # The terminal is asked for its size; the environment's word would come first, and follows no resize.
         for name in ("COLUMNS", "LINES"):
             os.environ.pop(name, None)
-        from widgets.appearance import AppearanceQuestion  # noqa: PLC0415  (only the full screen asks)
-
-        # From here on the terminal is to be given back, whatever ends the program.
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-            signal.signal(number, lambda number, _: sys.exit(128 + number))
-        question = AppearanceQuestion()
+        held = held or HeldTerminal()
+        end_on_signals()
         try:
-            question.ask()
+            held.hold()
             from app.tui.run import run_tui  # noqa: PLC0415  (Textual is the largest import of all)
 
-            return run_tui(options, paths, question)
+            return run_tui(options, paths, held)
         finally:
-            question.end()
+            held.end()
     if face != "rpc":
         gc.disable()  # until the run proves to be a long one (`headless`)
     from app.cli.headless import run_headless  # noqa: PLC0415  (what the other faces share)

@@ -136,6 +136,12 @@ class TerminalSettings(Group, frozen=True, kw_only=True):
     scroll_regions: Annotated[
         bool, Meta(description="Send only what changed when the page scrolls; off repaints whole lines.")
     ] = True
+    launch_frame: Annotated[
+        bool,
+        Meta(
+            description="Show the empty page at once, as the last start drew it, while bayou is still loading."
+        ),
+    ] = True
     mouse: Annotated[bool, Meta(description="Take mouse events; off leaves selection to the terminal.")] = (
         True
     )

@@ -14,6 +14,7 @@ from app.assembly.extending import Extended, extend
 from app.assembly.options import Options
 from app.engine.session import Session
 from app.resources.paths import Paths
+from app.tui import launch_page
 from app.tui.extensions.shortcuts import bind_shortcuts
 from app.tui.handed import KeyTold
 from app.tui.status import bars
@@ -42,6 +43,8 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     prompts: tuple[str, ...] = ()
     images: tuple[Image, ...] = ()
     """Go with the first prompt."""
+    typed: Callable[[], str] = str
+    """Takes what has been typed before there was an editor."""
 
     def begin(self, app: "BayouApp") -> None:
         """Before the first paint."""
@@ -60,12 +63,15 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         app.editor.focus()
         if (draft := app.unsent.restore()) is not None:
             app.editor.reset(draft)
+        if typed := self.typed():
+            app.editor.insert(typed)
         app.status.refresh()
 
     async def complete(self, app: "BayouApp") -> None:
         """After it: extensions, the model's own parts, then what the command line asks."""
         app.garbage.begin()
         app.tasks.spawn(asyncio.to_thread(app.look.keep_rules))
+        launch_page.keep(app)
         if _needs_an_answer(app) and not await app.pages.resuming.begin(
             app.assembled.locked, app.assembled.left
         ):

@@ -26,7 +26,8 @@ from app.tui import theme_in_force
 from app.tui.app import BayouApp
 from app.tui.opening import Opening, extensions_for
 from tools.files.presence import exists
-from widgets.appearance import AppearanceQuestion
+from widgets.appearance import appearance_of
+from widgets.held_terminal import HeldTerminal
 from widgets.terminal_driver import TerminalDriver
 from widgets.terminal_manners import restore_terminal
 from widgets.terminal_output import OutputDiff
@@ -37,16 +38,17 @@ END_SECONDS = 3.0
 """After a signal, until the process ends in any case."""
 
 
-def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> int:
-    """`appearance` was asked before anything heavy was loaded; its answer has come meanwhile."""
+def run_tui(options: Options, paths: Paths, held: HeldTerminal) -> int:
+    """`held` since before anything heavy was loaded; what the terminal was asked it has answered meanwhile."""
     stood_in = paths.cwd
     try:
         assembled = assemble(options, paths, can_ask=True)
     except SessionError as problem:
+        held.end()
         sys.stderr.write(f"bayou: {problem}\n")
         return 1
     if assembled.theme == "system":
-        assembled.theme = theme_in_force.system_theme(appearance.answer())
+        assembled.theme = theme_in_force.system_theme(appearance_of(held))
     given = files_input(options.files, stood_in)
     prompts = list(options.messages)
     if given.prompts[0] or given.images:
@@ -58,6 +60,7 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
         indexes=True,
         prompts=tuple(prompts),
         images=given.images,
+        typed=held.take_typed,
     )
     app = BayouApp(
         assembled,
@@ -66,7 +69,7 @@ def run_tui(options: Options, paths: Paths, appearance: AppearanceQuestion) -> i
         css_path=sorted(styles_dir().glob("*.tcss")),
     )
     faults = Faults(app, paths.crash_dir)
-    app.driver_class = cast(type[Driver], partial(TerminalDriver, question=appearance, ahead=app.typed_ahead))
+    app.driver_class = cast(type[Driver], partial(TerminalDriver, held=held, ahead=app.typed_ahead))
     terminal = assembled.settings.terminal
     if terminal.true_color != "auto":
         theme_in_force.use_colors(app, is_true_color=terminal.true_color == "on")

@@ -49,6 +49,11 @@ class ThemeInForce:
     def name(self) -> str:
         return self._app.theme
 
+    @property
+    def file(self) -> str:
+        """Where it was read from."""
+        return str(self._file.path) if self._file is not None else ""
+
     def begin(self) -> str | None:
         """Before the style sheet is read: setting the theme afterwards would read it again, a tenth of the start."""
         app, assembled = self._app, self._assembled

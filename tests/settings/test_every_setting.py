@@ -44,6 +44,7 @@ AT_START: dict[str, tuple[Any, Any]] = {
 }
 """What a session begins with, by two values."""
 IN_A_TERMINAL: dict[str, tuple[Any, Any, str]] = {
+    "terminal.launchFrame": (True, False, r"\x1b\[\?1049h(?s:.)*Ask anything(?s:.)*\x1b\[\?1000h"),
     "terminal.mouse": (True, False, r"\x1b\[\?1000h"),
     "terminal.scrollRegions": (True, False, r"\x1b\[\d+;\d+r"),
     "terminal.trueColor": ("on", "off", ";2;"),
@@ -171,8 +172,14 @@ def test_the_full_screen_begins_with_it(name: str, tmp_path: Path, monkeypatch: 
         agent = tmp_path / str(value)
         agent.mkdir()
         (agent / "settings.json").write_text(json.dumps(in_file({name: value})))
-        with terminal(tmp_path, env={"BAYOU_AGENT_DIR": str(agent)}) as shown:
+        env = {"BAYOU_AGENT_DIR": str(agent)}
+        if name == "terminal.launchFrame":  # the next start has it
+            with terminal(tmp_path, env=env) as shown:
+                shown.until((agent / "cache" / "styles").exists)
+        with terminal(tmp_path, env=env) as shown:
             shown.until("Ask anything")
+            if name == "terminal.launchFrame":
+                shown.until("guide")
             if name == "terminal.scrollRegions":
                 scroll(shown)
             seen.append(re.search(sent.encode(), shown.sent) is not None)

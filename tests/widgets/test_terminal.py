@@ -92,11 +92,12 @@ def test_the_answer_about_the_background() -> None:
 )
 def test_asking_a_real_terminal(answer: bytes, appearance: str) -> None:
     code = (
-        "from widgets.appearance import AppearanceQuestion\n"
-        "question = AppearanceQuestion()\n"
-        "question.ask()\n"
-        "appearance, read = question.answer(5.0), question.take_read()\n"
-        "question.end()\n"
+        "from widgets.appearance import appearance_of\n"
+        "from widgets.held_terminal import HeldTerminal\n"
+        "held = HeldTerminal()\n"
+        "held.hold()\n"
+        "appearance, read = appearance_of(held, 5.0), held.take_read()\n"
+        "held.end()\n"
         "print('is', appearance, 'with Enter' if b'who\\r' in read else '', flush=True)\n"
     )
     root = Path(__file__).parents[2]

@@ -1,0 +1,58 @@
+"""The first moment: what shall open on the full screen shows its launch frame before anything else is imported."""
+
+import os
+import signal
+import sys
+
+from app.resources import launch_frame
+from widgets.held_terminal import HeldTerminal, TypingPlace
+
+TYPE_CHECKING = False
+"""As in `typing`, which is not imported: it takes as long as all of this."""
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ALONE = frozenset(("-c", "--continue", "-r", "--resume", "--no-session", "--offline"))
+_WITH_VALUE = frozenset(("--model", "--provider", "--thinking", "--models", "--session", "--session-id"))
+"""Words that surely open the full screen. With others it opens without a launch frame."""
+
+
+def launch(words: "Sequence[str]") -> HeldTerminal | None:
+    """Shows the frame that fits, if there is one. Whoever called this has to end what it returns."""
+    if sys.platform == "win32" or not (_opens_the_screen(words) and launch_frame.is_capable(os.environ)):
+        return None
+    try:
+        if not (os.isatty(0) and os.isatty(1)):
+            return None
+        columns, rows = os.get_terminal_size(1)
+        frame = launch_frame.read((columns, rows), os.environ, os.getcwd())  # noqa: PTH109  (costs an import)
+    except (OSError, ValueError):
+        return None
+    if frame is None:
+        return None
+    held = HeldTerminal()
+    end_on_signals()
+    try:
+        held.hold()
+        held.draw(frame.content, TypingPlace(frame.row, frame.column, frame.room, frame.style))
+    except BaseException:  # a signal, while nobody else knows of it
+        held.end()
+        raise
+    return held
+
+
+def end_on_signals() -> None:
+    """From here on the terminal is to be given back, whatever ends the program."""
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+
+
+def _opens_the_screen(words: "Sequence[str]") -> bool:
+    left = iter(words)
+    for word in left:
+        flag, separator, _ = word.partition("=")
+        if word in _ALONE:
+            continue
+        if flag not in _WITH_VALUE or (not separator and next(left, "-").startswith("-")):
+            return False
+    return True

@@ -1,0 +1,143 @@
+"""The launch frame: the empty page as the last start drew it, shown at once by the next one while Python is loading.
+
+In a file for each size of the terminal, with what it depends on: bayou's version, what the terminal says it can, the
+settings and the theme. Nothing of a session, a model or a folder is in it. Needs nothing but the system, like what
+shows it (`widgets.held_terminal`).
+"""
+
+import os
+
+from app.version import VERSION
+
+TYPE_CHECKING = False
+"""As in `typing`, which is not imported: it takes as long as all of this."""
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_SAYS = ("TERM", "COLORTERM", "TERM_PROGRAM", "COLORFGBG", "NO_COLOR", "LANG", "LC_ALL")
+_CAPABLE = (
+    "xterm",
+    "tmux",
+    "screen",
+    "alacritty",
+    "foot",
+    "ghostty",
+    "kitty",
+    "konsole",
+    "rio",
+    "rxvt",
+    "st-",
+    "vte",
+    "wezterm",
+)
+"""Terminals that are known to have an alternate screen; others start without a frame."""
+_MOST_SIZES = 8
+_LARGEST = 1 << 20
+
+
+class Frame:
+    """`row`, `column`, `room`: where typed letters stand, from 1, and how many cells there are; `style`: theirs.
+
+    `theme`: the file that the theme was read from, or nothing.
+    """
+
+    def __init__(self, *, row: int, column: int, room: int, style: bytes, theme: str, content: bytes) -> None:
+        self.row, self.column, self.room = row, column, room
+        self.style, self.theme, self.content = style, theme, content
+
+    def is_like(self, other: "Frame | None") -> bool:
+        return other is not None and vars(self) == vars(other)
+
+
+def is_capable(env: "Mapping[str, str]") -> bool:
+    return env.get("TERM", "").startswith(_CAPABLE)
+
+
+def read(size: tuple[int, int], env: "Mapping[str, str]", cwd: str) -> Frame | None:
+    """None where there is none that fits, is whole, and is the person's own."""
+    try:
+        with open(_path(size, env), "rb") as file:  # noqa: PTH123  (a `Path` costs more than all of this)
+            status = os.fstat(file.fileno())
+            if status.st_mode & 0o077 or status.st_uid != os.getuid() or status.st_size > _LARGEST:
+                return None
+            key, place, style, theme, length, content = file.read().split(b"\n", 5)
+        row, column, room = map(int, place.split())
+        theme = os.fsdecode(theme)
+        frame = Frame(row=row, column=column, room=room, style=style, theme=theme, content=content)
+    except (OSError, ValueError):
+        return None
+    is_whole = (
+        int(length) == len(content) and 0 < row <= size[1] and 0 < column <= column + room <= size[0] + 1
+    )
+    return frame if is_whole and key == _key(size, env, cwd, frame.theme) else None
+
+
+def write(frame: Frame, size: tuple[int, int], env: "Mapping[str, str]", cwd: str) -> None:
+    """Where it cannot be written, there is none."""
+    from pathlib import Path  # noqa: PLC0415  (who shows a frame must not pay for writing one)
+
+    from tools.files.replacing import replace  # noqa: PLC0415  (likewise)
+
+    path = Path(_path(size, env))
+    place = b"%d %d %d" % (frame.row, frame.column, frame.room)
+    parts = (
+        _key(size, env, cwd, frame.theme), place, frame.style, os.fsencode(frame.theme),
+        b"%d" % len(frame.content), frame.content,
+    )  # fmt: skip
+    try:
+        replace(path, b"\n".join(parts), mode=0o600, durable=False)
+        others = sorted(path.parent.iterdir(), key=lambda other: other.stat().st_mtime, reverse=True)
+        for other in others[_MOST_SIZES:]:
+            other.unlink()
+    except OSError:
+        pass
+
+
+def remove_all(env: "Mapping[str, str]") -> None:
+    """There shall be none."""
+    folder = os.path.dirname(_path((0, 0), env))  # noqa: PTH120
+    try:
+        for name in os.listdir(folder):  # noqa: PTH208
+            os.unlink(os.path.join(folder, name))  # noqa: PTH108, PTH118
+    except OSError:
+        pass
+
+
+def _path(size: tuple[int, int], env: "Mapping[str, str]") -> str:
+    return os.path.join(_agent_dir(env), "cache", "launch", f"{size[0]}x{size[1]}")  # noqa: PTH118
+
+
+def _agent_dir(env: "Mapping[str, str]") -> str:
+    """As `Paths` finds it. Raises `ValueError` without a home."""
+    home = env.get("HOME") or ""
+    named = env.get("BAYOU_AGENT_DIR") or ""
+    if named == "~" or named.startswith("~/"):
+        named = home + named[1:]
+    if not (named or home):
+        raise ValueError("there is no home")
+    return os.path.abspath(named) if named else os.path.join(home, ".bayou", "agent")  # noqa: PTH100, PTH118
+
+
+def _key(size: tuple[int, int], env: "Mapping[str, str]", cwd: str, theme: str) -> bytes:
+    agent = _agent_dir(env)
+    files = [theme, *(os.path.join(agent, name) for name in ("settings.json", "keybindings.json"))]  # noqa: PTH118
+    files += _settings_above(cwd)
+    said = [env.get(name) for name in _SAYS]
+    return repr((VERSION, size, said, [_stamp(path) for path in files])).encode("utf-8", "replace")
+
+
+def _settings_above(cwd: str) -> "Sequence[str]":
+    """A project's settings count for the folders in it, too."""
+    found = [os.path.join(cwd, ".bayou", "settings.json")]  # noqa: PTH118
+    while (above := os.path.dirname(cwd)) != cwd:  # noqa: PTH120
+        cwd = above
+        found.append(os.path.join(cwd, ".bayou", "settings.json"))  # noqa: PTH118
+    return found
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)  # noqa: PTH116
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size

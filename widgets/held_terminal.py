@@ -1,0 +1,278 @@
+"""The terminal from the first moment on: held, so that what is typed is kept until there is a page to take it.
+
+On a launch frame, the empty page of another start, it is also seen while it is typed. Needs nothing but the system:
+this works while all else is still being imported.
+"""
+
+import os
+import select
+import sys
+import threading
+import time
+
+TYPE_CHECKING = False
+"""As in `typing`, which is not imported: it takes as long as all of this."""
+if TYPE_CHECKING:
+    from typing import Any
+
+_INPUT_FLAGS, _LOCAL_FLAGS, _CHARACTERS = 0, 3, 6
+"""Where they stand in what `tcgetattr` gives."""
+_ENTER_SCREEN, _LEAVE_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l\x1b[?25h"
+_QUESTION = b"\x1b]11;?\x1b\\\x1b[c"
+"""The background's colour, and what every terminal answers: behind that, no other answer comes."""
+
+
+class TypingPlace:
+    """Where on a launch frame typed letters stand: row and column from 1, `room` cells, in the `style` of a text."""
+
+    def __init__(self, row: int, column: int, room: int, style: bytes) -> None:
+        self.row, self.column, self.room, self.style = row, column, room, style
+
+    @property
+    def start(self) -> bytes:
+        """Puts the cursor where the first letter will stand."""
+        return b"\x1b[%d;%dH" % (self.row, self.column)
+
+    def drawn(self, text: str) -> bytes | None:
+        """The row with that text and the cursor behind it; None when it does not fit or cannot be measured."""
+        used = 0
+        for character in text:
+            width = _width(character)
+            if width is None:
+                return None
+            used += width
+        if used >= self.room:
+            return None
+        row = self.start + self.style + text.encode() + b" " * (self.room - used) + b"\x1b[0m"
+        return row + b"\x1b[%d;%dH" % (self.row, self.column + used)
+
+
+class HeldTerminal:
+    """From `hold` until `end`, which must be called, what is typed is kept and not echoed."""
+
+    def __init__(self) -> None:
+        self.attributes: Any = None
+        """The terminal's, as they were before."""
+        self.asked_at = 0.0
+        self.is_drawn = False
+        """A launch frame is on the alternate screen, which nobody else has taken yet."""
+        self._handle = -1
+        self._read = b""
+        self._lock = threading.Lock()
+        self._echoes: TypingPlace | None = None
+        self._echoed = ""
+        self._size = (0, 0)
+        self._wakes = self._waker = -1
+        self._reader: threading.Thread | None = None
+
+    @property
+    def is_held(self) -> bool:
+        return self._handle >= 0
+
+    def hold(self) -> None:
+        """Nothing happens where there is no terminal."""
+        if self.is_held or sys.platform == "win32" or not (sys.stdin.isatty() and sys.stdout.isatty()):
+            return
+        import termios  # noqa: PLC0415  (not on every system)
+
+        handle = sys.stdin.fileno()
+        try:
+            before = termios.tcgetattr(handle)
+            held = termios.tcgetattr(handle)
+            held[_INPUT_FLAGS] &= ~termios.ICRNL  # Enter stays Enter
+            held[_LOCAL_FLAGS] &= ~(termios.ECHO | termios.ICANON)  # but Ctrl+C ends the program
+            held[_CHARACTERS][termios.VMIN] = 1
+            self.attributes, self._handle, self.asked_at = (
+                before,
+                handle,
+                time.monotonic(),
+            )  # a signal may come
+            termios.tcsetattr(handle, termios.TCSANOW, held)
+            os.write(sys.stdout.fileno(), _QUESTION)
+        except (termios.error, OSError):
+            pass
+
+    def draw(self, frame: bytes, place: TypingPlace) -> None:
+        """Shows a launch frame, and from now on what is typed on it."""
+        import termios  # noqa: PLC0415  (not on every system)
+
+        if not self.is_held:
+            return
+        try:
+            held = termios.tcgetattr(self._handle)
+            held[_CHARACTERS][termios.VSUSP] = b"\0"  # stopped now, it would leave the shell with this screen
+            termios.tcsetattr(self._handle, termios.TCSANOW, held)
+            self.is_drawn = True  # before it is: whatever ends this leaves the screen
+            self._size = tuple(os.get_terminal_size(sys.stdout.fileno()))
+            out = _ENTER_SCREEN + frame + place.start
+            while out:
+                out = out[os.write(sys.stdout.fileno(), out) :]
+        except (termios.error, OSError):
+            return
+        self._echoes = place
+        self._wakes, self._waker = os.pipe()
+        self._reader = threading.Thread(target=self._read_along, name="launch frame", daemon=True)
+        self._reader.start()
+
+    def _read_along(self) -> None:
+        while True:
+            try:
+                ready, _, _ = select.select([self._handle, self._wakes], [], [])
+                more = b"" if self._wakes in ready else os.read(self._handle, 4096)
+            except (OSError, ValueError):
+                return
+            if not more:
+                return
+            with self._lock:
+                self._read += more
+                self._echo()
+
+    def _echo(self) -> None:
+        if self._echoes is None:
+            return
+        text, rest = typed_in(self._read)
+        if text == self._echoed or rest.startswith((b"\x1b]", b"\x1b[?")):
+            return  # an answer, or a part of one
+        self._echoed = text
+        shown = self._echoes.drawn(text)
+        try:
+            is_same_size = tuple(os.get_terminal_size(sys.stdout.fileno())) == self._size
+            if shown is not None and not rest and is_same_size:
+                os.write(sys.stdout.fileno(), shown)
+            else:  # from here on it is the page's to show; nothing of it is lost
+                self._echoes = None
+        except OSError:
+            self._echoes = None
+
+    def _stop_reading(self) -> None:
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            os.write(self._waker, b"\0")
+            reader.join()
+            os.close(self._wakes)
+            os.close(self._waker)
+
+    def wait_for(self, seconds: float) -> bool:
+        """Whether more has been read meanwhile."""
+        if not self.is_held:
+            return False
+        if self._reader is not None:
+            before = len(self._read)
+            end = time.monotonic() + seconds
+            while len(self._read) == before and self._reader.is_alive() and time.monotonic() < end:
+                time.sleep(0.002)
+            return len(self._read) > before
+        try:
+            if not select.select([self._handle], [], [], seconds)[0]:
+                return False
+            more = os.read(self._handle, 4096)
+        except OSError:
+            return False
+        self._read += more
+        return bool(more)
+
+    @property
+    def read(self) -> bytes:
+        """What the terminal has sent so far, answers and keys."""
+        return self._read
+
+    def take_typed(self) -> str:
+        """What was typed so far, if it is nothing but text; for the editor, before the page is first painted.
+
+        From now on nothing more is shown on the frame.
+        """
+        with self._lock:
+            self._echoes = None
+            text, rest = typed_in(self._read)
+            if rest or not text:
+                return ""
+            self._read = b""
+            return text
+
+    def take_read(self) -> bytes:
+        """What the terminal has sent: whoever reads the terminal next begins with it."""
+        self._stop_reading()
+        while self.is_held and self.wait_for(0.0):
+            pass
+        read, self._read = self._read, b""
+        # One line end can only be Enter, from before the terminal was held; several may be a text.
+        return read.replace(b"\n", b"\r") if read.count(b"\n") == 1 else read
+
+    def hand_over(self) -> None:
+        """The alternate screen is somebody else's from here on, who leaves it."""
+        self.is_drawn = False
+        with self._lock:
+            self._echoes = None
+
+    def end(self) -> None:
+        """Gives the terminal back as it was."""
+        if self.attributes is None:
+            return
+        import termios  # noqa: PLC0415  (not on every system)
+
+        self._stop_reading()
+        try:
+            if self.is_drawn:
+                os.write(sys.stdout.fileno(), b"\x1b[0m" + _LEAVE_SCREEN)
+        except OSError:
+            pass  # the terminal has gone
+        self.is_drawn = False
+        try:
+            termios.tcsetattr(self._handle, termios.TCSADRAIN, self.attributes)
+        except termios.error:
+            pass
+        self.attributes, self._handle = None, -1
+
+
+def typed_in(read: bytes) -> tuple[str, bytes]:
+    """The text that was typed, as backspaces leave it; and what is behind the first key that is no letter.
+
+    Answers of the terminal are left out.
+    """
+    text: list[str] = []
+    at = 0
+    while at < len(read):
+        if read[at] == 0x1B:
+            length = _answer_length(read[at:])
+            if length == 0:
+                return "".join(text), read[at:]
+            at += length
+            continue
+        if read[at] in b"\x7f\x08":
+            if text:
+                text.pop()
+            at += 1
+            continue
+        size = _letter_size(read[at])
+        letter = read[at : at + size].decode("utf-8", "replace")
+        if not letter.isprintable() or "\ufffd" in letter:
+            return "".join(text), read[at:]
+        text.append(letter)
+        at += size
+    return "".join(text), b""
+
+
+def _letter_size(first: int) -> int:
+    return 1 if first < 0xC0 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+
+
+def _answer_length(read: bytes) -> int:
+    """Of an answer to the question that was asked; 0: it is a key, or has not arrived to its end."""
+    if read.startswith(b"\x1b]"):
+        ends = [end + len(mark) for mark in (b"\x07", b"\x1b\\") if (end := read.find(mark)) > 0]
+        return min(ends, default=0)
+    if read.startswith(b"\x1b[?"):
+        end = read.find(b"c")
+        return end + 1 if end > 0 and all(byte in b"0123456789;" for byte in read[3:end]) else 0
+    return 0
+
+
+def _width(character: str) -> int | None:
+    """None: what stands beside it decides."""
+    if ord(character) < 0x300:
+        return 1
+    import unicodedata  # noqa: PLC0415  (most people's letters are narrow)
+
+    if unicodedata.category(character) in ("Mn", "Me", "Cf", "Lm", "Sk"):
+        return None
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -108,13 +108,11 @@ def _path(size: tuple[int, int], env: "Mapping[str, str]") -> str:
 
 
 def _agent_dir(env: "Mapping[str, str]") -> str:
-    """As `Paths` finds it. Raises `ValueError` without a home."""
-    home = env.get("HOME") or ""
+    """As `Paths` finds it."""
+    home = env.get("HOME") or os.path.expanduser("~")  # noqa: PTH111
     named = env.get("BAYOU_AGENT_DIR") or ""
     if named == "~" or named.startswith("~/"):
         named = home + named[1:]
-    if not (named or home):
-        raise ValueError("there is no home")
     return os.path.abspath(named) if named else os.path.join(home, ".bayou", "agent")  # noqa: PTH100, PTH118
 
 

@@ -13,10 +13,11 @@ from app.assembly.build import Assembled
 from app.assembly.extending import Extended, extend
 from app.assembly.options import Options
 from app.engine.session import Session
+from app.resources import launch_frame
 from app.resources.paths import Paths
-from app.tui import launch_page
 from app.tui.extensions.shortcuts import bind_shortcuts
 from app.tui.handed import KeyTold
+from app.tui.launch_page import frame_to_keep
 from app.tui.status import bars
 from app.tui.transcript.welcome import welcome
 from app.values.content import Image
@@ -71,7 +72,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         """After it: extensions, the model's own parts, then what the command line asks."""
         app.garbage.begin()
         app.tasks.spawn(asyncio.to_thread(app.look.keep_rules))
-        launch_page.keep(app)
+        _keep_frame(app)
         if _needs_an_answer(app) and not await app.pages.resuming.begin(
             app.assembled.locked, app.assembled.left
         ):
@@ -117,6 +118,15 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         if abandoned:
             key_told, is_behind = app.action_table.key_told, not app.editor.is_blank
             app.presenter.note(_found_again(len(abandoned), key_told, is_behind=is_behind))
+
+
+def _keep_frame(app: "BayouApp") -> None:
+    """For the next start in a terminal like this one."""
+    env, cwd, size = app.env, str(app.session.cwd), (app.size.width, app.size.height)
+    if not app.assembled.settings.terminal.launch_frame:
+        launch_frame.remove_all(env)
+    elif (frame := frame_to_keep(app, app.editor, app.look.file, env, cwd)) is not None:
+        app.tasks.spawn(asyncio.to_thread(launch_frame.write, frame, size, env, cwd))
 
 
 def _needs_an_answer(app: "BayouApp") -> bool:

@@ -250,7 +250,6 @@ def test_a_frame_of_no_size_that_there_is(tmp_path: Path, monkeypatch: pytest.Mo
     frame = launch_frame.Frame(row=40, column=1, room=9, style=b"", theme="", content=b"x")
     launch_frame.write(frame, (10, 21), env, "/")
     assert launch_frame.read((10, 21), env, "/") is None, "it would be typed outside of the screen"
-    assert launch_frame.read((10, 10), {}, "/") is None
 
 
 @pytest.mark.parametrize(

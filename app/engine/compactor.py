@@ -316,6 +316,7 @@ class Compactor:
             given = opinion.result
             if given.first_kept_entry_id != preparation.first_kept_entry_id:
                 preparation = self.preparation(given.first_kept_entry_id)
+            preparation = msgspec.structs.replace(preparation, tokens_before=given.tokens_before)
             written = Written(text=given.summary, usage=given.usage or Usage())
             return Proposal(preparation=preparation, written=written, from_hook=True, details=given.details)
         written = await self._write(preparation, opinion.instructions or instructions, abort, source)

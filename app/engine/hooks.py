@@ -11,7 +11,7 @@ from typing import Any, Literal
 from app.agent.hooks import LoopHooks
 from app.compaction.cut import Preparation
 from app.engine.intake import Words
-from app.engine.opinions import MoveOpinion, Moving, OtherCompaction, Reason, ShellOpinion
+from app.engine.opinions import MoveOpinion, Moving, OtherCompaction, Reason, RequestIds, ShellOpinion
 from app.providers.contract import Context, OnEvent, OnPayload
 from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry
@@ -92,14 +92,14 @@ class Hooks(LoopHooks):
         """The same with prompt and tools."""
         return context
 
-    def listener_of_payload(self, model: Model) -> OnPayload | None:
+    def listener_of_payload(self, model: Model, ids: RequestIds) -> OnPayload | None:
         """Asked before each request; None, and the payload is sent as it is."""
         return None
 
     async def on_headers(self, headers: dict[str, str | None]) -> None:
         """May change them in place."""
 
-    async def on_response(self, status: int, headers: Mapping[str, str]) -> None:
+    async def on_response(self, status: int, headers: Mapping[str, str], ids: RequestIds) -> None:
         """The response's headers have come."""
 
     def listener_of_stream(self, model: Model) -> OnEvent | None:

@@ -1,6 +1,6 @@
 """What is put before hooks, and what they may say to it: to a compaction, a move in the tree, a command."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -90,3 +90,11 @@ class ShellOpinion(msgspec.Struct, frozen=True, kw_only=True):
     result: UserCommandResult | None = None
     """Nothing runs; this is what came of it."""
     refusal: str | None = None
+
+
+class RequestIds(msgspec.Struct, frozen=True, kw_only=True):
+    """Which request it is, by the ids that its events have too."""
+
+    request_id: str
+    message_ids: Sequence[str]
+    """Of all messages in it, those that earlier requests delivered as well."""

@@ -17,6 +17,7 @@ from app.engine.conversation import Conversation
 from app.engine.delivery import Deliveries
 from app.engine.held_back import HeldBack
 from app.engine.hooks import Hooks
+from app.engine.opinions import RequestIds
 from app.engine.options import SessionOptions
 from app.engine.telling import Telling
 from app.engine.toolbox import Toolbox
@@ -133,7 +134,9 @@ class Requests:
             credential=credential,
             thinking=self._choice.thinking,
             session_id=session_id,
-            hooks=self._request_hooks(request_id, model, credential),
+            hooks=self._request_hooks(
+                RequestIds(request_id=request_id, message_ids=message_ids), model, credential
+            ),
             kept=self._kept.within(stretch),
         )
         return self._registry.stream(model, context, options, message_id=reply_id)
@@ -165,18 +168,18 @@ class Requests:
         except CredentialError as problem:
             return Credential(), str(problem)
 
-    def _request_hooks(self, request_id: str, model: Model, credential: Credential) -> RequestHooks:
-        listener = self._hooks.listener_of_payload(model)
+    def _request_hooks(self, ids: RequestIds, model: Model, credential: Credential) -> RequestHooks:
+        listener = self._hooks.listener_of_payload(model, ids)
 
         async def on_payload(payload: dict[str, Any]) -> dict[str, Any] | None:
             return await listener(payload, model) if listener is not None else None
 
         async def on_response(status: int, headers: Mapping[str, str]) -> None:
             if status < 400:
-                await self._delivered(request_id, status, headers)
+                await self._delivered(ids.request_id, status, headers)
             if status == 401:
                 await self._choice.credentials.refused(model.provider, credential)
-            await self._hooks.on_response(status, headers)
+            await self._hooks.on_response(status, headers, ids)
 
         return RequestHooks(
             on_payload=on_payload if listener is not None else None,

@@ -110,8 +110,12 @@ class Brought:
             self._session.remove_tool(name)
 
     def add_provider(self, spec: ProviderSpec, owner: str) -> None:
-        models = {"models": [to_wire(model) for model in spec.models]}
-        self._choice.catalogue.add_provider(spec.name, models, owner=owner)
+        entry: dict[str, Any] = {"models": [to_wire(model) for model in spec.models]}
+        if spec.base_url:
+            entry["baseUrl"] = spec.base_url
+        self._choice.catalogue.add_provider(spec.name, entry, owner=owner)
+        if spec.sign_in is not None:
+            self._choice.credentials.offer(spec.name, spec.sign_in, owner=owner)
         if spec.api_key is not None or spec.headers:
             self._choice.credentials.provide(spec.name, spec.api_key, headers=spec.headers, owner=owner)
         if spec.adapter is not None:

@@ -39,8 +39,11 @@ class Catalogue:
         """By name. `taken` are bayou's own, which stay bayou's."""
         return self._first("command", lambda extension: extension.commands, taken)
 
-    def shortcuts(self, taken: Iterable[str] = ()) -> dict[str, Shortcut]:
-        return self._first("shortcut", lambda extension: extension.shortcuts, taken)
+    def shortcuts(
+        self, taken: Iterable[str] = (), spelled: Callable[[str], str] = lambda key: key
+    ) -> dict[str, Shortcut]:
+        """By key. `spelled`: one spelling for each key, in whatever order its modifiers were written."""
+        return self._first("shortcut", lambda extension: extension.shortcuts, taken, spelled)
 
     def flags(self) -> dict[str, ExtensionFlag]:
         return self._first("flag", lambda extension: extension.flags, ())
@@ -142,13 +145,18 @@ class Catalogue:
     # Calling foreign code
 
     def _first(
-        self, what: str, table: Callable[[Extension], Mapping[str, Any]], taken: Iterable[str]
+        self,
+        what: str,
+        table: Callable[[Extension], Mapping[str, Any]],
+        taken: Iterable[str],
+        spelled: Callable[[str], str] = lambda name: name,
     ) -> dict[str, Any]:
         own = set(taken)
         found: dict[str, Any] = {}
         owners: dict[str, str] = {}
         for extension in self._hooked.loaded:
-            for name, value in table(extension).items():
+            for written, value in table(extension).items():
+                name = spelled(written)
                 if name in own or name in found:
                     whose = owners.get(name, "bayou itself")
                     text = f"the {what} {name} belongs to {whose} already; this one is left out"

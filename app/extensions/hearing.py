@@ -1,5 +1,6 @@
 """Hooks that follow from a session's events: they tell of the same thing with what extensions want to know besides."""
 
+from pathlib import Path
 from typing import Any
 
 from app.engine.session import Session
@@ -21,10 +22,11 @@ class Memory:
     def __init__(self) -> None:
         self._model: Model | None = None
         self._level: str | None = None
+        self._file: Path | None = None
 
     def begin(self, session: Session) -> None:
         state = session.state
-        self._model, self._level = state.model, state.thinking
+        self._model, self._level, self._file = state.model, state.thinking, state.file
 
     def hook_for(self, event: Event, session: Session | None) -> tuple[str, Any] | None:
         """The hook that this event means, and its payload."""
@@ -36,7 +38,8 @@ class Memory:
             before, self._level = self._level, event.level
             return "thinking_level_select", p.ThinkingLevelSelect(level=event.level, previous_level=before)
         if isinstance(event, SessionReplaced) and event.reason in ("new", "resume", "fork"):
-            return "session_start", p.SessionStart(reason=event.reason)
+            file, self._file = self._file, session.state.file if session is not None else None
+            return "session_start", p.SessionStart(reason=event.reason, previous_session_file=file)
         if isinstance(event, CompactionEnd) and event.result is not None:
             entry = _last_compaction(session)
             if entry is None:

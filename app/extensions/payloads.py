@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from app.compaction.files import FileLists
 from app.values.content import Image, UserContent
 from app.values.entries import BranchSummaryEntry, CompactionEntry
 from app.values.messages import AssistantMessage, CustomMessage, Message, ToolResultMessage
@@ -88,6 +89,8 @@ class SessionBeforeCompact(Payload, kw_only=True):
     previous_summary: str | None = None
     custom_instructions: str | None = None
     will_retry: bool = False
+    file_ops: FileLists = FileLists()
+    """What the part that would go read and changed, earlier summaries included."""
 
 
 class CompactionText(Answer, frozen=True, kw_only=True):
@@ -95,6 +98,8 @@ class CompactionText(Answer, frozen=True, kw_only=True):
 
     summary: str
     first_kept_entry_id: str | None = None
+    tokens_before: int | None = None
+    """What the context held, where the extension counts better than bayou."""
     details: Any = None
     usage: Usage | None = None
     """What writing it took; counted in the session's."""
@@ -200,6 +205,10 @@ class ContextAnswer(Answer, frozen=True, kw_only=True):
 class BeforeProviderRequest(Payload, kw_only=True):
     model: Model | None = None
     payload: dict[str, Any]
+    request_id: str = ""
+    """As in `provider_request_prepared` and `…_delivered`."""
+    message_ids: tuple[str, ...] = ()
+    """Of all messages in it, those that earlier requests delivered as well."""
 
 
 class PayloadAnswer(Answer, frozen=True, kw_only=True):
@@ -214,6 +223,8 @@ class BeforeProviderHeaders(Payload, kw_only=True):
 class AfterProviderResponse(Payload, kw_only=True):
     status: int
     headers: dict[str, str]
+    request_id: str = ""
+    message_ids: tuple[str, ...] = ()
 
 
 class ProviderStreamEvent(Payload, kw_only=True):

@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from app.providers.contract import Adapter
+from app.providers.signin.interface import SignIn
 from app.values.models import Model
 
 Mode = Literal["tui", "rpc", "json", "print"]
@@ -23,7 +24,7 @@ class WindowUsage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProviderSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A provider that an extension brings along."""
+    """A provider that an extension brings along, or changes to one of bayou's own."""
 
     name: str
     models: tuple[Model, ...] = ()
@@ -32,6 +33,10 @@ class ProviderSpec(msgspec.Struct, frozen=True, kw_only=True):
     api_key: str | None = None
     """Literal, `$NAME` or `!command`."""
     headers: Mapping[str, str] = {}
+    base_url: str | None = None
+    """Where its models are asked, bayou's own ones too: a proxy, a gateway."""
+    sign_in: SignIn | None = None
+    """How a person signs in to an account: /login offers it."""
     discover: Callable[[], Awaitable[Sequence[Model]]] | None = None
 
 

@@ -4,6 +4,7 @@ bayou's own extensions import this module and nothing else of the extension syst
 change without notice.
 """
 
+from app.compaction.files import FileLists
 from app.extensions.api import ExtensionApi
 from app.extensions.contexts import CommandContext, Context, ToolCallContext
 from app.extensions.exec import ExecResult, run_program
@@ -58,6 +59,9 @@ from app.extensions.registrations import (
 )
 from app.extensions.versions import API_VERSION
 from app.extensions.views import View, as_view, view_data, view_text
+from app.providers.contract import Credential
+from app.providers.key_values import CredentialError
+from app.providers.signin.interface import SignIn, SignInUi
 from app.values.content import Image, Text, ToolCall, text_of
 from app.values.entries import CompactionEntry, CustomEntry
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage
@@ -115,6 +119,8 @@ __all__ = [
     "Context",
     "ContextAnswer",
     "ContextPayload",
+    "Credential",
+    "CredentialError",
     "CustomEntry",
     "CustomMessage",
     "DeliverAs",
@@ -123,6 +129,7 @@ __all__ = [
     "ExecResult",
     "ExtensionApi",
     "FileBlock",
+    "FileLists",
     "Image",
     "Input",
     "InputAnswer",
@@ -145,6 +152,8 @@ __all__ = [
     "SessionBeforeTree",
     "SessionShutdown",
     "SessionStart",
+    "SignIn",
+    "SignInUi",
     "Spawn",
     "SpawnAnswer",
     "StaleExtension",

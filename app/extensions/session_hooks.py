@@ -14,7 +14,7 @@ from app.agent.prompt import prompt_text
 from app.compaction.cut import Preparation
 from app.engine.hooks import Elsewhere, Hooks
 from app.engine.intake import Words
-from app.engine.opinions import MoveOpinion, Moving, OtherCompaction, Reason, ShellOpinion
+from app.engine.opinions import MoveOpinion, Moving, OtherCompaction, Reason, RequestIds, ShellOpinion
 from app.extensions import payloads as p
 from app.extensions.bound import Bound
 from app.extensions.catalogue import Catalogue
@@ -118,21 +118,31 @@ class ExtensionHooks(Hooks):
         await self._hooked.emit("context_with_system", payload)
         return context_of(payload.messages)
 
-    def listener_of_payload(self, model: Model) -> OnPayload | None:
-        return self._tell_payload if self._hooked.listens("before_provider_request") else None
+    def listener_of_payload(self, model: Model, ids: RequestIds) -> OnPayload | None:
+        if not self._hooked.listens("before_provider_request"):
+            return None
 
-    async def _tell_payload(self, payload: dict[str, Any], model: Model) -> dict[str, Any] | None:
-        told = p.BeforeProviderRequest(model=model, payload=payload)
-        await self._hooked.emit("before_provider_request", told)
-        return told.payload
+        async def tell(payload: dict[str, Any], model: Model) -> dict[str, Any] | None:
+            told = p.BeforeProviderRequest(
+                model=model, payload=payload, request_id=ids.request_id, message_ids=tuple(ids.message_ids)
+            )
+            await self._hooked.emit("before_provider_request", told)
+            return told.payload
+
+        return tell
 
     async def on_headers(self, headers: dict[str, str | None]) -> None:
         if self._hooked.listens("before_provider_headers"):
             await self._hooked.emit("before_provider_headers", p.BeforeProviderHeaders(headers=headers))
 
-    async def on_response(self, status: int, headers: Mapping[str, str]) -> None:
+    async def on_response(self, status: int, headers: Mapping[str, str], ids: RequestIds) -> None:
         if self._hooked.listens("after_provider_response"):
-            told = p.AfterProviderResponse(status=status, headers=dict(headers))
+            told = p.AfterProviderResponse(
+                status=status,
+                headers=dict(headers),
+                request_id=ids.request_id,
+                message_ids=tuple(ids.message_ids),
+            )
             await self._hooked.emit("after_provider_response", told)
 
     def listener_of_stream(self, model: Model) -> OnEvent | None:
@@ -322,6 +332,7 @@ class ExtensionHooks(Hooks):
             previous_summary=preparation.previous_summary,
             custom_instructions=instructions,
             will_retry=will_retry,
+            file_ops=preparation.files,
         )
         answer: Any = await self._hooked.emit("session_before_compact", payload)
         if answer is None:
@@ -332,7 +343,7 @@ class ExtensionHooks(Hooks):
             result = CompactionResult(
                 summary=given.summary,
                 first_kept_entry_id=given.first_kept_entry_id or preparation.first_kept_entry_id,
-                tokens_before=preparation.tokens_before,
+                tokens_before=preparation.tokens_before if (count := given.tokens_before) is None else count,
                 details=given.details,
                 usage=given.usage,
             )

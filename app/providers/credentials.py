@@ -48,6 +48,7 @@ class Credentials:
         self._values = KeyValues(env)
         self._for_this_run: dict[str, str] = {}
         self._provided: dict[str, list[_Provided]] = {}
+        self._offered: dict[str, list[tuple[str, SignIn]]] = {}
         self._models_file: ModelsFile | None = None
 
     @property
@@ -73,7 +74,13 @@ class Credentials:
         entry = _Provided(owner=owner, key=key, headers=headers or {}, is_bearer=is_bearer)
         self._provided.setdefault(provider, []).append(entry)
 
+    def offer(self, provider: str, sign_in: "SignIn", *, owner: str) -> None:
+        """An extension's way to sign in; it goes before bayou's own."""
+        self._offered.setdefault(provider, []).append((owner, sign_in))
+
     def withdraw(self, owner: str) -> None:
+        for provider, offers in self._offered.items():
+            self._offered[provider] = [offer for offer in offers if offer[0] != owner]
         for provider, entries in self._provided.items():
             self._provided[provider] = [entry for entry in entries if entry.owner != owner]
 
@@ -156,7 +163,8 @@ class Credentials:
             from app.providers.signin.definitions import sign_ins  # noqa: PLC0415  (only sign-ins need it)
 
             self._sign_ins = sign_ins(self._env)
-        return self._sign_ins
+        offered = {name: offers[-1][1] for name, offers in self._offered.items() if offers}
+        return {**self._sign_ins, **offered}
 
     async def store_key(self, provider: str, key: str, env: Mapping[str, str] | None = None) -> None:
         """Keeps an API key (or `$NAME`, or `!command`) in auth.json. Raises `CredentialError`."""

@@ -5,6 +5,7 @@ import pytest
 from app.agent.hooks import TurnOutcome
 from app.agent.prompt import prompt_text
 from app.engine.intake import Words
+from app.engine.opinions import RequestIds
 from app.extensions.hooks import HOOKS, as_answer
 from app.extensions.payloads import (
     CancelAnswer,
@@ -120,7 +121,7 @@ async def test_payload_and_headers_of_a_request(load):
             event.headers["x-mine"] = "1"
 
     hooks = ExtensionHooks(await load(mine))
-    listener = hooks.listener_of_payload(offline_model())
+    listener = hooks.listener_of_payload(offline_model(), RequestIds(request_id="r", message_ids=()))
     assert listener is not None and await listener({"a": 1}, offline_model()) == {"a": 1, "b": 2, "c": 3}
     headers: dict[str, str | None] = {}
     await hooks.on_headers(headers)

@@ -7,7 +7,7 @@ import pytest
 
 from app.agent.hooks import TurnOutcome
 from app.engine.intake import Words
-from app.engine.opinions import ShellOpinion
+from app.engine.opinions import RequestIds, ShellOpinion
 from app.extensions.hooks import HOOKS, SESSION_EVENTS
 from app.extensions.payloads import (
     SessionStart,
@@ -200,7 +200,7 @@ async def test_raising_in_every_hook_leaves_everything_as_it_was(load):
     assert await hooks.change_request(Context(system_prompt="x")) == Context(system_prompt="x")
     assert await hooks.after_turn(TurnOutcome(message=message, results=())) is False
     assert await hooks.before_settle(message) is False
-    listener = hooks.listener_of_payload(offline_model())
+    listener = hooks.listener_of_payload(offline_model(), RequestIds(request_id="r", message_ids=()))
     assert listener is not None and await listener({"a": 1}, offline_model()) == {"a": 1}
     assert await hooks.change_words(Words(text="x")) == Words(text="x")
     for name, event in SESSION_EVENTS.items():

@@ -18,7 +18,7 @@ def extension(api):
 
     @api.on("before_provider_request")
     def request(payload, context):
-        told.append(payload.model.id)
+        told.append((payload.model.id, payload.request_id[:4], len(payload.message_ids)))
         payload.payload["extra_field"] = 1
 
     @api.on("before_provider_headers")
@@ -73,6 +73,6 @@ async def test_an_extension_sees_and_changes_a_request_and_hears_every_event(tmp
         request = server.requests[0]
         assert request.json["extra_field"] == 1 and request.headers["x-team"] == "blue"
     told = next(note for note in notes if note.startswith("["))
-    expected = ["m", 200, ("mine", "openai-completions", "m", SAYS)]
+    expected = [("m", "req_", 1), 200, ("mine", "openai-completions", "m", SAYS)]
     expected.append(("mine", "openai-completions", "m", "[DONE]"))
     assert told == repr(expected)

@@ -132,6 +132,10 @@ SHORTCUTS = """
         async def hello(context):
             context.ui.notify("hello from the key")
 
+        @api.shortcut("shift+ctrl+f9", description="In another order")
+        async def other(context):
+            context.ui.notify("hello from three keys")
+
         @api.shortcut("ctrl+o", description="Would take bayou's own")
         async def never(context):
             context.ui.notify("never")
@@ -152,6 +156,8 @@ async def test_shortcuts_arguments_and_states(home: Path) -> None:
         text = await until(app, pilot, "belongs to bayou itself")
         await pilot.press("f8")
         text = await until(app, pilot, "hello from the key")
+        await pilot.press("ctrl+shift+f9")
+        text = await until(app, pilot, "hello from three keys")
         await pilot.press("ctrl+o")
         assert "never" not in text
         await pilot.press(*"/launch ")

@@ -8,6 +8,7 @@ from textual.widget import Widget
 
 from app.extensions.catalogue import Catalogue
 from app.tui.keys.action_table import ActionTable
+from app.tui.keys.keymap import spelled
 from widgets.textual_inside import bindings_of
 
 _ACTION = "extension_key("
@@ -26,7 +27,7 @@ def bind_shortcuts(
             del bound[key]
     taken = [key for own in (app, *widgets) for key in bindings_of(own)]
     table.shortcuts = {}
-    for key, shortcut in catalogue.shortcuts(taken).items():
-        action, meaning = f"{_ACTION}{key!r})", shortcut.description or shortcut.key
+    for key, shortcut in catalogue.shortcuts(taken, spelled).items():
+        action, meaning = f"{_ACTION}{shortcut.key!r})", shortcut.description or shortcut.key
         app.bind(key, action, description=meaning)
         table.shortcuts[key] = (action, meaning)

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from app.assembly.ground import Ground
+from app.assembly.model_wishes import ModelWishes
 from app.assembly.opened import opened
 from app.assembly.options import Options, UsageError
 from app.assembly.trusting import TrustInProject
@@ -27,9 +28,7 @@ from app.extensions.session_hooks import ExtensionHooks
 from app.providers.catalogue import ModelCatalogue
 from app.providers.classify import classify
 from app.providers.credentials import Credentials
-from app.providers.offline.model import offline_model
 from app.providers.registry import Registry
-from app.providers.select import ModelNotFound, Selection, select_model, select_scope
 from app.resources.in_force import InForce
 from app.resources.paths import Paths
 from app.resources.settings import Settings
@@ -40,7 +39,6 @@ from app.sessions.log import SessionLog
 from app.sessions.old_outputs import drop_old_outputs
 from app.undo.place import UndoPlace
 from app.values.events import AgentStart, Event
-from app.values.models import Model, ThinkingLevel, thinking_level
 from tools.files.artifacts import Artifacts
 from tools.files.presence import is_file
 from tools.registry import builtin_tools
@@ -53,6 +51,8 @@ class Assembled(msgspec.Struct, kw_only=True):
     session: Session
     choice: ModelChoice
     """The session's, with the catalogue and the credentials that it chooses from."""
+    wishes: ModelWishes
+    """What is named of models, looked up again when extensions have brought theirs."""
     registry: Registry
     in_force: InForce
     extensions: Extensions
@@ -104,8 +104,9 @@ def assemble(
     credentials = Credentials(paths.agent_dir, env)
     registry = Registry()
     chosen = choose(paths, settings, asked_of(options), is_trusted=trust.is_trusted)
-    choice, told = _choice(options, in_force, catalogue, credentials)
-    extensions = Extensions(flags=options.extension_flags, limits=lambda: limits_of(in_force.settings))
+    wishes = ModelWishes(options, in_force, catalogue, credentials)
+    told, choice = wishes.look(), wishes.choice
+    extensions = extensions_for(options, in_force)
     hooks = ExtensionHooks(extensions)
     workspace = _workspace(paths, in_force, project, log, hooks)
     ground = Ground(options, paths, begun, workspace, can_ask=can_ask)
@@ -134,12 +135,13 @@ def assemble(
     if not options.no_builtin_tools:
         session.add_tool(jobs_tool(session.job_table), owner="built-in")
     session.choose_tools(tool_choice(options, settings))
-    _restore(session, options, has_level=choice.is_thinking_asked)
+    wishes.is_restored = _restore(session, options, has_level=choice.is_thinking_asked)
     themes = themes_of(options, paths, trust, chosen.themes)
     _require_themes(options.use_theme, themes)
     assembled = Assembled(
         session=session,
         choice=choice,
+        wishes=wishes,
         registry=registry,
         in_force=in_force,
         extensions=extensions,
@@ -154,8 +156,7 @@ def assemble(
         theme=settings.display.theme,
         locked=begun.locked,
         problems=(
-            *(str(problem) for problem in (*in_force.problems, *catalogue.problems)),
-            *credentials.problems,
+            *map(str, (*in_force.problems, *catalogue.problems, *credentials.problems)),
             *told,
             *prompt.problems,
             *log.take_problems(),
@@ -219,72 +220,6 @@ def _following(session: Session) -> Callable[[Event], None]:
     return note
 
 
-def _choice(
-    options: Options,
-    in_force: InForce,
-    catalogue: ModelCatalogue,
-    credentials: Credentials,
-) -> tuple[ModelChoice, list[str]]:
-    """The choice, and what is to be told of it. What the command line names must be there; what the settings name
-    may have gone since.
-    """
-    told: list[str] = []
-    settings = in_force.settings
-    level = thinking_level(options.thinking) or settings.model.default_thinking_level
-    selection: Selection | None = None
-    try:
-        scope = select_scope(options.models.split(","), catalogue, credentials) if options.models else ()
-        if options.model is not None:
-            selection = select_model(options.model, catalogue, credentials, options.provider)
-    except ModelNotFound as problem:
-        raise UsageError(" ".join([str(problem), *map(str, catalogue.problems)])) from None
-    try:
-        if not options.models:
-            scope = select_scope(settings.model.enabled_models or (), catalogue, credentials)
-    except ModelNotFound as problem:
-        told.append(f"The setting enabledModels: {problem} All models are offered.")
-    wanted = settings.model.default_model
-    try:
-        if selection is None and wanted is not None and not options.models:
-            selection = select_model(wanted, catalogue, credentials, settings.model.default_provider)
-    except ModelNotFound as problem:
-        told.append(f"The setting defaultModel: {problem}")
-    model: Model | None = None
-    if selection is not None:
-        model = selection.model
-        level = _level(
-            options, selection.thinking, settings.model.model_thinking_levels.get(model.key, level)
-        )
-        told += [selection.warning] if selection.warning else []
-    if options.api_key is not None and model is not None:
-        credentials.use_for_this_run(model.provider, options.api_key)
-    choice = ModelChoice(
-        catalogue,
-        credentials,
-        model=model,
-        thinking=level,
-        scope=scope,
-        levels_of=lambda: in_force.settings.model.model_thinking_levels,
-    )
-    if choice.model is None:
-        choice.set(scope[0] if scope else _default_model(choice))
-        if (asked := thinking_level(options.thinking)) is not None:
-            choice.set_thinking(asked)
-    return choice, told
-
-
-def _level(options: Options, of_pattern: ThinkingLevel | None, otherwise: ThinkingLevel) -> ThinkingLevel:
-    return thinking_level(options.thinking) or of_pattern or otherwise
-
-
-def _default_model(choice: ModelChoice) -> Model:
-    """The default of the first provider that has credentials; with none, the offline guide."""
-    for provider in choice.catalogue.providers:
-        if choice.credentials.has(provider) and (model := choice.catalogue.default_of(provider)):
-            return model
-    return offline_model()
-
-
 def _workspace(
     paths: Paths, in_force: InForce, project: TrustInProject, log: SessionLog, hooks: ExtensionHooks
 ) -> Workspace:
@@ -338,6 +273,17 @@ def _text_or_file(given: str | None) -> str | None:
         return given
 
 
-def _restore(session: Session, options: Options, *, has_level: bool) -> None:
-    """A resumed session keeps its own model and level, unless the command line names one."""
-    session.restore(restores_model=options.model is None, restores_thinking=not has_level, name=options.name)
+def extensions_for(options: Options, in_force: InForce) -> Extensions:
+    """None is loaded yet."""
+    return Extensions(
+        flags=options.extension_flags,
+        behind=options.value_behind,
+        limits=lambda: limits_of(in_force.settings),
+    )
+
+
+def _restore(session: Session, options: Options, *, has_level: bool) -> bool:
+    """A resumed session keeps its own model and level, unless the command line names one; whether it has a model."""
+    return session.restore(
+        restores_model=options.model is None, restores_thinking=not has_level, name=options.name
+    )

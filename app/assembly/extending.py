@@ -1,6 +1,6 @@
 """Loading extensions for a session, in whichever face: found, loaded, connected, started."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -30,6 +30,8 @@ class Extended(msgspec.Struct, kw_only=True):
     extensions: Extensions
     catalogue: Catalogue
     reload: Callable[[], Any]
+    options: Options
+    """What the command line asks, without the words that are values of extensions' flags."""
     trust: Callable[[Question, bool], Any]
     """The person answered this question about the project: what that changes is in force afterwards."""
 
@@ -58,6 +60,7 @@ async def extend(
         resources.choose()
         await extensions.reload(assembled.chosen.sources)
         session.choose_tools(tool_choice(options, assembled.settings))
+        look_for_model(assembled)
         await resources.discover(extensions, "reload")
         reloaded(extended)
 
@@ -91,14 +94,19 @@ async def extend(
     extensions.bind(bound)
     session.subscribe(assembled.hooks.hear)
     extended = Extended(
-        extensions=extensions, catalogue=assembled.hooks.catalogue, reload=reload, trust=trust
+        extensions=extensions,
+        catalogue=assembled.hooks.catalogue,
+        reload=reload,
+        trust=trust,
+        options=options,
     )
     await _load(assembled, paths, options, extensions)
     bound.is_trusted = assembled.trust.is_trusted
     session.choose_tools(tool_choice(options, assembled.settings))
-    unknown = extended.catalogue.unknown_flags()
-    if unknown:
-        raise UsageError(f"Unknown option: --{unknown[0]}. See bayou --help.")
+    if wrong := extended.catalogue.wrong_flags():
+        raise UsageError(wrong[0])
+    extended.options = options.without_values_of(extended.catalogue.valued_flags())
+    look_for_model(assembled, assembled.wishes.settle())
     await resources.discover(extensions, "startup")
     for text in (*assembled.chosen.problems, *resources.prompts.problems):
         session.notify(text, "warning")
@@ -107,6 +115,15 @@ async def extend(
     await extensions.start()
     assembled.ground.subscribe(follow)
     return extended
+
+
+def look_for_model(assembled: Assembled, told: Sequence[str] = ()) -> None:
+    """Extensions have brought what models they have: the session's own may be among them, or another by its name."""
+    assembled.choice.find_missing()
+    for text in told:
+        assembled.session.notify(text, "warning")
+    if assembled.choice.missing is not None:
+        assembled.session.notify(assembled.choice.why_none, "warning")
 
 
 def _may_read(assembled: Assembled, source: Source) -> bool:

@@ -23,9 +23,13 @@ class FirstInput(msgspec.Struct, frozen=True, kw_only=True):
     images: tuple[Image, ...] = ()
 
 
-def read_input(options: Options, cwd: Path) -> FirstInput:
-    """Standard input (unless it is a terminal), then the files' texts, then the first message, in one prompt."""
-    piped = "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "replace")
+def read_piped() -> str:
+    """Standard input, unless it is a terminal."""
+    return "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def read_input(options: Options, cwd: Path, piped: str = "") -> FirstInput:
+    """What was piped, then the files' texts, then the first message, in one prompt."""
     files = files_input(options.files, cwd)
     first, *others = options.messages or ("",)
     opening = piped + files.prompts[0] + first

@@ -34,13 +34,13 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
 
 def opened(options: Options, paths: Paths, *, log: SessionLog | None, can_ask: bool) -> Opened:
     """`paths` is in the session's folder afterwards."""
-    in_force, project = _settings(options, paths, can_ask)
+    in_force, project = settings_of(options, paths, can_ask)
     places = Places(own=paths.sessions_dir, cwd=paths.cwd, in_force=in_force)
     log, locked = (log, None) if log else _opened(options, places, paths.cwd, can_ask)
     left: Path | None = None
     if places.is_elsewhere(log) and not log.is_read_only:
         left = _leave(options, paths, log, can_ask)
-        in_force, project = _settings(options, paths, can_ask)
+        in_force, project = settings_of(options, paths, can_ask)
         places = Places(own=paths.sessions_dir, cwd=paths.cwd, in_force=in_force)
     return Opened(log=log, in_force=in_force, project=project, places=places, locked=locked, left=left)
 
@@ -60,7 +60,7 @@ def _leave(options: Options, paths: Paths, log: SessionLog, can_ask: bool) -> Pa
     return stood_in
 
 
-def _settings(options: Options, paths: Paths, can_ask: bool) -> tuple[InForce, TrustInProject]:
+def settings_of(options: Options, paths: Paths, can_ask: bool = False) -> tuple[InForce, TrustInProject]:
     """The project's own count only once it is trusted, which the person's own may say."""
     try:
         in_force = InForce(paths, flags=flags(options))

@@ -1,5 +1,6 @@
 """What a person asked for when they started bayou, as one frozen value. How it is said: `app.cli`."""
 
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,13 @@ _LONGEST_NAME: Final = 1_000
 
 class UsageError(Unable):
     """What was asked for cannot be understood or had; the text names what and the remedy."""
+
+
+def said(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """`@file` words, without the @, and messages."""
+    given = tuple(words)
+    files = [word for word in given if word.startswith("@") and len(word) > 1]
+    return tuple(word[1:] for word in files), tuple(word for word in given if word not in files)
 
 
 def said_in(options: "Options", folder: Path) -> "Options":
@@ -87,4 +95,18 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[str, ...] = ()
     """`@file` words, without the @."""
     messages: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    """Both of them, in order."""
     extension_flags: dict[str, str | bool] = {}
+    follows: dict[str, int] = {}
+    """By flag of an extension: which of the words stands right behind it, and may be its value."""
+
+    def value_behind(self, flag: str) -> str | None:
+        at = self.follows.get(flag)
+        return None if at is None else self.words[at]
+
+    def without_values_of(self, flags: Collection[str]) -> "Options":
+        """The words behind these flags are their values, and nothing that is said."""
+        taken = {at for flag, at in self.follows.items() if flag in flags}
+        files, messages = said(word for at, word in enumerate(self.words) if at not in taken)
+        return msgspec.structs.replace(self, files=files, messages=messages)

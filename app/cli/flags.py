@@ -145,6 +145,8 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
     """What is neither a flag nor a flag's value."""
     unknown: Mapping[str, str | bool] = {}
     """Long flags that are not in the table; an extension may know them."""
+    follows: Mapping[str, int] = {}
+    """Which of the words stands right behind such a flag, and is its value if the extension wants one."""
 
 
 def parse(arguments: list[str]) -> Parsed:
@@ -155,6 +157,7 @@ def parse(arguments: list[str]) -> Parsed:
     values: dict[str, Any] = {}
     words: list[str] = []
     unknown: dict[str, str | bool] = {}
+    follows: dict[str, int] = {}
     rest = list(arguments)
     while rest:
         word = rest.pop(0)
@@ -170,9 +173,12 @@ def parse(arguments: list[str]) -> Parsed:
             if not name.startswith("--"):
                 raise UsageError(f"Unknown option: {name}. See bayou --help.")
             unknown[name[2:]] = inline if separator else True
+            follows.pop(name[2:], None)
+            if not separator and rest and not rest[0].startswith("-"):
+                follows[name[2:]] = len(words)
             continue
         _take(flag, inline if separator else None, rest, values)
-    return Parsed(values=values, words=tuple(words), unknown=unknown)
+    return Parsed(values=values, words=tuple(words), unknown=unknown, follows=follows)
 
 
 def _take(flag: Flag, inline: str | None, rest: list[str], values: dict[str, Any]) -> None:

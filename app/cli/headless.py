@@ -5,19 +5,20 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from app.assembly.build import Assembled, assemble
 from app.assembly.ending import close_quietly
 from app.assembly.extending import extend
-from app.assembly.inputs import FirstInput, read_input
+from app.assembly.inputs import FirstInput, read_input, read_piped
 from app.assembly.options import Options
 from app.assembly.summary import summary
 from app.assembly.trusting import unasked
 from app.engine.session import Session
 from app.extensions.ports import Mode
 from app.extensions.ui import EventUi, SilentUi
-from app.modes.endings import fail, tell
+from app.modes.endings import NO_PROMPT, fail, tell
 from app.resources.paths import Paths
 from app.sessions.errors import SessionError
 from app.values.events import Event, ToolExecutionEnd
@@ -30,7 +31,7 @@ async def run_headless(options: Options, paths: Paths, face: str) -> int:
     stood_in = paths.cwd
     try:
         assembled = assemble(options, paths, ends_with_answer=face != "rpc")
-        given = FirstInput() if face == "rpc" else read_input(options, stood_in)
+        piped = "" if face == "rpc" else read_piped()
     except SessionError as problem:
         return fail(str(problem))
     for problem in assembled.problems:
@@ -41,7 +42,9 @@ async def run_headless(options: Options, paths: Paths, face: str) -> int:
     if face != "rpc":
         _collect_later(assembled.session)
     stopped = _stop_on_signals()
-    work = asyncio.ensure_future(_work(options, paths, assembled, face, given))
+    work = asyncio.ensure_future(
+        _work(options, paths, assembled, face, partial(read_input, cwd=stood_in, piped=piped))
+    )
     await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
     if not work.done():
         work.cancel()
@@ -76,10 +79,12 @@ def _collect_later(session: Session) -> None:
     asyncio.get_running_loop().call_later(_LONG_SECONDS, begin)
 
 
-async def _work(options: Options, paths: Paths, assembled: Assembled, face: str, given: FirstInput) -> int:
+async def _work(
+    options: Options, paths: Paths, assembled: Assembled, face: str, read: Callable[[Options], FirstInput]
+) -> int:
     session = assembled.session
 
-    async def prepare() -> None:
+    async def prepare() -> FirstInput:
         """After the face listens, so that what extensions ask at their start is heard."""
         ui = EventUi(session.publish_now) if face == "rpc" else SilentUi(session.publish_now, face)
         extended = await extend(assembled, options, paths, mode=_MODES[face], ui=ui, shutdown=_stop_soon)
@@ -87,6 +92,7 @@ async def _work(options: Options, paths: Paths, assembled: Assembled, face: str,
             tell(left_out)
         if options.verbose:
             sys.stderr.write(summary(assembled, extended.extensions) + "\n")
+        return FirstInput() if face == "rpc" else read(extended.options)
 
     if face == "rpc":
         from app.modes.rpc.serve import run_rpc  # noqa: PLC0415  (this face only)
@@ -94,19 +100,15 @@ async def _work(options: Options, paths: Paths, assembled: Assembled, face: str,
         return await run_rpc(
             session, prepare, merge=not options.no_merge_deltas, says_ready=options.rpc_ready
         )
-    if not given.prompts:
-        if options.extension_flags:
-            await prepare()  # a word that is no flag of anybody's is the better thing to tell
-        return fail("There is no prompt. Give one as an argument or on standard input.")
+    if not options.extension_flags and not read(options).prompts:
+        return fail(NO_PROMPT)
     if face == "json":
         from app.modes.json_lines import run_json  # noqa: PLC0415  (this face only)
 
-        return await run_json(
-            session, prepare, given.prompts, given.images, merge=not options.no_merge_deltas
-        )
+        return await run_json(session, prepare, merge=not options.no_merge_deltas)
     from app.modes.printing import run_print  # noqa: PLC0415  (this face only)
 
-    return await run_print(session, prepare, given.prompts, given.images)
+    return await run_print(session, prepare)
 
 
 def _stop_soon() -> None:

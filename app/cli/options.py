@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from app.assembly.options import Options, UsageError
+from app.assembly.options import Options, UsageError, said
 from app.cli.flags import Parsed, parse
 
 _SESSION_ID = re.compile(r"^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$")
@@ -22,9 +22,10 @@ def _fields(parsed: Parsed) -> dict[str, object]:
     fields: dict[str, object] = dict(parsed.values)
     if "continue" in fields:
         fields["continue_"] = fields.pop("continue")
-    fields["files"] = [word[1:] for word in parsed.words if word.startswith("@") and len(word) > 1]
-    fields["messages"] = [word for word in parsed.words if not (word.startswith("@") and len(word) > 1)]
+    fields["files"], fields["messages"] = said(parsed.words)
+    fields["words"] = parsed.words
     fields["extension_flags"] = dict(parsed.unknown)
+    fields["follows"] = dict(parsed.follows)
     return fields
 
 

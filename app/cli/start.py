@@ -26,7 +26,7 @@ def start(options: Options, held: HeldTerminal | None = None) -> int:
     if options.list_models:
         from app.cli.list_models import list_models  # noqa: PLC0415  (the catalogue is not needed elsewhere)
 
-        return list_models(paths, " ".join(options.messages), is_offline=options.offline)
+        return list_models(paths, " ".join(options.messages), is_offline=options.offline, options=options)
     if options.export is not None:
         from app.cli.export import export  # noqa: PLC0415  (only this needs the page's parts)
 

@@ -37,6 +37,8 @@ class ModelChoice:
         self._levels_of = levels_of
         """Levels that are wished for some models, by `provider/model`; they count when one switches to it."""
         self.model = model
+        self.missing: str | None = None
+        """The model of this session, when it cannot be had: none answers in its place until somebody says so."""
         self._wanted: ThinkingLevel = thinking
         """What was asked for; a model that cannot do it gets the nearest it can."""
         self.is_thinking_asked = is_thinking_asked
@@ -52,8 +54,30 @@ class ModelChoice:
 
     def required(self) -> Model:
         if self.model is None:
-            raise NoModel("No model is selected. Choose one with /model, or start with --model.")
+            raise NoModel(self.why_none)
         return self.model
+
+    @property
+    def why_none(self) -> str:
+        if self.missing is None:
+            return "No model is selected. Choose one with /model, or start with --model."
+        return (
+            f"This session used {self.missing}, which is not available now, and nothing is sent to another model "
+            "unasked. Choose one with /model, or start with --model."
+        )
+
+    def lose(self, name: str) -> None:
+        """The session's model, by `provider/model`, cannot be had."""
+        self.model, self.missing = None, name
+
+    def find_missing(self) -> None:
+        """Looks again for the session's model, and at what is known now of the one that was chosen."""
+        provider, _, model_id = (self.missing or (self.model.key if self.model else "")).partition("/")
+        found = self.catalogue.find(provider, model_id)
+        if found is not None and self.missing is None:
+            self.model = found
+        elif found is not None and self.is_available(found):
+            self.set(found)
 
     def available(self) -> tuple[Model, ...]:
         """Models whose provider has credentials, or needs none."""
@@ -78,7 +102,7 @@ class ModelChoice:
     def set(self, model: Model) -> bool:
         """Switches; True if the thinking level in force changed with it."""
         before = self.thinking
-        self.model = model
+        self.model, self.missing = model, None
         self._wanted = self._levels_of().get(model.key, self._wanted)
         return self.thinking != before
 

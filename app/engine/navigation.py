@@ -189,17 +189,20 @@ class Navigation:
         if told is not None:
             self._conversation.log.problems.append(told)
 
-    def restore(self, *, restores_model: bool, restores_thinking: bool, name: str | None) -> None:
+    def restore(self, *, restores_model: bool, restores_thinking: bool, name: str | None) -> bool:
+        """At the start; whether the log names a model. One that is not there may still come, with an extension."""
         log = self._conversation.log
-        if log.entries:
-            self._restore_choice(model=restores_model, thinking=restores_thinking)
+        names_model = bool(log.entries) and self._restore_choice(
+            model=restores_model, thinking=restores_thinking
+        )
         self._recover_files()
         self._conversation.recover_partial()
         if name and not log.is_read_only:
             self._conversation.rename(" ".join(name.split()))
+        return names_model
 
-    def _restore_choice(self, *, model: bool = True, thinking: bool = True) -> None:
-        """Takes up the model and thinking level that the log was left with."""
+    def _restore_choice(self, *, model: bool = True, thinking: bool = True) -> bool:
+        """Takes up the model and thinking level that the log was left with; whether it names a model."""
         projection = self._conversation.log.project()
         restored = restore(self._choice, projection.model, projection.thinking_level)
         if restored.model is not None and model:
@@ -207,15 +210,21 @@ class Navigation:
         if restored.thinking is not None and projection.has_thinking_level and thinking:
             self._choice.set_thinking(restored.thinking)
         if restored.missing is not None and model:
-            self._telling.notify(
-                f"This session used {restored.missing}, which is not available now. Choose another with /model.",
-                "warning",
-            )
+            self._choice.lose(restored.missing)
+        return projection.model is not None and model
 
     async def _replaced(self, reason: SwitchReason) -> None:
         self._conversation.reload()
         self._compactor.start_over()
         self._account.start_over(self._conversation)
+        model = self._choice.model
         self._restore_choice()
+        if self._choice.missing is not None:
+            if (
+                reason == "tree" and model is not None
+            ):  # it is the same session, which has another model by now
+                self._choice.set(model)
+            else:
+                self._telling.notify(self._choice.why_none, "warning")
         self._telling.forget_undeliverable()
         await self._telling.publish(SessionReplaced(reason=reason))

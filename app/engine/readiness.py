@@ -45,7 +45,7 @@ class Readiness:
         self._require_room()
         model = self._choice.model
         if model is None:
-            raise Refused("No model is selected. Choose one with /model, or start with --model.")
+            raise Refused(self._choice.why_none)
         if not self._choice.is_available(model):
             raise Refused(f"No API key found for {model.provider}. Add one with /login {model.provider}.")
 

@@ -269,7 +269,6 @@ class Session:
         return self._made.jobs.kill(job_id, tell=True)
 
     def pin_job(self, job_id: str, is_pinned: bool = True) -> Job:
-        """Lets it go on when the session is left, or no longer."""
         return self._made.jobs.pin(job_id, is_pinned)
 
     async def wait_for_job(self, job_id: str, timeout: float | None = None) -> Job:
@@ -391,10 +390,12 @@ class Session:
 
     def restore(
         self, *, restores_model: bool, restores_thinking: bool = True, name: str | None = None
-    ) -> None:
-        """Goes on with what the log holds: its model, an answer that was cut off, a name if it is given one."""
+    ) -> bool:
+        """Goes on with what the log holds: an answer that was cut off, a name if it is given one, its model, if any."""
         navigation = self._made.navigation
-        navigation.restore(restores_model=restores_model, restores_thinking=restores_thinking, name=name)
+        return navigation.restore(
+            restores_model=restores_model, restores_thinking=restores_thinking, name=name
+        )
 
     async def rename(self, name: str) -> None:
         await self._made.record.rename(name)

@@ -147,7 +147,7 @@ class ExtensionApi:
     def flag(self, name: str) -> bool | str | None:
         """What the command line says of a flag that this extension registered, or its default."""
         flag = self._extension.flags.get(name)
-        return self._all.flag_values.get(name, flag.default) if flag else None
+        return self._all.value_of(flag) if flag else None
 
     def message_renderer(self, custom_type: str, render: Callable[..., Any]) -> None:
         """`render(message, expanded)` gives a `View`, blocks, a text, or a widget (full screen only)."""

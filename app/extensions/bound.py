@@ -11,6 +11,8 @@ from app.engine.commands.results import CommandInfo
 from app.engine.places import Places
 from app.engine.session import Session
 from app.extensions.ports import Mode, ProviderSpec, Ui
+from app.providers.catalogue import ModelCatalogue
+from app.providers.credentials import Credentials
 from app.providers.registry import Registry
 from app.sessions.log import SessionLog
 from app.values.entries import Entry
@@ -110,14 +112,7 @@ class Brought:
             self._session.remove_tool(name)
 
     def add_provider(self, spec: ProviderSpec, owner: str) -> None:
-        entry: dict[str, Any] = {"models": [to_wire(model) for model in spec.models]}
-        if spec.base_url:
-            entry["baseUrl"] = spec.base_url
-        self._choice.catalogue.add_provider(spec.name, entry, owner=owner)
-        if spec.sign_in is not None:
-            self._choice.credentials.offer(spec.name, spec.sign_in, owner=owner)
-        if spec.api_key is not None or spec.headers:
-            self._choice.credentials.provide(spec.name, spec.api_key, headers=spec.headers, owner=owner)
+        make_known(spec, self._choice.catalogue, self._choice.credentials, owner=owner)
         if spec.adapter is not None:
             for api in {model.api for model in spec.models}:
                 self._registry.register(api, spec.adapter, owner=owner)
@@ -128,3 +123,17 @@ class Brought:
         self._registry.remove_owner(owner)
         self._choice.catalogue.remove_owner(owner)
         self._choice.credentials.withdraw(owner)
+
+
+def make_known(
+    spec: ProviderSpec, catalogue: ModelCatalogue, credentials: Credentials, *, owner: str
+) -> None:
+    """Its models and what it takes to ask them."""
+    entry: dict[str, Any] = {"models": [to_wire(model) for model in spec.models]}
+    if spec.base_url:
+        entry["baseUrl"] = spec.base_url
+    catalogue.add_provider(spec.name, entry, owner=owner)
+    if spec.sign_in is not None:
+        credentials.offer(spec.name, spec.sign_in, owner=owner)
+    if spec.api_key is not None or spec.headers:
+        credentials.provide(spec.name, spec.api_key, headers=spec.headers, owner=owner)

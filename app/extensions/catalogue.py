@@ -52,6 +52,28 @@ class Catalogue:
         """Flags of the command line that no extension has registered."""
         return tuple(name for name in self._hooked.flag_values if name not in self.flags())
 
+    def wrong_flags(self) -> tuple[str, ...]:
+        """What is wrong with the flags of the command line, in sentences."""
+        given = self._hooked.flag_values
+        problems = [f"Unknown option: --{name}. See bayou --help." for name in self.unknown_flags()]
+        for name, flag in self.flags().items():
+            if name not in given:
+                continue
+            if flag.type == "string" and not self._hooked.value_of(flag):
+                problems.append(
+                    f"--{name} needs a value: --{name}=VALUE or --{name} VALUE. {flag.description}".strip()
+                )
+            if flag.type == "boolean" and given[name] is not True:
+                problems.append(f"--{name} takes no value.")
+        return tuple(problems)
+
+    def valued_flags(self) -> tuple[str, ...]:
+        """Flags whose value is the word behind them."""
+        given = self._hooked.flag_values
+        return tuple(
+            name for name, flag in self.flags().items() if flag.type == "string" and given.get(name) is True
+        )
+
     async def run_command(self, name: str, arguments: str) -> bool:
         """False when there is no such command. A failure is reported, not raised."""
         found = self._owner(name, lambda extension: extension.commands)

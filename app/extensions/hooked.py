@@ -12,7 +12,7 @@ from app.extensions.contexts import Context
 from app.extensions.events import EventBus
 from app.extensions.guard import HookLimits, HookTooSlow, call
 from app.extensions.hooks import Hook, as_answer, hook_named
-from app.extensions.registrations import Extension, Problem
+from app.extensions.registrations import Extension, ExtensionFlag, Problem
 from app.values.events import Event, ExtensionError
 
 
@@ -36,11 +36,14 @@ class Hooked:
         *,
         limits: Callable[[], HookLimits] = HookLimits,
         flags: Mapping[str, str | bool] | None = None,
+        behind: Callable[[str], str | None] = lambda flag: None,
         on_problem: Callable[[Problem], None] = lambda problem: None,
     ) -> None:
         self.bound: Bound | None = None
         self._limits = limits
         self.flag_values = dict(flags or {})
+        self._behind = behind
+        """The word behind a flag on the command line."""
         self.loaded: tuple[Extension, ...] = ()
         self.problems: list[Problem] = []
         self.bus = EventBus(self._bus_failed, limits)
@@ -52,6 +55,12 @@ class Hooked:
     @property
     def limits(self) -> HookLimits:
         return self._limits()
+
+    def value_of(self, flag: ExtensionFlag) -> bool | str | None:
+        """What the command line says, in either spelling: `--name=value`, `--name value`."""
+        value = self.flag_values.get(flag.name, flag.default)
+        is_open = flag.type == "string" and flag.name in self.flag_values and value is True
+        return self._behind(flag.name) if is_open else value
 
     # Hooks
 

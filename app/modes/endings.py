@@ -4,6 +4,7 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import assert_never
 
+from app.assembly.inputs import FirstInput
 from app.engine.prompts import Disposition
 from app.engine.session import Session
 from app.sessions.errors import SessionWriteError
@@ -11,8 +12,9 @@ from app.values.content import Image
 from app.values.messages import AssistantMessage
 from tools.text import visible
 
-Prepare = Callable[[], Awaitable[None]]
-"""Completes the session once the face listens (extensions)."""
+Prepare = Callable[[], Awaitable[FirstInput]]
+"""Completes the session once the face listens (extensions), and gives what is to be said in it."""
+NO_PROMPT = "There is no prompt. Give one as an argument or on standard input."
 
 
 READER_PATIENCE = 30.0

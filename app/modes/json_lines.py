@@ -3,13 +3,14 @@ as it grows and whole.
 """
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from typing import Any
 
 from app.engine.intake import Refused
 from app.engine.session import Session
 from app.modes.endings import (
     LAST_WORDS,
+    NO_PROMPT,
     READER_PATIENCE,
     Prepare,
     fail,
@@ -22,15 +23,12 @@ from app.modes.output import LineWriter, claim_stdout
 from app.modes.told_once import without_repeats
 from app.modes.wire_events import EventLines, forward
 from app.values.codec import encode
-from app.values.content import Image
 from app.values.events import AgentSettled
 
 
 async def run_json(
     session: Session,
     prepare: Prepare,
-    prompts: Sequence[str],
-    images: Sequence[Image] = (),
     *,
     merge: bool = True,
 ) -> int:
@@ -41,7 +39,7 @@ async def run_json(
     writer.put(encode(log.header))
     leave = forward(session, lines.tell, writer)
     try:
-        code = await _until_gone(writer, _converse(session, prepare, prompts, images))
+        code = await _until_gone(writer, _converse(session, prepare))
     except asyncio.CancelledError:
         # The session is being closed beside us; how it settled is still told.
         stalled = asyncio.ensure_future(writer.give_up_when_stalled(LAST_WORDS))
@@ -58,14 +56,14 @@ async def run_json(
     return fail(writer.failure) if writer.failure else 1
 
 
-async def _converse(
-    session: Session, prepare: Prepare, prompts: Sequence[str], images: Sequence[Image]
-) -> int:
-    await prepare()
+async def _converse(session: Session, prepare: Prepare) -> int:
+    given = await prepare()
+    if not given.prompts:
+        return fail(NO_PROMPT)
     how, answered = "", session.last_answer
     try:
-        for index, prompt in enumerate(prompts):
-            how = await say(session, prompt, images if index == 0 else ())
+        for index, prompt in enumerate(given.prompts):
+            how = await say(session, prompt, given.images if index == 0 else ())
             await session.drain()
         await wait_for_jobs(session)
         await session.drain()

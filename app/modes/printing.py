@@ -4,14 +4,12 @@ Fails (exit 1) with the reason on standard error when an answer ended in an erro
 """
 
 import os
-from collections.abc import Sequence
 
 from app.engine.intake import Refused
 from app.engine.session import Session
-from app.modes.endings import Prepare, fail, problem_of, say, tell, unwritten, wait_for_jobs
+from app.modes.endings import NO_PROMPT, Prepare, fail, problem_of, say, tell, unwritten, wait_for_jobs
 from app.modes.output import claim_stdout
 from app.sessions.errors import reason
-from app.values.content import Image
 from app.values.entries import CustomMessageEntry, MessageEntry
 from app.values.events import AutoRetryStart, Event, ExtensionError, Notice
 from app.values.messages import AssistantMessage, CustomMessage
@@ -21,17 +19,17 @@ _AT_ONCE = 65536
 """Characters; a large answer is not kept a second time as bytes."""
 
 
-async def run_print(
-    session: Session, prepare: Prepare, prompts: Sequence[str], images: Sequence[Image] = ()
-) -> int:
+async def run_print(session: Session, prepare: Prepare) -> int:
     own = claim_stdout()
     session.subscribe(_tell_stderr)
-    await prepare()
+    given = await prepare()
+    if not given.prompts:
+        return fail(NO_PROMPT)
     before, answered = len(session.entries), session.last_answer
     try:
-        for index, prompt in enumerate(prompts):
-            how = await say(session, prompt, images if index == 0 else ())
-            if index == len(prompts) - 1:
+        for index, prompt in enumerate(given.prompts):
+            how = await say(session, prompt, given.images if index == 0 else ())
+            if index == len(given.prompts) - 1:
                 await wait_for_jobs(session)
             if session.last_answer is answered:
                 if how == "handled":

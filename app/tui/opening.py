@@ -11,6 +11,7 @@ from textual.geometry import Size
 
 from app.assembly.build import Assembled
 from app.assembly.extending import Extended, extend
+from app.assembly.inputs import FirstInput
 from app.assembly.options import Options
 from app.engine.session import Session
 from app.resources import launch_frame
@@ -46,6 +47,8 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     """Go with the first prompt."""
     typed: Callable[[], str] = str
     """Takes what has been typed before there was an editor."""
+    read: Callable[[Options], FirstInput] | None = None
+    """What is to be said, where words turn out to be values of extensions' flags."""
 
     def begin(self, app: "BayouApp") -> None:
         """Before the first paint."""
@@ -79,8 +82,12 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
             app.exit(0)
             return
         await self._remember(app)
+        given = FirstInput(prompts=self.prompts, images=self.images)
         if self.extend is not None:
-            adopt(app, await self.extend(app))
+            extended = await self.extend(app)
+            adopt(app, extended)
+            if self.read is not None and extended.options.extension_flags:
+                given = self.read(extended.options)
         app.assembled.ground.subscribe(partial(self._follow, app))
         warm_up(app)
         app.look.watch()
@@ -93,8 +100,8 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
             await app.pages.ask_trust(is_asked_for=False)
         if self.opens_sessions:
             await app.tasks.chosen(app.pages.sessions.open())
-        for index, prompt in enumerate(self.prompts):
-            await app.sending.prompt(prompt, self.images if index == 0 else ())
+        for index, prompt in enumerate(given.prompts):
+            await app.sending.prompt(prompt, given.images if index == 0 else ())
             await app.session.wait_until_idle()
 
     async def _follow(self, app: "BayouApp") -> None:

@@ -18,7 +18,7 @@ from textual.driver import Driver
 from app.assembly.build import Assembled, assemble
 from app.assembly.crash import EXIT_CRASHED, Crash, report_crash, tell_of_crash
 from app.assembly.ending import close_quietly
-from app.assembly.inputs import files_input
+from app.assembly.inputs import FirstInput, read_input
 from app.assembly.options import Options, UsageError
 from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionError
@@ -49,18 +49,16 @@ def run_tui(options: Options, paths: Paths, held: HeldTerminal) -> int:
         return 1
     if assembled.theme == "system":
         assembled.theme = theme_in_force.system_theme(appearance_of(held))
-    given = files_input(options.files, stood_in)
-    prompts = list(options.messages)
-    if given.prompts[0] or given.images:
-        prompts[:1] = [given.prompts[0] + (prompts[0] if prompts else "")]
-
+    read = partial(read_input, cwd=stood_in)
+    given = FirstInput() if options.extension_flags else read(options)
     opening = Opening(
         extend=extensions_for(assembled, options, paths),
         opens_sessions=options.resume,
         indexes=True,
-        prompts=tuple(prompts),
+        prompts=given.prompts,
         images=given.images,
         typed=held.take_typed,
+        read=read,
     )
     app = BayouApp(
         assembled,

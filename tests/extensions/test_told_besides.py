@@ -17,7 +17,9 @@ async def test_a_session_that_begins_knows_the_one_before(tmp_path: Path) -> Non
     told: list[tuple[str, Path | None]] = []
 
     def listens(api: ExtensionApi) -> None:
-        api.on("session_start", lambda event, context: told.append((event.reason, event.previous_session_file)))
+        api.on(
+            "session_start", lambda event, context: told.append((event.reason, event.previous_session_file))
+        )
 
     theatre = Theatre(tmp_path, say("one"), say("two"))
     await theatre.load(listens)
@@ -55,7 +57,9 @@ async def test_a_compaction_says_which_files_it_drops_and_takes_a_count(tmp_path
     await theatre.prompt("two")
     result = await theatre.play.session.compact()
     assert result.tokens_before == 4242
-    assert [tuple(Path(name).name for name in names) for names in (told[0].read_files, told[0].modified_files)] == [
+    assert [
+        tuple(Path(name).name for name in names) for names in (told[0].read_files, told[0].modified_files)
+    ] == [
         ("a.txt",),
         ("b.txt",),
     ]

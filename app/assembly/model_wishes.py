@@ -1,0 +1,141 @@
+"""Which model a session begins with: what the command line and the settings name, looked up as soon as it is there.
+
+Extensions bring models along, and are loaded behind the first paint. What is not found before that is looked for again
+then; until it is found no model answers, and none is taken in its place.
+"""
+
+from app.assembly.options import Options, UsageError
+from app.engine.choice import ModelChoice
+from app.providers.catalogue import ModelCatalogue
+from app.providers.credentials import Credentials
+from app.providers.offline.model import offline_model
+from app.providers.select import ModelNotFound, Selection, select_model, select_scope
+from app.resources.in_force import InForce
+from app.values.models import Model, thinking_level
+
+
+class ModelWishes:
+    """Those of one program run."""
+
+    def __init__(
+        self, options: Options, in_force: InForce, catalogue: ModelCatalogue, credentials: Credentials
+    ) -> None:
+        self._options = options
+        self._in_force = in_force
+        self._catalogue = catalogue
+        self._credentials = credentials
+        self._providers: tuple[str, ...] = ()
+        self._begun_with: Model | None = None
+        """What was chosen when nothing had been chosen otherwise."""
+        self._is_waiting = False
+        """Something that is named was not there yet."""
+        self.is_restored = False
+        """The session says which model it had, and that counts before the settings."""
+        asked = thinking_level(options.thinking)
+        self.choice = ModelChoice(
+            catalogue,
+            credentials,
+            model=None,
+            thinking=asked or in_force.settings.model.default_thinking_level,
+            levels_of=lambda: in_force.settings.model.model_thinking_levels,
+            is_thinking_asked=asked is not None,
+        )
+
+    def look(self) -> tuple[str, ...]:
+        """At the start, before extensions are loaded. Returns what is to be told."""
+        return self._look(is_last=not self._has_extensions)
+
+    @property
+    def _has_extensions(self) -> bool:
+        return not self._options.safe
+
+    def settle(self) -> tuple[str, ...]:
+        """When they are loaded. What the command line names and nobody has raises `UsageError`."""
+        if not self._is_waiting and self._catalogue.providers == self._providers:
+            return ()
+        return self._look(is_last=True)
+
+    def _look(self, *, is_last: bool) -> tuple[str, ...]:
+        self._is_waiting = False
+        self._providers = self._catalogue.providers
+        told: list[str] = []
+        scope = self._scope(told, is_last=is_last)
+        selection = self._selection(told, is_last=is_last)
+        choice = self.choice
+        choice.scope = scope
+        if selection is not None:
+            told += [selection.warning] if selection.warning else []
+            self._take(selection)
+        elif self._is_waiting and self._options.model is not None:
+            choice.model = None
+        elif self._may_choose and (self._begun_with is None or self._begun_with.provider == "offline"):
+            self._begin_with(None if self._is_waiting else scope[0] if scope else self._default())
+        return tuple(told)
+
+    @property
+    def _may_choose(self) -> bool:
+        """Nobody has chosen: neither the session that is resumed, nor somebody meanwhile."""
+        return not self.is_restored and self.choice.model == self._begun_with
+
+    def _take(self, selection: Selection) -> None:
+        """What the command line names counts; what the settings name, unless something else was chosen since."""
+        choice, model, is_given = self.choice, selection.model, self._options.model is not None
+        if self._options.api_key is not None and is_given:
+            self._credentials.use_for_this_run(model.provider, self._options.api_key)
+        if not is_given and not self._may_choose:
+            return
+        self._begin_with(model)
+        asked = thinking_level(self._options.thinking) or selection.thinking
+        if asked is not None:
+            choice.set_thinking(asked)
+
+    def _begin_with(self, model: Model | None) -> None:
+        self._begun_with = model
+        if model is None:
+            self.choice.model = None
+            return
+        self.choice.set(model)
+        if (asked := thinking_level(self._options.thinking)) is not None:
+            self.choice.set_thinking(asked)
+
+    def _scope(self, told: list[str], *, is_last: bool) -> tuple[Model, ...]:
+        names = self._options.models
+        patterns = names.split(",") if names else self._in_force.settings.model.enabled_models or ()
+        try:
+            return select_scope(patterns, self._catalogue, self._credentials)
+        except ModelNotFound as problem:
+            if not is_last:
+                self._is_waiting = True
+            elif names:
+                raise self._refused(problem) from None
+            else:
+                told.append(f"The setting enabledModels: {problem} All models are offered.")
+        return ()
+
+    def _selection(self, told: list[str], *, is_last: bool) -> Selection | None:
+        options, settings = self._options, self._in_force.settings.model
+        name, provider = options.model, options.provider
+        if name is None and not options.models:
+            name, provider = settings.default_model, settings.default_provider
+        if name is None:
+            return None
+        try:
+            return select_model(name, self._catalogue, self._credentials, provider)
+        except ModelNotFound as problem:
+            if not is_last:
+                self._is_waiting = True
+            elif options.model is not None:
+                raise self._refused(problem) from None
+            else:
+                told.append(f"The setting defaultModel: {problem}")
+        return None
+
+    def _refused(self, problem: ModelNotFound) -> UsageError:
+        return UsageError(" ".join([str(problem), *map(str, self._catalogue.problems)]))
+
+    def _default(self) -> Model:
+        """The default of the first provider that has credentials; with none, the offline guide."""
+        for provider in self._catalogue.providers:
+            if self._credentials.has(provider) and (model := self._catalogue.default_of(provider)):
+                return model
+        return offline_model()

@@ -1,0 +1,31 @@
+"""The providers that extensions bring along, for those who open no session: lists of models, signing in."""
+
+from app.assembly.build import asked_of, extensions_for
+from app.assembly.opened import settings_of
+from app.assembly.options import Options
+from app.extensions.bound import make_known
+from app.extensions.choosing import choose
+from app.extensions.registrations import Source
+from app.providers.catalogue import ModelCatalogue
+from app.providers.credentials import Credentials
+from app.resources.paths import Paths
+
+
+async def bring_providers(
+    options: Options, paths: Paths, catalogue: ModelCatalogue, credentials: Credentials
+) -> tuple[str, ...]:
+    """Loads the extensions that a session here would have, and says what is wrong with them."""
+    in_force, project = settings_of(options, paths)
+    chosen = choose(paths, in_force.settings, asked_of(options), is_trusted=project.decision.is_trusted)
+    extensions = extensions_for(options, in_force)
+
+    def may_read(source: Source) -> bool:
+        is_named = source.origin == "settings" and in_force.origin("extensions") == "project"
+        return not (is_named or source.origin == "project") or project.counts()
+
+    extensions.may_read = may_read
+    problems = await extensions.load(chosen.sources)
+    for extension in extensions.loaded:
+        for spec in extension.providers.values():
+            make_known(spec, catalogue, credentials, owner=extension.owner_of(spec.name))
+    return (*chosen.problems, *map(str, problems))

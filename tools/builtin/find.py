@@ -24,6 +24,8 @@ from tools.workspace import Workspace, workspace_of
 
 _DEFAULT_LIMIT: Final = 1_000
 _MAX_FILES: Final = 2_000_000
+_SPARE: Final = 20_000
+"""Matches that may be held beyond those that are shown."""
 _EVERYTHING: Final = ("", "**", "**/*")
 
 
@@ -60,21 +62,28 @@ def find_tool() -> Tool:
 async def _run(arguments: FindArguments, context: ToolContext) -> ToolResult:
     workspace = workspace_of(context)
     folder, pattern = await asyncio.to_thread(_place, workspace, arguments, context)
-    found = _Found(workspace.files, folder, pattern)
+    limit = arguments.limit or _DEFAULT_LIMIT
+    found = _Found(workspace.files, folder, pattern, limit)
     argv = (await find_ripgrep(workspace), *ALWAYS, "--files", "--null", ".")
     end = await run_ripgrep(workspace, argv, folder, b"\0", found.take)
-    if end.failure and not found.paths:
+    if end.failure and not found.files_seen:
         raise ToolError(f"The search failed: {end.failure}")
-    limit = arguments.limit or _DEFAULT_LIMIT
     return await asyncio.to_thread(_result, found, limit, _prefix(folder, context.cwd), end.unread)
 
 
 class _Found:
-    """Files as they come in: what matches is looked at for its time while the search still runs."""
+    """Files as they come in: what matches is looked at for its time while the search still runs.
 
-    def __init__(self, files: FileOperations, folder: str, pattern: str) -> None:
-        self.paths: list[str] = []
+    Of a million files that match only the newest are kept.
+    """
+
+    def __init__(self, files: FileOperations, folder: str, pattern: str, limit: int) -> None:
+        self.files_seen = 0
         self.folders: set[str] = set()
+        self._names: list[bytes] = []
+        """All files, as they came: they are looked at again if nothing matches."""
+        self._limit = limit
+        self._count = 0
         self._files = files
         self._folder = folder
         self._wants_folder = pattern.endswith("/")
@@ -83,37 +92,45 @@ class _Found:
         self._times: dict[str, int] = {}
 
     def take(self, records: list[bytes]) -> bool:
-        names = b"\0".join(records).decode("utf-8", "surrogateescape").split("\0")
-        paths = [name.removeprefix("./") for name in names if name]
-        self.paths += paths
+        names = b"\0".join(records)
+        paths = _paths(names)
+        self.files_seen += len(paths)
+        self._names.append(names)
         _add_folders(self.folders, paths)
         if not self._wants_folder:
             self._look_at(self._matching(paths))
-        return len(self.paths) < _MAX_FILES
+        return self.files_seen < _MAX_FILES
 
-    def newest(self, limit: int) -> tuple[list[str], int, str]:
+    def newest(self) -> tuple[list[str], int, str]:
         """The most recently changed, how many there are in all, and in which looser way if it took one."""
         if not self._matches_all:
             self._look_at(self._matching(sorted(self.folders)))
-        how = "" if self._times else self._look_closer()
+        how = "" if self._count else self._look_closer()
+        return self._newest(), self._count, how
+
+    def _newest(self) -> list[str]:
         times = self._times
         chosen = list(times)
-        if len(chosen) > limit:
-            oldest = sorted(times.values(), reverse=True)[limit - 1]
+        if len(chosen) > self._limit:
+            oldest = sorted(times.values(), reverse=True)[self._limit - 1]
             chosen = [path for path, time in times.items() if time >= oldest]
-        return sorted(chosen, key=lambda path: (-times[path], path))[:limit], len(times), how
+        return sorted(chosen, key=lambda path: (-times[path], path))[: self._limit]
 
     @property
     def _matches_all(self) -> bool:
         return not self._wants_folder and self._pattern in _EVERYTHING
 
     def _look_at(self, paths: list[str]) -> None:
+        self._count += len(paths)
         self._times.update(zip(paths, self._files.modified(self._folder, paths), strict=True))
+        if len(self._times) > 2 * self._limit + _SPARE:
+            self._times = {path: self._times[path] for path in self._newest()}
 
     def _look_closer(self) -> str:
-        candidates = [*([] if self._wants_folder else self.paths), *self.folders]
+        files = [] if self._wants_folder else [path for names in self._names for path in _paths(names)]
+        candidates = [*files, *self.folders]
         self._look_at(_matcher(self._pattern, ignore_case=True)(candidates))
-        if self._times:
+        if self._count:
             return "No exact match; matched without regard to case"
         if not is_glob(self._pattern):
             needle = self._pattern.casefold()
@@ -141,7 +158,7 @@ def _place(workspace: Workspace, arguments: FindArguments, context: ToolContext)
 
 
 def _result(found: _Found, limit: int, prefix: str, unread: str) -> ToolResult:
-    newest, count, how = found.newest(limit)
+    newest, count, how = found.newest()
     if not count:
         text = "No files found matching pattern" + (f"\n\n[{unread}]" if unread else "")
         return ToolResult(content=(TextPart(text=text),))
@@ -163,6 +180,11 @@ def _result(found: _Found, limit: int, prefix: str, unread: str) -> ToolResult:
         notices.append(unread)
     text = cut.content + (f"\n\n[{'. '.join(notices)}]" if notices else "")
     return ToolResult(content=(TextPart(text=text),), details=details)
+
+
+def _paths(names: bytes) -> list[str]:
+    found = names.decode("utf-8", "surrogateescape").split("\0")
+    return [name.removeprefix("./") for name in found if name]
 
 
 def _add_folders(folders: set[str], paths: list[str]) -> None:

@@ -9,8 +9,10 @@ import asyncio
 import heapq
 import re
 import time
+from array import array
 from bisect import bisect_right
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +23,7 @@ SLICE = 0.004
 """Seconds of work before the event loop gets its turn."""
 FIRST = 0.025
 """Seconds until the first results are shown, if there are any."""
+MOST = 1_000_000
 MOST_IGNORED = 200_000
 MOST_SCORED = 150
 """Matches of one block that are looked at more closely."""
@@ -34,21 +37,30 @@ class FoundFile(NamedTuple):
 
 
 class _Block:
-    __slots__ = ("folded", "is_ignored", "paths", "starts")
+    """Some paths, each followed by a line feed: as one text, for a million of them are to fit into memory."""
+
+    __slots__ = ("_ends", "_text", "folded", "is_ignored")
 
     def __init__(self, paths: list[str], *, is_ignored: bool = False) -> None:
-        self.paths = paths
         self.is_ignored = is_ignored
-        folded = [path.lower() for path in paths]
-        self.folded = "\n".join(folded) + "\n"
-        self.starts: list[int] = []
-        at = 0
-        for path in folded:
-            self.starts.append(at)
-            at += len(path) + 1
+        self._text = "\n".join(paths) + "\n"
+        folded = self._text.lower()
+        self.folded = self._text if folded == self._text else folded
+        self._ends = array("I", accumulate(len(path.lower()) + 1 for path in paths))
+        """In the folded text; where lower case is longer than what it is of, the other one is cut by lines."""
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    @property
+    def paths(self) -> list[str]:
+        return self._text[:-1].split("\n")
 
     def at(self, place: int) -> str:
-        return self.paths[bisect_right(self.starts, place) - 1]
+        number = bisect_right(self._ends, place)
+        if len(self._text) != len(self.folded):
+            return self.paths[number]
+        return self._text[self._ends[number - 1] if number else 0 : self._ends[number] - 1]
 
 
 class FileIndex:
@@ -78,7 +90,7 @@ class FileIndex:
         return self._root if isinstance(self._root, Path) else self._root()
 
     def __len__(self) -> int:
-        return sum(len(block.paths) for block in self._blocks)
+        return sum(map(len, self._blocks))
 
     def refresh(self, *, older_than: float = 0.0) -> "asyncio.Task[None]":
         """Look again in the background, unless that is going on or was done a short while ago."""
@@ -150,8 +162,9 @@ class FileIndex:
                     if not self.is_loaded:
                         self._blocks = list(blocks)  # what is known can be searched while the rest comes
                 await asyncio.sleep(0)
-                if is_ignored and len(seen) > MOST_IGNORED:
-                    self.problem = f"only the first {MOST_IGNORED:,} ignored files are listed"
+                if len(seen) > (MOST_IGNORED if is_ignored else MOST):
+                    which = f"{MOST_IGNORED:,} ignored" if is_ignored else f"{MOST:,}"
+                    self.problem = f"only the first {which} files are listed"
                     break
         finally:
             if process.returncode is None:

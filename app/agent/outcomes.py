@@ -57,6 +57,8 @@ def in_words(problem: BaseException) -> str:
         text = str(problem)
     except Exception:  # noqa: BLE001  (foreign code: an exception with a broken text)
         text = "(its text could not be made)"
+    if isinstance(problem, MemoryError):
+        return "there is not enough memory on this machine"
     return f"{type(problem).__name__}: {text}"
 
 

@@ -31,7 +31,8 @@ class Deliveries:
 
     def __init__(self) -> None:
         self._requests: dict[str, _Open] = {}
-        self._receipts: dict[str, Receipt] = {}
+        self._settled: dict[str, str | None] = {}
+        """Of each message the request that delivered it; None: it was dropped. A session has many, so it is no more."""
         self._lost: set[str] = set()
         """Waited for and out of the context, but still in a request that is open."""
         self._settled_of: tuple[object, int] = (None, 0)
@@ -47,9 +48,7 @@ class Deliveries:
         settled_of, settled = self._settled_of
         known = settled if stretch is not None and stretch is settled_of else 0
         return tuple(
-            message_id
-            for message_id in message_ids[known:]
-            if (receipt := self._receipts.get(message_id)) is None or receipt.outcome != "delivered"
+            message_id for message_id in message_ids[known:] if self._settled.get(message_id) is None
         )
 
     def delivered(self, request_id: str) -> None:
@@ -60,8 +59,7 @@ class Deliveries:
         known = settled if stretch is not None and stretch is request.stretch else 0
         self._settled_of = (request.stretch, max(known, len(request.message_ids)))
         for message_id in request.message_ids[known:]:
-            if message_id not in self._receipts:
-                self._settle(Receipt(message_id=message_id, outcome="delivered", request_id=request_id))
+            self._settle(message_id, request_id)
 
     def failed(self, request_id: str) -> None:
         self._requests.pop(request_id, None)
@@ -83,13 +81,13 @@ class Deliveries:
             return
         open_ids = {message_id for request in self._requests.values() for message_id in request.message_ids}
         for message_id in self._lost - open_ids:
-            self._settle(Receipt(message_id=message_id, outcome="dropped"))
+            self._settle(message_id, None)
         self._lost &= open_ids
 
     def dropped(self, message_id: str) -> None:
         """It was taken out of its queue: nothing will ever carry it."""
         if message_id in self._waiting:
-            self._settle(Receipt(message_id=message_id, outcome="dropped"))
+            self._settle(message_id, None)
 
     async def wait(
         self, message_id: str, timeout: float | None = None, *, look: Callable[[], None] = lambda: None
@@ -98,9 +96,8 @@ class Deliveries:
 
         `look`: tells with `left_context` what is already out of reach, so that nobody waits for it in vain.
         """
-        receipt = self._receipts.get(message_id)
-        if receipt is not None:
-            return receipt
+        if message_id in self._settled:
+            return _receipt(message_id, self._settled[message_id])
         future: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
         waiting = self._waiting.setdefault(message_id, [])
         waiting.append(future)
@@ -111,10 +108,15 @@ class Deliveries:
             if future in waiting:
                 waiting.remove(future)
 
-    def _settle(self, receipt: Receipt) -> None:
-        if receipt.message_id in self._receipts:
+    def _settle(self, message_id: str, request_id: str | None) -> None:
+        if message_id in self._settled:
             return
-        self._receipts[receipt.message_id] = receipt
-        for future in self._waiting.pop(receipt.message_id, ()):
+        self._settled[message_id] = request_id
+        for future in self._waiting.pop(message_id, ()):
             if not future.done():
-                future.set_result(receipt)
+                future.set_result(_receipt(message_id, request_id))
+
+
+def _receipt(message_id: str, request_id: str | None) -> Receipt:
+    outcome: Outcome = "dropped" if request_id is None else "delivered"
+    return Receipt(message_id=message_id, outcome=outcome, request_id=request_id)

@@ -253,6 +253,11 @@ class AssistantStream:
             self._fail("aborted", "Request was aborted")
         except ProviderError as problem:
             self._fail("error", str(problem), diagnostics=problem.diagnostics)
+        except MemoryError:
+            self.before_snapshot = (
+                None  # what has come so far goes with it: there is no room to put it together
+            )
+            self._fail("error", "There is not enough memory on this machine for so long an answer.")
         except Exception as problem:  # noqa: BLE001  (the contract: a failure is an event, never an exception)
             self._fail("error", str(problem) or type(problem).__name__)
         else:

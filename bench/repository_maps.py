@@ -1,0 +1,249 @@
+"""How well a ranked map finds the place of a change, on real commits: `python -m bench repository-maps CLONE…`.
+
+A question is the message of a commit with one parent, by no bot, that touched one to three code files that are no
+tests: its first line's prefix, links and trailers taken off, 40 to 1,500 characters long. The answer is what it
+touched, looked for in the tree of its parent. Commits are drawn with a seed that is written down; of each clone the
+older half of the questions is for tuning, the newer is held out. Without clones there is nothing to measure.
+"""
+
+import os
+import random
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from bench.table import Row
+from tools.filemap.detection import language_of
+from tools.repomap.kinds import kind_of
+from tools.repomap.parts import question_parts
+from tools.repomap.ranking import question_of, rank
+from tools.repomap.repository import Repository
+from tools.repomap.store import Store
+
+SEED = 20261123
+QUESTIONS = int(os.environ.get("BENCH_QUESTIONS", "16"))
+"""Of each clone."""
+_SHORTEST, _LONGEST = 40, 1500
+_YOUNGEST = 40
+"""Commits that are passed over, so that a run of next month draws the same ones from a clone of then."""
+_TRAILER = re.compile(
+    r"^(?:[\w-]+-by|Co-authored-by|Closes|Fixes|Refs?|See|Issue|PR|Change-Id|Bug)\b.*$", re.I | re.M
+)
+_LINK = re.compile(r"https?://\S+|\(?#\d+\)?|\bGH-\d+\b")
+_PREFIX = re.compile(r"^(?:\[[^\]]*\]|\w+(?:\([^)]*\))?!?:)\s*")
+
+
+class Case(msgspec.Struct, frozen=True):
+    commit: str
+    parent: str
+    question: str
+    touched: tuple[str, ...]
+    lines: dict[str, tuple[int, ...]]
+    """Of the parent's files: those that were changed."""
+
+
+class Result(msgspec.Struct, frozen=True):
+    is_held_out: bool
+    place: int
+    """Of the first touched file, from 0; a large number: it was not found."""
+    by_grep: int
+    has_file: bool
+    has_symbol: bool | None
+    """None: no symbol was changed."""
+    tokens: int
+    seconds: float
+    second: int | None
+    """Place of another touched file when one is known."""
+
+
+def rows(clones: Sequence[str] = ()) -> Iterator[Row]:
+    results: list[Result] = []
+    for clone in clones:
+        results += _measured(Path(clone))
+    if not results:
+        return
+    for title, some in (("all", results), ("held out", [one for one in results if one.is_held_out])):
+        yield from _told(title, some)
+
+
+def _told(title: str, results: list[Result]) -> Iterator[Row]:
+    count = len(results)
+    for most in (1, 5, 10, 20):
+        ours = sum(one.place < most for one in results) / count
+        theirs = sum(one.by_grep < most for one in results) / count
+        limit = "75 %, 15 points over grep" if most == 10 else ""
+        yield Row(
+            name=f"{title}: {count} questions, touched file in the first {most}",
+            figure=100 * ours,
+            unit="%",
+            ratio=ours / theirs if theirs else None,
+            reference=f"grep by words {100 * theirs:.0f} %",
+            limit=limit,
+        )
+    symbols = [one.has_symbol for one in results if one.has_symbol is not None]
+    yield Row(
+        name=f"{title}: file in 2k tokens",
+        figure=100 * _share(one.has_file for one in results),
+        unit="%",
+        limit="85",
+    )
+    yield Row(
+        name=f"{title}: changed symbol in 2k tokens", figure=100 * _share(symbols), unit="%", limit="65"
+    )
+    yield Row(
+        name=f"{title}: largest map", figure=max(one.tokens for one in results), unit="tokens", limit="2000"
+    )
+    seconds = sorted(one.seconds for one in results)
+    yield Row(name=f"{title}: an answer, median", figure=1000 * seconds[count // 2], unit="ms")
+    second = [one.second < 5 for one in results if one.second is not None]
+    if second:
+        name = f"{title}: one file known, another in the first 5 ({len(second)})"
+        yield Row(name=name, figure=100 * _share(second), unit="%", limit="70")
+
+
+def _share(found: "Iterator[bool] | Sequence[bool]") -> float:
+    values = list(found)
+    return sum(values) / max(len(values), 1)
+
+
+def _measured(clone: Path) -> list[Result]:
+    cases = _cases(clone)
+    results: list[Result] = []
+    with tempfile.TemporaryDirectory() as folder:
+        tree, cache = Path(folder, "tree"), Path(folder, "cache")
+        _git(clone, "worktree", "prune")
+        subprocess.run(["git", "clone", "-q", "-n", "-s", str(clone), str(tree)], check=True)
+        repository = Repository(tree, cache)
+        for place, case in enumerate(cases):
+            _git(tree, "checkout", "-q", "-f", case.parent)
+            _age(tree)
+            problem = repository.bring_up_to_date()
+            if problem:
+                raise RuntimeError(problem)
+            results.append(_result(repository, case, is_held_out=place >= len(cases) // 2))
+    return results
+
+
+def _age(tree: Path) -> None:
+    """Files of this second are not believed to stay as they are; those of a checkout are older elsewhere."""
+    now = time.time()
+    for path in _git(tree, "ls-files", "-z").split("\0"):
+        place = tree / path
+        if path and place.is_file() and not place.is_symlink() and now - place.stat().st_mtime < 60:
+            os.utime(place, (now - 3600, now - 3600))
+
+
+def _result(repository: Repository, case: Case, *, is_held_out: bool) -> Result:
+    began = time.perf_counter()
+    answer = repository.map_about(case.question)
+    seconds = time.perf_counter() - began
+    with Store(repository.index) as store:
+        order = [place.file.path for place in rank(store, question_of(case.question), most=100_000).places]
+        second = None
+        if len(case.touched) > 1:
+            with_known = rank(store, question_of(case.question), known=case.touched[:1], most=1000).places
+            second = _first([place.file.path for place in with_known], case.touched[1:])
+    shown = {file.path: file for file in answer.map.files}
+    changed = [
+        symbol
+        for path in case.touched
+        for symbol in _changed_symbols(repository, path, case.lines.get(path, ()))
+    ]
+    has_symbol = None
+    if changed:
+        has_symbol = any(
+            path in shown and any((one.name, one.start_line) == (name, line) for one in shown[path].symbols)
+            for path, name, line in changed
+        )
+    return Result(
+        is_held_out=is_held_out,
+        place=_first(order, case.touched),
+        by_grep=_first(_by_grep(repository.root, case.question), case.touched),
+        has_file=any(path in shown for path in case.touched),
+        has_symbol=has_symbol,
+        tokens=answer.map.tokens,
+        seconds=seconds,
+        second=second,
+    )
+
+
+def _changed_symbols(repository: Repository, path: str, lines: Sequence[int]) -> list[tuple[str, str, int]]:
+    """The innermost ones around the changed lines."""
+    with Store(repository.index) as store:
+        file = store.file_at(path)
+        symbols = store.outline(file.id).symbols if file else ()
+    found: dict[tuple[str, str, int], None] = {}
+    for line in lines:
+        around = [symbol for symbol in symbols if symbol.start_line <= line <= symbol.end_line]
+        if around:
+            inner = min(around, key=lambda symbol: symbol.end_line - symbol.start_line)
+            found[path, inner.name, inner.start_line] = None
+    return list(found)
+
+
+def _first(order: Sequence[str], touched: Sequence[str]) -> int:
+    return min((order.index(path) for path in touched if path in order), default=1_000_000)
+
+
+def _by_grep(root: Path, question: str) -> list[str]:
+    """What an agent's naive grep gives: files by the number of the question's words that stand in them, tests down."""
+    counts: dict[str, float] = {}
+    for word in question_parts(question):
+        found = subprocess.run(
+            ["rg", "--no-config", "-il", "-F", word], cwd=root, capture_output=True, text=True, check=False
+        )
+        for path in found.stdout.splitlines():
+            counts[path] = counts.get(path, 0) + 1
+    weighted = {
+        path: count * (0.35 if kind_of(path, "x", b"") == "test" else 1) for path, count in counts.items()
+    }
+    return sorted(weighted, key=lambda path: (-weighted[path], path))
+
+
+def _cases(clone: Path) -> list[Case]:
+    """Drawn from the newest 3,000 commits, oldest first."""
+    log = _git(
+        clone, "log", "--no-merges", f"--skip={_YOUNGEST}", "-n3000", "--format=%H%x01%P%x01%an%x01%B%x02"
+    )
+    found: list[Case] = []
+    commits = [tuple(entry.strip().split("\x01")) for entry in log.split("\x02") if entry.strip()]
+    random.Random(SEED).shuffle(commits)
+    for commit, parent, author, message in commits:
+        if len(found) >= QUESTIONS:
+            break
+        case = _case(clone, commit, parent, author, message)
+        if case is not None:
+            found.append(case)
+    dates = {case.commit: int(_git(clone, "show", "-s", "--format=%ct", case.commit)) for case in found}
+    return sorted(found, key=lambda case: dates[case.commit])
+
+
+def _case(clone: Path, commit: str, parent: str, author: str, message: str) -> Case | None:
+    if " " in parent or not parent or "bot" in author.lower():
+        return None
+    question = _LINK.sub("", _TRAILER.sub("", _PREFIX.sub("", message))).strip()
+    if not _SHORTEST <= len(question) <= _LONGEST:
+        return None
+    diff = _git(clone, "diff", "-U0", "--no-renames", "--diff-filter=M", parent, commit)
+    lines: dict[str, list[int]] = {}
+    path = ""
+    for row in diff.splitlines():
+        if row.startswith("--- a/"):
+            path = row[6:]
+        elif row.startswith("@@") and path:
+            start, _, count = row.split()[1][1:].partition(",")
+            lines.setdefault(path, []).extend(range(int(start), int(start) + max(1, int(count or 1))))
+    code = [path for path in lines if kind_of(path, language_of(Path(path), b""), b"") == "code"]
+    if not 1 <= len(code) <= 3:
+        return None
+    return Case(commit, parent, question, tuple(code), {path: tuple(lines[path]) for path in code})
+
+
+def _git(folder: Path, *words: str) -> str:
+    done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, check=True)
+    return done.stdout.decode("utf-8", "replace")

@@ -1,0 +1,114 @@
+"""One file as the index takes it: its symbols by the mapper, its words split into parts."""
+
+import os
+import stat
+import time
+from pathlib import Path
+
+import msgspec
+
+from tools.filemap.detection import language_of
+from tools.filemap.map import map_text
+from tools.filemap.reading import CannotMap, read_text
+from tools.filemap.symbols import Symbol
+from tools.filemap.watch import Overtime, Watch
+from tools.repomap.kinds import Kind, kind_of
+from tools.repomap.parts import counted, repeated
+from tools.repomap.store import Indexed, Words
+
+MOST_BYTES = 1_000_000
+"""Of larger files only path and size are known."""
+_SECONDS = 2.0
+_HEAD = 16 * 1024
+_DEEPEST_KEY = 1
+_LONGEST_DOC = 80
+"""Doc lines are a place for instructions to whoever reads them; this much of one is enough to find it."""
+_LONGEST_SIGNATURE = 160
+_MOST_SYMBOLS = 20_000
+_SECRET = (".env", ".netrc", ".npmrc", ".pypirc", "id_rsa", "id_ed25519", ".pem", ".key", ".p12", ".keystore")
+_YOUNG_NS = 2_000_000_000
+
+
+def indexed(root: Path, path: str) -> Indexed | None:
+    """None: it is not there any more, or no regular file."""
+    place = root / path
+    try:
+        state = place.lstat()
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(state.st_mode):
+        return None
+    # What is written at this very moment may be written again within the same tick of the clock.
+    is_young = time.time_ns() - state.st_mtime_ns < _YOUNG_NS
+    mtime = -1 if is_young else state.st_mtime_ns
+    nothing = Indexed(
+        path=os.fsencode(path),
+        mtime=mtime,
+        size=state.st_size,
+        inode=state.st_ino,
+        language="",
+        kind="data",
+        lines=0,
+        symbols=(),
+        words=Words(repeated(counted(path).items()), "", "", {}),
+    )
+    if state.st_size > MOST_BYTES or is_secret(path):
+        return nothing
+    try:
+        text = read_text(place, Watch(_SECONDS, None))
+    except (CannotMap, Overtime):
+        return nothing
+    source = text.source
+    language = language_of(place, source)
+    kind = kind_of(path, language, source[:_HEAD])
+    try:
+        made = map_text(source, place.name, deadline_seconds=_SECONDS)
+    except (OSError, Overtime):
+        return msgspec.structs.replace(nothing, kind=kind)
+    symbols = _kept(made.symbols, kind)
+    words = Words(
+        path=nothing.words.path,
+        symbols=repeated(counted(" ".join(symbol.name for symbol in symbols)).items()),
+        docs=repeated(counted(" ".join(symbol.doc for symbol in symbols if symbol.doc)).items()),
+        body=counted(source.decode("utf-8", "replace")) if kind != "generated" else {},
+    )
+    return msgspec.structs.replace(
+        nothing,
+        size=text.total_bytes,
+        language=made.language,
+        kind=kind,
+        lines=made.total_lines,
+        symbols=symbols,
+        words=words,
+    )
+
+
+def is_secret(path: str) -> bool:
+    """Named as what holds secrets: nothing of its text is kept or shown."""
+    name = path.rpartition("/")[2].lower()
+    return name.startswith(_SECRET[:6]) or name.endswith(_SECRET[6:])
+
+
+def _kept(symbols: tuple[Symbol, ...], kind: Kind) -> tuple[Symbol, ...]:
+    """Of data the outer keys. Without what a list of places does not need."""
+    depth: dict[int, int] = {}
+    places: dict[int, int] = {}
+    kept: list[Symbol] = []
+    for index, symbol in enumerate(symbols):
+        if kind == "data":
+            depth[index] = depth.get(symbol.parent, 0) + 1 if symbol.parent is not None else 0
+            if depth[index] > _DEEPEST_KEY:
+                continue
+        if len(kept) >= _MOST_SYMBOLS:
+            break
+        places[index] = len(kept)
+        kept.append(symbol)
+    return tuple(
+        msgspec.structs.replace(
+            symbol,
+            parent=places.get(symbol.parent) if symbol.parent is not None else None,
+            doc=symbol.doc[:_LONGEST_DOC],
+            signature=symbol.signature[:_LONGEST_SIGNATURE],
+        )
+        for symbol in kept
+    )

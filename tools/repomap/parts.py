@@ -1,0 +1,131 @@
+"""Words and names as the parts that a search compares: `smoothSeries` is smooth and series, `keys` is key.
+
+The same function splits sources, names and questions; what is changed here makes every index anew (`store.VERSION`).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+")
+_SHORTEST = 3
+_LONGEST = 32
+"""Longer runs of letters are data."""
+MOST_OF_A_WORD = 6
+"""A word that stands more often in a file counts no more."""
+
+_WORDS_OF_COMMITS = """
+about add added after all also and any are been before being but bug can cannot change changed changes
+could did does doesn don each error fail failed fails file files fix fixed fixes for from get had has
+have how implement into issue its just let make makes more must new not now off old one only other our
+out over please problem remove removed return same set should show since some such support than that the
+their them then there these they this through too update updated use used uses using very was way were
+what when where which while who why will with within without work works would wrong you your
+"""
+_SAYS_NOTHING = frozenset(_WORDS_OF_COMMITS.split())
+"""Words of questions and commits that stand for no place."""
+
+
+def parts_of(text: str) -> list[str]:
+    """Each part as often as it stands there."""
+    return [stem(part.lower()) for part in _PARTS.findall(text) if _SHORTEST <= len(part) <= _LONGEST]
+
+
+def counted(text: str) -> dict[str, int]:
+    """Parts with how often they stand there, up to the limit."""
+    found: Counter[str] = Counter()
+    for part, count in Counter(_PARTS.findall(text)).items():
+        if _SHORTEST <= len(part) <= _LONGEST:
+            found[stem(part.lower())] += count
+    return {part: min(count, MOST_OF_A_WORD) for part, count in found.items()}
+
+
+def question_parts(text: str) -> list[str]:
+    """Those that say something, each once, in the order of the question."""
+    found: dict[str, None] = {}
+    for part in _PARTS.findall(text):
+        word = part.lower()
+        if _SHORTEST <= len(word) <= _LONGEST and word not in _SAYS_NOTHING:
+            found[stem(word)] = None
+    return list(found)
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """Without the ending that makes a plural or a form of a verb. Words of other scripts stay as they are."""
+    if len(word) < 5 or not word.isascii():
+        return word[:-1] if len(word) == 4 and word.endswith("s") and not word.endswith("ss") else word
+    for ending, instead, shortest in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= shortest:
+            return _single(word[: -len(ending)] + instead)
+    return word
+
+
+_ENDINGS = (
+    ("izations", "ize", 3),
+    ("ization", "ize", 3),
+    ("ations", "ate", 3),
+    ("ation", "ate", 3),
+    ("ies", "y", 3),
+    ("sses", "ss", 2),
+    ("ings", "", 3),
+    ("ing", "", 3),
+    ("ers", "", 4),
+    ("ed", "", 3),
+    ("er", "", 4),
+    ("ches", "ch", 2),
+    ("shes", "sh", 2),
+    ("xes", "x", 2),
+    ("ss", "ss", 2),
+    ("us", "us", 2),
+    ("s", "", 3),
+)
+
+
+def _single(word: str) -> str:
+    """`runn` of `running`, `cache` of `caching` and `cached`: one way to end."""
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
+        return word[:-1]
+    return word.removesuffix("e") if len(word) > 4 else word
+
+
+_NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*")
+_QUOTED = re.compile(r"`([^`\n]{1,120})`")
+
+
+def names_in(text: str) -> list[str]:
+    """What looks like a name of code: quoted, with `_` or inner capitals, or dotted; the whole and its last part."""
+    found: dict[str, None] = {}
+    for quoted in _QUOTED.findall(text):
+        for name in _NAME.findall(quoted):
+            _add(found, name)
+    for name in _NAME.findall(text):
+        if _looks_made(name):
+            _add(found, name)
+    return list(found)
+
+
+def capitalised_in(text: str) -> Iterator[str]:
+    """Words that may be names of types, if there are such: not the first of a sentence only."""
+    for match in re.finditer(r"\b[A-Z][a-zA-Z0-9]{2,}\b", text):
+        yield match[0]
+
+
+def _add(found: dict[str, None], name: str) -> None:
+    found[name] = None
+    last = re.split(r"\.|::|#|->", name)[-1]
+    if len(last) >= _SHORTEST:
+        found[last] = None
+
+
+def _looks_made(name: str) -> bool:
+    if len(name) < 4:
+        return False
+    has_inner_capital = re.search(r"[a-z][A-Z]|[A-Z]{2,}[a-z]", name) is not None
+    return "_" in name.strip("_") or name.startswith("_") or has_inner_capital or "::" in name
+
+
+def repeated(counts: Iterable[tuple[str, int]]) -> str:
+    """A text with each part so often: what a full-text index counts."""
+    return " ".join(part if count == 1 else " ".join([part] * count) for part, count in counts)

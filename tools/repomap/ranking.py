@@ -1,0 +1,259 @@
+"""Which files and symbols a question is most likely about: by words over four fields, exact names, traces, neighbours.
+
+The weights are first guesses that held on 108 questions of eight repositories; `python -m bench repository-maps`
+measures them on others. Nothing of a repository changes them.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from tools.filemap.symbols import Symbol
+from tools.repomap.kinds import WEIGHTS, is_about_tests
+from tools.repomap.parts import capitalised_in, counted, names_in, parts_of, question_parts
+from tools.repomap.store import KnownFile, Outline, Store
+
+EXACT = 0.35
+NEAR_BY_NAMES = 0.2
+CHANGED_TOGETHER = 0.3
+_MOST_LOOKED_AT = 400
+_MOST_DEFINERS = 20
+_RARE_DEFINERS = 4
+_IN_TRACE = 3.0
+_TRACE = re.compile(
+    r"""File\ "(?P<python>[^"\n]+)",\ line\ (?P<python_line>\d+)
+    |(?P<path>[\w@+~./\\-]+\.[A-Za-z]\w{0,7}):(?P<line>\d+)(?::\d+)?""",
+    re.VERBOSE,
+)
+_PATH = re.compile(r"(?<![\w/])[\w@+~.-]*(?:/[\w@+~.-]+)+|\b[\w-]+\.[a-z]\w{0,4}\b")
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What is asked, taken apart."""
+
+    text: str
+    parts: tuple[str, ...]
+    names: tuple[str, ...]
+    """What looks like a name of code."""
+    traces: tuple[tuple[str, int], ...]
+    """Paths with lines, as they stand in stack traces and messages."""
+    paths: tuple[str, ...]
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A file that may be meant."""
+
+    file: KnownFile
+    score: float
+    lines: frozenset[int] = frozenset()
+    """Those that the question names."""
+
+
+class Ranking(msgspec.Struct, frozen=True):
+    places: tuple[Place, ...]
+    rarities: Mapping[str, float]
+    """Of the question's words: how much each says."""
+
+
+def question_of(text: str) -> Question:
+    traces = tuple(
+        (match["python"] or match["path"], int(match["python_line"] or match["line"]))
+        for match in _TRACE.finditer(text)
+    )
+    return Question(
+        text=text,
+        parts=tuple(question_parts(text)),
+        names=tuple(names_in(text)),
+        traces=traces[:200],
+        paths=tuple(dict.fromkeys(_PATH.findall(text)))[:50],
+    )
+
+
+def rank(
+    store: Store, question: Question, *, below: str = "", known: Sequence[str] = (), most: int = 60
+) -> Ranking:
+    """The likeliest files first. `below`: a folder to stay in; `known`: files of the conversation."""
+    rarities = _rarities(store, question.parts)
+    scores = _normalised(dict(store.matching(question.parts, _MOST_LOOKED_AT)))
+    exact = _exact(store, question)
+    for id, score in _normalised(exact).items():
+        scores[id] = scores.get(id, 0.0) + EXACT * score
+    _add_neighbours(store, scores, known)
+    lines = _traced(store, question, scores)
+    about_tests = is_about_tests(question.text) or _is_test_folder(below)
+    places: list[Place] = []
+    for id, score in scores.items():
+        file = store.file(id)
+        if file is None or not _is_below(file.path, below):
+            continue
+        weight = 1.0 if id in lines or (file.kind == "test" and about_tests) else WEIGHTS[file.kind]
+        places.append(Place(file, score * weight, frozenset(lines.get(id, ()))))
+    places.sort(key=lambda place: (-place.score, len(place.file.path), place.file.path))
+    return Ranking(tuple(places[:most]), rarities)
+
+
+def rank_paths(paths: Iterable[str], question: Question, most: int) -> list[str]:
+    """By their names alone, where nothing else is known yet."""
+    wanted = set(question.parts)
+    scored: list[tuple[int, int, str]] = []
+    for path in paths:
+        hits = len(wanted.intersection(parts_of(path)))
+        if hits:
+            scored.append((-hits, len(path), path))
+    return [path for _, _, path in sorted(scored)[:most]]
+
+
+def symbol_scores(
+    outline: Outline, question: Question, ranking: Ranking, lines: frozenset[int]
+) -> list[float]:
+    """How likely each symbol is meant: those that the question names first, then by its words in name, owner and doc,
+    then the long ones."""
+    names = {name.lower() for name in question.names} | {
+        name.lower() for name in capitalised_in(question.text)
+    }
+    own = [_worth(counted(symbol.name), ranking.rarities) for symbol in outline.symbols]
+    scores: list[float] = []
+    for index, symbol in enumerate(outline.symbols):
+        length = symbol.end_line - symbol.start_line + 1
+        score = math.log1p(length) * 0.05 + own[index]
+        if symbol.doc:
+            score += 0.5 * _worth(counted(symbol.doc), ranking.rarities)
+        if symbol.parent is not None:
+            score += 0.3 * own[symbol.parent]
+        if symbol.name.lower() in names:
+            score += 5.0
+        if lines and any(symbol.start_line <= line <= symbol.end_line for line in lines):
+            score += 10.0 + 5.0 / length
+        scores.append(score * (0.3 if _says_little(symbol) else 1.0))
+    return scores
+
+
+def _says_little(symbol: Symbol) -> bool:
+    is_short = symbol.start_line == symbol.end_line
+    return is_short and symbol.kind in (
+        "field",
+        "variable",
+        "constant",
+        "property",
+        "import",
+        "key",
+        "attribute",
+    )
+
+
+def _worth(parts: Mapping[str, int], rarities: Mapping[str, float]) -> float:
+    return sum(rarities[part] for part in parts if part in rarities)
+
+
+def _rarities(store: Store, parts: Sequence[str]) -> dict[str, float]:
+    total = store.count()
+    return {part: math.log(1 + total / (1 + store.rarity(part))) for part in parts}
+
+
+def _normalised(scores: Mapping[int, float]) -> dict[int, float]:
+    highest = max(scores.values(), default=0.0)
+    return {id: score / highest for id, score in scores.items()} if highest > 0 else {}
+
+
+def _exact(store: Store, question: Question) -> dict[int, float]:
+    """Files that define a name of the question: a name that many define says little."""
+    found: dict[int, float] = {}
+    for name in dict.fromkeys((*question.names, *capitalised_in(question.text))):
+        definers = {file for file, _ in store.named(name)}
+        if 0 < len(definers) <= _MOST_DEFINERS:
+            for id in definers:
+                found[id] = found.get(id, 0.0) + 1 / math.sqrt(len(definers))
+    return found
+
+
+def _traced(store: Store, question: Question, scores: dict[int, float]) -> dict[int, set[int]]:
+    """Paths of the question lie on top, those with lines first; by the longest end that a file's path shares."""
+    named = [(path, line) for path, line in question.traces]
+    named += [(path, 0) for path in question.paths]
+    if not named:
+        return {}
+    by_name: dict[str, list[KnownFile]] = {}
+    wanted = {_end(path) for path, _ in named}
+    for file in store.files():
+        name = _end(file.path)
+        if name in wanted:
+            by_name.setdefault(name, []).append(file)
+    lines: dict[int, set[int]] = {}
+    for place, (path, line) in enumerate(named):
+        likeliest = max(by_name.get(_end(path), ()), key=lambda file: _shared(file.path, path), default=None)
+        if likeliest is None or _shared(likeliest.path, path) < min(2, path.count("/") + 1):
+            continue
+        bonus = _IN_TRACE if line else 0.5
+        scores[likeliest.id] = scores.get(likeliest.id, 0.0) + bonus / (1 + place * 0.02)
+        if line:
+            lines.setdefault(likeliest.id, set()).add(line)
+    return lines
+
+
+def _end(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
+def _shared(path: str, other: str) -> int:
+    """How many folders and names at the end are the same."""
+    count = 0
+    for one, two in zip(
+        reversed(path.split("/")), reversed(other.replace("\\", "/").split("/")), strict=False
+    ):
+        if one != two:
+            break
+        count += 1
+    return count
+
+
+def _add_neighbours(store: Store, scores: dict[int, float], known: Sequence[str]) -> None:
+    """One step from the files of the conversation: by rare names that they use or define, and by changes in common."""
+    files = [file for path in known[-10:] if (file := store.file_at(path)) is not None]
+    if not files:
+        return
+    near: dict[int, float] = {}
+    together: dict[int, float] = {}
+    for file in files:
+        for id, score in neighbours_by_names(store, file).items():
+            near[id] = near.get(id, 0.0) + score
+        for id, times in store.changed_with(file.id):
+            together[id] = together.get(id, 0.0) + times
+    for weight, found in ((NEAR_BY_NAMES, near), (CHANGED_TOGETHER, together)):
+        for id, score in _normalised(found).items():
+            scores[id] = scores.get(id, 0.0) + weight * score
+    for file in files:
+        scores.pop(file.id, None)
+
+
+def neighbours_by_names(store: Store, file: KnownFile) -> dict[int, float]:
+    """Files that share names with this one which at most a few define, weighted by how few."""
+    found: dict[int, float] = {}
+    total = max(store.count(), 1)
+    body = store.words(file.id).body
+    rare = sorted(body, key=lambda part: store.rarity(part))[:_MOST_RARE_WORDS]
+    asked = [part for part in rare if 1 < store.rarity(part) <= max(_RARE_FILES, total // 200)]
+    for id, score in store.matching(asked, _MOST_LOOKED_AT // 4):
+        if id != file.id:
+            found[id] = found.get(id, 0.0) + score
+    for symbol in store.outline(file.id).symbols:
+        definers = {id for id, _ in store.named(symbol.name, _RARE_DEFINERS + 1)}
+        if len(definers) <= _RARE_DEFINERS:
+            for id in definers - {file.id}:
+                found[id] = found.get(id, 0.0) + 1 / len(definers)
+    return found
+
+
+_MOST_RARE_WORDS = 60
+_RARE_FILES = 8
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return not folder or path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _is_test_folder(folder: str) -> bool:
+    return any(
+        part in ("test", "tests", "spec", "specs", "testing", "__tests__") for part in folder.split("/")
+    )

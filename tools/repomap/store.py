@@ -1,0 +1,286 @@
+"""The index of a repository on disk: one SQLite file of files, names and words. What is asked of it: `ranking`.
+
+It is made of sources and can be made anew from them at any time: one that is damaged, or of another version, is.
+Several processes read it at once; one writes, by the lock of `building`.
+"""
+
+import hashlib
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from tools.filemap.cache import MAPPER_VERSION
+from tools.filemap.symbols import Symbol
+from tools.repomap.parts import repeated
+
+VERSION = f"1.{MAPPER_VERSION}"
+"""Raised whenever an index would come out differently."""
+WEIGHTS = (4.0, 3.0, 2.0, 1.0)
+"""Of a word in the path, in names of symbols, in doc lines, in the text: first guesses that held on 108 questions."""
+_SCHEMA = """
+create table meta (key text primary key, value text) without rowid;
+create table file (
+    id integer primary key, path blob not null unique, mtime integer not null, size integer not null,
+    inode integer not null, language text not null, kind text not null, map blob not null, words blob not null
+);
+create table sym (name text not null, file integer not null, place integer not null,
+    primary key (name, file, place)) without rowid;
+create index sym_file on sym (file);
+create virtual table text using fts5 (
+    path, symbols, docs, body, content='', detail=full, tokenize="unicode61 remove_diacritics 0");
+create virtual table seen using fts5vocab (text, row);
+create table near (a integer not null, b integer not null, times integer not null, primary key (a, b)) without rowid;
+"""
+_TABLES = ("meta", "file", "sym", "text", "near")
+
+
+class Words(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What of a file can be found by words, split into parts."""
+
+    path: str
+    symbols: str
+    docs: str
+    body: dict[str, int]
+
+    def columns(self) -> tuple[str, str, str, str]:
+        return self.path, self.symbols, self.docs, repeated(self.body.items())
+
+
+class Indexed(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A file as the index takes it."""
+
+    path: bytes
+    mtime: int
+    size: int
+    inode: int
+    language: str
+    kind: str
+    lines: int
+    symbols: tuple[Symbol, ...]
+    words: Words
+
+
+class KnownFile(msgspec.Struct, frozen=True, gc=False):
+    id: int
+    path: str
+    mtime: int
+    size: int
+    inode: int
+    language: str
+    kind: str
+
+
+class Outline(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What is kept of a map."""
+
+    lines: int
+    symbols: tuple[Symbol, ...]
+
+
+_OUTLINES = msgspec.msgpack.Decoder(Outline)
+_WORDS = msgspec.msgpack.Decoder(Words)
+
+
+class Damaged(Exception):
+    """The file is no index, or not one of this version."""
+
+
+class Store:
+    """One connection, for one thread at a time."""
+
+    def __init__(self, path: Path, *, is_writing: bool = False) -> None:
+        self.path = path
+        if is_writing:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+            os.close(descriptor)
+        try:
+            address = f"{path.absolute().as_uri()}?mode={'rw' if is_writing else 'ro'}"
+            self._db = sqlite3.connect(address, uri=True, timeout=5.0, check_same_thread=False)
+            self._db.execute("pragma cache_size=-4096")
+            if is_writing:
+                self._db.execute("pragma journal_mode=wal")
+                self._db.execute("pragma synchronous=normal")
+                self._prepare()
+            elif self.meta("version") != VERSION:
+                raise Damaged(f"{path} is of another version")
+        except sqlite3.OperationalError as problem:
+            raise Damaged(f"{path}: {problem}") from None
+        except sqlite3.DatabaseError as problem:
+            raise Damaged(f"{path}: {problem}") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _prepare(self) -> None:
+        tables = {row[0] for row in self._db.execute("select name from sqlite_master where type='table'")}
+        if tables >= set(_TABLES) and self.meta("version") == VERSION:
+            return
+        if tables:
+            raise Damaged(f"{self.path} is of another version")
+        self._db.executescript(_SCHEMA)
+        self.set_meta("version", VERSION)
+
+    def meta(self, key: str) -> str:
+        try:
+            row = self._db.execute("select value from meta where key=?", (key,)).fetchone()
+        except sqlite3.OperationalError:
+            return ""
+        return row[0] if row else ""
+
+    def set_meta(self, key: str, value: str) -> None:
+        with self._db:
+            self._db.execute("insert or replace into meta values (?, ?)", (key, value))
+
+    # What changes
+
+    def put(self, files: Iterable[Indexed]) -> None:
+        """All of them or none."""
+        with self._db:
+            for file in files:
+                self._drop(file.path)
+                self._insert(file)
+
+    def remove(self, paths: Iterable[bytes]) -> None:
+        with self._db:
+            for path in paths:
+                self._drop(path)
+
+    def touch(self, id: int, mtime: int, inode: int) -> None:
+        """The same content with another time."""
+        with self._db:
+            self._db.execute("update file set mtime=?, inode=? where id=?", (mtime, inode, id))
+
+    def set_near(self, pairs: Iterable[tuple[int, int, int]]) -> None:
+        with self._db:
+            self._db.execute("delete from near")
+            self._db.executemany("insert or ignore into near values (?, ?, ?)", pairs)
+
+    def _insert(self, file: Indexed) -> None:
+        outline = zlib.compress(msgspec.msgpack.encode(Outline(file.lines, file.symbols)), 6)
+        words = zlib.compress(msgspec.msgpack.encode(file.words), 6)
+        row = (file.path, file.mtime, file.size, file.inode, file.language, file.kind, outline, words)
+        id = self._db.execute(
+            "insert into file (path, mtime, size, inode, language, kind, map, words) values (?,?,?,?,?,?,?,?)",
+            row,
+        ).lastrowid
+        names = {(_sayable(symbol.name).lower(), id, place) for place, symbol in enumerate(file.symbols)}
+        self._db.executemany("insert into sym values (?, ?, ?)", sorted(names))
+        self._db.execute(
+            "insert into text (rowid, path, symbols, docs, body) values (?, ?, ?, ?, ?)",
+            (id, *file.words.columns()),
+        )
+
+    def _drop(self, path: bytes) -> None:
+        row = self._db.execute("select id, words from file where path=?", (path,)).fetchone()
+        if row is None:
+            return
+        id, packed = row
+        columns = _WORDS.decode(zlib.decompress(packed)).columns()
+        self._db.execute(
+            "insert into text (text, rowid, path, symbols, docs, body) values ('delete', ?, ?, ?, ?, ?)",
+            (id, *columns),
+        )
+        self._db.execute("delete from sym where file=?", (id,))
+        self._db.execute("delete from file where id=?", (id,))
+
+    # What is asked
+
+    def files(self) -> Iterator[KnownFile]:
+        for row in self._db.execute("select id, path, mtime, size, inode, language, kind from file"):
+            yield KnownFile(row[0], os.fsdecode(row[1]), *row[2:])
+
+    def file(self, id: int) -> KnownFile | None:
+        row = self._db.execute(
+            "select id, path, mtime, size, inode, language, kind from file where id=?", (id,)
+        ).fetchone()
+        return KnownFile(row[0], os.fsdecode(row[1]), *row[2:]) if row else None
+
+    def file_at(self, path: str) -> KnownFile | None:
+        row = self._db.execute("select id from file where path=?", (os.fsencode(path),)).fetchone()
+        return self.file(row[0]) if row else None
+
+    def count(self) -> int:
+        return int(self._db.execute("select count(*) from file").fetchone()[0])
+
+    def outline(self, id: int) -> Outline:
+        row = self._db.execute("select map from file where id=?", (id,)).fetchone()
+        return _OUTLINES.decode(zlib.decompress(row[0])) if row else Outline(0, ())
+
+    def words(self, id: int) -> Words:
+        row = self._db.execute("select words from file where id=?", (id,)).fetchone()
+        return _WORDS.decode(zlib.decompress(row[0])) if row else Words("", "", "", {})
+
+    def named(self, name: str, most: int = 400) -> list[tuple[int, int]]:
+        """Files and places of the symbols with that name, in any case."""
+        return self._db.execute(
+            "select file, place from sym where name=? limit ?", (_sayable(name).lower(), most)
+        ).fetchall()
+
+    def named_like(self, text: str, most: int) -> list[tuple[str, int, int]]:
+        """Names that begin with the text, then those that have it inside: (name, file, place)."""
+        wanted = _sayable(text).lower()
+        found: list[tuple[str, int, int]] = self._db.execute(
+            "select name, file, place from sym where name >= ? and name < ? limit ?",
+            (wanted, wanted + "\U0010ffff", most),
+        ).fetchall()
+        if len(found) < most:
+            escaped = wanted.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+            found += self._db.execute(
+                "select name, file, place from sym where name like ? escape '\\' limit ?",
+                (f"%_{escaped}%" if wanted else "%", most - len(found)),
+            ).fetchall()
+        return list(dict.fromkeys(found))
+
+    def matching(self, parts: Sequence[str], most: int) -> list[tuple[int, float]]:
+        """Files with any of the words, the best first, with their scores (higher is better)."""
+        if not parts:
+            return []
+        asked = " OR ".join(f'"{part}"' for part in parts if '"' not in part)
+        rows = self._db.execute(
+            "select rowid, bm25(text, ?, ?, ?, ?) as score from text where text match ? order by score limit ?",
+            (*WEIGHTS, asked, most),
+        )
+        return [(row[0], -row[1]) for row in rows]
+
+    def rarity(self, part: str) -> int:
+        """How many files have the word."""
+        row = self._db.execute("select doc from seen where term=?", (part,)).fetchone()
+        return int(row[0]) if row else 0
+
+    def changed_with(self, id: int) -> list[tuple[int, int]]:
+        rows = self._db.execute(
+            "select b, times from near where a=? union select a, times from near where b=?", (id, id)
+        )
+        return rows.fetchall()
+
+    def languages(self) -> list[tuple[str, int]]:
+        rows = self._db.execute("select language, count(*) as n from file group by language order by n desc")
+        return rows.fetchall()
+
+
+def index_path(cache: Path, root: Path) -> Path:
+    """Where the index of that folder lies."""
+    name = hashlib.blake2b(os.fsencode(os.path.realpath(root)), digest_size=16).hexdigest()
+    return cache / "repositories" / f"{name}.sqlite"
+
+
+def forget(path: Path) -> None:
+    for ending in ("", "-wal", "-shm"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+
+
+def _sayable(text: str) -> str:
+    """SQLite takes no halves of characters."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -68,33 +68,47 @@ def _opened(path: Path) -> Store:
         return Store(path, is_writing=True)
 
 
+class Survey(msgspec.Struct, frozen=True):
+    """What there is beside what the index knows."""
+
+    listed: int
+    is_cut: bool
+    """There are more files than are listed."""
+    gone: tuple[str, ...]
+    waiting: tuple[str, ...]
+    """New or changed."""
+
+
+def survey(store: Store, root: Path, is_stopped: Callable[[], bool] = lambda: False) -> Survey:
+    listed = list_files(root, is_stopped=is_stopped)
+    is_cut = len(listed) > MOST_FILES
+    listed = listed[:MOST_FILES]
+    known = {file.path: file for file in store.files()}
+    gone = tuple(sorted(known.keys() - set(listed)))
+    waiting = tuple(path for path in listed if not is_fresh(root, known.get(path)))
+    return Survey(len(listed), is_cut, gone, waiting)
+
+
 def build(
     store: Store,
     root: Path,
     *,
+    found: Survey | None = None,
     workers: int | None = None,
     progress: Callable[[Progress], None] = lambda progress: None,
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> bool:
     """False: it was stopped before its end. `workers=0` maps in this process."""
-    listed = list_files(root, is_stopped=is_stopped)
-    is_cut = len(listed) > MOST_FILES
-    listed = listed[:MOST_FILES]
-    known = {file.path: file for file in store.files()}
-    gone = known.keys() - set(listed)
-    store.remove([os.fsencode(path) for path in gone])
-    waiting = [path for path in listed if not is_fresh(root, known.get(path))]
-    store.set_meta("listed", str(len(listed)))
-    store.set_meta("cut", "1" if is_cut else "")
-    progress(Progress(len(listed) - len(waiting), len(listed)))
-    done = len(listed) - len(waiting)
+    found = found or survey(store, root, is_stopped)
+    store.remove([os.fsencode(path) for path in found.gone])
+    store.set_meta("listed", str(found.listed))
+    store.set_meta("cut", "1" if found.is_cut else "")
+    done = found.listed - len(found.waiting)
+    progress(Progress(done, found.listed))
     count = min(_MOST_WORKERS, max(1, (os.cpu_count() or 2) // 2)) if workers is None else workers
     # A few files are mapped sooner than a process has started.
-    made = (
-        _mapped_here(root, waiting)
-        if count == 0 or len(waiting) < 2 * _ASKED
-        else _mapped(root, waiting, count)
-    )
+    is_here = count == 0 or len(found.waiting) < 2 * _ASKED
+    made = _mapped_here(root, found.waiting) if is_here else _mapped(root, found.waiting, count)
     pending: list[Indexed] = []
     for batch, asked in made:
         pending += batch
@@ -102,14 +116,14 @@ def build(
         if len(pending) >= _BATCH:
             store.put(pending)
             pending = []
-            progress(Progress(done, len(listed)))
+            progress(Progress(done, found.listed))
         if is_stopped():
             made.close()
             store.put(pending)
             return False
     store.put(pending)
     store.set_meta("finished", "1")
-    progress(Progress(len(listed), len(listed)))
+    progress(Progress(found.listed, found.listed))
     return True
 
 

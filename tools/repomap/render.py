@@ -23,11 +23,12 @@ class Candidate(msgspec.Struct, frozen=True):
     """A file that may be shown."""
 
     path: str
-    lines: int
+    lines: int | None
+    """None: not known, or a folder."""
     symbols: tuple[Symbol, ...]
     scores: Sequence[float]
     note: str = ""
-    """Such as `test`, `generated`."""
+    """Such as `test`, `generated`; of a folder, what is in it."""
 
 
 class ShownFile(msgspec.Struct, frozen=True):
@@ -89,8 +90,9 @@ def _best(candidate: Candidate, count: int) -> list[int]:
 
 
 def _block(candidate: Candidate, chosen: Sequence[int]) -> str:
-    note = f", {candidate.note}" if candidate.note else ""
-    head = f"{one_line(visible(candidate.path))}  {candidate.lines} lines{note}"
+    lines = f"{candidate.lines} lines" if candidate.lines is not None else ""
+    told = one_line(visible(", ".join(filter(None, (lines, candidate.note)))))
+    head = f"{one_line(visible(candidate.path))}  {told}".rstrip()
     if not chosen:
         return head
     depth = Nesting(candidate.symbols).depth

@@ -1,40 +1,69 @@
-"""A repository as it is asked: its index is built when it is first needed, and what is shown is as the files are now.
+"""A repository as it is asked: its index is made when it is first needed, and what is shown is as the files are now.
 
-Everything here blocks: for a thread. Who asks, and what is made of the answer: `tools.builtin.locate`, `read`, `grep`,
+Everything here blocks: for a thread. Who asks, and what is made of the answers: `tools.builtin.locate`, `read`, `grep`,
 the command line.
 """
 
+import contextlib
+import os
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
 import msgspec
 
-from tools.repomap.building import Busy, CannotBuild, Progress, build, is_fresh, writing
+from tools.git.repository import find_repository
+from tools.repomap.builder import Builder
+from tools.repomap.building import Busy, CannotBuild, Progress, build, is_fresh, survey, writing
+from tools.repomap.folder_map import folder_candidates
 from tools.repomap.listing import list_files
+from tools.repomap.lookup import Definition, Uses, definitions, uses
+from tools.repomap.nearness import learn
 from tools.repomap.outlining import indexed
 from tools.repomap.ranking import Question, Ranking, question_of, rank, rank_paths, symbol_scores
 from tools.repomap.render import DEFAULT_TOKENS, Candidate, RankedMap, render
 from tools.repomap.store import Damaged, KnownFile, Outline, Store, index_path
 
 _MOST_SHOWN = 60
+_MAPPED_AT_ONCE = 60
+"""So many changed files are brought up to date before an answer; more by the builder, behind it."""
+_LOOK_SECONDS = 5.0
+"""So long what was seen of the folder is believed."""
+PATIENCE = 0.3
+"""Seconds that an answer waits for an index that is being made."""
+
+
+class State(msgspec.Struct, frozen=True):
+    """How much of the folder an answer stands on."""
+
+    indexed: int
+    missing: int
+    problem: str = ""
 
 
 class Answer(msgspec.Struct, frozen=True):
     map: RankedMap
-    indexed: int
-    missing: int
-    """Files that are not in the index yet."""
-    problem: str = ""
-    """Why there is no index, or not a whole one."""
+    state: State
+    words: tuple[str, ...] = ()
+    """Of the question, that were looked for."""
 
 
 class Repository:
-    def __init__(self, root: Path, cache: Path) -> None:
+    def __init__(
+        self, root: Path, cache: Path, *, asks_git_at_home: Callable[[], Path | None] = lambda: None
+    ) -> None:
+        """`asks_git_at_home`: the person's home, where git may be asked for this folder's history."""
         self.root = root
         self.index = index_path(cache, root)
+        self._home = asks_git_at_home
         self._lock = threading.Lock()
+        self._builder: Builder | None = None
+        self._looked = float("-inf")
+        self._problem = ""
+
+    # Making the index
 
     def bring_up_to_date(
         self,
@@ -43,63 +72,168 @@ class Repository:
         progress: Callable[[Progress], None] = lambda progress: None,
         is_stopped: Callable[[], bool] = lambda: False,
     ) -> str:
-        """Builds or refreshes the index here and now. Empty, or why that could not be."""
+        """Here and now, to the end. Empty, or why that could not be."""
+        home = self._home()
         try:
             with writing(self.index) as store:
-                build(store, self.root, workers=workers, progress=progress, is_stopped=is_stopped)
+                is_whole = build(store, self.root, workers=workers, progress=progress, is_stopped=is_stopped)
+                if is_whole and home is not None:
+                    learn(store, self.root, home)
         except Busy:
-            return "Another bayou is building the index."
+            return "Another bayou is making the index; this is what it has so far."
         except CannotBuild as problem:
             return str(problem)
         return ""
 
+    def look(self) -> None:
+        """What is new is indexed: a few files at once, more in the background, for which this waits only a moment."""
+        with self._lock:
+            if self._builder is not None and self._builder.is_running:
+                self._builder.wait(PATIENCE)
+                return
+            if self._builder is not None:
+                self._problem = self._builder.report.problem
+                self._builder = None
+            if time.monotonic() - self._looked < _LOOK_SECONDS:
+                return
+            self._looked = time.monotonic()
+            if not self._is_nearly_fresh():
+                self._builder = Builder(self.root, self.index, self._home())
+                self._builder.wait(PATIENCE)
+
+    def _is_nearly_fresh(self) -> bool:
+        if not self.index.exists():
+            return False
+        try:
+            with writing(self.index) as store:
+                found = survey(store, self.root)
+                if len(found.waiting) > _MAPPED_AT_ONCE or not store.meta("finished"):
+                    return False
+                return build(store, self.root, found=found, workers=0)
+        except (Busy, CannotBuild):
+            return True
+
+    def edited(self, path: Path) -> None:
+        """A file was changed by ourselves: if there is an index, it hears of it at once."""
+        if self._looked == float("-inf") or not self.index.exists():
+            return
+        below = os.path.relpath(path, self.root)
+        made = indexed(self.root, below) if not below.startswith("..") else None
+        with contextlib.suppress(Busy, CannotBuild), writing(self.index) as store:
+            if made is not None and store.file_at(below) is not None:
+                store.put([made])
+
+    def close(self) -> None:
+        if self._builder is not None:
+            self._builder.close()
+
+    @property
+    def progress(self) -> tuple[int, int] | None:
+        """While the builder runs: how many files of how many."""
+        builder = self._builder
+        return (
+            (builder.report.done, builder.report.total)
+            if builder is not None and builder.is_running
+            else None
+        )
+
+    # Asking it
+
     def map_about(
-        self,
-        text: str,
-        *,
-        below: str = "",
-        tokens: int = DEFAULT_TOKENS,
-        known: Sequence[str] = (),
-        problem: str = "",
+        self, text: str, *, below: str = "", tokens: int = DEFAULT_TOKENS, known: Sequence[str] = ()
     ) -> Answer:
         """The ranked map for words of a task."""
         question = question_of(text)
+        with self._reading() as store:
+            if store is None:
+                return self._by_paths(question, below, tokens)
+            ranking = rank(store, question, below=below, known=known, most=_MOST_SHOWN)
+            candidates = (
+                candidate
+                for place in ranking.places
+                if (candidate := self._candidate(store, place.file, question, ranking, place.lines))
+                is not None
+            )
+            return Answer(render(candidates, tokens), self._state(store), question.parts)
+
+    def map_folder(self, below: str = "", *, tokens: int = DEFAULT_TOKENS) -> Answer:
+        """What is in a folder: the files that others lean on first."""
+        with self._reading() as store:
+            if store is None:
+                return self._by_paths(None, below, tokens)
+            return Answer(render(folder_candidates(store, below, self.present), tokens), self._state(store))
+
+    def definitions(
+        self, name: str, *, below: str = "", near: Sequence[str] = (), most: int = 20
+    ) -> tuple[list[Definition], int]:
+        with self._reading() as store:
+            return (
+                definitions(store, name, self.present, below=below, near=near, most=most)
+                if store
+                else ([], 0)
+            )
+
+    def uses(self, name: str, *, below: str = "", most: int = 100) -> Uses:
+        with self._reading() as store:
+            return uses(store, self.root, name, self.present, below=below, most=most)
+
+    def outline_of(self, path: str) -> Outline | None:
+        """The symbols of a file of the index, as it is now."""
+        with self._reading() as store:
+            file = store.file_at(path) if store is not None else None
+            return self.present(store, file) if store is not None and file is not None else None
+
+    def present(self, store: Store, file: KnownFile) -> Outline | None:
+        """A file's symbols as they are now; None: it is gone."""
+        if is_fresh(self.root, file):
+            return store.outline(file.id)
+        made = indexed(self.root, file.path)
+        return Outline(made.lines, made.symbols) if made is not None else None
+
+    def state(self) -> State:
+        with self._reading() as store:
+            return self._state(store)
+
+    @contextlib.contextmanager
+    def _reading(self) -> Generator[Store | None]:
+        """None: there is no index yet, or none that can be read."""
         try:
-            with self._lock, Store(self.index) as store:
-                ranking = rank(store, question, below=below, known=known, most=_MOST_SHOWN)
-
-                candidates = (
-                    candidate
-                    for place in ranking.places
-                    if (candidate := self._candidate(store, place.file, question, ranking, place.lines))
-                    is not None
-                )
-                map = render(candidates, tokens)
-                count = store.count()
-                listed = int(store.meta("listed") or 0)
-                return Answer(map, count, max(0, listed - count), problem)
+            store = Store(self.index)
         except (Damaged, sqlite3.Error):
-            return self._by_paths(question, below, tokens, problem)
+            yield None
+            return
+        with store:
+            yield store
 
-    def _by_paths(self, question: Question, below: str, tokens: int, problem: str) -> Answer:
-        paths = list_files(self.root)
-        wanted = rank_paths((path for path in paths if path.startswith(below)), question, _MOST_SHOWN)
-        candidates = [Candidate(path, 0, (), ()) for path in wanted]
-        return Answer(render(candidates, tokens), 0, len(paths), problem)
+    def _state(self, store: Store | None) -> State:
+        if store is None:
+            return State(0, 0, self._problem)
+        count = store.count()
+        return State(count, max(0, int(store.meta("listed") or 0) - count), self._problem)
+
+    def _by_paths(self, question: Question | None, below: str, tokens: int) -> Answer:
+        """Before there is an index: by the names of the files alone."""
+        paths = [
+            path for path in list_files(self.root) if not below or path.startswith(below.rstrip("/") + "/")
+        ]
+        wanted = rank_paths(paths, question, _MOST_SHOWN) if question is not None else paths[:_MOST_SHOWN]
+        shown = render((Candidate(path, None, (), ()) for path in wanted), tokens)
+        return Answer(
+            shown, State(0, len(paths), self._problem), question.parts if question is not None else ()
+        )
 
     def _candidate(
         self, store: Store, file: KnownFile, question: Question, ranking: Ranking, lines: frozenset[int]
     ) -> Candidate | None:
-        outline = self._present(store, file)
+        outline = self.present(store, file)
         if outline is None:
             return None
         scores = symbol_scores(outline, question, ranking, lines)
         note = file.kind if file.kind in ("test", "generated", "vendored") else ""
         return Candidate(file.path, outline.lines, outline.symbols, scores, note)
 
-    def _present(self, store: Store, file: KnownFile) -> Outline | None:
-        """The file's symbols as they are now; None: it is gone."""
-        if is_fresh(self.root, file):
-            return store.outline(file.id)
-        made = indexed(self.root, file.path)
-        return Outline(made.lines, made.symbols) if made is not None else None
+
+def root_of(folder: Path) -> Path:
+    """The git work tree that the folder lies in, else the folder."""
+    found = find_repository(folder)
+    return found.top if found is not None and not found.is_bare else folder

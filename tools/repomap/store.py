@@ -149,8 +149,7 @@ class Store:
         """All of them or none."""
         with self._db:
             for file in files:
-                self._drop(file.path)
-                self._insert(file)
+                self._insert(file, self._drop(file.path))
 
     def remove(self, paths: Iterable[bytes]) -> None:
         with self._db:
@@ -167,12 +166,13 @@ class Store:
             self._db.execute("delete from near")
             self._db.executemany("insert or ignore into near values (?, ?, ?)", pairs)
 
-    def _insert(self, file: Indexed) -> None:
+    def _insert(self, file: Indexed, id: int | None) -> None:
+        """A file that was known keeps its id, by which others know it."""
         outline = zlib.compress(msgspec.msgpack.encode(Outline(file.lines, file.symbols)), 6)
         words = zlib.compress(msgspec.msgpack.encode(file.words), 6)
-        row = (file.path, file.mtime, file.size, file.inode, file.language, file.kind, outline, words)
+        row = (id, file.path, file.mtime, file.size, file.inode, file.language, file.kind, outline, words)
         id = self._db.execute(
-            "insert into file (path, mtime, size, inode, language, kind, map, words) values (?,?,?,?,?,?,?,?)",
+            "insert into file (id, path, mtime, size, inode, language, kind, map, words) values (?,?,?,?,?,?,?,?,?)",
             row,
         ).lastrowid
         names = {(_sayable(symbol.name).lower(), id, place) for place, symbol in enumerate(file.symbols)}
@@ -182,10 +182,10 @@ class Store:
             (id, *file.words.columns()),
         )
 
-    def _drop(self, path: bytes) -> None:
+    def _drop(self, path: bytes) -> int | None:
         row = self._db.execute("select id, words from file where path=?", (path,)).fetchone()
         if row is None:
-            return
+            return None
         id, packed = row
         columns = _WORDS.decode(zlib.decompress(packed)).columns()
         self._db.execute(
@@ -194,6 +194,7 @@ class Store:
         )
         self._db.execute("delete from sym where file=?", (id,))
         self._db.execute("delete from file where id=?", (id,))
+        return id
 
     # What is asked
 

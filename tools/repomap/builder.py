@@ -1,0 +1,108 @@
+"""The process that brings an index up to date beside a session: at low priority, until it is done or its input ends."""
+
+import os
+import selectors
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import msgspec
+
+from tools.repomap.building import Busy, CannotBuild, Progress, build, writing
+from tools.repomap.nearness import learn
+from tools.repomap.worker import receive, send, start
+
+_NICE = 10
+
+
+class _Order(msgspec.Struct, frozen=True, array_like=True):
+    root: bytes
+    index: bytes
+    home: bytes | None
+    """Where the person is at home, if git may be asked."""
+
+
+class Report(msgspec.Struct, frozen=True, array_like=True):
+    """What the builder says: how far it is, and at last how it ended."""
+
+    done: int = 0
+    total: int = 0
+    has_ended: bool = False
+    problem: str = ""
+
+
+_ORDERS = msgspec.msgpack.Decoder(_Order)
+_REPORTS = msgspec.msgpack.Decoder(Report)
+
+
+class Builder:
+    """A session's end of it."""
+
+    def __init__(self, root: Path, index: Path, home: Path | None) -> None:
+        self.report = Report()
+        self._process = start("builder")
+        self._done = threading.Event()
+        assert self._process.stdin is not None
+        order = _Order(os.fsencode(root), os.fsencode(index), os.fsencode(home) if home else None)
+        send(self._process.stdin, order)
+        threading.Thread(target=self._listen, name="bayou-index", daemon=True).start()
+
+    @property
+    def is_running(self) -> bool:
+        return not self._done.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it has ended by then."""
+        return self._done.wait(seconds)
+
+    def close(self) -> None:
+        """Ends it; what it has committed stays."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.close()
+            self._process.wait(1.0)
+        except (OSError, subprocess.TimeoutExpired):
+            self._process.kill()
+            self._process.wait()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        try:
+            while not self.report.has_ended:
+                self.report = _REPORTS.decode(receive(self._process.stdout))
+        except (EOFError, OSError, ValueError, msgspec.MsgspecError):
+            self.report = msgspec.structs.replace(self.report, has_ended=True)
+        finally:
+            self._process.stdout.close()
+            self.close()
+            self._done.set()
+
+
+def main() -> None:
+    os.nice(_NICE)
+    order = _ORDERS.decode(receive(sys.stdin.buffer))
+    watched = sys.stdin.buffer.fileno()
+
+    def is_stopped() -> bool:
+        """Input that can be read has ended: nothing more is sent."""
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(watched, selectors.EVENT_READ)
+            return bool(waiting.select(0))
+
+    def tell(progress: Progress) -> None:
+        send(sys.stdout.buffer, Report(progress.done, progress.total))
+
+    root = Path(os.fsdecode(order.root))
+    problem = ""
+    try:
+        with writing(Path(os.fsdecode(order.index))) as store:
+            if build(store, root, progress=tell, is_stopped=is_stopped) and order.home is not None:
+                learn(store, root, Path(os.fsdecode(order.home)))
+    except Busy:
+        problem = "another bayou builds the index"
+    except CannotBuild as failure:
+        problem = str(failure)
+    except BrokenPipeError:
+        return
+    send(sys.stdout.buffer, Report(has_ended=True, problem=problem))

@@ -1,0 +1,85 @@
+"""What is in a folder: files by how much others lean on them, deeper folders in a line each."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from tools.filemap.symbols import Symbol
+from tools.repomap.kinds import WEIGHTS
+from tools.repomap.parts import counted
+from tools.repomap.render import Candidate
+from tools.repomap.store import KnownFile, Outline, Store
+
+_MOST_WEIGHED = 400
+_MOST_FOLDERS = 40
+_NAMED = 3
+_SAYS_LITTLE = frozenset(
+    ("field", "variable", "constant", "property", "import", "key", "attribute", "element")
+)
+
+
+def folder_candidates(
+    store: Store, below: str, present: Callable[[Store, KnownFile], Outline | None]
+) -> Iterator[Candidate]:
+    """Its own files, then the folders below it, then their files; the most leaned on first."""
+    prefix = f"{below.rstrip('/')}/" if below else ""
+    inside = [file for file in store.files() if file.path.startswith(prefix)]
+    own = [file for file in inside if "/" not in file.path.removeprefix(prefix)]
+    deeper = [file for file in inside if "/" in file.path.removeprefix(prefix)]
+    weighed = _weighed(store, [*own, *deeper][:_MOST_WEIGHED])
+    yield from _files(store, [file for file in own if file.id in weighed], weighed, present)
+    yield from _folders(deeper, prefix, store, weighed)
+    yield from _files(store, [file for file in deeper if file.id in weighed], weighed, present)
+
+
+def _weighed(store: Store, files: list[KnownFile]) -> dict[int, float]:
+    """How many files of the repository share the words of a file's outermost names: who leans on it, about."""
+    weights: dict[int, float] = {}
+    for file in files:
+        names = [symbol.name for symbol in store.outline(file.id).symbols if symbol.parent is None][:40]
+        leaning = [store.rarity(part) for name in names for part in counted(name)]
+        used = math.log1p(sum(leaning) / max(1, len(leaning)) * math.log1p(len(leaning)))
+        weights[file.id] = (used + 0.3 * math.log1p(file.size)) * WEIGHTS[file.kind]
+    return weights
+
+
+def _files(
+    store: Store,
+    files: list[KnownFile],
+    weights: dict[int, float],
+    present: Callable[[Store, KnownFile], Outline | None],
+) -> Iterator[Candidate]:
+    for file in sorted(files, key=lambda file: (-weights[file.id], file.path)):
+        outline = present(store, file)
+        if outline is not None:
+            scores = [_worth(symbol) for symbol in outline.symbols]
+            note = file.kind if file.kind in ("test", "generated", "vendored") else ""
+            yield Candidate(file.path, outline.lines, outline.symbols, scores, note)
+
+
+def _folders(
+    files: list[KnownFile], prefix: str, store: Store, weights: dict[int, float]
+) -> Iterator[Candidate]:
+    """A line each: how many files, and the names that are most worth knowing."""
+    counts = Counter(file.path.removeprefix(prefix).partition("/")[0] for file in files)
+    for folder, count in counts.most_common(_MOST_FOLDERS):
+        path = f"{prefix}{folder}/"
+        best = sorted(
+            (file for file in files if file.path.startswith(path) and file.id in weights),
+            key=lambda file: -weights[file.id],
+        )
+        names: dict[str, None] = {}
+        for file in best[:_NAMED]:
+            symbols = [symbol for symbol in store.outline(file.id).symbols if symbol.parent is None]
+            if symbols:
+                names[max(symbols, key=_worth).name] = None
+        told = ", ".join(names)
+        yield Candidate(path, None, (), (), f"{count} files" + (f": {told}" if told else ""))
+
+
+def _worth(symbol: Symbol) -> float:
+    length = symbol.end_line - symbol.start_line + 1
+    worth = (
+        math.log1p(length) + (1.0 if symbol.is_exported else 0.0) + (1.0 if symbol.parent is None else 0.0)
+    )
+    return worth * (0.2 if symbol.kind in _SAYS_LITTLE else 1.0)

@@ -1,0 +1,183 @@
+"""Where a name is defined, and where it is used: by name, never claimed to be precise."""
+
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from tools.filemap.symbols import Symbol
+from tools.repomap.kinds import WEIGHTS
+from tools.repomap.store import KnownFile, Outline, Store
+from tools.running.own_programs import find_own_program
+from tools.running.withheld import own_variables
+from tools.searching.ripgrep import bundled_ripgrep
+
+_MOST_DEFINITIONS = 400
+_MOST_HITS = 2000
+_LONGEST_LINE = 200
+
+
+class Definition(msgspec.Struct, frozen=True):
+    path: str
+    symbol: Symbol
+    owner: str
+    """What it belongs to, dotted; empty: the file."""
+    kind: str
+    """Of the file."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.owner}.{self.symbol.name}" if self.owner else self.symbol.name
+
+
+class Use(msgspec.Struct, frozen=True):
+    path: str
+    line: int
+    text: str
+    within: str
+    """The symbol that it stands in; empty: none, or not known."""
+    span: tuple[int, int] | None = None
+
+
+class Uses(msgspec.Struct, frozen=True):
+    shown: tuple[Use, ...]
+    count: int
+    files: int
+    is_cut: bool
+
+
+Present = Callable[[Store, KnownFile], Outline | None]
+"""The symbols of a file as it is now."""
+
+
+def definitions(
+    store: Store, name: str, present: Present, *, below: str = "", near: Sequence[str] = (), most: int = 20
+) -> tuple[list[Definition], int]:
+    """The nearest first, and how many there are. `Owner.name` asks for the one that belongs to it."""
+    *owners, last = [part for part in _plain(name).split(".") if part]
+    found: list[tuple[tuple[object, ...], Definition]] = []
+    outlines: dict[int, tuple[KnownFile, Outline] | None] = {}
+    for id, _ in store.named(last, _MOST_DEFINITIONS):
+        if id not in outlines:
+            file = store.file(id)
+            outline = present(store, file) if file is not None and _is_below(file.path, below) else None
+            outlines[id] = (file, outline) if file is not None and outline is not None else None
+    for known in outlines.values():
+        if known is None:
+            continue
+        file, outline = known
+        for symbol in outline.symbols:
+            if symbol.name.lower() != last.lower():
+                continue
+            above = owners_of(outline.symbols, symbol)
+            if owners and [part.lower() for part in above[-len(owners) :]] != [
+                part.lower() for part in owners
+            ]:
+                continue
+            definition = Definition(file.path, symbol, ".".join(above), file.kind)
+            found.append((_order(definition, last, near), definition))
+    found.sort(key=lambda one: one[0])
+    return [definition for _, definition in found[:most]], len(found)
+
+
+def owners_of(symbols: Sequence[Symbol], symbol: Symbol) -> list[str]:
+    names: list[str] = []
+    at = symbol.parent
+    while at is not None and len(names) < 20:
+        names.append(symbols[at].name)
+        at = symbols[at].parent
+    return names[::-1]
+
+
+def innermost(symbols: Sequence[Symbol], line: int) -> Symbol | None:
+    around = [symbol for symbol in symbols if symbol.start_line <= line <= symbol.end_line]
+    return min(around, key=lambda symbol: symbol.end_line - symbol.start_line, default=None)
+
+
+def uses(
+    store: Store | None, root: Path, name: str, present: Present, *, below: str = "", most: int = 100
+) -> Uses:
+    """Lines with the name as a word, those of code before those of tests; its definitions are not among them."""
+    last = _plain(name).rpartition(".")[2]
+    hits: dict[str, list[tuple[int, str]]] = {}
+    count = 0
+    for path, line, text in _grepped(root, last, below):
+        hits.setdefault(path, []).append((line, text))
+        count += 1
+        if count >= _MOST_HITS:
+            break
+    shown: list[Use] = []
+    for path in sorted(hits, key=lambda path: (-_weight(store, path), path)):
+        file = store.file_at(path) if store is not None else None
+        outline = (
+            present(store, file) if store is not None and file is not None and len(shown) < most else None
+        )
+        for line, text in hits[path]:
+            inner = innermost(outline.symbols, line) if outline is not None else None
+            if inner is not None and (inner.name, inner.start_line) == (last, line):
+                count -= 1
+                continue
+            within = ".".join([*owners_of(outline.symbols, inner), inner.name]) if inner and outline else ""
+            span = (inner.start_line, inner.end_line) if inner else None
+            if len(shown) < most:
+                shown.append(Use(path, line, text[:_LONGEST_LINE], within, span))
+    return Uses(tuple(shown), count, len(hits), count >= _MOST_HITS)
+
+
+def _grepped(root: Path, name: str, below: str) -> Iterator[tuple[str, int, str]]:
+    program = bundled_ripgrep() or find_own_program("rg", outside=root)
+    if program is None or not name:
+        return
+    words = ["--no-config", "--hidden", "--no-require-git", "--glob=!.git", "--null", "--line-number", "-wF"]
+    searching = subprocess.Popen(
+        [program, *words, "--max-columns=2000", "--sort=path", "--", name, f"./{below}" if below else "."],
+        cwd=root,
+        env=own_variables(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert searching.stdout is not None
+    try:
+        for row in searching.stdout:
+            path, _, rest = row.partition(b"\0")
+            number, _, text = rest.partition(b":")
+            if number.isdigit():
+                told = text.decode("utf-8", "replace").strip()
+                yield path.decode("utf-8", "surrogateescape").removeprefix("./"), int(number), told
+    finally:
+        searching.kill()
+        searching.stdout.close()
+        searching.wait()
+
+
+def _weight(store: Store | None, path: str) -> float:
+    file = store.file_at(path) if store is not None else None
+    return WEIGHTS[file.kind] if file is not None else 0.0
+
+
+def _order(definition: Definition, name: str, near: Sequence[str]) -> tuple[object, ...]:
+    """Exact case first, then the files and folders of the conversation, code before tests, long before short."""
+    folders = {path.rpartition("/")[0] for path in near}
+    nearness = 0 if definition.path in near else 1 if definition.path.rpartition("/")[0] in folders else 2
+    length = definition.symbol.end_line - definition.symbol.start_line
+    is_exact = definition.symbol.name == name
+    return (
+        not is_exact,
+        nearness,
+        -WEIGHTS[definition.kind],
+        -length,
+        definition.path,
+        definition.symbol.start_line,
+    )
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return not folder or path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _plain(name: str) -> str:
+    for separator in ("::", "#", "->", "()"):
+        name = name.replace(separator, "." if separator != "()" else "")
+    return name.strip()

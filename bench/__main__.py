@@ -1,5 +1,5 @@
 """`python -m bench [subject …]`: runs the benchmarks and prints one table. Subjects are the modules of this folder
-that offer `rows()`; without any named, all are run."""
+that offer `rows()`; without any named, all are run. `repository-maps` takes clones of repositories besides."""
 
 import importlib
 import pkgutil
@@ -24,6 +24,9 @@ def subjects() -> list[str]:
 
 def main(words: list[str]) -> int:
     known = subjects()
+    words = [word.replace("-", "_") if word.replace("-", "_") in known else word for word in words]
+    clones = [word for word in words if Path(word, ".git").exists() or Path(word, "HEAD").exists()]
+    words = [word for word in words if word not in clones]
     unknown = [word for word in words if word not in known]
     if unknown:
         sys.stderr.write(f"No benchmark is named {', '.join(unknown)}. There are: {', '.join(known)}.\n")
@@ -31,7 +34,7 @@ def main(words: list[str]) -> int:
     collected: list[tuple[str, Row]] = []
     for name in words or known:
         started = time.perf_counter()
-        for row in _rows(name):
+        for row in _rows(name, clones):
             collected.append((name, row))
             sys.stderr.write(f"  {name}: {row.name}\n")
         sys.stderr.write(f"{name}: {time.perf_counter() - started:.0f} s\n")
@@ -39,8 +42,9 @@ def main(words: list[str]) -> int:
     return 0
 
 
-def _rows(name: str) -> Iterable[Row]:
-    return importlib.import_module(f"bench.{name}").rows()
+def _rows(name: str, clones: list[str]) -> Iterable[Row]:
+    module = importlib.import_module(f"bench.{name}")
+    return module.rows(clones) if name == "repository_maps" else module.rows()
 
 
 def _source(name: str) -> str:

@@ -20,7 +20,7 @@ import msgspec
 from bench.table import Row
 from tools.filemap.detection import language_of
 from tools.repomap.kinds import kind_of
-from tools.repomap.parts import question_parts
+from tools.repomap.parts import question_words
 from tools.repomap.ranking import question_of, rank
 from tools.repomap.repository import Repository
 from tools.repomap.store import Store
@@ -196,7 +196,7 @@ def _first(order: Sequence[str], touched: Sequence[str]) -> int:
 def _by_grep(root: Path, question: str) -> list[str]:
     """What an agent's naive grep gives: files by the number of the question's words that stand in them, tests down."""
     counts: dict[str, float] = {}
-    for word in question_parts(question):
+    for word in question_words(question):
         found = subprocess.run(
             ["rg", "--no-config", "-il", "-F", word], cwd=root, capture_output=True, text=True, check=False
         )

@@ -5,13 +5,14 @@ from tools.builtin.bash import bash_tool
 from tools.builtin.edit import edit_tool
 from tools.builtin.find import find_tool
 from tools.builtin.grep import grep_tool
+from tools.builtin.locate import locate_tool
 from tools.builtin.ls import ls_tool
 from tools.builtin.read import read_tool
 from tools.builtin.write import write_tool
 
 
 def builtin_tools() -> tuple[Tool, ...]:
-    """All seven, all active: searching and listing with limits costs less context than doing it with bash."""
+    """All active: searching, listing and locating with limits costs less context than doing it with bash."""
     return (
         read_tool(),
         bash_tool(),
@@ -19,5 +20,6 @@ def builtin_tools() -> tuple[Tool, ...]:
         write_tool(),
         grep_tool(),
         find_tool(),
+        locate_tool(),
         ls_tool(),
     )

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,6 +18,9 @@ from tools.running.ptyhost import PtyHost
 from tools.running.shell import ShellSettings, SpawnHook
 from tools.running.shellsession import ShellSession
 from tools.running.watching import WatchCommand
+
+if TYPE_CHECKING:
+    from tools.repomap.repository import Repository
 
 
 class ReadSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +45,7 @@ class Workspace:
         active_tools: Callable[[], Collection[str]] = lambda: (),
         cache_dir: Path | None = None,
         spawn_hook: SpawnHook | None = None,
+        repositories: "Callable[[Path], Repository | None]" = lambda cwd: None,
     ) -> None:
         self.cwd = cwd
         self.cache_dir = cache_dir
@@ -61,6 +66,8 @@ class Workspace:
         """Asked about every command before it is started."""
         self.watch_command: WatchCommand | None = None
         """Asked about every command of the model's before it is started."""
+        self._repositories = repositories
+        self._repository: Repository | None = None
         self.artifacts = artifacts or Artifacts()
         self.read_cache = ReadCache()
         self.line_indexes = LineIndexes()
@@ -74,6 +81,17 @@ class Workspace:
     @property
     def has_local_processes(self) -> bool:
         return self._own_processes is not None
+
+    def repository(self) -> "Repository | None":
+        """The repository that is worked in, as far as it may be mapped. For a thread."""
+        if not isinstance(self.files, LocalFiles):
+            return None
+        wanted = self._repositories(self.cwd)
+        if wanted is None or self._repository is None or self._repository.root != wanted.root:
+            if self._repository is not None:
+                self._repository.close()
+            self._repository = wanted
+        return self._repository
 
     def enter(self, cwd: Path) -> None:
         """Commands and paths mean this folder from now on. A shell that lasts would stay in the old one."""
@@ -90,6 +108,9 @@ class Workspace:
         if self.shell_session is not None:
             self.shell_session.close()
             self.shell_session = None
+        if self._repository is not None:
+            self._repository.close()
+            self._repository = None
         if self._own_processes is not None:
             self._own_processes.close()
         self.artifacts.close()

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -43,6 +44,9 @@ from tools.files.artifacts import Artifacts
 from tools.files.presence import is_file
 from tools.registry import builtin_tools
 from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.repomap.repository import Repository
 
 
 class Assembled(msgspec.Struct, kw_only=True):
@@ -232,6 +236,25 @@ def _workspace(
         read=lambda: read_settings(in_force),
         cache_dir=paths.cache_dir,
         spawn_hook=hooks.before_spawn,
+        repositories=lambda cwd: _repository(cwd, paths, in_force, project),
+    )
+
+
+def _repository(cwd: Path, paths: Paths, in_force: InForce, project: ProjectTrust) -> "Repository | None":
+    if not in_force.settings.repository_maps.enabled:
+        return None
+    # SQLite and the mapper come along, which most sessions start without.
+    from tools.repomap.repository import Repository, root_of  # noqa: PLC0415
+
+    def home_if_harmless() -> Path | None:
+        """Git is asked for the history of folders that their person trusts, or that have nothing to be trusted."""
+        decision = project.decision
+        return paths.home if decision.is_trusted or decision.question.is_empty else None
+
+    return Repository(
+        root_of(cwd),
+        paths.cache_dir,
+        asks_git_at_home=home_if_harmless,
     )
 
 

@@ -1,8 +1,10 @@
-"""`bayou map FILE… [--json] [--level LEVEL]`: the outline of files, for people or as JSON lines."""
+"""`bayou map FILE…` outlines files, `bayou map FOLDER [--about TEXT]` a repository: for people or as JSON lines."""
 
 import os
 import sys
 from pathlib import Path
+
+import msgspec
 
 from app.assembly.options import UsageError
 from app.cli.folder import current_folder
@@ -13,47 +15,102 @@ from tools.filemap.render import LEVELS, map_json_line, render_map
 
 _USAGE = f"""\
 bayou map FILE… [--json] [--level LEVEL]
+bayou map FOLDER [--about TEXT] [--tokens N] [--json]
+bayou map FOLDER --index | --forget
 
-Prints the outline of each file: its symbols with their lines. A map is never larger than 100 KB.
+Prints the outline of each file: its symbols with their lines. A map is never larger than 100 KB. Of a folder, the
+files that others lean on with their symbols, or with --about those that a task is most likely about. An index is made
+for that in bayou's cache folder, and kept up to date.
 
-  --json         one JSON object a line, with every symbol
-  --level LEVEL  how much is said of each symbol: {", ".join(LEVELS)}
+  --json         one JSON object a line, with every symbol; of a folder, the files that are shown, in their order
+  --level LEVEL  how much is said of each symbol of a file: {", ".join(LEVELS)}
+  --about TEXT   words of a task, or a message with paths and lines
+  --tokens N     how large the map of a folder may be (2000)
+  --index        says what the index of the folder knows
+  --forget       removes it
 """
+
+
+class Asked(msgspec.Struct, kw_only=True):
+    paths: list[str] = []
+    is_json: bool = False
+    level: str | None = None
+    about: str | None = None
+    tokens: int | None = None
+    index: bool = False
+    forget: bool = False
+
+    @property
+    def is_of_folder(self) -> bool:
+        return self.about is not None or self.tokens is not None or self.index or self.forget
 
 
 def run(words: list[str]) -> int:
     if {"-h", "--help"} & set(words):
         sys.stdout.write(_USAGE)
         return 0
-    is_json, level, files = _read(words)
-    if not files:
-        raise UsageError("bayou map needs a file: bayou map FILE… [--json] [--level LEVEL].")
-    cache = shared_cache(Paths.from_env(os.environ, current_folder()).cache_dir / "maps")
+    asked = _read(words)
+    if not asked.paths:
+        raise UsageError("bayou map needs a file or a folder: bayou map FILE… [--json] [--level LEVEL].")
+    cache = Paths.from_env(os.environ, current_folder()).cache_dir
     failed = False
-    for name in files:
-        try:
-            outline = map_file(Path(name), cache=cache)
-        except OSError as problem:
-            sys.stderr.write(f"bayou: {name}: {problem.strerror or problem}\n")
-            failed = True
-            continue
-        text = map_json_line(outline) if is_json else render_map(outline, level=level).text
-        sys.stdout.write(text.rstrip("\n") + "\n")
+    for name in asked.paths:
+        if Path(name).is_dir():
+            from app.cli.folder_map import run_folder  # noqa: PLC0415  (SQLite)
+
+            failed |= run_folder(Path(name), asked, cache) != 0
+        elif asked.is_of_folder:
+            raise UsageError(f"{name} is no folder; --about, --tokens, --index and --forget are for folders.")
+        else:
+            failed |= not _told(name, asked, cache)
     return 1 if failed else 0
 
 
-def _read(words: list[str]) -> tuple[bool, str | None, list[str]]:
-    rest, files, is_json, level = list(words), list[str](), False, None
+def _told(name: str, asked: Asked, cache: Path) -> bool:
+    try:
+        outline = map_file(Path(name), cache=shared_cache(cache / "maps"))
+    except OSError as problem:
+        sys.stderr.write(f"bayou: {name}: {problem.strerror or problem}\n")
+        return False
+    text = map_json_line(outline) if asked.is_json else render_map(outline, level=asked.level).text
+    sys.stdout.write(text.rstrip("\n") + "\n")
+    return True
+
+
+def _read(words: list[str]) -> Asked:
+    rest, asked = list(words), Asked()
     while rest:
-        word = rest.pop(0)
-        if word == "--json":
-            is_json = True
-        elif word == "--level":
-            level = rest.pop(0) if rest else None
-            if level not in LEVELS:
-                raise UsageError(f"--level takes one of {', '.join(LEVELS)}.")
-        elif word.startswith("--"):
-            raise UsageError(f"Unknown option: {word}. bayou map takes --json and --level.")
-        else:
-            files.append(word)
-    return is_json, level, files
+        word, equals, value = rest.pop(0).partition("=")
+        if not word.startswith("--"):
+            asked.paths.append(word + equals + value)
+            continue
+        if word in ("--level", "--about", "--tokens") and not equals:
+            if not rest:
+                raise UsageError(f"{word} needs a value.")
+            value = rest.pop(0)
+        match word:
+            case "--json":
+                asked.is_json = True
+            case "--index":
+                asked.index = True
+            case "--forget":
+                asked.forget = True
+            case "--about":
+                asked.about = value
+            case "--tokens":
+                asked.tokens = _number(value)
+            case "--level":
+                if value not in LEVELS:
+                    raise UsageError(f"--level takes one of {', '.join(LEVELS)}.")
+                asked.level = value
+            case _:
+                raise UsageError(
+                    f"Unknown option: {word}. bayou map takes --json, --level, --about, --tokens, --index and --forget."
+                )
+    return asked
+
+
+def _number(value: str) -> int:
+    if not value.isascii() or not value.isdigit() or not 50 <= int(value) <= 100_000:
+        raise UsageError("--tokens takes a number from 50 to 100000.")
+    return int(value)

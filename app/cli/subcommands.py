@@ -54,7 +54,7 @@ HELP = {
     "import-pi": "[--from DIR] [--yes]: take over what a pi user has",
     "install": "SOURCE: install a package of extensions, skills, prompts, themes",
     "list": "the installed packages",
-    "map": "FILE… [--json] [--level LEVEL]: outlines of files",
+    "map": "FILE…|FOLDER [--about TEXT] [--json]: outlines of files and folders",
     "remove": "NAME: remove a package",
     "update": "[NAME]: bring packages up to date",
 }

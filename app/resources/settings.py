@@ -24,6 +24,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     bash: agent.BashSettings = agent.BashSettings()
     background: agent.BackgroundSettings = agent.BackgroundSettings()
     file_maps: agent.FileMapSettings = agent.FileMapSettings()
+    repository_maps: agent.RepositoryMapSettings = agent.RepositoryMapSettings()
     sessions: agent.SessionSettings = agent.SessionSettings()
     undo: agent.UndoSettings = agent.UndoSettings()
     compaction: agent.CompactionSettings = agent.CompactionSettings()

@@ -167,6 +167,14 @@ class FileMapSettings(Group, frozen=True, kw_only=True):
     max_bytes: Annotated[int, Meta(ge=1024, le=102_400, description="Longest outline that is sent.")] = 8192
 
 
+class RepositoryMapSettings(Group, frozen=True, kw_only=True):
+    """Maps of the whole repository."""
+
+    enabled: Annotated[
+        bool, Meta(description="Index names and words of the repository when they are first asked for.")
+    ] = True
+
+
 class SessionSettings(Group, frozen=True, kw_only=True):
     """Session files."""
 

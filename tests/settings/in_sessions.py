@@ -244,6 +244,12 @@ async def time_of_maps(scene: Scene) -> Any:
     return found and (found.details or {}).get("parser")
 
 
+@LIVE.add("repositoryMaps.enabled", True, False)
+async def repository_maps(scene: Scene) -> Any:
+    found = await result_of(scene, "locate", about="capstan")
+    return found.is_error
+
+
 @LIVE.add("sessionDir", None, "~/elsewhere")
 async def folder(scene: Scene) -> Any:
     return scene.assembled.places.folder

@@ -43,7 +43,9 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     limit: Annotated[
         Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Most lines to read")
     ] = None
-    map: Annotated[bool | None, msgspec.Meta(description="Outline of the file instead of its text")] = None
+    map: Annotated[
+        bool | None, msgspec.Meta(description="Outline of the file or folder instead of its text")
+    ] = None
     symbol: Annotated[
         str | None, msgspec.Meta(description="Read just the lines of this function, class, heading or key")
     ] = None
@@ -101,6 +103,8 @@ async def _run(arguments: ReadArguments, context: ToolContext) -> ToolResult:
 def _read(arguments: ReadArguments, context: ToolContext, workspace: Workspace, stop: Stop) -> ToolResult:
     target = _target(arguments, context, workspace)
     if target.stat.kind == "directory":
+        if arguments.map or arguments.symbol:
+            return _folder(arguments, context, workspace, target, stop)
         return _directory(workspace, target)
     if target.stat.kind == "other":
         raise ToolError(f"{target.shown} is a device, a socket or a FIFO. Only regular files can be read.")
@@ -152,6 +156,25 @@ def _artifact(
     if path is None:
         raise ToolError(f"There is no {visible(uri)[:100]} in this session.")
     return str(path), offset, limit
+
+
+def _folder(
+    arguments: ReadArguments, context: ToolContext, workspace: Workspace, target: _Target, stop: Stop
+) -> ToolResult:
+    """Its map, or a symbol of it."""
+    from tools.repomap.folders import folder_map, symbol_in_folder  # noqa: PLC0415  (SQLite, parsers)
+
+    if not arguments.symbol:
+        return folder_map(workspace, target.path, target.shown)
+    found = symbol_in_folder(workspace, target.path, target.shown, arguments.symbol)
+    if isinstance(found, ToolResult):
+        return found
+    path, definition = found
+    first = definition.symbol.lead_line or definition.symbol.start_line
+    wanted = ReadArguments(path=path, offset=first, limit=definition.symbol.end_line - first + 1)
+    result = _read(wanted, context, workspace, stop)
+    head = f"{visible(definition.name)} is in {visible(path)}, lines {first}-{definition.symbol.end_line}:\n"
+    return msgspec.structs.replace(result, content=(TextPart(text=head + result.text),))
 
 
 def _directory(workspace: Workspace, target: _Target) -> ToolResult:

@@ -48,6 +48,10 @@ class ReadCache:
         lines = text.split("\n", _MAX_LINES_PER_FILE)[:_MAX_LINES_PER_FILE]
         self.record(path, version, enumerate((line.removesuffix("\r") for line in lines), start=1))
 
+    def paths(self) -> list[str]:
+        """What was seen last comes last."""
+        return list(self._files)
+
     def forget(self, path: str) -> None:
         self._files.pop(path, None)
 

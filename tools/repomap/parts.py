@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+")
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_PARTS_OF_OTHERS = re.compile(r"[^\W\d_]*[^\W\d_a-zA-Z][^\W\d_]*|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SHORTEST = 3
 _LONGEST = 32
 """Longer runs of letters are data."""
@@ -29,26 +30,35 @@ _SAYS_NOTHING = frozenset(_WORDS_OF_COMMITS.split())
 
 def parts_of(text: str) -> list[str]:
     """Each part as often as it stands there."""
-    return [stem(part.lower()) for part in _PARTS.findall(text) if _SHORTEST <= len(part) <= _LONGEST]
+    return [stem(part.lower()) for part in _split(text) if _is_word(part)]
+
+
+def _split(text: str) -> list[str]:
+    return (_PARTS if text.isascii() else _PARTS_OF_OTHERS).findall(text)
+
+
+def _is_word(part: str) -> bool:
+    """In scripts without blanks one sign says as much as a word."""
+    return _SHORTEST <= len(part) <= _LONGEST or (not part.isascii() and len(part) <= _LONGEST)
 
 
 def counted(text: str) -> dict[str, int]:
     """Parts with how often they stand there, up to the limit."""
     found: Counter[str] = Counter()
-    for part, count in Counter(_PARTS.findall(text)).items():
-        if _SHORTEST <= len(part) <= _LONGEST:
+    for part, count in Counter(_split(text)).items():
+        if _is_word(part):
             found[stem(part.lower())] += count
     return {part: min(count, MOST_OF_A_WORD) for part, count in found.items()}
 
 
-def question_parts(text: str) -> list[str]:
-    """Those that say something, each once, in the order of the question."""
-    found: dict[str, None] = {}
-    for part in _PARTS.findall(text):
+def question_words(text: str) -> dict[str, str]:
+    """Parts that say something, each once, in the order of the question; with the word as it stands there."""
+    found: dict[str, str] = {}
+    for part in _split(text):
         word = part.lower()
-        if _SHORTEST <= len(word) <= _LONGEST and word not in _SAYS_NOTHING:
-            found[stem(word)] = None
-    return list(found)
+        if _is_word(part) and word not in _SAYS_NOTHING:
+            found.setdefault(stem(word), word)
+    return found
 
 
 @lru_cache(maxsize=65_536)
@@ -59,7 +69,7 @@ def stem(word: str) -> str:
     for ending, instead, shortest in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= shortest:
             return _single(word[: -len(ending)] + instead)
-    return word
+    return _single(word)
 
 
 _ENDINGS = (

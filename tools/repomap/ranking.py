@@ -12,7 +12,7 @@ import msgspec
 
 from tools.filemap.symbols import Symbol
 from tools.repomap.kinds import WEIGHTS, is_about_tests
-from tools.repomap.parts import capitalised_in, counted, names_in, parts_of, question_parts
+from tools.repomap.parts import capitalised_in, counted, names_in, parts_of, question_words
 from tools.repomap.store import KnownFile, Outline, Store
 
 EXACT = 0.35
@@ -35,6 +35,8 @@ class Question(msgspec.Struct, frozen=True):
 
     text: str
     parts: tuple[str, ...]
+    words: tuple[str, ...]
+    """As they stand in the question, one for each part."""
     names: tuple[str, ...]
     """What looks like a name of code."""
     traces: tuple[tuple[str, int], ...]
@@ -58,13 +60,15 @@ class Ranking(msgspec.Struct, frozen=True):
 
 
 def question_of(text: str) -> Question:
+    words = question_words(text)
     traces = tuple(
         (match["python"] or match["path"], int(match["python_line"] or match["line"]))
         for match in _TRACE.finditer(text)
     )
     return Question(
         text=text,
-        parts=tuple(question_parts(text)),
+        parts=tuple(words),
+        words=tuple(words.values()),
         names=tuple(names_in(text)),
         traces=traces[:200],
         paths=tuple(dict.fromkeys(_PATH.findall(text)))[:50],

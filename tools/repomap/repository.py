@@ -154,7 +154,7 @@ class Repository:
                 if (candidate := self._candidate(store, place.file, question, ranking, place.lines))
                 is not None
             )
-            return Answer(render(candidates, tokens), self._state(store), question.parts)
+            return Answer(render(candidates, tokens), self._state(store), question.words)
 
     def map_folder(self, below: str = "", *, tokens: int = DEFAULT_TOKENS) -> Answer:
         """What is in a folder: the files that others lean on first."""
@@ -219,7 +219,7 @@ class Repository:
         wanted = rank_paths(paths, question, _MOST_SHOWN) if question is not None else paths[:_MOST_SHOWN]
         shown = render((Candidate(path, None, (), ()) for path in wanted), tokens)
         return Answer(
-            shown, State(0, len(paths), self._problem), question.parts if question is not None else ()
+            shown, State(0, len(paths), self._problem), question.words if question is not None else ()
         )
 
     def _candidate(

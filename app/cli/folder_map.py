@@ -1,0 +1,117 @@
+"""`bayou map FOLDER`: the map of a repository, a folder of it, or a task. Waits for the index, unlike a session."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.assembly.options import UsageError
+from app.cli.map_command import Asked
+from app.resources.paths import Paths
+from app.resources.trust import decide
+from tools.repomap.building import Progress
+from tools.repomap.render import DEFAULT_TOKENS
+from tools.repomap.repository import Answer, Repository, root_of
+from tools.repomap.store import Store, forget
+from tools.repomap.telling import map_told
+
+
+def run_folder(folder: Path, asked: Asked, cache: Path) -> int:
+    if asked.level is not None:
+        raise UsageError(f"{folder} is a folder; --level is for files.")
+    place = Path(os.path.realpath(folder))
+    repository = Repository(root_of(place), cache, asks_git_at_home=lambda: _home_if_harmless(place))
+    if asked.forget:
+        forget(repository.index)
+        return 0
+    progress = _Progress()
+    problem = repository.bring_up_to_date(workers=None, progress=progress.tell)
+    progress.end()
+    below = os.path.relpath(place, os.path.realpath(repository.root))
+    below = "" if below == "." else below
+    if asked.index:
+        return _tell_index(repository, problem)
+    tokens = asked.tokens or DEFAULT_TOKENS
+    if asked.about is not None:
+        answer = repository.map_about(asked.about, below=below, tokens=tokens)
+    else:
+        answer = repository.map_folder(below, tokens=tokens)
+    if problem:
+        sys.stderr.write(f"bayou: {problem}\n")
+    if asked.is_json:
+        sys.stdout.write(_json_line(answer) + "\n")
+    else:
+        sys.stdout.write(map_told(answer, is_question=asked.about is not None) + "\n")
+    return 0
+
+
+def _json_line(answer: Answer) -> str:
+    files: list[dict[str, Any]] = [
+        {
+            "path": file.path,
+            "symbols": [
+                {
+                    "name": symbol.name,
+                    "kind": symbol.kind,
+                    "startLine": symbol.start_line,
+                    "endLine": symbol.end_line,
+                }
+                for symbol in file.symbols
+            ],
+        }
+        for file in answer.map.files
+    ]
+    told = {
+        "files": files,
+        "tokens": answer.map.tokens,
+        "indexed": answer.state.indexed,
+        "missing": answer.state.missing,
+    }
+    text = msgspec.json.encode(_sayable(told)).decode()
+    return text
+
+
+def _sayable(value: Any) -> Any:
+    """Names that are no UTF-8 are told as far as they can be."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {key: _sayable(one) for key, one in value.items()}
+    return [_sayable(one) for one in value] if isinstance(value, list) else value
+
+
+def _tell_index(repository: Repository, problem: str) -> int:
+    if problem:
+        sys.stderr.write(f"bayou: {problem}\n")
+        return 1
+    size = sum(path.stat().st_size for path in repository.index.parent.glob(f"{repository.index.name}*"))
+    with Store(repository.index) as store:
+        languages = ", ".join(f"{name or 'unknown'} {count:,}" for name, count in store.languages()[:8])
+        sys.stdout.write(f"{repository.root}: {store.count():,} files, {size / 1e6:.1f} MB\n{languages}\n")
+    return 0
+
+
+def _home_if_harmless(folder: Path) -> Path | None:
+    """Git is asked for the history of folders that their person trusts, or that have nothing to be trusted."""
+    paths = Paths.from_env(os.environ, folder)
+    decision = decide(paths)
+    return paths.home if decision.is_trusted or decision.question.is_empty else None
+
+
+class _Progress:
+    """A line on a terminal, after a moment; nothing elsewhere."""
+
+    def __init__(self) -> None:
+        self._is_shown = False
+
+    def tell(self, progress: Progress) -> None:
+        if sys.stderr.isatty() and progress.done < progress.total:
+            self._is_shown = True
+            sys.stderr.write(f"\rindexing {progress.done:,}/{progress.total:,} ")
+            sys.stderr.flush()
+
+    def end(self) -> None:
+        if self._is_shown:
+            sys.stderr.write("\r\x1b[K")

@@ -1,0 +1,51 @@
+"""How words are taken apart, and what of a question says something."""
+
+import pytest
+
+from tools.repomap.parts import counted, names_in, parts_of, question_words, stem
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("smoothSeries", ["smooth", "sery"]),
+        ("HTTPServer2", ["http", "serv"]),
+        ("read_cache", ["read", "cach"]),
+        ("x = 1", []),
+        ("größe 漢字かな", ["größe", "漢字かな"]),
+    ],
+)
+def test_names_are_split_where_their_case_changes(text: str, parts: list[str]):
+    assert parts_of(text) == parts
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        ["cache", "caches", "cached", "caching"],
+        ["run", "runs", "running"],
+        ["key", "keys"],
+        ["class", "classes"],
+        ["validate", "validates", "validated", "validating", "validation"],
+        ["entry", "entries"],
+    ],
+)
+def test_forms_of_a_word_are_one(forms: list[str]):
+    assert len({stem(form) for form in forms}) == 1
+
+
+def test_a_word_counts_only_so_often():
+    assert counted("cache " * 50) == {"cach": 6}
+
+
+def test_words_that_stand_for_no_place_are_left_out():
+    assert list(question_words("Fix the issue where the cache directory should not be used").values()) == [
+        "cache",
+        "directory",
+    ]
+
+
+def test_names_of_code_are_seen_in_a_question():
+    asked = "Why does `Cache.get` call read_text, and not FooBar or self._inner? Plain words are none."
+    assert set(names_in(asked)) >= {"Cache.get", "get", "read_text", "FooBar", "_inner"}
+    assert "Plain" not in names_in(asked)

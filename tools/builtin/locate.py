@@ -1,0 +1,96 @@
+"""The `locate` tool: where in a repository a name is, or what a task is likely about."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+
+from tools.arguments import text_argument
+from tools.base import Tool, ToolContext, ToolError
+from tools.files.places import locate as located
+from tools.limits import count_lines
+from tools.results import Card, TextBlock, ToolResult, text_result
+from tools.schema import schema_of
+from tools.text import one_line, visible
+from tools.workspace import Workspace, workspace_of
+
+_NAME = re.compile(r"`?[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*(?:\(\))?`?")
+_MOST_TOKENS = 4000
+
+
+class LocateArguments(msgspec.Struct, frozen=True, kw_only=True):
+    about: Annotated[str, msgspec.Meta(description="A symbol's name, or words of the task")]
+    path: Annotated[str | None, msgspec.Meta(description="Folder to stay in")] = None
+    uses: Annotated[bool | None, msgspec.Meta(description="Also where the symbol is used")] = None
+
+
+def locate_tool() -> Tool:
+    return Tool(
+        name="locate",
+        label="locate",
+        description=(
+            "Where in this repository? Call it before grep when you do not know the place: names of files and symbols "
+            "with their lines, for a symbol's name or for words of the task."
+        ),
+        schema=schema_of(LocateArguments),
+        arguments=LocateArguments,
+        run=_run,
+        show=_show,
+        snippet="Find where a symbol is, or the files a task is about",
+        is_read_only=True,
+    )
+
+
+async def _run(arguments: LocateArguments, context: ToolContext) -> ToolResult:
+    about = arguments.about.strip()
+    if not about:
+        raise ToolError("about is empty. Pass a symbol's name, or words of the task.")
+    workspace = workspace_of(context)
+    folder = located(workspace, arguments.path, context)
+    return await asyncio.to_thread(_located, workspace, folder, about, uses=bool(arguments.uses))
+
+
+def _located(workspace: Workspace, folder: str, about: str, *, uses: bool) -> ToolResult:
+    from tools.repomap.of_session import below_root, known_files, repository_of  # noqa: PLC0415  (SQLite, parsers)
+    from tools.repomap.telling import cut, definitions_told, map_told, uses_told  # noqa: PLC0415  (as above)
+
+    repository = repository_of(workspace)
+    below = below_root(repository, folder, workspace)
+    repository.look()
+    if _NAME.fullmatch(about):
+        name = about.strip("`").removesuffix("()")
+        found, count = repository.definitions(name, below=below, near=known_files(repository, workspace))
+        if found:
+            told = definitions_told(name, found, count, repository.state())
+            if uses:
+                told += "\n" + uses_told(name, repository.uses(name, below=below))
+            return text_result(cut(told, _MOST_TOKENS), details={"definitions": count})
+    answer = repository.map_about(about, below=below, known=known_files(repository, workspace))
+    details = {
+        "files": len(answer.map.files),
+        "indexed": answer.state.indexed,
+        "missing": answer.state.missing,
+    }
+    return text_result(map_told(answer, is_question=True), details=details)
+
+
+def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    subject = one_line(visible(text_argument(arguments, "about")))
+    path = text_argument(arguments, "path")
+    if path:
+        subject += f" in {one_line(visible(path))}"
+    if result is None:
+        return Card(title="locate", subject=subject)
+    if result.is_error:
+        return Card(
+            title="locate", subject=subject, summary="failed", blocks=(TextBlock(text=visible(result.text)),)
+        )
+    lines = count_lines(result.text)
+    return Card(
+        title="locate",
+        subject=subject,
+        summary=f"{lines} lines",
+        blocks=(TextBlock(text=visible(result.text)),),
+    )

@@ -1,0 +1,87 @@
+"""What is found in a repository as a text for the model: guesses are called guesses, and what is missing is said."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from tools.filemap.symbol_lines import span
+from tools.repomap.lookup import Definition, Uses
+from tools.repomap.render import tokens_of
+from tools.repomap.repository import Answer, State
+from tools.text import one_line, visible
+
+_WORDS_NAMED = 8
+
+
+def map_told(answer: Answer, *, is_question: bool) -> str:
+    """The map with a last line that says what it is and is not."""
+    state = answer.state
+    words = ", ".join(answer.words[:_WORDS_NAMED])
+    if not answer.map.files:
+        if is_question and not answer.words:
+            found = "Nothing in the question can be looked for: no word of it says something."
+        else:
+            found = f"Nothing was found by the words {words}." if is_question else "There are no files here."
+        return " ".join(filter(None, (found, _missing(state))))
+    how = f", by the words {words}; a guess by names" if is_question and words else ""
+    total = state.indexed + state.missing
+    head = f"{len(answer.map.files)} of {total:,} files{how}."
+    return "\n".join((answer.map.text, " ".join(filter(None, (head, _missing(state))))))
+
+
+def definitions_told(name: str, found: Sequence[Definition], count: int, state: State) -> str:
+    rows = [f"{told_symbol(definition)}, {_path(definition.path)}{_note(definition)}" for definition in found]
+    if count > len(found):
+        rows.append(f"… {count - len(found)} more of this name; say a folder with path to see fewer.")
+    head = f"{one_line(visible(name))} is defined" + (f" {count} times, by name:" if count > 1 else ":")
+    return "\n".join(filter(None, (head, *rows, _missing(state))))
+
+
+def uses_told(name: str, found: Uses) -> str:
+    if not found.shown:
+        return f"No other line has {one_line(visible(name))} as a word."
+    shown = len(found.shown)
+    over = "over " if found.is_cut else ""
+    more = f"; the first {shown}" if found.count > shown else ""
+    rows = [f"used on {over}{found.count:,} lines of {found.files:,} files, by name{more}:"]
+    for path, uses in groupby(found.shown, key=lambda use: use.path):
+        rows.append(_path(path))
+        for (within, lines), members in groupby(uses, key=lambda use: (use.within, use.span)):
+            if within and lines:
+                rows.append(f"  {one_line(visible(within))} {span(*lines)}")
+            rows += [f"    {use.line}: {one_line(visible(use.text))}" for use in members]
+    return "\n".join(rows)
+
+
+def told_symbol(definition: Definition) -> str:
+    symbol = definition.symbol
+    name = one_line(visible(definition.name))
+    return f"{symbol.kind} {name} {span(symbol.start_line, symbol.end_line)}"
+
+
+def cut(text: str, tokens: int) -> str:
+    """At a line's end, with a word that it was cut."""
+    if tokens_of(text) <= tokens:
+        return text
+    rows: list[str] = []
+    for row in text.split("\n"):
+        if tokens_of("\n".join([*rows, row])) > tokens - 20:
+            break
+        rows.append(row)
+    return "\n".join([*rows, "… cut here; say a folder with path for less."])
+
+
+def _path(path: str) -> str:
+    return one_line(visible(path))
+
+
+def _note(definition: Definition) -> str:
+    return f" ({definition.kind})" if definition.kind in ("test", "generated", "vendored") else ""
+
+
+def _missing(state: State) -> str:
+    told: list[str] = []
+    if state.missing:
+        told.append(f"The index is being made: {state.missing:,} files are not in it yet.")
+    if state.problem:
+        told.append(f"The index is not up to date: {state.problem}")
+    return " ".join(told)

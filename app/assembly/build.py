@@ -240,7 +240,7 @@ def _workspace(
     )
 
 
-def _repository(cwd: Path, paths: Paths, in_force: InForce, project: ProjectTrust) -> "Repository | None":
+def _repository(cwd: Path, paths: Paths, in_force: InForce, project: TrustInProject) -> "Repository | None":
     if not in_force.settings.repository_maps.enabled:
         return None
     # SQLite and the mapper come along, which most sessions start without.

@@ -119,3 +119,39 @@ def _into(output: int, *words: str, cwd: Path) -> tuple[int, str]:
     done = subprocess.run(command, cwd=cwd, stdout=output, stderr=subprocess.PIPE, text=True, timeout=60)
     os.close(output)
     return done.returncode, done.stderr
+
+
+def test_a_map_of_a_folder_for_a_task(tmp_path: Path) -> None:
+    folder = tmp_path / "boats"
+    folder.mkdir()
+    (folder / "fleet.py").write_text("class Harbour:\n    def launch_boat(self):\n        return 1\n")
+    (folder / "other.py").write_text("def unrelated():\n    pass\n")
+    data = json.loads(
+        bayou("map", "boats", "--about", "launch of a boat", "--tokens", "300", "--json", cwd=tmp_path).stdout
+    )
+    assert [file["path"] for file in data["files"]] == ["fleet.py"]
+    assert data["files"][0]["symbols"] == [
+        {"name": "Harbour", "kind": "class", "startLine": 1, "endLine": 3},
+        {"name": "launch_boat", "kind": "method", "startLine": 2, "endLine": 3},
+    ]
+    assert (data["indexed"], data["missing"]) == (2, 0)
+    assert 0 < data["tokens"] <= 300
+    shown = bayou("map", "boats", cwd=tmp_path).stdout
+    assert "class Harbour [1-3]" in shown and "def unrelated" not in shown and "unrelated" in shown
+    assert "2 files" in bayou("map", "boats", "--index", cwd=tmp_path).stdout
+    assert bayou("map", "boats", "--forget", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["a.py", "--about", "x"], "is no folder"),
+        ([".", "--level", "full"], "--level is for files"),
+        ([".", "--tokens", "many"], "--tokens takes a number"),
+        ([".", "--about"], "--about needs a value"),
+    ],
+)
+def test_a_map_that_cannot_be_is_told(words: list[str], told: str, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    done = bayou("map", *words, cwd=tmp_path)
+    assert (done.returncode != 0, told in done.stderr) == (True, True)

@@ -11,7 +11,7 @@ from tools.filemap.detection import language_of
 from tools.filemap.map import map_text
 from tools.filemap.reading import CannotMap, read_text
 from tools.filemap.symbols import Symbol
-from tools.filemap.watch import Overtime, Watch
+from tools.filemap.watch import Deadline, Overtime
 from tools.repomap.kinds import Kind, kind_of
 from tools.repomap.parts import counted, repeated
 from tools.repomap.store import Indexed, Words
@@ -55,7 +55,7 @@ def indexed(root: Path, path: str) -> Indexed | None:
     if state.st_size > MOST_BYTES or is_secret(path):
         return nothing
     try:
-        text = read_text(place, Watch(_SECONDS, None))
+        text = read_text(place, Deadline(_SECONDS, None))
     except (CannotMap, Overtime):
         return nothing
     source = text.source

@@ -23,7 +23,7 @@ from tools.repomap.kinds import kind_of
 from tools.repomap.parts import question_words
 from tools.repomap.ranking import question_of, rank
 from tools.repomap.repository import Repository
-from tools.repomap.store import Store
+from tools.repomap.store import IndexStore
 
 SEED = 20261123
 QUESTIONS = int(os.environ.get("BENCH_QUESTIONS", "16"))
@@ -145,7 +145,7 @@ def _result(repository: Repository, case: Case, *, is_held_out: bool) -> Result:
     began = time.perf_counter()
     answer = repository.map_about(case.question)
     seconds = time.perf_counter() - began
-    with Store(repository.index) as store:
+    with IndexStore(repository.index) as store:
         order = [place.file.path for place in rank(store, question_of(case.question), most=100_000).places]
         second = None
         if len(case.touched) > 1:
@@ -177,7 +177,7 @@ def _result(repository: Repository, case: Case, *, is_held_out: bool) -> Result:
 
 def _changed_symbols(repository: Repository, path: str, lines: Sequence[int]) -> list[tuple[str, str, int]]:
     """The innermost ones around the changed lines."""
-    with Store(repository.index) as store:
+    with IndexStore(repository.index) as store:
         file = store.file_at(path)
         symbols = store.outline(file.id).symbols if file else ()
     found: dict[tuple[str, str, int], None] = {}

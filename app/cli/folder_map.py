@@ -8,17 +8,17 @@ from typing import Any
 import msgspec
 
 from app.assembly.options import UsageError
-from app.cli.map_command import Asked
+from app.cli.map_command import MapAsked
 from app.resources.paths import Paths
 from app.resources.trust import decide
-from tools.repomap.building import Progress
+from tools.repomap.building import IndexProgress
 from tools.repomap.render import DEFAULT_TOKENS
-from tools.repomap.repository import Answer, Repository, root_of
-from tools.repomap.store import Store, forget
+from tools.repomap.repository import MapAnswer, Repository, root_of
+from tools.repomap.store import IndexStore, forget
 from tools.repomap.telling import map_told
 
 
-def run_folder(folder: Path, asked: Asked, cache: Path) -> int:
+def run_folder(folder: Path, asked: MapAsked, cache: Path) -> int:
     if asked.level is not None:
         raise UsageError(f"{folder} is a folder; --level is for files.")
     place = Path(os.path.realpath(folder))
@@ -47,7 +47,7 @@ def run_folder(folder: Path, asked: Asked, cache: Path) -> int:
     return 0
 
 
-def _json_line(answer: Answer) -> str:
+def _json_line(answer: MapAnswer) -> str:
     files: list[dict[str, Any]] = [
         {
             "path": file.path,
@@ -87,7 +87,7 @@ def _tell_index(repository: Repository, problem: str) -> int:
         sys.stderr.write(f"bayou: {problem}\n")
         return 1
     size = sum(path.stat().st_size for path in repository.index.parent.glob(f"{repository.index.name}*"))
-    with Store(repository.index) as store:
+    with IndexStore(repository.index) as store:
         languages = ", ".join(f"{name or 'unknown'} {count:,}" for name, count in store.languages()[:8])
         sys.stdout.write(f"{repository.root}: {store.count():,} files, {size / 1e6:.1f} MB\n{languages}\n")
     return 0
@@ -106,7 +106,7 @@ class _Progress:
     def __init__(self) -> None:
         self._is_shown = False
 
-    def tell(self, progress: Progress) -> None:
+    def tell(self, progress: IndexProgress) -> None:
         if sys.stderr.isatty() and progress.done < progress.total:
             self._is_shown = True
             sys.stderr.write(f"\rindexing {progress.done:,}/{progress.total:,} ")

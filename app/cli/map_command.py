@@ -31,7 +31,7 @@ for that in bayou's cache folder, and kept up to date.
 """
 
 
-class Asked(msgspec.Struct, kw_only=True):
+class MapAsked(msgspec.Struct, kw_only=True):
     paths: list[str] = []
     is_json: bool = False
     level: str | None = None
@@ -66,7 +66,7 @@ def run(words: list[str]) -> int:
     return 1 if failed else 0
 
 
-def _told(name: str, asked: Asked, cache: Path) -> bool:
+def _told(name: str, asked: MapAsked, cache: Path) -> bool:
     try:
         outline = map_file(Path(name), cache=shared_cache(cache / "maps"))
     except OSError as problem:
@@ -77,8 +77,8 @@ def _told(name: str, asked: Asked, cache: Path) -> bool:
     return True
 
 
-def _read(words: list[str]) -> Asked:
-    rest, asked = list(words), Asked()
+def _read(words: list[str]) -> MapAsked:
+    rest, asked = list(words), MapAsked()
     while rest:
         word, equals, value = rest.pop(0).partition("=")
         if not word.startswith("--"):

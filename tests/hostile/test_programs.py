@@ -26,13 +26,13 @@ _ROW = re.compile(r"^\| `(?P<place>[\w/.]+:\w+)` \|", re.MULTILINE)
 
 
 def starts(node: ast.AST, *, is_given_commands: bool) -> bool:
-    """By what it names, called here or handed on. `Command` is what the session's processes are given to start."""
+    """By what it names, called here or handed on. `CommandLine` is what the session's processes are given to start."""
     match node:
         case ast.Attribute(value=ast.Name(id=module), attr=word) if module in _OF_MODULES:
             return _OF_MODULES[module].match(word) is not None
         case ast.Attribute(attr=word):
             return word in _ELSEWHERE
-        case ast.Call(func=ast.Name(id="Command")):
+        case ast.Call(func=ast.Name(id="CommandLine")):
             return is_given_commands
     return False
 
@@ -44,7 +44,7 @@ def shipped() -> list[Path]:
 def places() -> set[str]:
     found: set[str] = set()
     for path in shipped():
-        is_given = re.search(r"from tools.operations import .*\bCommand\b", path.read_text()) is not None
+        is_given = re.search(r"from tools.operations import .*\bCommandLine\b", path.read_text()) is not None
         for function in functions(path):
             types = {id(node.value) for node in ast.walk(function) if isinstance(node, ast.Subscript)}
             if any(

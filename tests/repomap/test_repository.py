@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tools.repomap.builder import Builder
+from tools.repomap.builder import IndexBuilder
 from tools.repomap.building import writing
-from tools.repomap.render import Candidate, render, tokens_of
+from tools.repomap.render import MapCandidate, render, tokens_of
 from tools.repomap.repository import Repository
-from tools.repomap.store import Store
+from tools.repomap.store import IndexStore
 
 FILES = {
     "harbour/cache.py": (
@@ -88,7 +88,7 @@ def test_one_stays_in_the_folder_that_was_named(repository: Repository):
 
 def test_secrets_are_known_by_their_path_alone(repository: Repository):
     assert shown(repository, "very secret word token") in ([], [".env"])
-    with Store(repository.index) as store:
+    with IndexStore(repository.index) as store:
         assert store.matching(["secret"], 10) == []
     assert b"very-secret-word" not in repository.index.read_bytes()
 
@@ -153,7 +153,7 @@ def test_before_there_is_an_index_paths_are_ranked(folder: Path, tmp_path: Path)
 
 def test_the_builder_works_beside_and_ends_with_its_session(folder: Path, tmp_path: Path):
     repository = Repository(folder, tmp_path / "cache")
-    builder = Builder(folder, repository.index, None)
+    builder = IndexBuilder(folder, repository.index, None)
     assert builder.wait(60)
     assert builder.report.problem == ""
     assert repository.state().indexed == len(FILES)
@@ -164,7 +164,7 @@ def test_one_that_is_killed_is_gone_on_with(folder: Path, tmp_path: Path):
         write(folder, f"many/file{number}.py", f"def thing{number}():\n    pass\n" * 50)
     repository = Repository(folder, tmp_path / "cache")
     for _ in range(5):
-        builder = Builder(folder, repository.index, None)
+        builder = IndexBuilder(folder, repository.index, None)
         builder.wait(0.4)
         os.kill(builder._process.pid, signal.SIGKILL)  # pyright: ignore[reportPrivateUsage]
         assert builder.wait(60)
@@ -215,7 +215,7 @@ def test_odd_files_harm_nothing(folder: Path, tmp_path: Path):
     repository = Repository(folder, tmp_path / "cache")
     assert repository.bring_up_to_date(workers=0) == ""
     assert repository.definitions("barge")[1] == 1
-    with Store(repository.index) as store:
+    with IndexStore(repository.index) as store:
         assert {"pipe.py", "outside.py", "circle"}.isdisjoint(file.path for file in store.files())
 
 
@@ -263,7 +263,7 @@ def test_no_map_is_ever_over_its_budget(tokens: int, files: list[tuple[str, list
     from tools.filemap.symbols import Symbol
 
     candidates = [
-        Candidate(
+        MapCandidate(
             path,
             10,
             tuple(

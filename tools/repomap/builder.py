@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from tools.repomap.building import Busy, CannotBuild, Progress, build, writing
+from tools.repomap.building import CannotIndex, IndexBusy, IndexProgress, build, writing
 from tools.repomap.nearness import learn
 from tools.repomap.worker import receive, send, start
 
@@ -23,7 +23,7 @@ class _Order(msgspec.Struct, frozen=True, array_like=True):
     """Where the person is at home, if git may be asked."""
 
 
-class Report(msgspec.Struct, frozen=True, array_like=True):
+class BuildReport(msgspec.Struct, frozen=True, array_like=True):
     """What the builder says: how far it is, and at last how it ended."""
 
     done: int = 0
@@ -33,14 +33,14 @@ class Report(msgspec.Struct, frozen=True, array_like=True):
 
 
 _ORDERS = msgspec.msgpack.Decoder(_Order)
-_REPORTS = msgspec.msgpack.Decoder(Report)
+_REPORTS = msgspec.msgpack.Decoder(BuildReport)
 
 
-class Builder:
+class IndexBuilder:
     """A session's end of it."""
 
     def __init__(self, root: Path, index: Path, home: Path | None) -> None:
-        self.report = Report()
+        self.report = BuildReport()
         self._process = start("builder")
         self._done = threading.Event()
         assert self._process.stdin is not None
@@ -90,8 +90,8 @@ def main() -> None:
             waiting.register(watched, selectors.EVENT_READ)
             return bool(waiting.select(0))
 
-    def tell(progress: Progress) -> None:
-        send(sys.stdout.buffer, Report(progress.done, progress.total))
+    def tell(progress: IndexProgress) -> None:
+        send(sys.stdout.buffer, BuildReport(progress.done, progress.total))
 
     root = Path(os.fsdecode(order.root))
     problem = ""
@@ -99,10 +99,10 @@ def main() -> None:
         with writing(Path(os.fsdecode(order.index))) as store:
             if build(store, root, progress=tell, is_stopped=is_stopped) and order.home is not None:
                 learn(store, root, Path(os.fsdecode(order.home)))
-    except Busy:
+    except IndexBusy:
         problem = "another bayou builds the index"
-    except CannotBuild as failure:
+    except CannotIndex as failure:
         problem = str(failure)
     except BrokenPipeError:
         return
-    send(sys.stdout.buffer, Report(has_ended=True, problem=problem))
+    send(sys.stdout.buffer, BuildReport(has_ended=True, problem=problem))

@@ -16,8 +16,8 @@ import msgspec
 
 from tools.repomap.listing import MOST_FILES, list_files
 from tools.repomap.outlining import indexed
-from tools.repomap.store import Damaged, Indexed, KnownFile, Store, forget
-from tools.repomap.worker import Worker
+from tools.repomap.store import IndexDamaged, Indexed, IndexedFile, IndexStore, forget
+from tools.repomap.worker import MapWorker
 
 _BATCH = 200
 """Files of one commit."""
@@ -26,49 +26,49 @@ _ASKED = 25
 _MOST_WORKERS = 4
 
 
-class Progress(msgspec.Struct, frozen=True, array_like=True):
+class IndexProgress(msgspec.Struct, frozen=True, array_like=True):
     done: int
     total: int
 
 
-class Busy(Exception):
+class IndexBusy(Exception):
     """Another process builds this index."""
 
 
-class CannotBuild(Exception):
+class CannotIndex(Exception):
     """In words for the person: no room on the disk, no right to write."""
 
 
 @contextlib.contextmanager
-def writing(path: Path) -> Generator[Store]:
-    """The index, with the right to change it. Raises `Busy` or `CannotBuild`. One that is damaged is made anew."""
+def writing(path: Path) -> Generator[IndexStore]:
+    """The index, with the right to change it. Raises `IndexBusy` or `CannotIndex`. One that is damaged is made anew."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(path.with_name(path.name + ".lock"), os.O_CREAT | os.O_RDWR, 0o600)
     except OSError as problem:
-        raise CannotBuild(f"The index cannot be kept in {path.parent}: {problem.strerror}.") from None
+        raise CannotIndex(f"The index cannot be kept in {path.parent}: {problem.strerror}.") from None
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise Busy from None
+            raise IndexBusy from None
         with _opened(path) as store:
             yield store
     except sqlite3.Error as problem:
-        raise CannotBuild(f"The index {path} cannot be written: {problem}.") from None
+        raise CannotIndex(f"The index {path} cannot be written: {problem}.") from None
     finally:
         os.close(descriptor)
 
 
-def _opened(path: Path) -> Store:
+def _opened(path: Path) -> IndexStore:
     try:
-        return Store(path, is_writing=True)
-    except Damaged:
+        return IndexStore(path, is_writing=True)
+    except IndexDamaged:
         forget(path)
-        return Store(path, is_writing=True)
+        return IndexStore(path, is_writing=True)
 
 
-class Survey(msgspec.Struct, frozen=True):
+class FolderSurvey(msgspec.Struct, frozen=True):
     """What there is beside what the index knows."""
 
     listed: int
@@ -79,23 +79,23 @@ class Survey(msgspec.Struct, frozen=True):
     """New or changed."""
 
 
-def survey(store: Store, root: Path, is_stopped: Callable[[], bool] = lambda: False) -> Survey:
+def survey(store: IndexStore, root: Path, is_stopped: Callable[[], bool] = lambda: False) -> FolderSurvey:
     listed = list_files(root, is_stopped=is_stopped)
     is_cut = len(listed) > MOST_FILES
     listed = listed[:MOST_FILES]
     known = {file.path: file for file in store.files()}
     gone = tuple(sorted(known.keys() - set(listed)))
     waiting = tuple(path for path in listed if not is_fresh(root, known.get(path)))
-    return Survey(len(listed), is_cut, gone, waiting)
+    return FolderSurvey(len(listed), is_cut, gone, waiting)
 
 
 def build(
-    store: Store,
+    store: IndexStore,
     root: Path,
     *,
-    found: Survey | None = None,
+    found: FolderSurvey | None = None,
     workers: int | None = None,
-    progress: Callable[[Progress], None] = lambda progress: None,
+    progress: Callable[[IndexProgress], None] = lambda progress: None,
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> bool:
     """False: it was stopped before its end. `workers=0` maps in this process."""
@@ -104,7 +104,7 @@ def build(
     store.set_meta("listed", str(found.listed))
     store.set_meta("cut", "1" if found.is_cut else "")
     done = found.listed - len(found.waiting)
-    progress(Progress(done, found.listed))
+    progress(IndexProgress(done, found.listed))
     count = min(_MOST_WORKERS, max(1, (os.cpu_count() or 2) // 2)) if workers is None else workers
     # A few files are mapped sooner than a process has started.
     is_here = count == 0 or len(found.waiting) < 2 * _ASKED
@@ -116,18 +116,18 @@ def build(
         if len(pending) >= _BATCH:
             store.put(pending)
             pending = []
-            progress(Progress(done, found.listed))
+            progress(IndexProgress(done, found.listed))
         if is_stopped():
             made.close()
             store.put(pending)
             return False
     store.put(pending)
     store.set_meta("finished", "1")
-    progress(Progress(found.listed, found.listed))
+    progress(IndexProgress(found.listed, found.listed))
     return True
 
 
-def is_fresh(root: Path, known: KnownFile | None) -> bool:
+def is_fresh(root: Path, known: IndexedFile | None) -> bool:
     """Whether the file is as the index has it, by its time and size."""
     if known is None:
         return False
@@ -148,11 +148,11 @@ def _mapped(root: Path, paths: Sequence[str], count: int) -> Generator[tuple[lis
     """By workers: each has one question before it and one waiting. One that dies leaves its files to be done here."""
     questions = [paths[at : at + _ASKED] for at in range(0, len(paths), _ASKED)]
     questions.reverse()
-    asked: dict[Worker, list[Sequence[str]]] = {}
+    asked: dict[MapWorker, list[Sequence[str]]] = {}
     lost: list[str] = []
     with contextlib.ExitStack() as stack, selectors.DefaultSelector() as waiting:
         for _ in range(min(count, len(questions))):
-            worker = Worker()
+            worker = MapWorker()
             stack.callback(worker.close)
             waiting.register(worker, selectors.EVENT_READ, worker)
             asked[worker] = []
@@ -160,7 +160,7 @@ def _mapped(root: Path, paths: Sequence[str], count: int) -> Generator[tuple[lis
             _ask(worker, root, questions, asked[worker])
         while any(asked.values()):
             for key, _ in waiting.select():
-                worker: Worker = key.data
+                worker: MapWorker = key.data
                 try:
                     made = worker.answer()
                 except (EOFError, OSError, msgspec.MsgspecError):
@@ -177,7 +177,7 @@ def _mapped(root: Path, paths: Sequence[str], count: int) -> Generator[tuple[lis
         yield from _mapped_here(root, rest)
 
 
-def _ask(worker: Worker, root: Path, questions: list[Sequence[str]], waiting: list[Sequence[str]]) -> None:
+def _ask(worker: MapWorker, root: Path, questions: list[Sequence[str]], waiting: list[Sequence[str]]) -> None:
     if not questions:
         return
     question = questions.pop()

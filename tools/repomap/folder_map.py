@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from tools.filemap.symbols import Symbol
 from tools.repomap.kinds import WEIGHTS
 from tools.repomap.parts import counted
-from tools.repomap.render import Candidate
-from tools.repomap.store import KnownFile, Outline, Store
+from tools.repomap.render import MapCandidate
+from tools.repomap.store import IndexedFile, IndexStore, KeptOutline
 
 _MOST_WEIGHED = 400
 _MOST_FOLDERS = 40
@@ -19,8 +19,8 @@ _SAYS_LITTLE = frozenset(
 
 
 def folder_candidates(
-    store: Store, below: str, present: Callable[[Store, KnownFile], Outline | None]
-) -> Iterator[Candidate]:
+    store: IndexStore, below: str, present: Callable[[IndexStore, IndexedFile], KeptOutline | None]
+) -> Iterator[MapCandidate]:
     """Its own files, then the folders below it, then their files; the most leaned on first."""
     prefix = f"{below.rstrip('/')}/" if below else ""
     inside = [file for file in store.files() if file.path.startswith(prefix)]
@@ -32,7 +32,7 @@ def folder_candidates(
     yield from _files(store, [file for file in deeper if file.id in weighed], weighed, present)
 
 
-def _weighed(store: Store, files: list[KnownFile]) -> dict[int, float]:
+def _weighed(store: IndexStore, files: list[IndexedFile]) -> dict[int, float]:
     """How many files of the repository share the words of a file's outermost names: who leans on it, about."""
     weights: dict[int, float] = {}
     for file in files:
@@ -44,22 +44,22 @@ def _weighed(store: Store, files: list[KnownFile]) -> dict[int, float]:
 
 
 def _files(
-    store: Store,
-    files: list[KnownFile],
+    store: IndexStore,
+    files: list[IndexedFile],
     weights: dict[int, float],
-    present: Callable[[Store, KnownFile], Outline | None],
-) -> Iterator[Candidate]:
+    present: Callable[[IndexStore, IndexedFile], KeptOutline | None],
+) -> Iterator[MapCandidate]:
     for file in sorted(files, key=lambda file: (-weights[file.id], file.path)):
         outline = present(store, file)
         if outline is not None:
             scores = [_worth(symbol) for symbol in outline.symbols]
             note = file.kind if file.kind in ("test", "generated", "vendored") else ""
-            yield Candidate(file.path, outline.lines, outline.symbols, scores, note)
+            yield MapCandidate(file.path, outline.lines, outline.symbols, scores, note)
 
 
 def _folders(
-    files: list[KnownFile], prefix: str, store: Store, weights: dict[int, float]
-) -> Iterator[Candidate]:
+    files: list[IndexedFile], prefix: str, store: IndexStore, weights: dict[int, float]
+) -> Iterator[MapCandidate]:
     """A line each: how many files, and the names that are most worth knowing."""
     counts = Counter(file.path.removeprefix(prefix).partition("/")[0] for file in files)
     for folder, count in counts.most_common(_MOST_FOLDERS):
@@ -74,7 +74,7 @@ def _folders(
             if symbols:
                 names[max(symbols, key=_worth).name] = None
         told = ", ".join(names)
-        yield Candidate(path, None, (), (), f"{count} files" + (f": {told}" if told else ""))
+        yield MapCandidate(path, None, (), (), f"{count} files" + (f": {told}" if told else ""))
 
 
 def _worth(symbol: Symbol) -> float:

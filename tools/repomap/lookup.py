@@ -8,7 +8,7 @@ import msgspec
 
 from tools.filemap.symbols import Symbol
 from tools.repomap.kinds import WEIGHTS
-from tools.repomap.store import KnownFile, Outline, Store
+from tools.repomap.store import IndexedFile, IndexStore, KeptOutline
 from tools.running.own_programs import find_own_program
 from tools.running.withheld import own_variables
 from tools.searching.ripgrep import bundled_ripgrep
@@ -31,7 +31,7 @@ class Definition(msgspec.Struct, frozen=True):
         return f"{self.owner}.{self.symbol.name}" if self.owner else self.symbol.name
 
 
-class Use(msgspec.Struct, frozen=True):
+class NameUse(msgspec.Struct, frozen=True):
     path: str
     line: int
     text: str
@@ -40,24 +40,30 @@ class Use(msgspec.Struct, frozen=True):
     span: tuple[int, int] | None = None
 
 
-class Uses(msgspec.Struct, frozen=True):
-    shown: tuple[Use, ...]
+class NameUses(msgspec.Struct, frozen=True):
+    shown: tuple[NameUse, ...]
     count: int
     files: int
     is_cut: bool
 
 
-Present = Callable[[Store, KnownFile], Outline | None]
+Present = Callable[[IndexStore, IndexedFile], KeptOutline | None]
 """The symbols of a file as it is now."""
 
 
 def definitions(
-    store: Store, name: str, present: Present, *, below: str = "", near: Sequence[str] = (), most: int = 20
+    store: IndexStore,
+    name: str,
+    present: Present,
+    *,
+    below: str = "",
+    near: Sequence[str] = (),
+    most: int = 20,
 ) -> tuple[list[Definition], int]:
     """The nearest first, and how many there are. `Owner.name` asks for the one that belongs to it."""
     *owners, last = [part for part in _plain(name).split(".") if part]
     found: list[tuple[tuple[object, ...], Definition]] = []
-    outlines: dict[int, tuple[KnownFile, Outline] | None] = {}
+    outlines: dict[int, tuple[IndexedFile, KeptOutline] | None] = {}
     for id, _ in store.named(last, _MOST_DEFINITIONS):
         if id not in outlines:
             file = store.file(id)
@@ -96,8 +102,8 @@ def innermost(symbols: Sequence[Symbol], line: int) -> Symbol | None:
 
 
 def uses(
-    store: Store | None, root: Path, name: str, present: Present, *, below: str = "", most: int = 100
-) -> Uses:
+    store: IndexStore | None, root: Path, name: str, present: Present, *, below: str = "", most: int = 100
+) -> NameUses:
     """Lines with the name as a word, those of code before those of tests; its definitions are not among them."""
     last = _plain(name).rpartition(".")[2]
     hits: dict[str, list[tuple[int, str]]] = {}
@@ -107,7 +113,7 @@ def uses(
         count += 1
         if count >= _MOST_HITS:
             break
-    shown: list[Use] = []
+    shown: list[NameUse] = []
     for path in sorted(hits, key=lambda path: (-_weight(store, path), path)):
         file = store.file_at(path) if store is not None else None
         outline = (
@@ -121,8 +127,8 @@ def uses(
             within = ".".join([*owners_of(outline.symbols, inner), inner.name]) if inner and outline else ""
             span = (inner.start_line, inner.end_line) if inner else None
             if len(shown) < most:
-                shown.append(Use(path, line, text[:_LONGEST_LINE], within, span))
-    return Uses(tuple(shown), count, len(hits), count >= _MOST_HITS)
+                shown.append(NameUse(path, line, text[:_LONGEST_LINE], within, span))
+    return NameUses(tuple(shown), count, len(hits), count >= _MOST_HITS)
 
 
 def _grepped(root: Path, name: str, below: str) -> Iterator[tuple[str, int, str]]:
@@ -152,7 +158,7 @@ def _grepped(root: Path, name: str, below: str) -> Iterator[tuple[str, int, str]
         searching.wait()
 
 
-def _weight(store: Store | None, path: str) -> float:
+def _weight(store: IndexStore | None, path: str) -> float:
     file = store.file_at(path) if store is not None else None
     return WEIGHTS[file.kind] if file is not None else 0.0
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from tools.git.command import git_command
 from tools.git.config import Configuration
 from tools.git.repository import find_repository
-from tools.repomap.store import Store
+from tools.repomap.store import IndexStore
 
 _COMMITS = 3000
 _MOST_FILES = 30
@@ -19,7 +19,7 @@ _MOST_NEAR = 30
 _SECONDS = 30.0
 
 
-def learn(store: Store, root: Path, home: Path) -> None:
+def learn(store: IndexStore, root: Path, home: Path) -> None:
     """Brings what is known up to the present head. Without git, or without a history, nothing is known."""
     repository = find_repository(root)
     if repository is None or repository.is_bare:
@@ -56,7 +56,7 @@ def _asked(top: Path, words: tuple[str, ...], configuration: Configuration, home
     return done.stdout if done.returncode == 0 else None
 
 
-def _pairs(store: Store, log: bytes, below: bytes) -> list[tuple[int, int, int]]:
+def _pairs(store: IndexStore, log: bytes, below: bytes) -> list[tuple[int, int, int]]:
     ids = {os.fsencode(file.path): file.id for file in store.files()}
     together: Counter[tuple[int, int]] = Counter()
     for commit in log.split(b"\x01"):

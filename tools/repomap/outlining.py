@@ -14,7 +14,7 @@ from tools.filemap.symbols import Symbol
 from tools.filemap.watch import Deadline, Overtime
 from tools.repomap.kinds import Kind, kind_of
 from tools.repomap.parts import counted, repeated
-from tools.repomap.store import Indexed, Words
+from tools.repomap.store import FileWords, Indexed
 
 MOST_BYTES = 1_000_000
 """Of larger files only path and size are known."""
@@ -50,7 +50,7 @@ def indexed(root: Path, path: str) -> Indexed | None:
         kind="data",
         lines=0,
         symbols=(),
-        words=Words(repeated(counted(path).items()), "", "", {}),
+        words=FileWords(repeated(counted(path).items()), "", "", {}),
     )
     if state.st_size > MOST_BYTES or is_secret(path):
         return nothing
@@ -66,7 +66,7 @@ def indexed(root: Path, path: str) -> Indexed | None:
     except (OSError, Overtime):
         return msgspec.structs.replace(nothing, kind=kind)
     symbols = _kept(made.symbols, kind)
-    words = Words(
+    words = FileWords(
         path=nothing.words.path,
         symbols=repeated(counted(" ".join(symbol.name for symbol in symbols)).items()),
         docs=repeated(counted(" ".join(symbol.doc for symbol in symbols if symbol.doc)).items()),

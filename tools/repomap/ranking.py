@@ -13,7 +13,7 @@ import msgspec
 from tools.filemap.symbols import Symbol
 from tools.repomap.kinds import WEIGHTS, is_about_tests
 from tools.repomap.parts import capitalised_in, counted, names_in, parts_of, question_words
-from tools.repomap.store import KnownFile, Outline, Store
+from tools.repomap.store import IndexedFile, IndexStore, KeptOutline
 
 EXACT = 0.35
 NEAR_BY_NAMES = 0.2
@@ -30,7 +30,7 @@ _TRACE = re.compile(
 _PATH = re.compile(r"(?<![\w/])[\w@+~.-]*(?:/[\w@+~.-]+)+|\b[\w-]+\.[a-z]\w{0,4}\b")
 
 
-class Question(msgspec.Struct, frozen=True):
+class MapQuestion(msgspec.Struct, frozen=True):
     """What is asked, taken apart."""
 
     text: str
@@ -44,28 +44,28 @@ class Question(msgspec.Struct, frozen=True):
     paths: tuple[str, ...]
 
 
-class Place(msgspec.Struct, frozen=True):
+class LikelyFile(msgspec.Struct, frozen=True):
     """A file that may be meant."""
 
-    file: KnownFile
+    file: IndexedFile
     score: float
     lines: frozenset[int] = frozenset()
     """Those that the question names."""
 
 
 class Ranking(msgspec.Struct, frozen=True):
-    places: tuple[Place, ...]
+    places: tuple[LikelyFile, ...]
     rarities: Mapping[str, float]
     """Of the question's words: how much each says."""
 
 
-def question_of(text: str) -> Question:
+def question_of(text: str) -> MapQuestion:
     words = question_words(text)
     traces = tuple(
         (match["python"] or match["path"], int(match["python_line"] or match["line"]))
         for match in _TRACE.finditer(text)
     )
-    return Question(
+    return MapQuestion(
         text=text,
         parts=tuple(words),
         words=tuple(words.values()),
@@ -76,7 +76,7 @@ def question_of(text: str) -> Question:
 
 
 def rank(
-    store: Store, question: Question, *, below: str = "", known: Sequence[str] = (), most: int = 60
+    store: IndexStore, question: MapQuestion, *, below: str = "", known: Sequence[str] = (), most: int = 60
 ) -> Ranking:
     """The likeliest files first. `below`: a folder to stay in; `known`: files of the conversation."""
     rarities = _rarities(store, question.parts)
@@ -87,18 +87,18 @@ def rank(
     _add_neighbours(store, scores, known)
     lines = _traced(store, question, scores)
     about_tests = is_about_tests(question.text) or _is_test_folder(below)
-    places: list[Place] = []
+    places: list[LikelyFile] = []
     for id, score in scores.items():
         file = store.file(id)
         if file is None or not _is_below(file.path, below):
             continue
         weight = 1.0 if id in lines or (file.kind == "test" and about_tests) else WEIGHTS[file.kind]
-        places.append(Place(file, score * weight, frozenset(lines.get(id, ()))))
+        places.append(LikelyFile(file, score * weight, frozenset(lines.get(id, ()))))
     places.sort(key=lambda place: (-place.score, len(place.file.path), place.file.path))
     return Ranking(tuple(places[:most]), rarities)
 
 
-def rank_paths(paths: Iterable[str], question: Question, most: int) -> list[str]:
+def rank_paths(paths: Iterable[str], question: MapQuestion, most: int) -> list[str]:
     """By their names alone, where nothing else is known yet."""
     wanted = set(question.parts)
     scored: list[tuple[int, int, str]] = []
@@ -110,7 +110,7 @@ def rank_paths(paths: Iterable[str], question: Question, most: int) -> list[str]
 
 
 def symbol_scores(
-    outline: Outline, question: Question, ranking: Ranking, lines: frozenset[int]
+    outline: KeptOutline, question: MapQuestion, ranking: Ranking, lines: frozenset[int]
 ) -> list[float]:
     """How likely each symbol is meant: those that the question names first, then by its words in name, owner and doc,
     then the long ones."""
@@ -151,7 +151,7 @@ def _worth(parts: Mapping[str, int], rarities: Mapping[str, float]) -> float:
     return sum(rarities[part] for part in parts if part in rarities)
 
 
-def _rarities(store: Store, parts: Sequence[str]) -> dict[str, float]:
+def _rarities(store: IndexStore, parts: Sequence[str]) -> dict[str, float]:
     total = store.count()
     return {part: math.log(1 + total / (1 + store.rarity(part))) for part in parts}
 
@@ -161,7 +161,7 @@ def _normalised(scores: Mapping[int, float]) -> dict[int, float]:
     return {id: score / highest for id, score in scores.items()} if highest > 0 else {}
 
 
-def _exact(store: Store, question: Question) -> dict[int, float]:
+def _exact(store: IndexStore, question: MapQuestion) -> dict[int, float]:
     """Files that define a name of the question: a name that many define says little."""
     found: dict[int, float] = {}
     for name in dict.fromkeys((*question.names, *capitalised_in(question.text))):
@@ -172,13 +172,13 @@ def _exact(store: Store, question: Question) -> dict[int, float]:
     return found
 
 
-def _traced(store: Store, question: Question, scores: dict[int, float]) -> dict[int, set[int]]:
+def _traced(store: IndexStore, question: MapQuestion, scores: dict[int, float]) -> dict[int, set[int]]:
     """Paths of the question lie on top, those with lines first; by the longest end that a file's path shares."""
     named = [(path, line) for path, line in question.traces]
     named += [(path, 0) for path in question.paths]
     if not named:
         return {}
-    by_name: dict[str, list[KnownFile]] = {}
+    by_name: dict[str, list[IndexedFile]] = {}
     wanted = {_end(path) for path, _ in named}
     for file in store.files():
         name = _end(file.path)
@@ -212,7 +212,7 @@ def _shared(path: str, other: str) -> int:
     return count
 
 
-def _add_neighbours(store: Store, scores: dict[int, float], known: Sequence[str]) -> None:
+def _add_neighbours(store: IndexStore, scores: dict[int, float], known: Sequence[str]) -> None:
     """One step from the files of the conversation: by rare names that they use or define, and by changes in common."""
     files = [file for path in known[-10:] if (file := store.file_at(path)) is not None]
     if not files:
@@ -231,7 +231,7 @@ def _add_neighbours(store: Store, scores: dict[int, float], known: Sequence[str]
         scores.pop(file.id, None)
 
 
-def neighbours_by_names(store: Store, file: KnownFile) -> dict[int, float]:
+def neighbours_by_names(store: IndexStore, file: IndexedFile) -> dict[int, float]:
     """Files that share names with this one which at most a few define, weighted by how few."""
     found: dict[int, float] = {}
     total = max(store.count(), 1)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from tools.filemap.symbol_lines import Nesting, size, span
+from tools.filemap.symbol_lines import SymbolTree, size, span
 from tools.filemap.symbols import Symbol
 from tools.text import one_line, visible
 
@@ -19,7 +19,7 @@ _TAPERS = (
 _LONGEST_NAME = 100
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class MapCandidate(msgspec.Struct, frozen=True):
     """A file that may be shown."""
 
     path: str
@@ -31,7 +31,7 @@ class Candidate(msgspec.Struct, frozen=True):
     """Such as `test`, `generated`; of a folder, what is in it."""
 
 
-class ShownFile(msgspec.Struct, frozen=True):
+class MappedFile(msgspec.Struct, frozen=True):
     path: str
     symbols: tuple[Symbol, ...]
     """In the order of the file."""
@@ -39,7 +39,7 @@ class ShownFile(msgspec.Struct, frozen=True):
 
 class RankedMap(msgspec.Struct, frozen=True):
     text: str
-    files: tuple[ShownFile, ...]
+    files: tuple[MappedFile, ...]
 
     @property
     def tokens(self) -> int:
@@ -50,12 +50,12 @@ def tokens_of(text: str) -> int:
     return -int(-size(text) // BYTES_A_TOKEN)
 
 
-def render(candidates: Iterable[Candidate], tokens: int) -> RankedMap:
+def render(candidates: Iterable[MapCandidate], tokens: int) -> RankedMap:
     """As many files as fit, in the given order; a file whose symbols do not fit gets fewer, then none."""
     room = int(tokens * BYTES_A_TOKEN)
     taper = next(shares for limit, shares in _TAPERS if not limit or tokens <= limit)
     blocks: list[str] = []
-    shown: list[ShownFile] = []
+    shown: list[MappedFile] = []
     for place, candidate in enumerate(candidates):
         wanted = taper[min(place, len(taper) - 1)]
         while True:
@@ -69,11 +69,11 @@ def render(candidates: Iterable[Candidate], tokens: int) -> RankedMap:
             break
         room -= cost
         blocks.append(block)
-        shown.append(ShownFile(candidate.path, tuple(candidate.symbols[index] for index in chosen)))
+        shown.append(MappedFile(candidate.path, tuple(candidate.symbols[index] for index in chosen)))
     return RankedMap("\n".join(blocks), tuple(shown))
 
 
-def _best(candidate: Candidate, count: int) -> list[int]:
+def _best(candidate: MapCandidate, count: int) -> list[int]:
     """The likeliest symbols with what they belong to, in the file's order; no more than asked for and their owners."""
     ordered = sorted(range(len(candidate.symbols)), key=lambda index: (-candidate.scores[index], index))
     chosen: set[int] = set()
@@ -89,13 +89,13 @@ def _best(candidate: Candidate, count: int) -> list[int]:
     )
 
 
-def _block(candidate: Candidate, chosen: Sequence[int]) -> str:
+def _block(candidate: MapCandidate, chosen: Sequence[int]) -> str:
     lines = f"{candidate.lines} lines" if candidate.lines is not None else ""
     told = one_line(visible(", ".join(filter(None, (lines, candidate.note)))))
     head = f"{one_line(visible(candidate.path))}  {told}".rstrip()
     if not chosen:
         return head
-    depth = Nesting(candidate.symbols).depth
+    depth = SymbolTree(candidate.symbols).depth
     rows = [head]
     for index in chosen:
         symbol = candidate.symbols[index]

@@ -15,16 +15,16 @@ from pathlib import Path
 import msgspec
 
 from tools.git.repository import find_repository
-from tools.repomap.builder import Builder
-from tools.repomap.building import Busy, CannotBuild, Progress, build, is_fresh, survey, writing
+from tools.repomap.builder import IndexBuilder
+from tools.repomap.building import CannotIndex, IndexBusy, IndexProgress, build, is_fresh, survey, writing
 from tools.repomap.folder_map import folder_candidates
 from tools.repomap.listing import list_files
-from tools.repomap.lookup import Definition, Uses, definitions, uses
+from tools.repomap.lookup import Definition, NameUses, definitions, uses
 from tools.repomap.nearness import learn
 from tools.repomap.outlining import indexed
-from tools.repomap.ranking import Question, Ranking, question_of, rank, rank_paths, symbol_scores
-from tools.repomap.render import DEFAULT_TOKENS, Candidate, RankedMap, render
-from tools.repomap.store import Damaged, KnownFile, Outline, Store, index_path
+from tools.repomap.ranking import MapQuestion, Ranking, question_of, rank, rank_paths, symbol_scores
+from tools.repomap.render import DEFAULT_TOKENS, MapCandidate, RankedMap, render
+from tools.repomap.store import IndexDamaged, IndexedFile, IndexStore, KeptOutline, index_path
 
 _MOST_SHOWN = 60
 _MAPPED_AT_ONCE = 60
@@ -35,7 +35,7 @@ PATIENCE = 0.3
 """Seconds that an answer waits for an index that is being made."""
 
 
-class State(msgspec.Struct, frozen=True):
+class IndexState(msgspec.Struct, frozen=True):
     """How much of the folder an answer stands on."""
 
     indexed: int
@@ -43,9 +43,9 @@ class State(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class MapAnswer(msgspec.Struct, frozen=True):
     map: RankedMap
-    state: State
+    state: IndexState
     words: tuple[str, ...] = ()
     """Of the question, that were looked for."""
 
@@ -59,7 +59,7 @@ class Repository:
         self.index = index_path(cache, root)
         self._home = asks_git_at_home
         self._lock = threading.Lock()
-        self._builder: Builder | None = None
+        self._builder: IndexBuilder | None = None
         self._looked = float("-inf")
         self._problem = ""
 
@@ -69,7 +69,7 @@ class Repository:
         self,
         *,
         workers: int | None = None,
-        progress: Callable[[Progress], None] = lambda progress: None,
+        progress: Callable[[IndexProgress], None] = lambda progress: None,
         is_stopped: Callable[[], bool] = lambda: False,
     ) -> str:
         """Here and now, to the end. Empty, or why that could not be."""
@@ -79,9 +79,9 @@ class Repository:
                 is_whole = build(store, self.root, workers=workers, progress=progress, is_stopped=is_stopped)
                 if is_whole and home is not None:
                     learn(store, self.root, home)
-        except Busy:
+        except IndexBusy:
             return "Another bayou is making the index; this is what it has so far."
-        except CannotBuild as problem:
+        except CannotIndex as problem:
             return str(problem)
         return ""
 
@@ -98,7 +98,7 @@ class Repository:
                 return
             self._looked = time.monotonic()
             if not self._is_nearly_fresh():
-                self._builder = Builder(self.root, self.index, self._home())
+                self._builder = IndexBuilder(self.root, self.index, self._home())
                 self._builder.wait(PATIENCE)
 
     def _is_nearly_fresh(self) -> bool:
@@ -110,7 +110,7 @@ class Repository:
                 if len(found.waiting) > _MAPPED_AT_ONCE or not store.meta("finished"):
                     return False
                 return build(store, self.root, found=found, workers=0)
-        except (Busy, CannotBuild):
+        except (IndexBusy, CannotIndex):
             return True
 
     def edited(self, path: Path) -> None:
@@ -119,7 +119,7 @@ class Repository:
             return
         below = os.path.relpath(path, self.root)
         made = indexed(self.root, below) if not below.startswith("..") else None
-        with contextlib.suppress(Busy, CannotBuild), writing(self.index) as store:
+        with contextlib.suppress(IndexBusy, CannotIndex), writing(self.index) as store:
             if made is not None and store.file_at(below) is not None:
                 store.put([made])
 
@@ -141,7 +141,7 @@ class Repository:
 
     def map_about(
         self, text: str, *, below: str = "", tokens: int = DEFAULT_TOKENS, known: Sequence[str] = ()
-    ) -> Answer:
+    ) -> MapAnswer:
         """The ranked map for words of a task."""
         question = question_of(text)
         with self._reading() as store:
@@ -154,14 +154,16 @@ class Repository:
                 if (candidate := self._candidate(store, place.file, question, ranking, place.lines))
                 is not None
             )
-            return Answer(render(candidates, tokens), self._state(store), question.words)
+            return MapAnswer(render(candidates, tokens), self._state(store), question.words)
 
-    def map_folder(self, below: str = "", *, tokens: int = DEFAULT_TOKENS) -> Answer:
+    def map_folder(self, below: str = "", *, tokens: int = DEFAULT_TOKENS) -> MapAnswer:
         """What is in a folder: the files that others lean on first."""
         with self._reading() as store:
             if store is None:
                 return self._by_paths(None, below, tokens)
-            return Answer(render(folder_candidates(store, below, self.present), tokens), self._state(store))
+            return MapAnswer(
+                render(folder_candidates(store, below, self.present), tokens), self._state(store)
+            )
 
     def definitions(
         self, name: str, *, below: str = "", near: Sequence[str] = (), most: int = 20
@@ -173,64 +175,69 @@ class Repository:
                 else ([], 0)
             )
 
-    def uses(self, name: str, *, below: str = "", most: int = 100) -> Uses:
+    def uses(self, name: str, *, below: str = "", most: int = 100) -> NameUses:
         with self._reading() as store:
             return uses(store, self.root, name, self.present, below=below, most=most)
 
-    def outline_of(self, path: str) -> Outline | None:
+    def outline_of(self, path: str) -> KeptOutline | None:
         """The symbols of a file of the index, as it is now."""
         with self._reading() as store:
             file = store.file_at(path) if store is not None else None
             return self.present(store, file) if store is not None and file is not None else None
 
-    def present(self, store: Store, file: KnownFile) -> Outline | None:
+    def present(self, store: IndexStore, file: IndexedFile) -> KeptOutline | None:
         """A file's symbols as they are now; None: it is gone."""
         if is_fresh(self.root, file):
             return store.outline(file.id)
         made = indexed(self.root, file.path)
-        return Outline(made.lines, made.symbols) if made is not None else None
+        return KeptOutline(made.lines, made.symbols) if made is not None else None
 
-    def state(self) -> State:
+    def state(self) -> IndexState:
         with self._reading() as store:
             return self._state(store)
 
     @contextlib.contextmanager
-    def _reading(self) -> Generator[Store | None]:
+    def _reading(self) -> Generator[IndexStore | None]:
         """None: there is no index yet, or none that can be read."""
         try:
-            store = Store(self.index)
-        except (Damaged, sqlite3.Error):
+            store = IndexStore(self.index)
+        except (IndexDamaged, sqlite3.Error):
             yield None
             return
         with store:
             yield store
 
-    def _state(self, store: Store | None) -> State:
+    def _state(self, store: IndexStore | None) -> IndexState:
         if store is None:
-            return State(0, 0, self._problem)
+            return IndexState(0, 0, self._problem)
         count = store.count()
-        return State(count, max(0, int(store.meta("listed") or 0) - count), self._problem)
+        return IndexState(count, max(0, int(store.meta("listed") or 0) - count), self._problem)
 
-    def _by_paths(self, question: Question | None, below: str, tokens: int) -> Answer:
+    def _by_paths(self, question: MapQuestion | None, below: str, tokens: int) -> MapAnswer:
         """Before there is an index: by the names of the files alone."""
         paths = [
             path for path in list_files(self.root) if not below or path.startswith(below.rstrip("/") + "/")
         ]
         wanted = rank_paths(paths, question, _MOST_SHOWN) if question is not None else paths[:_MOST_SHOWN]
-        shown = render((Candidate(path, None, (), ()) for path in wanted), tokens)
-        return Answer(
-            shown, State(0, len(paths), self._problem), question.words if question is not None else ()
+        shown = render((MapCandidate(path, None, (), ()) for path in wanted), tokens)
+        return MapAnswer(
+            shown, IndexState(0, len(paths), self._problem), question.words if question is not None else ()
         )
 
     def _candidate(
-        self, store: Store, file: KnownFile, question: Question, ranking: Ranking, lines: frozenset[int]
-    ) -> Candidate | None:
+        self,
+        store: IndexStore,
+        file: IndexedFile,
+        question: MapQuestion,
+        ranking: Ranking,
+        lines: frozenset[int],
+    ) -> MapCandidate | None:
         outline = self.present(store, file)
         if outline is None:
             return None
         scores = symbol_scores(outline, question, ranking, lines)
         note = file.kind if file.kind in ("test", "generated", "vendored") else ""
-        return Candidate(file.path, outline.lines, outline.symbols, scores, note)
+        return MapCandidate(file.path, outline.lines, outline.symbols, scores, note)
 
 
 def root_of(folder: Path) -> Path:

@@ -39,7 +39,7 @@ create table near (a integer not null, b integer not null, times integer not nul
 _TABLES = ("meta", "file", "sym", "text", "near")
 
 
-class Words(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class FileWords(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What of a file can be found by words, split into parts."""
 
     path: str
@@ -62,10 +62,10 @@ class Indexed(msgspec.Struct, frozen=True, array_like=True, gc=False):
     kind: str
     lines: int
     symbols: tuple[Symbol, ...]
-    words: Words
+    words: FileWords
 
 
-class KnownFile(msgspec.Struct, frozen=True, gc=False):
+class IndexedFile(msgspec.Struct, frozen=True, gc=False):
     id: int
     path: str
     mtime: int
@@ -75,22 +75,22 @@ class KnownFile(msgspec.Struct, frozen=True, gc=False):
     kind: str
 
 
-class Outline(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class KeptOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What is kept of a map."""
 
     lines: int
     symbols: tuple[Symbol, ...]
 
 
-_OUTLINES = msgspec.msgpack.Decoder(Outline)
-_WORDS = msgspec.msgpack.Decoder(Words)
+_OUTLINES = msgspec.msgpack.Decoder(KeptOutline)
+_WORDS = msgspec.msgpack.Decoder(FileWords)
 
 
-class Damaged(Exception):
+class IndexDamaged(Exception):
     """The file is no index, or not one of this version."""
 
 
-class Store:
+class IndexStore:
     """One connection, for one thread at a time."""
 
     def __init__(self, path: Path, *, is_writing: bool = False) -> None:
@@ -108,11 +108,11 @@ class Store:
                 self._db.execute("pragma synchronous=normal")
                 self._prepare()
             elif self.meta("version") != VERSION:
-                raise Damaged(f"{path} is of another version")
+                raise IndexDamaged(f"{path} is of another version")
         except sqlite3.OperationalError as problem:
-            raise Damaged(f"{path}: {problem}") from None
+            raise IndexDamaged(f"{path}: {problem}") from None
         except sqlite3.DatabaseError as problem:
-            raise Damaged(f"{path}: {problem}") from None
+            raise IndexDamaged(f"{path}: {problem}") from None
 
     def __enter__(self) -> Self:
         return self
@@ -128,7 +128,7 @@ class Store:
         if tables >= set(_TABLES) and self.meta("version") == VERSION:
             return
         if tables:
-            raise Damaged(f"{self.path} is of another version")
+            raise IndexDamaged(f"{self.path} is of another version")
         self._db.executescript(_SCHEMA)
         self.set_meta("version", VERSION)
 
@@ -168,7 +168,7 @@ class Store:
 
     def _insert(self, file: Indexed, id: int | None) -> None:
         """A file that was known keeps its id, by which others know it."""
-        outline = zlib.compress(msgspec.msgpack.encode(Outline(file.lines, file.symbols)), 6)
+        outline = zlib.compress(msgspec.msgpack.encode(KeptOutline(file.lines, file.symbols)), 6)
         words = zlib.compress(msgspec.msgpack.encode(file.words), 6)
         row = (id, file.path, file.mtime, file.size, file.inode, file.language, file.kind, outline, words)
         id = self._db.execute(
@@ -198,30 +198,30 @@ class Store:
 
     # What is asked
 
-    def files(self) -> Iterator[KnownFile]:
+    def files(self) -> Iterator[IndexedFile]:
         for row in self._db.execute("select id, path, mtime, size, inode, language, kind from file"):
-            yield KnownFile(row[0], os.fsdecode(row[1]), *row[2:])
+            yield IndexedFile(row[0], os.fsdecode(row[1]), *row[2:])
 
-    def file(self, id: int) -> KnownFile | None:
+    def file(self, id: int) -> IndexedFile | None:
         row = self._db.execute(
             "select id, path, mtime, size, inode, language, kind from file where id=?", (id,)
         ).fetchone()
-        return KnownFile(row[0], os.fsdecode(row[1]), *row[2:]) if row else None
+        return IndexedFile(row[0], os.fsdecode(row[1]), *row[2:]) if row else None
 
-    def file_at(self, path: str) -> KnownFile | None:
+    def file_at(self, path: str) -> IndexedFile | None:
         row = self._db.execute("select id from file where path=?", (os.fsencode(path),)).fetchone()
         return self.file(row[0]) if row else None
 
     def count(self) -> int:
         return int(self._db.execute("select count(*) from file").fetchone()[0])
 
-    def outline(self, id: int) -> Outline:
+    def outline(self, id: int) -> KeptOutline:
         row = self._db.execute("select map from file where id=?", (id,)).fetchone()
-        return _OUTLINES.decode(zlib.decompress(row[0])) if row else Outline(0, ())
+        return _OUTLINES.decode(zlib.decompress(row[0])) if row else KeptOutline(0, ())
 
-    def words(self, id: int) -> Words:
+    def words(self, id: int) -> FileWords:
         row = self._db.execute("select words from file where id=?", (id,)).fetchone()
-        return _WORDS.decode(zlib.decompress(row[0])) if row else Words("", "", "", {})
+        return _WORDS.decode(zlib.decompress(row[0])) if row else FileWords("", "", "", {})
 
     def named(self, name: str, most: int = 400) -> list[tuple[int, int]]:
         """Files and places of the symbols with that name, in any case."""

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from tools.filemap.symbol_lines import span
-from tools.repomap.lookup import Definition, Uses
+from tools.repomap.lookup import Definition, NameUses
 from tools.repomap.render import tokens_of
-from tools.repomap.repository import Answer, State
+from tools.repomap.repository import IndexState, MapAnswer
 from tools.text import one_line, visible
 
 _WORDS_NAMED = 8
 
 
-def map_told(answer: Answer, *, is_question: bool) -> str:
+def map_told(answer: MapAnswer, *, is_question: bool) -> str:
     """The map with a last line that says what it is and is not."""
     state = answer.state
     words = ", ".join(answer.words[:_WORDS_NAMED])
@@ -28,7 +28,7 @@ def map_told(answer: Answer, *, is_question: bool) -> str:
     return "\n".join((answer.map.text, " ".join(filter(None, (head, _missing(state))))))
 
 
-def definitions_told(name: str, found: Sequence[Definition], count: int, state: State) -> str:
+def definitions_told(name: str, found: Sequence[Definition], count: int, state: IndexState) -> str:
     rows = [f"{told_symbol(definition)}, {_path(definition.path)}{_note(definition)}" for definition in found]
     if count > len(found):
         rows.append(f"… {count - len(found)} more of this name; say a folder with path to see fewer.")
@@ -36,7 +36,7 @@ def definitions_told(name: str, found: Sequence[Definition], count: int, state: 
     return "\n".join(filter(None, (head, *rows, _missing(state))))
 
 
-def uses_told(name: str, found: Uses) -> str:
+def uses_told(name: str, found: NameUses) -> str:
     if not found.shown:
         return f"No other line has {one_line(visible(name))} as a word."
     shown = len(found.shown)
@@ -78,7 +78,7 @@ def _note(definition: Definition) -> str:
     return f" ({definition.kind})" if definition.kind in ("test", "generated", "vendored") else ""
 
 
-def _missing(state: State) -> str:
+def _missing(state: IndexState) -> str:
     told: list[str] = []
     if state.missing:
         told.append(f"The index is being made: {state.missing:,} files are not in it yet.")

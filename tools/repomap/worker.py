@@ -43,7 +43,7 @@ def start(module: str, *, stdout: int | None = subprocess.PIPE) -> "subprocess.P
     return started
 
 
-class Worker:
+class MapWorker:
     """The builder's end of one."""
 
     def __init__(self) -> None:

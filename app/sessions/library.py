@@ -126,7 +126,7 @@ def search_sessions(
 
 def search_now(root: Path, query: str, *, limit: int = 50) -> "tuple[list[SessionHit], int]":
     """Answers from what has been read so far, and how many sessions have not been; waits for nobody."""
-    from app.sessions.index import SessionIndex  # noqa: PLC0415  (SQLite, which most sessions start without)
+    from app.sessions.index import SessionIndex
 
     opened = SessionIndex(root)
     try:
@@ -138,7 +138,7 @@ def search_now(root: Path, query: str, *, limit: int = 50) -> "tuple[list[Sessio
 def _with_index(root: Path, index: "SessionIndex | None", ask: "Callable[[SessionIndex], Answer]") -> Answer:
     if index is not None:
         return ask(index)
-    from app.sessions.index import SessionIndex  # noqa: PLC0415  (SQLite, which most sessions start without)
+    from app.sessions.index import SessionIndex
 
     opened = SessionIndex(root)
     try:

@@ -22,7 +22,7 @@ from tools.filemap.detection import language_of
 from tools.repomap.kinds import kind_of
 from tools.repomap.parts import question_words
 from tools.repomap.ranking import question_of, rank
-from tools.repomap.repository import Repository
+from tools.repomap.repository import MappedRepository
 from tools.repomap.store import IndexStore
 
 SEED = 20261123
@@ -118,7 +118,7 @@ def _measured(clone: Path) -> list[Result]:
         tree, cache = Path(folder, "tree"), Path(folder, "cache")
         _git(clone, "worktree", "prune")
         subprocess.run(["git", "clone", "-q", "-n", "-s", str(clone), str(tree)], check=True)
-        repository = Repository(tree, cache, asks_git_at_home=Path.home)
+        repository = MappedRepository(tree, cache, asks_git_at_home=Path.home)
         for place, case in enumerate(cases):
             try:
                 _git(tree, "checkout", "-q", "-f", case.parent)
@@ -141,7 +141,7 @@ def _age(tree: Path) -> None:
             os.utime(place, (now - 3600, now - 3600))
 
 
-def _result(repository: Repository, case: Case, *, is_held_out: bool) -> Result:
+def _result(repository: MappedRepository, case: Case, *, is_held_out: bool) -> Result:
     began = time.perf_counter()
     answer = repository.map_about(case.question)
     seconds = time.perf_counter() - began
@@ -175,7 +175,9 @@ def _result(repository: Repository, case: Case, *, is_held_out: bool) -> Result:
     )
 
 
-def _changed_symbols(repository: Repository, path: str, lines: Sequence[int]) -> list[tuple[str, str, int]]:
+def _changed_symbols(
+    repository: MappedRepository, path: str, lines: Sequence[int]
+) -> list[tuple[str, str, int]]:
     """The innermost ones around the changed lines."""
     with IndexStore(repository.index) as store:
         file = store.file_at(path)

@@ -20,7 +20,7 @@ from tools.running.shellsession import ShellSession
 from tools.running.watching import WatchCommand
 
 if TYPE_CHECKING:
-    from tools.repomap.repository import Repository
+    from tools.repomap.repository import MappedRepository
 
 
 class ReadSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class Workspace:
         active_tools: Callable[[], Collection[str]] = lambda: (),
         cache_dir: Path | None = None,
         spawn_hook: SpawnHook | None = None,
-        repositories: "Callable[[Path], Repository | None]" = lambda cwd: None,
+        repositories: "Callable[[Path], MappedRepository | None]" = lambda cwd: None,
     ) -> None:
         self.cwd = cwd
         self.cache_dir = cache_dir
@@ -67,7 +67,7 @@ class Workspace:
         self.watch_command: WatchCommand | None = None
         """Asked about every command of the model's before it is started."""
         self._repositories = repositories
-        self._repository: Repository | None = None
+        self._repository: MappedRepository | None = None
         self.artifacts = artifacts or Artifacts()
         self.read_cache = ReadCache()
         self.line_indexes = LineIndexes()
@@ -82,7 +82,7 @@ class Workspace:
     def has_local_processes(self) -> bool:
         return self._own_processes is not None
 
-    def repository(self) -> "Repository | None":
+    def repository(self) -> "MappedRepository | None":
         """The repository that is worked in, as far as it may be mapped. For a thread."""
         if not isinstance(self.files, LocalFiles):
             return None

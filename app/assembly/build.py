@@ -46,7 +46,7 @@ from tools.registry import builtin_tools
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from tools.repomap.repository import Repository
+    from tools.repomap.repository import MappedRepository
 
 
 class Assembled(msgspec.Struct, kw_only=True):
@@ -240,18 +240,20 @@ def _workspace(
     )
 
 
-def _repository(cwd: Path, paths: Paths, in_force: InForce, project: TrustInProject) -> "Repository | None":
+def _repository(
+    cwd: Path, paths: Paths, in_force: InForce, project: TrustInProject
+) -> "MappedRepository | None":
     if not in_force.settings.repository_maps.enabled:
         return None
     # SQLite and the mapper come along, which most sessions start without.
-    from tools.repomap.repository import Repository, root_of  # noqa: PLC0415
+    from tools.repomap.repository import MappedRepository, root_of  # noqa: PLC0415
 
     def home_if_harmless() -> Path | None:
         """Git is asked for the history of folders that their person trusts, or that have nothing to be trusted."""
         decision = project.decision
         return paths.home if decision.is_trusted or decision.question.is_empty else None
 
-    return Repository(
+    return MappedRepository(
         root_of(cwd),
         paths.cache_dir,
         asks_git_at_home=home_if_harmless,

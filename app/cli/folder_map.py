@@ -13,7 +13,7 @@ from app.resources.paths import Paths
 from app.resources.trust import decide
 from tools.repomap.building import IndexProgress
 from tools.repomap.render import DEFAULT_TOKENS
-from tools.repomap.repository import MapAnswer, Repository, root_of
+from tools.repomap.repository import MapAnswer, MappedRepository, root_of
 from tools.repomap.store import IndexStore, forget
 from tools.repomap.telling import map_told
 
@@ -22,7 +22,7 @@ def run_folder(folder: Path, asked: MapAsked, cache: Path) -> int:
     if asked.level is not None:
         raise UsageError(f"{folder} is a folder; --level is for files.")
     place = Path(os.path.realpath(folder))
-    repository = Repository(root_of(place), cache, asks_git_at_home=lambda: _home_if_harmless(place))
+    repository = MappedRepository(root_of(place), cache, asks_git_at_home=lambda: _home_if_harmless(place))
     if asked.forget:
         forget(repository.index)
         return 0
@@ -82,7 +82,7 @@ def _sayable(value: Any) -> Any:
     return [_sayable(one) for one in value] if isinstance(value, list) else value
 
 
-def _tell_index(repository: Repository, problem: str) -> int:
+def _tell_index(repository: MappedRepository, problem: str) -> int:
     if problem:
         sys.stderr.write(f"bayou: {problem}\n")
         return 1

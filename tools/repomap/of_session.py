@@ -4,11 +4,11 @@ import os
 
 from tools.base import ToolError
 from tools.files.paths import display
-from tools.repomap.repository import Repository
+from tools.repomap.repository import MappedRepository
 from tools.workspace import Workspace
 
 
-def repository_of(workspace: Workspace) -> Repository:
+def repository_of(workspace: Workspace) -> MappedRepository:
     repository = workspace.repository()
     if repository is None:
         raise ToolError(
@@ -18,7 +18,7 @@ def repository_of(workspace: Workspace) -> Repository:
     return repository
 
 
-def below_root(repository: Repository, folder: str, workspace: Workspace) -> str:
+def below_root(repository: MappedRepository, folder: str, workspace: Workspace) -> str:
     """The folder as the index names it; the root is the empty name."""
     below = os.path.relpath(os.path.realpath(folder), os.path.realpath(repository.root))
     if below == "..":
@@ -28,7 +28,7 @@ def below_root(repository: Repository, folder: str, workspace: Workspace) -> str
     return "" if below == "." else below
 
 
-def known_files(repository: Repository, workspace: Workspace) -> list[str]:
+def known_files(repository: MappedRepository, workspace: Workspace) -> list[str]:
     """What the conversation has read or changed, the newest last, as the index names it."""
     root = os.path.realpath(repository.root)
     paths = [os.path.relpath(path, root) for path in workspace.read_cache.paths()]

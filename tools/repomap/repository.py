@@ -50,7 +50,7 @@ class MapAnswer(msgspec.Struct, frozen=True):
     """Of the question, that were looked for."""
 
 
-class Repository:
+class MappedRepository:
     def __init__(
         self, root: Path, cache: Path, *, asks_git_at_home: Callable[[], Path | None] = lambda: None
     ) -> None:

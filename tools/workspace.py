@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 
 class ReadSettings(msgspec.Struct, frozen=True, kw_only=True):
-    context_lines: int = 3
-    """Shown before and after an asked-for range."""
     resizes_images: bool = True
 
 

@@ -49,13 +49,14 @@ async def test_maps_are_kept_where_the_workspace_says(hands: Hands, project: Pat
 
 async def test_a_symbol_is_read_by_its_lines(hands: Hands) -> None:
     text = await hands.text("read", path="a.py", symbol="one")
-    assert text == ("@wraps\ndef one(): pass\n\n[5 more lines in file. Use offset=5 to continue.]")
+    assert text == "@wraps\ndef one(): pass\n\n[Showing lines 3-4 of 9: function one.]"
 
 
 async def test_several_symbols_are_listed(hands: Hands) -> None:
     text = await hands.text("read", path="a.py", symbol="two")
     assert text == (
-        "2 symbols match 'two' in a.py. Read one by its lines:\ntwo (class) lines 6-9\ntwo (method) lines 9-9"
+        "2 symbols match 'two' in a.py. Read one by its whole name or its lines:\n"
+        "two (class) lines 6-9\ntwo.two (method) lines 9-9"
     )
 
 
@@ -92,3 +93,26 @@ async def test_a_long_notebook_wants_a_map_like_any_long_text(hands: Hands, proj
         "lastLine": details["lastLine"],
     }
     assert "map" not in ((await hands("read", path="n.ipynb", offset=9)).details or {})
+
+
+async def test_a_symbol_larger_than_a_page_comes_with_what_is_in_it(hands: Hands, project: Path) -> None:
+    methods = "".join(f"    def m{n}(self):\n" + "        x = 1\n" * 99 for n in range(30))
+    (project / "big.py").write_text(f"import os\n\n\nclass Big:\n{methods}\n\ndef after(): pass\n")
+    result = await hands("read", path="big.py", symbol="Big")
+    page, _, inside = result.text.partition("\n\nInside Big:\n")
+    assert page.startswith("class Big:\n    def m0(self):\n")
+    assert page.endswith(
+        "[Showing lines 4-2003 of 3007: class Big. Use offset=2004 and limit=1001 for the rest of it.]"
+    )
+    lines = inside.split("\n")
+    assert lines[0] == "5-104: method m0(self)" and lines[-1] == "2905-3004: method m29(self)" and len(lines) == 30
+    rest = await hands.text("read", path="big.py", offset=2004, limit=1001)
+    assert rest.startswith("        x = 1\n") and "def after" not in rest
+
+
+async def test_methods_of_the_same_name_are_told_apart(hands: Hands, project: Path) -> None:
+    (project / "b.py").write_text("class A:\n    def go(self): ...\n\n\nclass B:\n    def go(self): ...\n")
+    text = await hands.text("read", path="b.py", symbol="go")
+    assert "A.go (method) lines 2-2" in text and "B.go (method) lines 6-6" in text
+    one = await hands.text("read", path="b.py", symbol="B.go")
+    assert one.endswith("[Showing line 6 of 6: method B.go.]")

@@ -6,6 +6,7 @@ import json
 import struct
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,10 +16,8 @@ from tests.tools.conftest import Hands
 from tools.files.encoding import detect
 from tools.files.lines import LineIndexes
 from tools.files.pages import Request, load_page
-from tools.files.readcache import ReadCache
 from tools.results import ImageBlock, ImagePart
 from tools.threads import Stop
-from tools.workspace import ReadSettings, Workspace
 
 
 def numbered(count: int) -> str:
@@ -49,7 +48,8 @@ async def test_a_long_file_comes_in_pages(hands: Hands, project: Path) -> None:
     assert result.details["truncation"]["truncatedBy"] == "lines"
     assert result.details["map"] == {"path": str(project / "a.txt"), "firstLine": 1, "lastLine": 2000}
     rest = await hands("read", path="a.txt", offset=2001)
-    assert rest.text == numbered(2500).split("line 2000\n")[1].rstrip("\n")
+    page = numbered(2500).split("line 2000\n")[1].rstrip("\n")
+    assert rest.text == f"{page}\n\n[Showing lines 2001-2500 of 2500.]"
     assert rest.details is not None and "map" not in rest.details
 
 
@@ -59,27 +59,37 @@ async def test_a_page_ends_at_50_kb(hands: Hands, project: Path) -> None:
     assert text.endswith("[Showing lines 1-51 of 100 (50.0KB limit). Use offset=52 to continue.]")
 
 
-async def test_a_range_has_lines_around(hands: Hands, project: Path) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "first", "last"),
+    [
+        ({"offset": 1, "limit": 1}, 1, 1),
+        ({"offset": 10, "limit": 3}, 10, 12),
+        ({"limit": 2}, 1, 2),
+        ({"offset": 98}, 98, 100),
+        ({"offset": 100, "limit": 9}, 100, 100),
+        ({"path": "a.txt:50-51"}, 50, 51),
+        ({"path": "a.txt:50"}, 50, 100),
+        ({"tail": 3}, 98, 100),
+        ({"tail": 300}, 1, 100),
+    ],
+)
+async def test_a_range_is_exactly_these_lines_and_says_which(
+    arguments: dict[str, Any], first: int, last: int, hands: Hands, project: Path
+) -> None:
     (project / "a.txt").write_text(numbered(100))
-    text = await hands.text("read", path="a.txt", offset=10, limit=3)
-    assert text == "\n".join(f"line {n}" for n in range(7, 16)) + (
-        "\n\n[Showing lines 7-15 of 100 (10-12 and lines around). Use offset=13 to continue.]"
+    result = await hands("read", {"path": "a.txt", **arguments})
+    lines = f"line {first}" if first == last else f"lines {first}-{last}"
+    more = f" Use offset={last + 1} to continue." if last < 100 else ""
+    assert result.text == "\n".join(f"line {n}" for n in range(first, last + 1)) + (
+        f"\n\n[Showing {lines} of 100.{more}]"
     )
-    assert (await hands.text("read", path="a.txt:50-51")).startswith("line 47\n")
-    assert (await hands.text("read", path="a.txt", limit=2)).startswith("line 1\nline 2\nline 3\n")
+    assert result.details == {"firstLine": first, "lastLine": last, "totalLines": 100}
 
 
-async def test_lines_just_read_are_not_repeated_as_context(hands: Hands, project: Path) -> None:
-    (project / "a.txt").write_text(numbered(2500))
-    await hands("read", path="a.txt")
-    assert (await hands.text("read", path="a.txt", offset=2001)).startswith("line 2001\n")
-
-
-async def test_context_is_a_setting(hands: Hands, project: Path, workspace: Workspace) -> None:
-    workspace.read = lambda: ReadSettings(context_lines=0)
-    (project / "a.txt").write_text(numbered(100))
-    text = await hands.text("read", path="a.txt", offset=10, limit=2)
-    assert text == "line 10\nline 11\n\n[89 more lines in file. Use offset=12 to continue.]"
+async def test_the_end_of_a_file_in_a_wide_encoding(hands: Hands, project: Path) -> None:
+    (project / "a.txt").write_text(numbered(9), encoding="utf-16")
+    text = await hands.text("read", path="a.txt", tail=2)
+    assert text.startswith("line 8\nline 9\n\n[Showing lines 8-9 of 9.")
 
 
 async def test_past_the_end_is_a_message_with_the_total(hands: Hands, project: Path) -> None:
@@ -94,11 +104,29 @@ async def test_a_line_over_the_limit_is_clipped_with_its_size(hands: Hands, proj
     (project / "a.txt").write_text("x" * 200_000 + "\nnext\n")
     text = await hands.text("read", path="a.txt")
     assert text.startswith(
-        "x" * 51200 + "\n\n[Line 1 is 195.3KB, exceeds 50.0KB limit; its beginning is shown."
+        "x" * 51200 + "\n\n[Line 1 of 2 is 195.3KB, exceeds 50.0KB limit; its beginning is shown."
     )
-    assert f"sed -n '1p' {project}/a.txt | tail -c +51201 | head -c 51200" in text
-    assert "Use offset=2 to continue with the next line" in text
-    assert await hands.text("read", path="a.txt", offset=2) == "next"
+    assert text.endswith(
+        "Use offset=2 to continue with the next line. The rest of it comes with bash: "
+        f"`sed -n '1p' {project}/a.txt | tail -c +51201 | head -c 51200`.]"
+    )
+    assert (await hands.text("read", path="a.txt", offset=2)).startswith("next\n")
+
+
+async def test_the_command_for_the_rest_of_a_line_works_whatever_the_file_is_called(
+    hands: Hands, project: Path
+) -> None:
+    (project / "it's a log.txt").write_text("x" * 51200 + "the rest\n")
+    text = await hands.text("read", path="it's a log.txt")
+    command = text.split("`")[1]
+    assert (await hands.text("bash", command=command)) == "the rest"
+
+
+async def test_a_broken_link_is_told_as_one(hands: Hands, project: Path) -> None:
+    (project / "link").symlink_to("gone/target.txt")
+    for tool, more in (("read", {}), ("edit", {"edits": [{"oldText": "a", "newText": "b"}]}), ("ls", {})):
+        error = await hands.error(tool, path="link", **more)
+        assert "is a broken symbolic link" in error and f"{project}/gone/target.txt does not exist" in error
 
 
 @pytest.mark.parametrize(
@@ -181,7 +209,7 @@ async def test_notebooks_come_as_cells(hands: Hands, project: Path) -> None:
     (project / "n.ipynb").write_text(json.dumps({"cells": cells, "nbformat": 4}))
     assert await hands.text("read", path="n.ipynb") == (
         "--- cell 1 [markdown] id=m1 ---\n# Title\ntext\n\n--- cell 2 [code] ---\nprint(1)\n--- output ---\n1\n"
-        "--- output ---\n<Figure>\n(image/png not shown)\n--- output ---\nValueError: bad\n"
+        "--- output ---\n<Figure>\n(image/png not shown)\n--- output ---\nValueError: bad"
     )
     (project / "broken.ipynb").write_text('{"cells": 3')
     assert await hands.text("read", path="broken.ipynb") == '{"cells": 3'
@@ -273,14 +301,14 @@ def test_pages_put_together_are_the_file(
     path.write_bytes(data)
     if not text or detect(data) is None:
         return
-    cache, indexes = ReadCache(), LineIndexes()
+    indexes = LineIndexes()
     shown: list[str] = []
     offset = 1
     version = (0, 0, len(data), 0)
     while True:
         with path.open("rb", buffering=0) as file:
-            request = Request(offset=offset, limit=limit, context=0)
-            page = load_page(file, "f", version, request, indexes, cache, Stop())
+            request = Request(offset=offset, limit=limit)
+            page = load_page(file, "f", version, request, indexes, Stop())
         assert len(page.lines) <= limit
         assert page.total_lines == text.count("\n") + (0 if text.endswith("\n") else 1)
         shown += page.lines

@@ -8,7 +8,7 @@ import msgspec
 
 from tools.arguments import number_argument, number_detail, text_argument
 from tools.base import Tool, ToolContext, ToolError
-from tools.filemap.outlines import outline_result, symbol_range
+from tools.filemap.outlines import SymbolLines, outline_result, symbol_lines
 from tools.files.artifacts import SCHEME
 from tools.files.encoding import SAMPLE_BYTES, detect
 from tools.files.failures import file_error
@@ -17,7 +17,7 @@ from tools.files.images import identify, prepare
 from tools.files.lines import FileShrank
 from tools.files.listing import list_directory
 from tools.files.notebooks import MAX_NOTEBOOK_BYTES, notebook_of
-from tools.files.pages import NotText, Page, Request, load_page, notice
+from tools.files.pages import NotText, Page, Request, load_page, notice, showing
 from tools.files.paths import absolute, display
 from tools.files.places import exists, locate, touched
 from tools.limits import MAX_BYTES, format_size, truncate_head
@@ -42,6 +42,9 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     offset: Annotated[int | None, msgspec.Meta(description="Line to start at, from 1")] = None
     limit: Annotated[
         Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Most lines to read")
+    ] = None
+    tail: Annotated[
+        Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Only that many lines of the end")
     ] = None
     map: Annotated[
         bool | None, msgspec.Meta(description="Outline of the file or folder instead of its text")
@@ -132,7 +135,7 @@ def _target(arguments: ReadArguments, context: ToolContext, workspace: Workspace
         stat = workspace.files.stat(path)
     except OSError as problem:
         raise file_error(problem, "read", path, workspace.files) from None
-    request = Request(offset=offset, limit=limit, context=workspace.read().context_lines)
+    request = Request(offset=offset, limit=limit, tail=arguments.tail if offset is None else None)
     return _Target(path=path, shown=display(path, context.cwd), stat=stat, request=request)
 
 
@@ -208,15 +211,18 @@ def _file(
         if notebook is None and detect(head, is_whole=len(head) < SAMPLE_BYTES) is None:
             raise _refusal(head, target)
         request = target.request
+        symbol: SymbolLines | None = None
         if arguments.map:
             return outline_result(target.path, target.shown, workspace, context.model_window, stop)
         if arguments.symbol:
-            found = symbol_range(target.path, target.shown, arguments.symbol, workspace, stop)
+            found = symbol_lines(target.path, target.shown, arguments.symbol, workspace, stop)
             if isinstance(found, ToolResult):
                 return found
-            request = Request(offset=found[0], limit=found[1] - found[0] + 1)
+            symbol = found
+            count = symbol.last - symbol.first + 1
+            request = Request(offset=symbol.first, limit=count, about=symbol.words)
         if notebook is not None:
-            return _notebook(notebook.text, target, request)
+            return _with_inside(_notebook(notebook.text, target, request), symbol)
         file.seek(0)
         real = target.path if request.is_output else workspace.files.real_path(target.path)
         try:
@@ -226,12 +232,20 @@ def _file(
                 target.stat.version,
                 request,
                 workspace.line_indexes,
-                workspace.read_cache,
                 stop,
             )
         except NotText:
             raise _refusal(head, target) from None
-    return _page_result(arguments, workspace, target, request, page, real)
+    return _with_inside(_page_result(arguments, workspace, target, request, page, real), symbol)
+
+
+def _with_inside(result: ToolResult, symbol: SymbolLines | None) -> ToolResult:
+    """A symbol that is larger than a page comes with what there is in it."""
+    last = number_detail(result.details, "lastLine")
+    if symbol is None or not symbol.inside or last is None or last >= symbol.last:
+        return result
+    text = f"{result.text}\n\nInside {symbol.name}:\n{symbol.inside}"
+    return msgspec.structs.replace(result, content=(TextPart(text=text),))
 
 
 def _refusal(head: bytes, target: _Target) -> ToolError:
@@ -247,9 +261,9 @@ def _page_result(
 ) -> ToolResult:
     if page.total_lines == 0:
         return text_result(f"{target.shown} is empty.", details={"totalLines": 0})
-    if page.asked_first > page.total_lines:
+    if page.first_line > page.total_lines:
         text = (
-            f"Line {page.asked_first} is beyond end of file ({page.total_lines} lines total). "
+            f"Line {page.first_line} is beyond end of file ({page.total_lines} lines total). "
             f"Use offset=1 to read from the start, or offset={page.total_lines} to read the last line."
         )
         return text_result(text, details={"totalLines": page.total_lines})
@@ -260,8 +274,8 @@ def _page_result(
         notes.append(f"Encoding: {page.encoding.label}")
     elif "\ufffd" in page.text:
         notes.append("Some bytes are not valid UTF-8 and are shown as \ufffd; edits keep them")
-    notes = [note for note in notes if note]
-    text = page.text + (f"\n\n[{'. '.join(note.rstrip('.') for note in notes)}.]" if notes else "")
+    told = " ".join(note if note.endswith(".") else f"{note}." for note in notes if note)
+    text = page.text + (f"\n\n[{told}]" if told else "")
     details: dict[str, Any] = {
         "firstLine": page.first_line,
         "lastLine": page.last_line,
@@ -270,7 +284,7 @@ def _page_result(
     truncation = page.truncation()
     if truncation:
         details["truncation"] = truncation.details()
-        is_plain = arguments.offset is None and arguments.limit is None and request.offset is None
+        is_plain = arguments.limit is None and not request.is_range
         if is_plain and not arguments.symbol and not request.is_output:
             details["map"] = _map_wanted(target.path, page.first_line, page.last_line)
     if not page.encoding.is_utf8 or page.encoding.mark:
@@ -310,19 +324,19 @@ def _image(data: bytes, context: ToolContext, workspace: Workspace, target: _Tar
 
 
 def _notebook(cells: str, target: _Target, request: Request) -> ToolResult:
-    lines = cells.split("\n")
-    first = max(1, request.offset or 1)
+    lines = cells.removesuffix("\n").split("\n")
+    first = max(1, len(lines) - request.tail + 1 if request.tail is not None else request.offset or 1)
     if first > len(lines):
         return text_result(f"Line {first} is beyond end of the notebook's text ({len(lines)} lines total).")
-    wanted = lines[first - 1 :][: request.limit]
+    wanted = lines[first - 1 :][: request.limit or request.tail]
     cut = truncate_head(visible("\n".join(wanted)))
     last = first + cut.output_lines - 1
     text = cut.content
-    if last < len(lines) and (cut.truncated or request.limit):
+    if last < len(lines) or request.is_range:
         limit = f" ({format_size(MAX_BYTES)} limit)" if cut.truncated_by == "bytes" else ""
-        text += (
-            f"\n\n[Showing lines {first}-{last} of {len(lines)}{limit}. Use offset={last + 1} to continue.]"
-        )
+        about = f": {request.about}" if request.about else ""
+        more = f" Use offset={last + 1} to continue." if last < len(lines) and not about else ""
+        text += f"\n\n[{showing(first, last, len(lines))}{limit}{about}.{more}]"
     details: dict[str, Any] = {
         "notebook": True,
         "firstLine": first,
@@ -331,7 +345,7 @@ def _notebook(cells: str, target: _Target, request: Request) -> ToolResult:
     }
     if cut.truncated:
         details["truncation"] = cut.details()
-        if request.offset is None and request.limit is None:
+        if not request.is_range:
             details["map"] = _map_wanted(target.path, first, last)
     return text_result(text, details=details)
 

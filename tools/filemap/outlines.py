@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tools.base import ToolError
-from tools.limits import MAX_BYTES
+from tools.limits import MAX_BYTES, clip_line
 from tools.results import ToolResult, text_result
 from tools.text import visible
 from tools.threads import Stop
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from tools.filemap.symbols import FileMap
+    from tools.filemap.symbols import FileMap, Symbol
 
 _DEADLINE_SECONDS = 2.0
 _MAX_LISTED = 20
+_MAX_INSIDE = 150
+_MAX_SIGNATURE = 160
 
 
 def outline_result(
@@ -30,11 +32,23 @@ def outline_result(
     return text_result(visible(rendered.text), details={"outline": True, "totalLines": outline.total_lines})
 
 
-def symbol_range(
+class SymbolLines(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a symbol is."""
+
+    name: str
+    words: str
+    """Its kind and whole name."""
+    first: int
+    last: int
+    inside: str
+    """What is declared in it, a line each."""
+
+
+def symbol_lines(
     path: str, shown: str, name: str, workspace: Workspace, stop: Stop
-) -> tuple[int, int] | ToolResult:
-    """First and last line of the symbol; when several have that name, a list of them."""
-    from tools.filemap.symbols import find_symbol  # noqa: PLC0415  (as below)
+) -> SymbolLines | ToolResult:
+    """The lines of the symbol; when several have that name, a list of them with what they belong to."""
+    from tools.filemap.symbols import find_symbol, whole_name  # noqa: PLC0415  (as below)
 
     outline = _outline(path, workspace, stop)
     found = find_symbol(outline, name)
@@ -43,15 +57,39 @@ def symbol_range(
             f"There is no symbol {visible(name)!r} in {shown}. Read it with map: true to see which there are."
         )
     if len(found) == 1:
-        return found[0].lead_line or found[0].start_line, found[0].end_line
+        symbol = found[0]
+        whole = visible(whole_name(outline, symbol))
+        return SymbolLines(
+            name=whole,
+            words=f"{symbol.kind} {whole}",
+            first=symbol.lead_line or symbol.start_line,
+            last=symbol.end_line,
+            inside=_inside(outline, symbol),
+        )
     listed = [
-        f"{visible(symbol.name)} ({symbol.kind}) lines {symbol.start_line}-{symbol.end_line}"
+        f"{visible(whole_name(outline, symbol))} ({symbol.kind}) lines {symbol.start_line}-{symbol.end_line}"
         for symbol in found[:_MAX_LISTED]
     ]
-    text = f"{len(found)} symbols match {visible(name)!r} in {shown}. Read one by its lines:\n" + "\n".join(
-        listed
+    more = f"\n… and {len(found) - _MAX_LISTED} more" if len(found) > _MAX_LISTED else ""
+    text = (
+        f"{len(found)} symbols match {visible(name)!r} in {shown}. Read one by its whole name or its lines:\n"
+        + "\n".join(listed)
+        + more
     )
     return text_result(text, details={"symbols": len(found)})
+
+
+def _inside(outline: "FileMap", symbol: "Symbol") -> str:
+    depths: dict[int, int] = {}
+    lines: list[str] = []
+    for index, one in enumerate(outline.symbols):
+        if one is symbol or one.start_line < symbol.start_line or one.end_line > symbol.end_line:
+            continue
+        depths[index] = depths.get(one.parent, -1) + 1 if one.parent is not None else 0
+        what = clip_line(f"{one.kind} {one.signature or one.name}", _MAX_SIGNATURE)[0]
+        lines.append(f"{'  ' * depths[index]}{one.start_line}-{one.end_line}: {visible(what)}")
+    more = [f"… and {len(lines) - _MAX_INSIDE} more"] if len(lines) > _MAX_INSIDE else []
+    return "\n".join([*lines[:_MAX_INSIDE], *more])
 
 
 def _outline(path: str, workspace: Workspace, stop: Stop) -> "FileMap":

@@ -84,6 +84,11 @@ def _matching(file_map: FileMap, whole: str, wanted: list[str], *, fold: bool = 
     return found
 
 
+def whole_name(file_map: FileMap, symbol: Symbol) -> str:
+    """Its name behind those of what it belongs to."""
+    return ".".join(_path_parts(file_map, symbol))
+
+
 def _path_parts(file_map: FileMap, symbol: Symbol) -> list[str]:
     parts = _parts(symbol.name)
     parent, seen = symbol.parent, 0

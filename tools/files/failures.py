@@ -1,6 +1,7 @@
 """What the system says about files, in words for a model: what happened, to which file, and what to try."""
 
 import errno
+from pathlib import Path
 
 from tools.base import ToolError
 from tools.files.paths import did_you_mean
@@ -8,11 +9,22 @@ from tools.operations import FileOperations
 from tools.text import one_line
 
 
+def _broken_link(path: str, files: FileOperations) -> str | None:
+    """Where a path leads that is there but ends nowhere."""
+    try:
+        names = {entry.name for entry in files.entries(str(Path(path).parent))}
+    except OSError:
+        return None
+    return one_line(files.real_path(path)) if Path(path).name in names else None
+
+
 def file_error(problem: OSError, verb: str, path: str, files: FileOperations) -> ToolError:
     """`verb` as in "Could not read PATH: …"."""
     shown = one_line(path)
     code = problem.errno
     if code in (errno.ENOENT, errno.ENOTDIR):
+        if (end := _broken_link(path, files)) is not None:
+            return ToolError(f"Could not {verb} {shown}: it is a broken symbolic link; {end} does not exist.")
         hint = did_you_mean(path, lambda folder: [entry.name for entry in files.entries(folder)])
         return ToolError(f"Could not {verb} {shown}: it does not exist.{hint}")
     if code == errno.ELOOP:

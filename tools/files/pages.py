@@ -4,6 +4,7 @@ Where lines begin in the bytes is known in `tools.files.lines`.
 """
 
 import codecs
+import shlex
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -11,7 +12,7 @@ import msgspec
 
 from tools.files.encoding import SAMPLE_BYTES, Encoding, detect
 from tools.files.lines import LineIndexes, RawPage, read_page
-from tools.files.readcache import ReadCache, Version
+from tools.files.readcache import Version
 from tools.limits import MAX_BYTES, MAX_LINES, Truncation, clip_bytes, format_size
 from tools.text import plain, visible
 from tools.threads import Stop
@@ -24,10 +25,16 @@ class NotText(Exception):
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     offset: int | None = None
     limit: int | None = None
-    context: int = 0
-    """Lines shown around an asked-for range."""
+    tail: int | None = None
+    """That many lines from the end, in the place of `offset`."""
+    about: str = ""
+    """What lies in these lines, where it was asked for by name."""
     is_output: bool = False
     """A recorded output, which may hold escape sequences, rather than a file somebody wrote."""
+
+    @property
+    def is_range(self) -> bool:
+        return any(one is not None for one in (self.offset, self.limit, self.tail))
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,9 +45,6 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     """As they are shown."""
     first_line: int
-    asked_first: int
-    asked_last: int
-    """Without the lines around."""
     total_lines: int
     total_bytes: int
     encoding: Encoding
@@ -80,7 +84,6 @@ def load_page(
     version: Version,
     request: Request,
     indexes: LineIndexes,
-    cache: ReadCache,
     stop: Stop,
 ) -> Page:
     """Reads what `request` asks for. Raises `NotText` for a binary file."""
@@ -88,34 +91,26 @@ def load_page(
     encoding = detect(sample, is_whole=len(sample) < SAMPLE_BYTES)
     if encoding is None:
         raise NotText
-    lead, trail = _context(request, path, version, cache)
-    first = max(1, request.offset or 1)
-    wanted = min(request.limit or MAX_LINES, MAX_LINES)
-    while True:
-        start = first - lead
-        count = min(wanted + lead + trail, MAX_LINES)
-        if encoding.has_single_byte_line_feeds:
-            index = indexes.index(path, version, file, stop)
-            total = index.total_lines
-            if first > total:
-                return _nothing(first, total, version[2], encoding)
-            raw = read_page(file, index, start, count, MAX_BYTES)
-            lines = tuple(_decoded(raw, encoding))
-        else:
-            raw, lines, total = _wide_page(file, encoding, start, count, stop)
-            if first > total:
-                return _nothing(first, total, version[2], encoding)
-        if raw.first_line + len(lines) > first or not lead:
-            break
-        lead = 0  # The lines before are so long that nothing asked for is left: go without them.
+    count = min(request.limit or request.tail or MAX_LINES, MAX_LINES)
+    if encoding.has_single_byte_line_feeds:
+        index = indexes.index(path, version, file, stop)
+        total = index.total_lines
+        first = _first(request, total)
+        if first > total:
+            return _nothing(first, total, version[2], encoding)
+        raw = read_page(file, index, first, count, MAX_BYTES)
+        lines = tuple(_decoded(raw, encoding))
+    else:
+        total = _wide_page(file, encoding, 1, 0, stop)[2] if request.tail is not None else 0
+        first = _first(request, total)
+        raw, lines, total = _wide_page(file, encoding, first, count, stop)
+        if first > total:
+            return _nothing(first, total, version[2], encoding)
     show = plain if request.is_output else visible
-    asked_last = min(first + wanted - 1, start + len(lines) - 1)
     return Page(
         lines=lines,
         text=show("\n".join(lines)),
-        first_line=start,
-        asked_first=first,
-        asked_last=asked_last,
+        first_line=first,
         total_lines=total,
         total_bytes=version[2],
         encoding=encoding,
@@ -124,28 +119,13 @@ def load_page(
     )
 
 
+def _first(request: Request, total: int) -> int:
+    return max(1, total - request.tail + 1 if request.tail is not None else request.offset or 1)
+
+
 def _nothing(first: int, total: int, size: int, encoding: Encoding) -> Page:
     """A page past the end."""
-    return Page(
-        lines=(),
-        text="",
-        first_line=first,
-        asked_first=first,
-        asked_last=first - 1,
-        total_lines=total,
-        total_bytes=size,
-        encoding=encoding,
-    )
-
-
-def _context(request: Request, path: str, version: Version, cache: ReadCache) -> tuple[int, int]:
-    """Lines before and after the range. None before it where the model has just read up to it."""
-    first = max(1, request.offset or 1)
-    lead = min(request.context, first - 1)
-    seen = cache.seen(path)
-    if lead and seen and seen.version == version and first - 1 in seen.lines:
-        lead = 0
-    return lead, request.context if request.limit is not None else 0
+    return Page(lines=(), text="", first_line=first, total_lines=total, total_bytes=size, encoding=encoding)
 
 
 def _decoded(raw: RawPage, encoding: Encoding) -> Iterator[str]:
@@ -195,27 +175,35 @@ def _wide_page(
 
 
 def notice(page: Page, request: Request, path: str, *, can_use_bash: bool = True) -> str:
-    """What is shown and how to go on, or nothing when that is everything."""
-    after = page.asked_last + 1
+    """What is shown and how to go on, as sentences, or nothing when that is everything."""
     if page.clipped_bytes:
-        number = page.first_line
-        text = (
-            f"Line {number} is {format_size(page.clipped_bytes)}, exceeds {format_size(MAX_BYTES)} limit; "
-            "its beginning is shown."
-        )
-        if can_use_bash:
-            text += f" Use bash: sed -n '{number}p' {path} | tail -c +{MAX_BYTES + 1} | head -c {MAX_BYTES}"
-        if number < page.total_lines:
-            text += f" Use offset={number + 1} to continue with the next line."
-        return text
-    has_context = page.first_line < page.asked_first or page.last_line > page.asked_last
-    around = f" ({page.asked_first}-{page.asked_last} and lines around)" if has_context else ""
-    shown = f"Showing lines {page.first_line}-{page.last_line} of {page.total_lines}{around}"
-    if page.is_cut_by_bytes:
-        return f"{shown} ({format_size(MAX_BYTES)} limit). Use offset={after} to continue."
-    if page.last_line < page.total_lines:
-        if request.limit is not None and request.limit <= MAX_LINES and not has_context:
-            remaining = page.total_lines - page.last_line
-            return f"{remaining} more lines in file. Use offset={after} to continue."
-        return f"{shown}. Use offset={after} to continue."
-    return f"{shown}." if has_context else ""
+        return _of_one_line(page, path, can_use_bash=can_use_bash)
+    is_over = page.last_line >= page.total_lines
+    if is_over and not request.is_range:
+        return ""
+    limit = f" ({format_size(MAX_BYTES)} limit)" if page.is_cut_by_bytes else ""
+    shown = showing(page.first_line, page.last_line, page.total_lines) + limit
+    asked = request.limit if request.about else None
+    if asked is not None:  # a symbol: what comes after it was not asked for
+        rest = page.first_line + asked - 1 - page.last_line
+        more = f" Use offset={page.last_line + 1} and limit={rest} for the rest of it." if rest > 0 else ""
+        return f"{shown}: {request.about}.{more}"
+    return f"{shown}." if is_over else f"{shown}. Use offset={page.last_line + 1} to continue."
+
+
+def showing(first: int, last: int, total: int) -> str:
+    return f"Showing line {first} of {total}" if first == last else f"Showing lines {first}-{last} of {total}"
+
+
+def _of_one_line(page: Page, path: str, *, can_use_bash: bool) -> str:
+    number = page.first_line
+    text = (
+        f"Line {number} of {page.total_lines} is {format_size(page.clipped_bytes)}, exceeds "
+        f"{format_size(MAX_BYTES)} limit; its beginning is shown."
+    )
+    if number < page.total_lines:
+        text += f" Use offset={number + 1} to continue with the next line."
+    if can_use_bash:
+        command = f"sed -n '{number}p' {shlex.quote(path)} | tail -c +{MAX_BYTES + 1} | head -c {MAX_BYTES}"
+        text += f" The rest of it comes with bash: `{command}`."
+    return text

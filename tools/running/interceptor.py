@@ -38,7 +38,7 @@ RULES: Final[tuple[InterceptRule, ...]] = (
     InterceptRule(
         pattern=r"\s*(?:sed\s(?:.*\s)?(?:-[a-zA-Z]*i|--in-place)|perl\s(?:.*\s)?-[a-zA-Z]*i|awk\s.*-i\s+inplace)",
         tool="edit",
-        message="Use the edit tool: it checks what it replaces and can be undone.",
+        message="Use the edit tool: it checks what it replaces and tells what changed.",
     ),
 )
 

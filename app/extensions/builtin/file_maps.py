@@ -73,7 +73,7 @@ class MapBudget:
         self.sent: list[Given] = []
 
     def begin(self, message: AssistantMessage) -> None:
-        parts = {"offset", "limit", "symbol", "map"}
+        parts = {"offset", "limit", "tail", "symbol", "map"}
         self._room, self._turns, self.sent = BATCH_BYTES, {}, []
         self._outstanding = sum(
             call.name == "read" and not parts & call.arguments.keys() for call in message.tool_calls

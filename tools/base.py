@@ -98,6 +98,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a new session starts with it."""
 
     def card(self, arguments: Mapping[str, Any], result: ToolResult | None = None) -> Card:
+        """The arguments may be partial, and by names that are mended before the call runs."""
+        arguments = self.prepare(dict(arguments)) if self.prepare else arguments
         return self.show(arguments, result) if self.show else plain_card(self.name, arguments, result)
 
 

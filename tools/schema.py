@@ -1,5 +1,7 @@
 """Arguments of tools: their JSON Schema from a struct, and raw arguments of a model made to fit or refused in words."""
 
+import difflib
+import functools
 import json
 from typing import Any, Final
 
@@ -12,14 +14,28 @@ from tools.text import visible
 _SHOWN_ARGUMENTS: Final = 2_000
 
 
+UNDECLARED: Final = msgspec.Meta(extra_json_schema={"undeclared": True})
+"""For a field that is honoured and not told of: models know it from elsewhere."""
+
+
 class ArgumentsError(ToolError):
     """The arguments do not fit the tool's schema."""
 
 
 def schema_of(arguments: type[msgspec.Struct]) -> dict[str, Any]:
-    """The JSON Schema of a struct, self-contained and without titles."""
+    """The JSON Schema of a struct as a model is told of it, self-contained and without titles."""
+    whole = _whole(arguments)
+    return {**whole, "properties": {name: one for name, one in whole["properties"].items() if _is_told(one)}}
+
+
+@functools.cache
+def _whole(arguments: type[msgspec.Struct]) -> dict[str, Any]:
     schema, components = msgspec.json.schema_components([arguments], ref_template="{name}")
     return _inline(components[schema[0]["$ref"]], components)
+
+
+def _is_told(node: dict[str, Any]) -> bool:
+    return "undeclared" not in node
 
 
 def _inline(node: Json, components: dict[str, Any]) -> Any:
@@ -57,7 +73,7 @@ def validate_arguments(tool: Tool, raw: Json) -> Any:
         )
     prepared = tool.prepare(dict(raw)) if tool.prepare else raw
     problems: list[tuple[str, str]] = []
-    value = _fit(prepared, tool.schema, "", problems)
+    value = _fit(prepared, _accepted(tool), "", problems)
     if problems:
         raise ArgumentsError(_failure(tool.name, problems, raw))
     if tool.arguments is None:
@@ -66,6 +82,26 @@ def validate_arguments(tool: Tool, raw: Json) -> Any:
         return msgspec.convert(value, tool.arguments, strict=False)
     except msgspec.ValidationError as problem:
         raise ArgumentsError(_failure(tool.name, [("arguments", str(problem))], raw)) from None
+
+
+def _accepted(tool: Tool) -> dict[str, Any]:
+    """What is looked at closely: a field that a struct does not have would be lost without a word."""
+    if tool.arguments is None:
+        return tool.schema
+    whole = _whole(tool.arguments)["properties"]
+    untold = {name: one for name, one in whole.items() if not _is_told(one)}
+    return _closed({**tool.schema, "properties": {**tool.schema.get("properties", {}), **untold}})
+
+
+def _closed(node: Json) -> Any:
+    if isinstance(node, list):
+        return [_closed(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    out: dict[str, Any] = {key: _closed(value) for key, value in node.items()}
+    if isinstance(node.get("properties"), dict):
+        out.setdefault("additionalProperties", False)
+    return out
 
 
 def _failure(name: str, problems: list[tuple[str, str]], raw: Json) -> str:
@@ -136,13 +172,22 @@ def _fit_object(value: Json, schema: dict[str, Any], path: str, problems: list[t
         elif isinstance(others, dict):
             out[key] = _fit(item, others, where, problems)
         elif others is False:
-            problems.append((where, "is not an argument of this tool"))
+            problems.append((where, _unknown(str(key), value, properties)))
         else:
             out[key] = item
     for key in required:
         if key not in out:
             problems.append((f"{path}.{key}" if path else key, "missing"))
     return out
+
+
+def _unknown(key: str, given: dict[str, Any], properties: dict[str, Any]) -> str:
+    """Says which one it may have been."""
+    known = {name.casefold(): name for name, node in properties.items() if _is_told(node)}
+    close = difflib.get_close_matches(key.casefold(), known, n=1, cutoff=0.6)
+    if close and known[close[0]] not in given:
+        return f'is not an argument of this tool; did you mean "{known[close[0]]}"?'
+    return f"is not an argument of this tool; there are {', '.join(known.values())}"
 
 
 def _fit_array(

@@ -71,8 +71,8 @@ class Hands:
         check_result(tool, {**(arguments or {}), **more}, result)
         return result
 
-    async def text(self, name: str, **arguments: Any) -> str:
-        return (await self(name, **arguments)).text
+    async def text(self, name: str, given: dict[str, Any] | None = None, /, **arguments: Any) -> str:
+        return (await self(name, given, **arguments)).text
 
     async def error(self, name: str, **arguments: Any) -> str:
         """The words of a failure; a call that succeeds fails the test."""

@@ -4,6 +4,7 @@ import asyncio
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,12 +63,79 @@ async def test_stdin_is_empty(hands: Hands) -> None:
     assert await hands.text("bash", command="cat; echo end") == "end"
 
 
-async def test_a_leading_cd_becomes_the_folder(hands: Hands, project: Path) -> None:
+@pytest.mark.parametrize(
+    "command",
+    [
+        'cd "a b" && pwd',
+        "cd a && pwd || echo no",
+        "cd nowhere && pwd || echo no",
+        "cd nowhere 2>/dev/null && pwd; echo after",
+        "cd a && sleep 0 & wait; pwd",
+        'cd a && echo "$OLDPWD" "$PWD"',
+        "cd a && cd - && pwd",
+        "cd a && cd ../'a b' && pwd && echo $OLDPWD",
+        "cd a && pwd\npwd",
+        "cd link && pwd && pwd -P",
+        "cd a && (cd .. && pwd) && pwd",
+    ],
+)
+async def test_a_leading_cd_means_what_it_means_to_the_shell(
+    hands: Hands, project: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (project / "a b").mkdir()
-    assert await hands.text("bash", command='cd "a b" && pwd') == str(project / "a b")
-    assert "Working directory does not exist" in await hands.error("bash", command="cd nowhere && pwd")
+    (project / "a").mkdir()
+    (project / "link").symlink_to("a")
+    monkeypatch.setenv("SHELL", "/bin/bash")
+    asked = await asyncio.create_subprocess_exec(
+        "/bin/bash", "-c", command, cwd=project, env={"PATH": os.environ["PATH"], "PWD": str(project)},
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+    )  # fmt: skip
+    said, _ = await asked.communicate()
+    result = await hands("bash", {"command": command})
+    assert result.text.split("\n\nCommand exited")[0] == said.decode().rstrip("\n")
+    assert result.is_error is bool(asked.returncode)
+
+
+async def test_a_folder_beside_the_command_is_honoured(hands: Hands, project: Path) -> None:
+    (project / "a b").mkdir()
+    for name in ("cwd", "workdir", "working_directory"):
+        assert await hands.text("bash", {"command": "pwd", name: "a b"}) == str(project / "a b")
+    assert "Working directory does not exist" in await hands.error("bash", command="pwd", cwd="nowhere")
     (project / "file").touch()
-    assert "is not a directory" in await hands.error("bash", command="cd file && pwd")
+    assert "is not a directory" in await hands.error("bash", command="pwd", cwd="file")
+
+
+async def test_the_first_or_last_lines_of_an_output_are_enough(hands: Hands) -> None:
+    text = await hands.text("bash", command="seq 300", tail=2)
+    assert text == "299\n300\n\n[Showing the last 2 of 300 lines]"
+    text = await hands.text("bash", command="seq 300", head=2)
+    assert text == "1\n2\n\n[Showing the first 2 of 300 lines]"
+    long = await hands.text("bash", command="seq 30000", head=3)
+    assert long.startswith("1\n2\n3\n\n[Showing the first 3 of 30000 lines. Full output: ")
+    assert await hands.text("bash", command="seq 3", head=9) == "1\n2\n3"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"cmd": "echo hi"}, "hi"),
+        ({"command": ["echo", "a b", "$HOME"]}, "a b $HOME"),
+        ({"command": "echo hi", "description": "Says hi", "timeout_ms": 5000}, "hi"),
+        ({"command": "echo $X", "environment": {"X": "1"}}, "1"),
+    ],
+)
+async def test_what_other_tools_call_it_is_honoured(
+    hands: Hands, arguments: dict[str, Any], said: str
+) -> None:
+    assert await hands.text("bash", arguments) == said
+
+
+async def test_what_is_not_plain_is_refused_by_name(hands: Hands, project: Path) -> None:
+    said = await hands.error("bash", command="touch made", sandbox=False)
+    assert "sandbox: is not an argument of this tool; there are command, timeout" in said
+    said = await hands.error("bash", command="touch made", timeot=5)
+    assert 'timeot: is not an argument of this tool; did you mean "timeout"?' in said
+    assert not (project / "made").exists()
 
 
 @pytest.mark.parametrize(

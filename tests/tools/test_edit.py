@@ -1,5 +1,6 @@
 """`edit` replaces exactly what was meant, or says why not and changes nothing."""
 
+import json
 import os
 from pathlib import Path
 
@@ -261,3 +262,114 @@ async def test_a_hard_link_stays_one_file(hands: Hands, project: Path) -> None:
 async def test_binary_files_are_refused(hands: Hands, project: Path) -> None:
     put(project, "x.bin", b"\x7fELF\0\0\0one")
     assert "is a binary file" in await hands.error("edit", path="x.bin", oldText="one", newText="two")
+
+
+# The last line, bad bytes, everywhere, notebooks
+
+
+@pytest.mark.parametrize(
+    ("before", "old", "new", "after"),
+    [
+        ("a\nb", "b\n", "c\n", "a\nc"),
+        ("a\nb", "a\nb\n", "x\ny\n", "x\ny"),
+        ("a\nb", "b\n", "", "a\n"),
+        ("a\n  b", "b\n", "c\n", "a\n  c"),
+        ("a\r\nb", "b\r\n", "c\r\n", "a\r\nc"),
+        ("b\nb", "b\n", "c\n", "c\nb"),
+    ],
+)
+async def test_a_last_line_without_a_line_feed_is_found_and_stays_without(
+    hands: Hands, project: Path, before: str, old: str, new: str, after: str
+) -> None:
+    (project / "f").write_bytes(before.encode())
+    await hands("edit", path="f", edits=[{"oldText": old, "newText": new}])
+    assert (project / "f").read_bytes() == after.encode()
+
+
+@pytest.mark.parametrize("around", ["naïve café", "日本語のテスト", "–", "x é y"])
+async def test_one_bad_byte_leaves_the_other_characters_alone(
+    hands: Hands, project: Path, around: str
+) -> None:
+    data = f"{around}\nvalue = 1\n".encode() + b"broken \xff byte\n"
+    (project / "f").write_bytes(data)
+    text = await hands.text("read", path="f")
+    assert around in text and "broken \ufffd byte" in text
+    await hands("edit", path="f", edits=[{"oldText": around, "newText": f"{around}, ünd"}])
+    assert (project / "f").read_bytes() == data.replace(around.encode(), f"{around}, ünd".encode())
+
+
+async def test_a_text_is_replaced_wherever_it_is(hands: Hands, project: Path) -> None:
+    (project / "f").write_text("one two one\none\n")
+    assert "or set replaceAll" in await hands.error(
+        "edit", path="f", edits=[{"oldText": "one", "newText": "1"}]
+    )
+    said = await hands.text(
+        "edit",
+        path="f",
+        edits=[
+            {"oldText": "one", "newText": "one one", "replaceAll": True},
+            {"oldText": "two", "newText": "2"},
+        ],
+    )
+    assert said == "Successfully replaced 4 block(s) in f."
+    assert (project / "f").read_text() == "one one 2 one one\none one\n"
+    await hands("edit", path="f", old_string="one one", new_string="1", replace_all=True)
+    assert (project / "f").read_text() == "1 2 1\n1\n"
+    overlap = [{"oldText": "1", "newText": "x", "replaceAll": True}, {"oldText": "1 2", "newText": "y"}]
+    assert "Edits 1 and 2 overlap" in await hands.error("edit", path="f", edits=overlap)
+
+
+NOTEBOOK = {
+    "cells": [
+        {"cell_type": "markdown", "id": "m1", "metadata": {}, "source": ["# Títle\n", "\n", "text\n"]},
+        {
+            "cell_type": "code",
+            "execution_count": 1,
+            "metadata": {"tags": []},
+            "outputs": [{"output_type": "stream", "name": "stdout", "text": ["1\n"]}],
+            "source": ["def f():\n", "    return 1\n", "\n", "f()"],
+        },
+        {"cell_type": "code", "metadata": {}, "outputs": [], "source": "x = 1"},
+    ],
+    "metadata": {"kernelspec": {"language": "python"}},
+    "nbformat": 4,
+    "nbformat_minor": 5,
+}
+
+
+@pytest.mark.parametrize("indent", [1, 2, None])
+async def test_notebooks_are_edited_as_they_are_read(hands: Hands, project: Path, indent: int | None) -> None:
+    path = project / "n.ipynb"
+    path.write_text(json.dumps(NOTEBOOK, indent=indent, ensure_ascii=False) + "\n")
+    shown = await hands.text("read", path="n.ipynb")
+    assert "def f():\n    return 1\n\nf()" in shown
+    edits = [
+        {"oldText": "    return 1\n\nf()", "newText": "    a = 2\n    return a\n\nf()\n"},
+        {"oldText": "# Títle\n", "newText": "# Title\n"},
+        {"oldText": "x = 1", "newText": "x = 2"},
+    ]
+    result = await hands("edit", path="n.ipynb", edits=edits)
+    assert result.details is not None and "+    return a" in result.details["patch"]
+    wanted = json.loads(json.dumps(NOTEBOOK))
+    wanted["cells"][0]["source"][0] = "# Title\n"
+    wanted["cells"][1]["source"] = ["def f():\n", "    a = 2\n", "    return a\n", "\n", "f()\n"]
+    wanted["cells"][2]["source"] = "x = 2"
+    assert path.read_text() == json.dumps(wanted, indent=indent, ensure_ascii=False) + "\n"
+    again = await hands.text("read", path="n.ipynb")
+    assert "    return a\n\nf()" in again
+
+
+async def test_only_sources_of_a_notebook_can_be_edited(hands: Hands, project: Path) -> None:
+    path = project / "n.ipynb"
+    path.write_text(json.dumps(NOTEBOOK, indent=1))
+    before = path.read_bytes()
+    for old in ("--- cell 2 [code] ---", "--- output ---\n1", "f()\n--- output ---"):
+        said = await hands.error("edit", path="n.ipynb", edits=[{"oldText": old, "newText": "x"}])
+        assert "only the sources of its cells can be edited" in said
+    assert "was not found" in await hands.error(
+        "edit", path="n.ipynb", edits=[{"oldText": "nowhere", "newText": "x"}]
+    )
+    assert path.read_bytes() == before
+    raw = [{"oldText": '"nbformat_minor": 5', "newText": '"nbformat_minor": 4'}]
+    await hands("edit", path="n.ipynb", edits=raw)
+    assert path.read_bytes() == before.replace(b'"nbformat_minor": 5', b'"nbformat_minor": 4')

@@ -105,7 +105,11 @@ async def test_a_symbol_larger_than_a_page_comes_with_what_is_in_it(hands: Hands
         "[Showing lines 4-2003 of 3007: class Big. Use offset=2004 and limit=1001 for the rest of it.]"
     )
     lines = inside.split("\n")
-    assert lines[0] == "5-104: method m0(self)" and lines[-1] == "2905-3004: method m29(self)" and len(lines) == 30
+    assert (
+        lines[0] == "5-104: method m0(self)"
+        and lines[-1] == "2905-3004: method m29(self)"
+        and len(lines) == 30
+    )
     rest = await hands.text("read", path="big.py", offset=2004, limit=1001)
     assert rest.startswith("        x = 1\n") and "def after" not in rest
 

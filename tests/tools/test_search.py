@@ -288,3 +288,132 @@ async def test_an_aborted_search_ends_its_program(
     with pytest.raises(asyncio.CancelledError):
         await call
     assert not alive("600.888")
+
+
+# What is easily missed
+
+
+@pytest.mark.parametrize(
+    ("glob", "found"),
+    [
+        ("*.ts", "a.test.ts a.ts docs/b.ts src/a.ts"),
+        ("!*.test.ts", "a.js a.ts docs/b.ts src/a.ts"),
+        ("*.ts,!*.test.ts", "a.ts docs/b.ts src/a.ts"),
+        ("!*.test.ts, *.ts", "a.ts docs/b.ts src/a.ts"),
+        ("*.ts,*.js", "a.js a.test.ts a.ts docs/b.ts src/a.ts"),
+        ("docs/", "docs/b.ts"),
+        ("docs", "docs/b.ts"),
+        ("./docs/*.ts", "docs/b.ts"),
+        ("{project}/src/*.ts", "src/a.ts"),
+        ("{project}/src", "src/a.ts"),
+        ("!{project}/src/**", "a.js a.test.ts a.ts docs/b.ts"),
+        ("!docs/", "a.js a.test.ts a.ts src/a.ts"),
+    ],
+)
+async def test_globs_as_models_write_them(hands: Hands, project: Path, glob: str, found: str) -> None:
+    tree(project, "a.ts", "a.test.ts", "a.js", "src/a.ts", "docs/b.ts")
+    text = await hands.text("grep", pattern="needle", glob=glob.replace("{project}", str(project)))
+    assert " ".join(line.split(":")[0] for line in text.split("\n")) == found
+
+
+async def test_no_glob_brings_ignored_files_back(hands: Hands, project: Path) -> None:
+    tree(project, "a.ts", "out/b.ts")
+    (project / ".gitignore").write_text("out/\n")
+    for glob in ("*.ts", "*.ts,*.js", "!*.js", "out/", "**/*.ts", "!*.js,*.ts"):
+        assert "out" not in await hands.text("grep", pattern="needle", glob=glob), glob
+
+
+async def test_line_ends_of_windows_are_line_ends(hands: Hands, project: Path) -> None:
+    (project / "a").write_bytes(b"a b\r\nc d\r\n")
+    assert await hands.text("grep", pattern="b$") == "a:1: a b"
+    assert await hands.text("grep", pattern="^c d$") == "a:2: c d"
+    assert await hands.text("grep", pattern=r"b\nc") == "a:1: a b\na:2: c d"
+    assert await hands.text("grep", pattern=r"b\r\nc") == "a:1: a b\na:2: c d"
+    assert await hands.text("grep", pattern="b\nc", literal=True) == "a:1: a b\na:2: c d"
+
+
+async def test_a_pattern_may_go_over_lines_and_look_around(hands: Hands, project: Path) -> None:
+    (project / "a").write_text("foo\nbar\nfoo\nbaz\n")
+    assert await hands.text("grep", pattern=r"foo\nbar") == "a:1: foo\na:2: bar"
+    assert await hands.text("grep", pattern=r"foo\nba", limit=1) == (
+        "a:1: foo\na:2: bar\n\n"
+        "[1 matches limit reached (2 matches in 1 files). Use limit=2 for more, or refine pattern]"
+    )
+    assert await hands.text("grep", pattern=r"^ba(?!z)") == "a:2: bar"
+    assert await hands.text("grep", pattern="foo.*baz", multiline=True) == (
+        "a:1: foo\na:2: bar\na:3: foo\na:4: baz"
+    )
+
+
+async def test_the_match_of_a_long_line_is_shown(hands: Hands, project: Path) -> None:
+    (project / "a").write_text("é" * 3000 + "needle" + "y" * 3000 + "\n")
+    text = await hands.text("grep", pattern="needle")
+    assert "[from character 2,851] ...é" in text and "éneedley" in text
+    assert "... [truncated, 6,006 characters]" in text
+    (project / "a").write_text("y" * 3000 + "needle\n")
+    assert "yneedle [truncated, 3,006 characters]" in await hands.text("grep", pattern="needle")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text", "pattern"),
+    [
+        ("utf-16-le", "plain text with a needle in it\n" * 3, "needle"),
+        ("utf-16-be", "plain text with a needle in it\n" * 3, "needle"),
+        ("utf-16", "mark\nneedle\n", "needle"),
+        ("shift_jis", "これは日本語のテストです。\n", "日本語"),
+        ("euc_kr", "한국어 문장입니다\n", "문장"),
+        ("cp1252", "ein schöner Tag\n", "schöner"),
+        ("cp1251", "Съешь ещё этих мягких французских булок\n", "мягких"),
+    ],
+)
+async def test_what_read_can_decode_grep_can_find(
+    hands: Hands, project: Path, encoding: str, text: str, pattern: str
+) -> None:
+    (project / "odd.txt").write_bytes(text.encode(encoding))
+    tree(project, "other.txt", text=f"{pattern}\n")
+    assert text.split("\n")[0] in await hands.text("read", path="odd.txt")
+    found = await hands.text("grep", pattern=pattern)
+    line = next(number for number, line in enumerate(text.split("\n"), 1) if pattern in line)
+    assert f"odd.txt:{line}: {text.split(chr(10))[line - 1]}" in found
+    assert f"other.txt:1: {pattern}" in found
+    assert await hands.text("grep", pattern=pattern, path="odd.txt", limit=1) != "No matches found"
+
+
+async def test_binary_files_are_not_searched(hands: Hands, project: Path) -> None:
+    (project / "a.bin").write_bytes(bytes(range(256)) * 100 + b"needle")
+    assert await hands.text("grep", pattern="needle") == "No matches found"
+
+
+async def test_a_name_that_is_there_is_meant_as_it_is(hands: Hands, project: Path) -> None:
+    tree(project, "app/[id]/page.tsx", "app/i/page.tsx", "app/d/page.tsx", "app/[id]/{x}.ts")
+    assert await hands.text("find", pattern="app/[id]/page.tsx") == "app/[id]/page.tsx"
+    assert await hands.text("find", pattern=f"{project}/app/[id]/page.tsx") == "app/[id]/page.tsx"
+    assert await hands.text("find", pattern="[id]") == "app/[id]/"
+    assert await hands.text("find", pattern="{x}.ts") == "app/[id]/{x}.ts"
+    assert sorted((await hands.text("find", pattern="app/[di]/page.tsx")).split("\n")) == [
+        "app/d/page.tsx",
+        "app/i/page.tsx",
+    ]
+    assert (
+        await hands.text("grep", pattern="needle", glob="app/[id]/page.tsx") == "app/[id]/page.tsx:1: needle"
+    )
+
+
+async def test_links_to_files_are_found(hands: Hands, project: Path) -> None:
+    tree(project, "src/real.py")
+    (project / "src/link.py").symlink_to("real.py")
+    (project / "top.py").symlink_to("src/real.py")
+    (project / "gone.py").symlink_to("nowhere")
+    found = (await hands.text("find", pattern="*.py")).split("\n")
+    assert sorted(found) == ["gone.py", "src/link.py", "src/real.py", "top.py"]
+
+
+async def test_files_that_are_ignored_are_hinted_at(hands: Hands, project: Path) -> None:
+    tree(project, "a.ts", "dist/bundle.js")
+    (project / ".gitignore").write_text("dist/\n")
+    said = await hands.text("find", pattern="bundle.js")
+    assert said == (
+        "No files found matching pattern\n\n"
+        "[Ignored files match, which are left out here but can be read: dist/bundle.js]"
+    )
+    assert await hands.text("find", pattern="nowhere.js") == "No files found matching pattern"

@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import os
+import shlex
 import signal
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,16 +17,18 @@ from tools.files.paths import absolute
 from tools.limits import format_size
 from tools.operations import FileOperations
 from tools.patterns import late
-from tools.results import Card, CommandBlock, TextPart, ToolResult, text_result
+from tools.results import Card, CommandBlock, Json, TextPart, ToolResult, text_result
 from tools.running.commands import UPDATE_SECONDS, CommandOutcome, RunningCommand, start_command
 from tools.running.interceptor import better_tool
 from tools.running.named import written_and_named
+from tools.running.portions import portion
 from tools.running.ptyrun import run_in_terminal
 from tools.running.rolling import OutputSnapshot
 from tools.running.shell import SpawnPlan, check_names, child_environment, split_leading_cd
 from tools.running.watching import CommandFiles
 from tools.running.withheld import missed, told, withheld
-from tools.schema import schema_of
+from tools.schema import UNDECLARED, schema_of
+from tools.spellings import speller
 from tools.text import one_line, visible
 from tools.touches import Touches
 from tools.workspace import Workspace, workspace_of
@@ -56,8 +59,14 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = None
 
+    cwd: Annotated[str | None, UNDECLARED] = None
+    head: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, UNDECLARED] = None
+    """Lines of the output to show, from its beginning; `tail`: from its end."""
+    tail: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, UNDECLARED] = None
+
     def touches(self, context: ToolContext) -> Touches:
-        cwd = Path(workspace_of(context).files.real_path(str(context.cwd)))
+        stands_in = absolute(self.cwd, context.cwd) if self.cwd else str(context.cwd)
+        cwd = Path(workspace_of(context).files.real_path(stands_in))
         written, named = written_and_named(self.command, cwd)
         return Touches(changes=written, names=named, works_in=str(cwd))
 
@@ -72,6 +81,9 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     """The time limit is the setting's."""
     hidden: frozenset[str]
     """Variables that the command does not get."""
+    head: int | None = None
+    """Only these lines of the output."""
+    tail: int | None = None
 
 
 def bash_tool() -> Tool:
@@ -84,6 +96,7 @@ def bash_tool() -> Tool:
         ),
         schema=schema_of(BashArguments),
         arguments=BashArguments,
+        prepare=_prepare,
         run=_run,
         show=_show,
         snippet="Run shell commands (builds, tests, git, anything without a tool of its own)",
@@ -91,6 +104,30 @@ def bash_tool() -> Tool:
             "Commands cannot ask questions: pass flags such as -y; give long-running ones a timeout or background",
         ),
     )
+
+
+_spelled = speller(
+    BashArguments,
+    dict.fromkeys(("cmd", "script", "code"), "command"),
+    dict.fromkeys(("workdir", "working_directory", "directory", "dir", "dir_path", "work_dir"), "cwd"),
+    dict.fromkeys(("run_in_background", "is_background", "async", "detach"), "background"),
+    dict.fromkeys(("timeout_seconds", "timeout_s", "timeout_secs"), "timeout"),
+    dict.fromkeys(("environment", "env_vars"), "env"),
+    dict.fromkeys(("tty", "interactive"), "pty"),
+)
+
+
+def _prepare(raw: dict[str, Any]) -> dict[str, Any]:
+    """Also commands as lists of words, and limits in thousandths where their name says so."""
+    out = _spelled(raw)
+    command: Json = out.get("command")
+    if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
+        out["command"] = shlex.join([str(word) for word in command])
+    for name in ("timeout_ms", "timeoutMs"):
+        given: Json = out.get(name)
+        if isinstance(given, int | float) and "timeout" not in out:
+            out["timeout"] = out.pop(name) / 1000
+    return out
 
 
 async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
@@ -106,18 +143,19 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
     if arguments.background and context.jobs is None:
         raise ToolError("Background jobs are not available here. Run the command without background.")
     check_names(arguments.env or {})
-    folder, command = (None, arguments.command)
-    if not workspace.shell().is_persistent:
-        folder, command = split_leading_cd(arguments.command)
+    if arguments.cwd and workspace.shell().is_persistent and not (arguments.background or arguments.pty):
+        raise ToolError("This shell lasts from command to command: go elsewhere with cd, not with cwd.")
+    stands_in = Path(absolute(arguments.cwd, context.cwd)) if arguments.cwd else context.cwd
     if workspace.shell().is_intercepting:
-        refusal = better_tool(arguments.command, command, workspace.active_tools())
+        _, rest = split_leading_cd(arguments.command)
+        refusal = better_tool(arguments.command, rest, workspace.active_tools())
         if refusal:
             raise ToolError(refusal)
     extra = dict(arguments.env or {})
     asked = _asked(arguments, workspace)
     plan = SpawnPlan(
-        command=command,
-        cwd=absolute(folder, context.cwd) if folder else str(context.cwd),
+        command=arguments.command,
+        cwd=str(stands_in),
         environment=child_environment(
             workspace.shell(), for_model=True, extra=extra, is_interactive=bool(arguments.pty)
         ),
@@ -161,7 +199,13 @@ def _asked(arguments: BashArguments, workspace: Workspace) -> _Asked:
     timeout, notices = _clamped(settings.default_timeout if is_usual else arguments.timeout)
     hidden = withheld(os.environ, settings.passed_names) - {*settings.environment, *(arguments.env or {})}
     return _Asked(
-        command=arguments.command, timeout=timeout, notices=notices, is_usual=is_usual, hidden=hidden
+        command=arguments.command,
+        timeout=timeout,
+        notices=notices,
+        is_usual=is_usual,
+        hidden=hidden,
+        head=arguments.head,
+        tail=arguments.tail,
     )
 
 
@@ -252,9 +296,13 @@ def _clamped(timeout: float | None) -> tuple[float | None, tuple[str, ...]]:
 
 
 def _result(outcome: CommandOutcome, asked: _Asked) -> ToolResult:
-    text = outcome.output.text.rstrip("\n") or "(no output)"
+    whole = outcome.output.text.rstrip("\n")
     lines = [*asked.notices]
-    cut = cut_notice(outcome.output)
+    text, cut = portion(outcome.output, head=asked.head, tail=asked.tail) or (
+        whole,
+        cut_notice(outcome.output),
+    )
+    text = text or "(no output)"
     if cut:
         lines.insert(0, cut)
     if outcome.has_survivors:

@@ -11,12 +11,14 @@ from tools.arguments import number_detail, text_argument, text_detail
 from tools.base import Tool, ToolContext, ToolError
 from tools.edits.diffs import diff_texts
 from tools.edits.editing import Edit, Edited, apply_edits
+from tools.edits.notebooks import apply_to_notebook
 from tools.files.failures import file_error
 from tools.files.mutations import FileState, NewContent
 from tools.files.paths import display
 from tools.files.places import locate, touched
 from tools.results import Card, DiffBlock, Json, TextBlock, TextPart, ToolResult
 from tools.schema import schema_of
+from tools.spellings import PATH, speller
 from tools.text import visible
 from tools.touches import Touches
 from tools.workspace import workspace_of
@@ -27,6 +29,9 @@ class Replacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         str, msgspec.Meta(description="Text to replace, exactly as in the file and unique in it")
     ]
     new_text: Annotated[str, msgspec.Meta(description="Text to put in its place")]
+    replace_all: Annotated[
+        bool | None, msgspec.Meta(description="Replace it wherever it is, however often")
+    ] = None
 
 
 class EditArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,8 +52,9 @@ def edit_tool() -> Tool:
         name="edit",
         label="edit",
         description=(
-            "Replace text in one file. Every oldText must be in the file exactly once; all edits are matched against "
-            "the original and applied together, or none is. Put several changes of one file into one call."
+            "Replace text in one file. Every oldText must be in the file exactly once, unless replaceAll is set; all "
+            "edits are matched against the original and applied together, or none is. Put several changes of one file "
+            "into one call. Notebooks are edited as read shows them."
         ),
         schema=schema_of(EditArguments),
         arguments=EditArguments,
@@ -62,14 +68,20 @@ def edit_tool() -> Tool:
     )
 
 
+_spelled = speller(
+    EditArguments,
+    PATH,
+    dict.fromkeys(("old", "old_string", "old_str", "search", "find", "old_text"), "oldText"),
+    dict.fromkeys(("new", "new_string", "new_str", "replace", "replacement", "new_text"), "newText"),
+    dict.fromkeys(("changes", "replacements", "edit"), "edits"),
+    {"replace_all": "replaceAll", "all": "replaceAll"},
+)
+_PAIR = ("oldText", "newText", "replaceAll")
+
+
 def _prepare(raw: dict[str, Any]) -> dict[str, Any]:
-    """Older and common other spellings: one pair at the top level, edits as JSON text, snake case."""
-    out = {key: value for key, value in raw.items() if value is not None}
-    if "path" not in out:
-        for name in ("file_path", "filePath", "file"):
-            if name in out:
-                out["path"] = out.pop(name)
-                break
+    """Older and common other forms: one pair at the top level, edits as JSON text, one edit without a list."""
+    out = _spelled(raw)
     edits: Json = out.get("edits")
     if isinstance(edits, str):
         try:
@@ -77,27 +89,12 @@ def _prepare(raw: dict[str, Any]) -> dict[str, Any]:
         except ValueError:
             return out
     pairs: list[Json] = list(edits) if isinstance(edits, list) else [edits] if isinstance(edits, dict) else []
-    top = _pair({key: out.pop(key) for key in _PAIR_NAMES if key in out})
-    if len(top) == 2:
-        pairs.append(top)
-    out["edits"] = [_pair(pair) if isinstance(pair, dict) else pair for pair in pairs]
+    pairs = [_spelled(pair) if isinstance(pair, dict) else pair for pair in pairs]
+    for_all = {"replaceAll": out.pop("replaceAll")} if "replaceAll" in out else {}
+    if "oldText" in out and "newText" in out:
+        pairs.append({name: out.pop(name) for name in _PAIR if name in out})
+    out["edits"] = [{**for_all, **pair} if isinstance(pair, dict) else pair for pair in pairs]
     return out
-
-
-_PAIR_NAMES = {
-    "oldText": "oldText",
-    "old_text": "oldText",
-    "old_string": "oldText",
-    "oldString": "oldText",
-    "newText": "newText",
-    "new_text": "newText",
-    "new_string": "newText",
-    "newString": "newText",
-}
-
-
-def _pair(raw: dict[str, Any]) -> dict[str, Any]:
-    return {_PAIR_NAMES.get(key, key): value for key, value in raw.items()}
 
 
 async def _run(arguments: EditArguments, context: ToolContext) -> ToolResult:
@@ -106,14 +103,19 @@ async def _run(arguments: EditArguments, context: ToolContext) -> ToolResult:
         raise ToolError("The path is empty. Pass the file to edit.")
     path = await asyncio.to_thread(locate, workspace, arguments.path, context)
     shown = display(path, context.cwd)
-    edits = tuple(Edit(old_text=edit.old_text, new_text=edit.new_text) for edit in arguments.edits)
+    edits = tuple(
+        Edit(old_text=edit.old_text, new_text=edit.new_text, replaces_all=bool(edit.replace_all))
+        for edit in arguments.edits
+    )
     real = workspace.files.real_path(path)
     seen = dict(workspace.read_cache.lines(real))
+    is_notebook = path.lower().endswith(".ipynb")
 
     def compute(state: FileState | None) -> NewContent:
         if state is None:
             raise FileNotFoundError(2, "No such file", path)
-        edited = apply_edits(state.data, edits, shown, seen)
+        edited = apply_to_notebook(state.data, edits, shown) if is_notebook else None
+        edited = edited or apply_edits(state.data, edits, shown, seen)
         return NewContent(data=edited.data, added=edited.diff.added, removed=edited.diff.removed, info=edited)
 
     try:
@@ -122,12 +124,15 @@ async def _run(arguments: EditArguments, context: ToolContext) -> ToolResult:
         raise file_error(problem, "edit", path, workspace.files) from None
     edited = changed.info
     assert isinstance(edited, Edited)
-    workspace.read_cache.record_whole(real, changed.stat.version, edited.text)
-    return _result(edited, len(edits), shown)
+    if edited.is_as_stored:
+        workspace.read_cache.record_whole(real, changed.stat.version, edited.text)
+    else:
+        workspace.read_cache.forget(real)
+    return _result(edited, shown)
 
 
-def _result(edited: Edited, count: int, shown: str) -> ToolResult:
-    text = f"Successfully replaced {count} block(s) in {shown}."
+def _result(edited: Edited, shown: str) -> ToolResult:
+    text = f"Successfully replaced {edited.count} block(s) in {shown}."
     loose = [
         f"edit {number} ignoring {strategy.replace('-', ' ')}"
         for number, strategy in enumerate(edited.strategies, 1)
@@ -148,8 +153,7 @@ def _result(edited: Edited, count: int, shown: str) -> ToolResult:
 
 
 def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    prepared = _prepare(dict(arguments))
-    path = text_argument(prepared, "path")
+    path = text_argument(arguments, "path")
     if result is not None and result.is_error:
         return Card(title="edit", subject=path, summary="failed", blocks=(TextBlock(text=result.text),))
     patch = text_detail(result.details, "patch") if result else ""
@@ -158,7 +162,7 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     if result and not patch and result.details:
         patch = text_detail(result.details, "diff")
     if not patch:
-        patch = _preview(path, prepared.get("edits"))
+        patch = _preview(path, arguments.get("edits"))
     if added is None:
         added = sum(line.startswith("+") and not line.startswith("+++") for line in patch.split("\n"))
         removed = sum(line.startswith("-") and not line.startswith("---") for line in patch.split("\n"))

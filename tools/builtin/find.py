@@ -11,13 +11,14 @@ from tools.arguments import text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
 from tools.files.failures import file_error
-from tools.files.places import locate, touched
+from tools.files.places import exists, locate, touched
 from tools.limits import truncate_head
 from tools.operations import FileOperations
 from tools.results import Card, TextPart, ToolResult
 from tools.schema import schema_of
-from tools.searching.globs import is_glob, path_regex
+from tools.searching.globs import glob_regex, is_glob, path_regex
 from tools.searching.ripgrep import ALWAYS, find_ripgrep, run_ripgrep
+from tools.spellings import FOLDER, speller
 from tools.text import one_line
 from tools.touches import Touches
 from tools.workspace import Workspace, workspace_of
@@ -26,6 +27,7 @@ _DEFAULT_LIMIT: Final = 1_000
 _MAX_FILES: Final = 2_000_000
 _SPARE: Final = 20_000
 """Matches that may be held beyond those that are shown."""
+_HINTED: Final = 5
 _EVERYTHING: Final = ("", "**", "**/*")
 
 
@@ -52,6 +54,12 @@ def find_tool() -> Tool:
         ),
         schema=schema_of(FindArguments),
         arguments=FindArguments,
+        prepare=speller(
+            FindArguments,
+            FOLDER,
+            dict.fromkeys(("name", "glob", "query", "glob_pattern", "file_pattern"), "pattern"),
+            dict.fromkeys(("head", "max_results", "head_limit", "max_depth_results"), "limit"),
+        ),
         run=_run,
         show=_show,
         snippet="Find files by name or glob",
@@ -68,7 +76,26 @@ async def _run(arguments: FindArguments, context: ToolContext) -> ToolResult:
     end = await run_ripgrep(workspace, argv, folder, b"\0", found.take)
     if end.failure and not found.files_seen:
         raise ToolError(f"The search failed: {end.failure}")
-    return await asyncio.to_thread(_result, found, limit, _prefix(folder, context.cwd), end.unread)
+    prefix = _prefix(folder, context.cwd)
+    result = await asyncio.to_thread(_result, found, limit, prefix, end.unread)
+    if result is not None:
+        return result
+    ignored = await _ignored(workspace, folder, pattern, prefix)
+    notes = "".join(f"\n\n[{note}]" for note in (ignored, end.unread) if note)
+    return ToolResult(content=(TextPart(text=f"No files found matching pattern{notes}"),))
+
+
+async def _ignored(workspace: Workspace, folder: str, pattern: str, prefix: str) -> str:
+    """A hint at files that would match, had they not been left out."""
+    found = _Found(workspace.files, folder, pattern, _HINTED, is_strict=True)
+    argv = (await find_ripgrep(workspace), *ALWAYS, "--no-ignore", "--files", "--null", ".")
+    await run_ripgrep(workspace, argv, folder, b"\0", found.take)
+    newest, count, _ = await asyncio.to_thread(found.newest)
+    if not count:
+        return ""
+    named = ", ".join(prefix + one_line(path) for path in newest)
+    some = "" if count <= _HINTED else f" ({_HINTED} of {count:,})"
+    return f"Ignored files match{some}, which are left out here but can be read: {named}"
 
 
 class _Found:
@@ -77,7 +104,10 @@ class _Found:
     Of a million files that match only the newest are kept.
     """
 
-    def __init__(self, files: FileOperations, folder: str, pattern: str, limit: int) -> None:
+    def __init__(
+        self, files: FileOperations, folder: str, pattern: str, limit: int, *, is_strict: bool = False
+    ) -> None:
+        self._is_strict = is_strict
         self.files_seen = 0
         self.folders: set[str] = set()
         self._names: list[bytes] = []
@@ -105,7 +135,10 @@ class _Found:
         """The most recently changed, how many there are in all, and in which looser way if it took one."""
         if not self._matches_all:
             self._look_at(self._matching(sorted(self.folders)))
-        how = "" if self._count else self._look_closer()
+        self._add_links()
+        how = "" if self._count or self._is_strict else self._look_closer()
+        if exact := self._exact():
+            self._times, self._count = {path: self._times[path] for path in exact}, len(exact)
         return self._newest(), self._count, how
 
     def _newest(self) -> list[str]:
@@ -115,6 +148,42 @@ class _Found:
             oldest = sorted(times.values(), reverse=True)[self._limit - 1]
             chosen = [path for path, time in times.items() if time >= oldest]
         return sorted(chosen, key=lambda path: (-times[path], path))[: self._limit]
+
+    def _exact(self) -> list[str]:
+        """A name that is there is meant as it is, whatever its brackets could mean."""
+        if not is_glob(self._pattern):
+            return []
+        end = f"/{self._pattern.lstrip('/')}"
+        return [path for path in self._times if f"/{path}".endswith(end)]
+
+    def _add_links(self) -> None:
+        """Symbolic links, which ripgrep passes over. They are looked for where it found something."""
+        if self._count > _SPARE:
+            return
+        links: list[str] = []
+        for folder in ("", *sorted(self.folders)[:_SPARE]):
+            inside = f"{self._folder}/{folder}".rstrip("/")
+            try:
+                entries = self._files.entries(inside or "/")
+            except OSError:
+                continue
+            paths = {f"{folder}/{entry.name}".lstrip("/"): entry.is_directory for entry in entries}
+            for path in self._matching([path for path in paths if path not in self._times]):
+                if (paths[path] or not self._wants_folder) and self._is_link(path):
+                    links.append(path)
+                    if paths[path]:
+                        self.folders.add(path)
+        self._look_at(links)
+
+    def _is_link(self, path: str) -> bool:
+        above, _, name = f"{self._folder}/{path}".rpartition("/")
+        try:
+            return (
+                self._files.real_path(f"{above}/{name}")
+                != f"{self._files.real_path(above).rstrip('/')}/{name}"
+            )
+        except OSError:
+            return False
 
     @property
     def _matches_all(self) -> bool:
@@ -133,7 +202,7 @@ class _Found:
         if self._count:
             return "No exact match; matched without regard to case"
         if not is_glob(self._pattern):
-            needle = self._pattern.casefold()
+            needle = self._pattern.lstrip("/").casefold()
             self._look_at([path for path in candidates if needle in path.rsplit("/", 1)[-1].casefold()])
         return "No exact match; names that contain the pattern"
 
@@ -144,10 +213,17 @@ def _place(workspace: Workspace, arguments: FindArguments, context: ToolContext)
     if not pattern or "\0" in pattern:
         raise ToolError("The pattern is empty or holds a null byte. Pass a name or a glob.")
     folder = locate(workspace, arguments.path, context)
-    if pattern.startswith("/"):
+    if pattern.startswith("/") and exists(workspace, f"{folder}{pattern}"):
+        pattern = f"/{pattern.lstrip('/')}"
+    elif pattern.startswith("/"):
         parts = pattern.split("/")
         plain = next((index for index, part in enumerate(parts) if is_glob(part)), len(parts) - 1)
-        folder, pattern = "/".join(parts[:plain]) or "/", "/".join(parts[plain:])
+        above, pattern = "/".join(parts[:plain]), "/".join(parts[plain:])
+        if above and not exists(workspace, above) and exists(workspace, f"{folder}{above}"):
+            above = f"{folder}{above}"  # from the folder that is searched, as in lists of ignored files
+        folder = above or "/"
+        if pattern.rstrip("/") not in _EVERYTHING:
+            pattern = f"/{pattern}"
     try:
         kind = workspace.files.stat(folder).kind
     except OSError as problem:
@@ -157,11 +233,11 @@ def _place(workspace: Workspace, arguments: FindArguments, context: ToolContext)
     return folder, pattern.removeprefix("./")
 
 
-def _result(found: _Found, limit: int, prefix: str, unread: str) -> ToolResult:
+def _result(found: _Found, limit: int, prefix: str, unread: str) -> ToolResult | None:
+    """None: there is nothing."""
     newest, count, how = found.newest()
     if not count:
-        text = "No files found matching pattern" + (f"\n\n[{unread}]" if unread else "")
-        return ToolResult(content=(TextPart(text=text),))
+        return None
     shown = [prefix + one_line(path) + ("/" if path in found.folders else "") for path in newest]
     cut = truncate_head("\n".join(shown), max_lines=limit)
     notices = [how] if how else []
@@ -207,8 +283,14 @@ def _matcher(pattern: str, *, ignore_case: bool = False) -> Callable[[list[str]]
     if not ignore_case and pattern.startswith("*.") and "/" not in pattern and not is_glob(pattern[1:]):
         end = pattern[1:]
         return lambda paths: [path for path in paths if path.endswith(end)]
-    matches = path_regex(pattern, ignore_case=ignore_case).fullmatch
-    return lambda paths: [path for path in paths if matches(path)]
+    if pattern.startswith("/"):
+        matches = glob_regex(pattern[1:], ignore_case=ignore_case).fullmatch
+    else:
+        matches = path_regex(pattern, ignore_case=ignore_case).fullmatch
+    if not is_glob(pattern):
+        return lambda paths: [path for path in paths if matches(path)]
+    end = f"/{pattern.lstrip('/')}"
+    return lambda paths: [path for path in paths if matches(path) or f"/{path}".endswith(end)]
 
 
 def _prefix(folder: str, cwd: Path) -> str:

@@ -1,9 +1,8 @@
 """The `grep` tool: lines that match, found by ripgrep."""
 
 import asyncio
-import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -14,18 +13,20 @@ from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
 from tools.files.failures import file_error
 from tools.files.places import locate, touched
-from tools.limits import MAX_LINE_CHARS, clip_line, truncate_head
+from tools.limits import MAX_LINE_CHARS, truncate_head
 from tools.results import Card, TextPart, ToolResult
-from tools.schema import schema_of
-from tools.searching.globs import basename_glob, path_regex
+from tools.schema import UNDECLARED, schema_of
+from tools.searching.expressions import expression
+from tools.searching.globs import Wanted, wanted
+from tools.searching.matches import COUNTED, Found, FoundLine
+from tools.searching.odd import odd_files
 from tools.searching.ripgrep import ALWAYS, SearchEnd, find_ripgrep, run_ripgrep
-from tools.text import one_line, visible
+from tools.spellings import FOLDER, PATH, speller
+from tools.text import one_line
 from tools.touches import Touches
 from tools.workspace import Workspace, workspace_of
 
 _DEFAULT_LIMIT: Final = 100
-_COUNTED: Final = 10_000
-"""More matches than this are not counted."""
 _MAX_CONTEXT: Final = 50
 
 
@@ -35,7 +36,7 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         str | None, msgspec.Meta(description="File or directory to search; the working directory by default")
     ] = None
     glob: Annotated[
-        str | None, msgspec.Meta(description="Only files like this, e.g. *.py or src/**/*.ts")
+        str | None, msgspec.Meta(description="Only files like this, e.g. *.py or src/**/*.ts,!*.test.ts")
     ] = None
     ignore_case: Annotated[bool | None, msgspec.Meta(description="Ignore case")] = None
     literal: Annotated[bool | None, msgspec.Meta(description="The pattern is plain text")] = None
@@ -46,75 +47,30 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Most matches to show (100)")
     ] = None
 
+    after: Annotated[Annotated[int, msgspec.Meta(ge=0)] | None, UNDECLARED] = None
+    before: Annotated[Annotated[int, msgspec.Meta(ge=0)] | None, UNDECLARED] = None
+    multiline: Annotated[bool | None, UNDECLARED] = None
+
     def touches(self, context: ToolContext) -> Touches:
         return Touches(reads=touched(context, self.path))
 
 
-class _Line(msgspec.Struct, frozen=True):
-    number: int
-    text: str
-    is_match: bool
-    is_clipped: bool
-
-
-class _Bytes(msgspec.Struct):
-    """ripgrep's way to tell text that may not be UTF-8."""
-
-    text: str | None = None
-    bytes: str | None = None
-
-    def value(self) -> str:
-        if self.text is not None:
-            return self.text
-        return base64.b64decode(self.bytes or "").decode("utf-8", "replace")
-
-
-class _Data(msgspec.Struct):
-    path: _Bytes | None = None
-    lines: _Bytes | None = None
-    line_number: int | None = None
-
-
-class _Record(msgspec.Struct):
-    type: str
-    data: _Data
-
-
-class _Found:
-    """Matches by file as they come in, in whatever order the files were searched."""
-
-    def __init__(self, pattern: "re.Pattern[str] | None") -> None:
-        self.files: dict[str, list[_Line]] = {}
-        self.matches = 0
-        self._filter = pattern
-        self._decoder = msgspec.json.Decoder(_Record)
-        self._skipped = ""
-
-    def take(self, records: list[bytes]) -> bool:
-        for record in records:
-            if record.startswith((b'{"type":"match"', b'{"type":"context"')):
-                self._take(record)
-                if self.matches >= _COUNTED:
-                    return False
-        return True
-
-    def _take(self, record: bytes) -> None:
-        found = self._decoder.decode(record)
-        path = (found.data.path or _Bytes()).value().removeprefix("./")
-        if self._filter is not None and path not in self.files:
-            if path == self._skipped:
-                return
-            if not self._filter.fullmatch(path):
-                self._skipped = path
-                return
-        is_match = found.type == "match"
-        self.matches += is_match
-        lines = (found.data.lines or _Bytes()).value().removesuffix("\n").split("\n")
-        first = found.data.line_number or 1
-        kept = self.files.setdefault(path, [])
-        for offset, line in enumerate(lines):
-            text, is_clipped = clip_line(line.removesuffix("\r"))
-            kept.append(_Line(first + offset, visible(text), is_match and offset == 0, is_clipped))
+_spelled = speller(
+    GrepArguments,
+    PATH,
+    FOLDER,
+    dict.fromkeys(("query", "regex", "search", "search_pattern", "text"), "pattern"),
+    dict.fromkeys(("include", "file_pattern", "glob_pattern", "include_pattern", "files"), "glob"),
+    dict.fromkeys(("-i", "case_insensitive"), "ignoreCase"),
+    dict.fromkeys(("fixed_strings", "fixed_string", "-F"), "literal"),
+    dict.fromkeys(("-C", "context_lines"), "context"),
+    dict.fromkeys(("-A", "after_context"), "after"),
+    dict.fromkeys(("-B", "before_context"), "before"),
+    dict.fromkeys(("-U", "dot_all"), "multiline"),
+    dict.fromkeys(("head", "head_limit", "max_results", "max_count", "-m"), "limit"),
+    {"-n": "", "line_number": "", "line_numbers": ""},
+)
+"""Numbers of lines are told in any case."""
 
 
 def grep_tool() -> Tool:
@@ -127,6 +83,7 @@ def grep_tool() -> Tool:
         ),
         schema=schema_of(GrepArguments),
         arguments=GrepArguments,
+        prepare=_spelled,
         run=_run,
         show=_show,
         snippet="Search file contents",
@@ -143,14 +100,45 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
     path = await asyncio.to_thread(_check, workspace, arguments.path, context)
     is_file = path != str(context.cwd) and workspace.files.stat(path).kind == "file"
     folder, target = (str(Path(path).parent), f"./{Path(path).name}") if is_file else (path, ".")
-    found = _Found(path_regex(arguments.glob.removeprefix("./")) if arguments.glob and not is_file else None)
-    argv = (await find_ripgrep(workspace), *_options(arguments, is_file), "--", arguments.pattern, target)
-    end = await run_ripgrep(workspace, argv, folder, b"\n", found.take)
+    files = await asyncio.to_thread(_wanted, workspace, "" if is_file else arguments.glob or "", folder)
+    found = Found(files)
+    places = tuple(_places(files))
+    searching = (*places, *_options(arguments))
+    pattern, how = expression(
+        arguments.pattern, is_literal=bool(arguments.literal), spans_lines=bool(arguments.multiline)
+    )
+    rg = await find_ripgrep(workspace)
+    argv = (rg, *searching, *how, "--", pattern, target)
+    try:
+        async with asyncio.TaskGroup() as both:  # an abort ends both before it goes on
+            searched = both.create_task(run_ripgrep(workspace, argv, folder, b"\n", found.take))
+            looked = both.create_task(odd_files(workspace, rg, places, folder, target))
+    except ExceptionGroup as problems:
+        raise problems.exceptions[0] from None
+    end, odd = searched.result(), looked.result()
     if end.failure and not found.matches:
         hint = "" if arguments.literal else " For plain text set literal."
-        raise ToolError(f"The pattern is not a valid regular expression.{hint}\n{end.failure}")
-    prefix = _prefix(folder, context.cwd)
-    return _result(workspace, arguments, found, end, folder, prefix)
+        what = "glob" if "glob" in end.failure else "regular expression"
+        raise ToolError(f"The pattern is not a valid {what}.{hint}\n{end.failure}")
+    for label, paths in odd.items():
+        for one in paths:
+            found.forget(one.removeprefix("./"))
+        argv = (rg, *searching, *how, "--text", f"--encoding={label}", "--", pattern, *paths)
+        await run_ripgrep(workspace, argv, folder, b"\n", found.take)
+    return _result(workspace, arguments, found, end, folder, _prefix(folder, context.cwd))
+
+
+def _wanted(workspace: Workspace, globs: str, folder: str) -> Wanted:
+    def kind(path: str) -> str:
+        try:
+            return workspace.files.stat(f"{folder}/{path}").kind
+        except (OSError, ValueError):
+            return ""
+
+    try:
+        return wanted(globs, folder, lambda path: bool(kind(path)), lambda path: kind(path) == "directory")
+    except re.error as problem:
+        raise ToolError(f"{one_line(globs)} is not a glob: {problem}.") from None
 
 
 def _check(workspace: Workspace, raw: str | None, context: ToolContext) -> str:
@@ -164,19 +152,29 @@ def _check(workspace: Workspace, raw: str | None, context: ToolContext) -> str:
     return path
 
 
-def _options(arguments: GrepArguments, is_file: bool) -> list[str]:
-    options = [*ALWAYS, "--json", "--line-number"]
-    if arguments.ignore_case:
-        options.append("--ignore-case")
-    if arguments.literal:
-        options.append("--fixed-strings")
-    if arguments.context:
-        options.append(f"--context={min(arguments.context, _MAX_CONTEXT)}")
-    name = basename_glob(arguments.glob) if arguments.glob and not is_file else None
-    if name:
+def _places(files: Wanted) -> Iterator[str]:
+    """Which files are looked at at all."""
+    yield from ALWAYS
+    for glob in files.without:
+        yield f"--glob=!{glob}"
+    for name in files.names:
         # As a type, because a glob would bring ignored files back.
-        options += [f"--type-add=wanted:{name}", "--type=wanted"]
-    return options
+        yield f"--type-add=wanted:{name}"
+    if files.names:
+        yield "--type=wanted"
+
+
+def _options(arguments: GrepArguments) -> Iterator[str]:
+    yield from ("--json", "--line-number")
+    if arguments.ignore_case:
+        yield "--ignore-case"
+    before, after = _around(arguments)
+    yield from (f"--before-context={before}", f"--after-context={after}")
+
+
+def _around(arguments: GrepArguments) -> tuple[int, int]:
+    both = arguments.context or 0
+    return min(arguments.before or both, _MAX_CONTEXT), min(arguments.after or both, _MAX_CONTEXT)
 
 
 def _prefix(folder: str, cwd: Path) -> str:
@@ -192,7 +190,7 @@ def _prefix(folder: str, cwd: Path) -> str:
 def _result(
     workspace: Workspace,
     arguments: GrepArguments,
-    found: _Found,
+    found: Found,
     end: SearchEnd,
     folder: str,
     prefix: str,
@@ -207,8 +205,8 @@ def _result(
     for path in sorted(found.files):
         if shown >= limit:
             break
-        kept = _first_matches(found.files[path], limit - shown, arguments.context or 0)
-        matches = sum(line.is_match for line in kept)
+        kept = _first_matches(found.files[path], limit - shown, _around(arguments)[1])
+        matches = sum(line.begins for line in kept)
         if not matches:
             continue
         files += 1
@@ -217,7 +215,7 @@ def _result(
         _remember(workspace, str(Path(folder, path)), kept)
         lines += _shown_lines(one_line(prefix + path), kept)
     cut = truncate_head("\n".join(lines), max_lines=max(len(lines), 1))
-    total = f"over {_COUNTED:,}" if end.is_stopped else f"{found.matches:,}"
+    total = f"over {COUNTED:,}" if end.is_stopped else f"{found.matches:,}"
     notices: list[str] = []
     details: dict[str, Any] = {}
     if found.matches > shown:
@@ -239,16 +237,16 @@ def _result(
     return ToolResult(content=(TextPart(text=text),), details=details)
 
 
-def _first_matches(lines: list[_Line], limit: int, context: int) -> list[_Line]:
-    matches = [line.number for line in lines if line.is_match]
+def _first_matches(lines: list[FoundLine], limit: int, context: int) -> list[FoundLine]:
+    matches = [line.number for line in lines if line.begins]
     if len(matches) <= limit:
         return lines
-    last = matches[limit - 1]
     beyond = matches[limit]
+    last = max(line.number for line in lines if line.is_match and line.number < beyond)
     return [line for line in lines if line.number <= last + context and line.number < beyond]
 
 
-def _shown_lines(path: str, lines: list[_Line]) -> list[str]:
+def _shown_lines(path: str, lines: list[FoundLine]) -> list[str]:
     """`path:12: text` for matches, `path-13- text` around them, `--` between groups apart."""
     out: list[str] = []
     has_context = any(not line.is_match for line in lines)
@@ -262,7 +260,7 @@ def _shown_lines(path: str, lines: list[_Line]) -> list[str]:
     return out
 
 
-def _remember(workspace: Workspace, path: str, lines: list[_Line]) -> None:
+def _remember(workspace: Workspace, path: str, lines: list[FoundLine]) -> None:
     try:
         stat = workspace.files.stat(path)
     except (OSError, ValueError):

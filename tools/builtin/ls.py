@@ -14,6 +14,7 @@ from tools.files.places import locate, touched
 from tools.limits import count_lines
 from tools.results import Card, ListBlock, TextPart, ToolResult
 from tools.schema import schema_of
+from tools.spellings import FOLDER, PATH, speller
 from tools.text import visible
 from tools.touches import Touches
 from tools.workspace import Workspace, workspace_of
@@ -38,6 +39,7 @@ def ls_tool() -> Tool:
         description="List a directory: names sorted, directories with a slash, dotfiles included, at most 500.",
         schema=schema_of(LsArguments),
         arguments=LsArguments,
+        prepare=speller(LsArguments, PATH, FOLDER, dict.fromkeys(("head", "max_results"), "limit")),
         run=_run,
         show=show_list,
         snippet="List directory contents",

@@ -24,7 +24,8 @@ from tools.limits import MAX_BYTES, format_size, truncate_head
 from tools.operations import FileStat
 from tools.patterns import late
 from tools.results import Card, FileBlock, ImageBlock, ImagePart, TextBlock, TextPart, ToolResult, text_result
-from tools.schema import schema_of
+from tools.schema import UNDECLARED, schema_of
+from tools.spellings import PATH, speller
 from tools.text import one_line, visible
 from tools.threads import Stop, in_thread
 from tools.touches import NOTHING, Touches
@@ -52,6 +53,7 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     symbol: Annotated[
         str | None, msgspec.Meta(description="Read just the lines of this function, class, heading or key")
     ] = None
+    end_line: Annotated[int | None, UNDECLARED] = None
 
     def touches(self, context: ToolContext) -> Touches:
         raw = self.path.strip()
@@ -72,7 +74,7 @@ def read_tool() -> Tool:
         ),
         schema=schema_of(ReadArguments),
         arguments=ReadArguments,
-        prepare=_prepare,
+        prepare=_spelled,
         run=_run,
         show=_show,
         snippet="Read files",
@@ -81,12 +83,15 @@ def read_tool() -> Tool:
     )
 
 
-def _prepare(raw: dict[str, Any]) -> dict[str, Any]:
-    out = dict(raw)
-    for name in ("file_path", "filePath", "file"):
-        if "path" not in out and name in out:
-            out["path"] = out.pop(name)
-    return out
+_spelled = speller(
+    ReadArguments,
+    PATH,
+    dict.fromkeys(("start", "start_line", "line", "from", "line_start", "first_line"), "offset"),
+    dict.fromkeys(("head", "lines", "num_lines", "max_lines", "line_count", "count"), "limit"),
+    dict.fromkeys(("last", "last_lines", "tail_lines"), "tail"),
+    dict.fromkeys(("end", "end_line", "to", "line_end", "last_line"), "end_line"),
+    dict.fromkeys(("outline", "file_map"), "map"),
+)
 
 
 class _Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,6 +126,8 @@ def _read(arguments: ReadArguments, context: ToolContext, workspace: Workspace, 
 
 def _target(arguments: ReadArguments, context: ToolContext, workspace: Workspace) -> _Target:
     offset, limit = arguments.offset, arguments.limit
+    if arguments.end_line is not None and limit is None:
+        limit = max(1, arguments.end_line - (offset or 1) + 1)
     raw = arguments.path
     if raw.strip().startswith(SCHEME):
         path, offset, limit = _artifact(workspace, raw.strip(), offset, limit)
@@ -351,7 +358,6 @@ def _notebook(cells: str, target: _Target, request: Request) -> ToolResult:
 
 
 def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    arguments = _prepare(dict(arguments))
     path = text_argument(arguments, "path")
     subject = path + _asked_for(arguments)
     if result is None:

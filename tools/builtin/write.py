@@ -19,6 +19,7 @@ from tools.files.places import locate, touched
 from tools.limits import count_lines
 from tools.results import Card, DiffBlock, FileBlock, TextBlock, TextPart, ToolResult
 from tools.schema import schema_of
+from tools.spellings import PATH, speller
 from tools.text import visible
 from tools.touches import Touches
 from tools.workspace import Workspace, workspace_of
@@ -48,7 +49,7 @@ def write_tool() -> Tool:
         description="Create a file or replace all of it. Makes parent directories. To change parts, use edit.",
         schema=schema_of(WriteArguments),
         arguments=WriteArguments,
-        prepare=_prepare,
+        prepare=_spelled,
         run=_run,
         show=_show,
         snippet="Create or completely replace files",
@@ -56,12 +57,11 @@ def write_tool() -> Tool:
     )
 
 
-def _prepare(raw: dict[str, Any]) -> dict[str, Any]:
-    out = dict(raw)
-    for name in ("file_path", "filePath", "file"):
-        if "path" not in out and name in out:
-            out["path"] = out.pop(name)
-    return out
+_spelled = speller(
+    WriteArguments,
+    PATH,
+    dict.fromkeys(("text", "contents", "file_text", "new_content", "code", "data"), "content"),
+)
 
 
 async def _run(arguments: WriteArguments, context: ToolContext) -> ToolResult:
@@ -154,7 +154,6 @@ def _result(written: _Written, shown: str, characters: int) -> ToolResult:
 
 
 def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    arguments = _prepare(dict(arguments))
     path = text_argument(arguments, "path")
     content = arguments.get("content")
     content = visible(content) if isinstance(content, str) else ""

@@ -19,6 +19,8 @@ _SHOWN_LINES = 10
 class Edit(msgspec.Struct, frozen=True, kw_only=True):
     old_text: str
     new_text: str
+    replaces_all: bool = False
+    """Wherever it is, and not in one place."""
 
 
 class FileText(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +37,10 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     diff: Diff
     strategies: tuple[Strategy, ...]
+    count: int
+    """Places that were replaced."""
+    is_as_stored: bool = True
+    """False: `text` is what `read` makes of the file."""
 
 
 def read_text(data: bytes, path: str) -> FileText:
@@ -61,20 +67,9 @@ def apply_edits(data: bytes, edits: tuple[Edit, ...], path: str, seen: dict[int,
     """All edits, each matched against the file as it is. Raises `ToolError`, and then none of them counts."""
     file = read_text(data, path)
     document = Document(file.text)
-    spans = [
-        _locate(document, file, edit, number, len(edits), path, seen) for number, edit in enumerate(edits, 1)
-    ]
-    order = sorted(range(len(spans)), key=lambda index: (spans[index].start, spans[index].end))
-    for before, after in itertools.pairwise(order):
-        if spans[after].start < spans[before].end:
-            raise ToolError(
-                f"Edits {before + 1} and {after + 1} overlap in {one_line(path)} (line "
-                f"{document.line_of(spans[after].start)}). Merge them into one edit. Nothing was changed."
-            )
-    ordered = [spans[index] for index in order]
-    if all(file.text[span.start : span.end] == span.new_text for span in ordered):
-        raise ToolError(f"The edits change nothing in {one_line(path)}: it already reads like this.")
-    text = _spliced(file.text, ordered)
+    found = located(document, file, edits, path, seen)
+    ordered = in_order(document, found, path)
+    text = spliced(file.text, ordered)
     try:
         new_data = file.encoding.encode(_with_endings(file, ordered))
     except UnicodeEncodeError as problem:
@@ -83,12 +78,45 @@ def apply_edits(data: bytes, edits: tuple[Edit, ...], path: str, seen: dict[int,
             "Nothing was changed. Use other characters, or convert the file first."
         ) from None
     diff = diff_spans(path, file.text, [(span.start, span.end, span.new_text) for span in ordered])
-    return Edited(data=new_data, text=text, diff=diff, strategies=tuple(span.strategy for span in spans))
+    return Edited(
+        data=new_data,
+        text=text,
+        diff=diff,
+        strategies=tuple(spans[0].strategy for spans in found),
+        count=len(ordered),
+    )
+
+
+def located(
+    document: Document, file: FileText, edits: tuple[Edit, ...], path: str, seen: dict[int, str]
+) -> list[list[Span]]:
+    """The places of each edit."""
+    return [
+        _locate(document, file, edit, number, len(edits), path, seen) for number, edit in enumerate(edits, 1)
+    ]
+
+
+def in_order(document: Document, found: list[list[Span]], path: str) -> list[Span]:
+    """All places from the first to the last. Raises `ToolError` where two meet, or nothing would change."""
+    placed = sorted(
+        ((span.start, span.end, number, span) for number, spans in enumerate(found, 1) for span in spans),
+        key=lambda one: one[:3],
+    )
+    for (_, end, before, _), (start, _, after, _) in itertools.pairwise(placed):
+        if start < end:
+            raise ToolError(
+                f"Edits {before} and {after} overlap in {one_line(path)} (line {document.line_of(start)}). "
+                "Merge them into one edit. Nothing was changed."
+            )
+    ordered = [span for *_, span in placed]
+    if all(document.text[span.start : span.end] == span.new_text for span in ordered):
+        raise ToolError(f"The edits change nothing in {one_line(path)}: it already reads like this.")
+    return ordered
 
 
 def _locate(
     document: Document, file: FileText, edit: Edit, number: int, count: int, path: str, seen: dict[int, str]
-) -> Span:
+) -> list[Span]:
     which = f"Edit {number} of {count}: " if count > 1 else ""
     old, new = _line_feeds(edit.old_text, file), _line_feeds(edit.new_text, file)
     if not old:
@@ -97,15 +125,17 @@ def _locate(
         )
     if edit.old_text == edit.new_text:
         raise ToolError(f"{which}oldText and newText are the same. Nothing was changed.")
+    if edit.replaces_all and (everywhere := _everywhere(document.text, old, new)):
+        return everywhere
     try:
-        span = find_span(document, old, new)
+        span = find_span(document, old, new) or _at_the_end(document, old, new)
     except Ambiguous as problem:
         places = ", ".join(str(line) for line in problem.lines[:_SHOWN_LINES])
         more = ", …" if len(problem.lines) > _SHOWN_LINES else ""
         how = "" if problem.strategy == "exact" else f" (ignoring {problem.strategy.replace('-', ' ')})"
         raise ToolError(
             f"{which}oldText is {len(problem.lines)} times in {one_line(path)}{how}, at lines {places}{more}. "
-            "Add neighbouring lines to it until it is there once. Nothing was changed."
+            "Add neighbouring lines to it until it is there once, or set replaceAll. Nothing was changed."
         ) from None
     if span is None:
         raise ToolError(
@@ -114,7 +144,34 @@ def _locate(
         )
     if span.strategy == "exact" and "\n" in old and edit.old_text not in file.raw:
         span = msgspec.structs.replace(span, strategy="line-endings")
-    return span
+    return [span]
+
+
+def _everywhere(text: str, old: str, new: str) -> list[Span]:
+    found: list[Span] = []
+    position = text.find(old)
+    while position >= 0:
+        end = position + len(old)
+        found.append(Span(start=position, end=end, new_text=new, strategy="exact"))
+        position = text.find(old, end)
+    return found
+
+
+def _at_the_end(document: Document, old: str, new: str) -> Span | None:
+    """The old text ends with a line feed that the file's last line does not have, and does not get either."""
+    text = document.text
+    if text.endswith("\n") or not old.endswith("\n"):
+        return None
+    span = find_span(Document(f"{text}\n"), old, new)
+    if span is None or span.end <= len(text):
+        return span
+    strategy: Strategy = "line-endings" if span.strategy == "exact" else span.strategy
+    return Span(
+        start=min(span.start, len(text)),
+        end=len(text),
+        new_text=span.new_text.removesuffix("\n"),
+        strategy=strategy,
+    )
 
 
 def _line_feeds(text: str, file: FileText) -> str:
@@ -122,7 +179,7 @@ def _line_feeds(text: str, file: FileText) -> str:
     return text.replace("\r", "\n") if file.endings == "cr" else text
 
 
-def _spliced(text: str, spans: list[Span]) -> str:
+def spliced(text: str, spans: list[Span]) -> str:
     parts: list[str] = []
     position = 0
     for span in spans:
@@ -135,7 +192,7 @@ def _with_endings(file: FileText, spans: list[Span]) -> str:
     """The edited text with the line endings that the file has."""
     if file.endings == "mixed":
         return _with_mixed_endings(file, spans)
-    text = _spliced(file.text, spans)
+    text = spliced(file.text, spans)
     if file.endings == "crlf":
         return text.replace("\n", "\r\n")
     return text.replace("\n", "\r") if file.endings == "cr" else text

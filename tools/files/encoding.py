@@ -125,9 +125,8 @@ def _wide(sample: bytes) -> str:
 
 
 def _legacy(sample: bytes, is_whole: bool) -> Encoding:
-    invalid = _invalid_share(sample)
     high = sum(byte >= 0x80 for byte in sample[:8192])
-    if high and invalid < 0.1:
+    if _is_repairable(sample):
         return Encoding(name="utf-8", is_exact=False)
     best, best_score = "", 0.0
     for name, ranges in _ASIAN.items():
@@ -151,13 +150,15 @@ def _has_shape_of(name: str, sample: bytes, high: int) -> bool:
     return True
 
 
-def _invalid_share(sample: bytes) -> float:
-    """How much of the non-ASCII bytes is not UTF-8."""
-    high = sum(byte >= 0x80 for byte in sample)
-    if not high:
-        return 0.0
-    bad = sum(0xDC80 <= ord(char) <= 0xDCFF for char in sample.decode("utf-8", "surrogateescape"))
-    return bad / high
+def _is_repairable(sample: bytes) -> bool:
+    """It is UTF-8 but for some bytes: characters of several bytes hardly ever come about by chance."""
+    text = sample.decode("utf-8", "surrogateescape")
+    bad = sum("\udc80" <= char <= "\udcff" for char in text)
+    # The more bytes a character has, the less it came about by chance.
+    sound = sum(
+        1 if char < "\u0800" else 2 for char in text if char > "\x7f" and not "\udc80" <= char <= "\udcff"
+    )
+    return sound >= max(bad, 1)
 
 
 def _score(sample: bytes, name: str, ranges: tuple[tuple[int, int], ...], is_whole: bool) -> float:

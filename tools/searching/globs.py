@@ -1,7 +1,10 @@
 """Path patterns as models write them, as regular expressions over paths with forward slashes."""
 
 import re
+from collections.abc import Callable, Iterator
 from typing import Final
+
+import msgspec
 
 from tools.patterns import late
 
@@ -20,6 +23,78 @@ def glob_regex(pattern: str, *, ignore_case: bool = False) -> "re.Pattern[str]":
 def path_regex(pattern: str, *, ignore_case: bool = False) -> "re.Pattern[str]":
     """For relative paths: a pattern without a slash means names anywhere, one with slashes may begin anywhere."""
     return glob_regex(f"**/{pattern}" if not pattern.startswith("**/") else pattern, ignore_case=ignore_case)
+
+
+def literal_glob(path: str) -> str:
+    """A pattern for this path and no other."""
+    return _SPECIAL.sub(r"[\g<0>]", path.replace("\\", "\\\\"))
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Which files a list of globs means: those of the plain ones, without those of the negated ones."""
+
+    only: tuple["re.Pattern[str]", ...] = ()
+    """None: all."""
+    names: tuple[str, ...] = ()
+    """What the last part of a path must look like, where that is known of all of `only`."""
+    without: tuple[str, ...] = ()
+    """In ripgrep's own words."""
+
+    def takes(self, path: str) -> bool:
+        return not self.only or any(pattern.fullmatch(path) for pattern in self.only)
+
+
+def wanted(
+    globs: str, folder: str, is_there: Callable[[str], bool], is_folder: Callable[[str], bool]
+) -> Wanted:
+    """What a list such as `*.ts,*.js,!*.test.ts` means in `folder`.
+
+    `src/**/*.py` may begin at any depth, `/src/*.py` and `./src/*.py` begin in `folder`, as does what begins with its
+    absolute path; `docs/` and the name of a folder mean all that is below.
+    """
+    only: list[str] = []
+    without: list[str] = []
+    for item in _items(globs):
+        is_negated, glob = item.startswith("!"), item.removeprefix("!").strip()
+        glob = _within(glob, folder)
+        if not glob.strip("/"):
+            continue
+        if is_glob(glob) and is_there(glob.lstrip("/")):
+            glob = literal_glob(glob)
+        if is_negated:
+            inner = glob.rstrip("/")
+            is_anywhere = "/" in inner and not glob.startswith(("/", "**/"))
+            without.append(f"**/{glob}" if is_anywhere else glob)
+        else:
+            is_all = glob.endswith("/") or (not is_glob(glob) and is_folder(glob.lstrip("/")))
+            only.append(f"{glob.rstrip('/')}/**" if is_all else glob)
+    names = [basename_glob(glob) for glob in only]
+    return Wanted(
+        only=tuple(glob_regex(glob[1:]) if glob.startswith("/") else path_regex(glob) for glob in only),
+        names=tuple(name for name in names if name) if all(names) else (),
+        without=tuple(without),
+    )
+
+
+def _items(globs: str) -> Iterator[str]:
+    """Parts of a list; commas within braces and brackets belong to a glob."""
+    depth = start = 0
+    for index, char in enumerate(globs):
+        if char in "{[":
+            depth += 1
+        elif char in "}]":
+            depth = max(0, depth - 1)
+        elif char == "," and not depth:
+            yield globs[start:index].strip()
+            start = index + 1
+    yield globs[start:].strip()
+
+
+def _within(glob: str, folder: str) -> str:
+    """An absolute glob as one of the folder that is searched; a leading slash means that folder."""
+    if glob == folder or glob.startswith(f"{folder.rstrip('/')}/"):
+        return "/" + glob[len(folder) :].lstrip("/")
+    return "/" + glob[2:] if glob.startswith("./") else glob
 
 
 def basename_glob(pattern: str) -> str | None:
@@ -51,7 +126,7 @@ def _translate(pattern: str) -> str:
         if char == "[":
             end = _class_end(pattern, index)
             if end:
-                body = pattern[index + 1 : end].replace("\\", "\\\\")
+                body = pattern[index + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
                 body = f"^/{body[1:]}" if body[0] in "!^" else body
                 out.append(f"[{body}]")
                 index = end + 1

@@ -5,16 +5,16 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from tools.base import ToolError
 from tools.files.presence import is_file
-from tools.operations import CommandLine
+from tools.operations import CommandLine, RunningProcess
 from tools.patterns import late
 from tools.running.own_programs import find_own_program
 from tools.running.process import pipe
@@ -105,15 +105,9 @@ async def run_ripgrep(
     # A file, because a pipe that nobody empties in time would stop the search.
     errors = os.memfd_create("errors") if hasattr(os, "memfd_create") else _temporary_file()
     try:
-        process = await workspace.processes.start(
-            CommandLine(
-                argv=argv,
-                cwd=cwd,
-                environment=child_environment(workspace.shell(), for_model=False),
-            ),
-            writing,
-            errors=errors,
-        )
+        environment = child_environment(workspace.shell(), for_model=False)
+        command = CommandLine(argv=argv, cwd=cwd, environment=environment)
+        process = await _started(workspace.processes.start(command, writing, errors=errors))
     except BaseException:
         os.close(reading)
         os.close(errors)
@@ -134,6 +128,19 @@ async def run_ripgrep(
         raise
     finally:
         os.close(errors)
+
+
+async def _started(start: Coroutine[Any, Any, RunningProcess]) -> RunningProcess:
+    """What is on its way when nobody wants it any more is ended as soon as it is there."""
+    starting = asyncio.ensure_future(start)
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        if not starting.cancelled():
+            process = await starting
+            process.kill()
+            await process.wait()
+        raise
 
 
 def _read_records(descriptor: int, separator: bytes, take: Callable[[list[bytes]], bool]) -> bool:

@@ -1,0 +1,63 @@
+"""What a model means by a pattern, as ripgrep wants to hear it: over several lines, and whatever ends them."""
+
+from typing import Final
+
+from tools.patterns import late
+
+_SPECIAL: Final = late(r"([\\.+*?()|\[\]{}^$#&~-])")
+_DOT_ALL: Final = late(r"\(\?[a-zA-Z]*s")
+
+
+def expression(pattern: str, *, is_literal: bool, spans_lines: bool) -> tuple[str, list[str]]:
+    """The pattern for ripgrep, and the options that go with it."""
+    # Lookaround and back references need the other engine, which is taken for those alone.
+    options = ["--engine=auto"]
+    if is_literal and "\n" in pattern:
+        pattern, is_literal = _SPECIAL.sub(r"\\\1", pattern), False
+    if is_literal:
+        options.append("--fixed-strings")
+    else:
+        pattern, has_line_feed = _with_any_line_end(pattern)
+        if spans_lines or has_line_feed or _DOT_ALL.search(pattern):
+            options.append("--multiline")
+        if spans_lines:
+            options.append("--multiline-dotall")
+    if "\r" not in pattern.replace(_LINE_END, "\n") and r"\r" not in pattern.replace(_LINE_END, "\n"):
+        options.append("--crlf")
+    return pattern, options
+
+
+_LINE_END: Final = r"\r?\n"
+
+
+def _with_any_line_end(pattern: str) -> tuple[str, bool]:
+    """Line feeds also mean those behind a carriage return; whether there are any."""
+    out: list[str] = []
+    is_in_class = is_negated = has_line_feed = False
+    index = 0
+    while index < len(pattern):
+        step = 2 if pattern[index] == "\\" and index + 1 < len(pattern) else 1
+        part = pattern[index : index + step]
+        is_line_feed = part in ("\n", r"\n")
+        if is_line_feed and not is_in_class:
+            before = "".join(out[-1:])
+            out.append(part if before in ("\r", r"\r", "?") and _ends_optional_return(out) else _LINE_END)
+            has_line_feed = True
+        else:
+            has_line_feed = has_line_feed or (is_line_feed and not is_negated)
+            out.append(part)
+        if part == "[" and not is_in_class:
+            is_in_class, is_negated = True, pattern.startswith("^", index + 1)
+            rest = index + 1 + is_negated
+            if pattern.startswith("]", rest):  # the first bracket in a class is one of its characters
+                out.append(pattern[index + 1 : rest + 1])
+                step = rest + 1 - index
+        elif part == "]" and is_in_class:
+            is_in_class = is_negated = False
+        index += step
+    return "".join(out), has_line_feed
+
+
+def _ends_optional_return(out: list[str]) -> bool:
+    """The pattern has seen to carriage returns by itself."""
+    return "".join(out[-2:]).endswith(("\r", r"\r", "\r?", r"\r?"))

@@ -1,0 +1,115 @@
+"""Matches as ripgrep tells them, by file: what is kept of each line, and how a long one is shown."""
+
+import base64
+from typing import Final
+
+import msgspec
+
+from tools.limits import MAX_LINE_CHARS
+from tools.searching.globs import Wanted
+from tools.text import visible
+
+COUNTED: Final = 10_000
+"""More matches than this are not counted."""
+_BEFORE: Final = 150
+"""Characters of a long line that are shown before its match."""
+
+
+class FoundLine(msgspec.Struct, frozen=True):
+    number: int
+    text: str
+    is_match: bool
+    is_clipped: bool
+    begins: bool
+    """A match begins here; one over several lines goes on in the next."""
+
+
+class _Bytes(msgspec.Struct):
+    """ripgrep's way to tell text that may not be UTF-8."""
+
+    text: str | None = None
+    bytes: str | None = None
+
+    def value(self) -> str:
+        if self.text is not None:
+            return self.text
+        return base64.b64decode(self.bytes or "").decode("utf-8", "replace")
+
+
+class _Submatch(msgspec.Struct):
+    start: int
+
+
+class _Data(msgspec.Struct):
+    path: _Bytes | None = None
+    lines: _Bytes | None = None
+    line_number: int | None = None
+    submatches: list[_Submatch] = msgspec.field(default_factory=list[_Submatch])
+
+
+class _Record(msgspec.Struct):
+    type: str
+    data: _Data
+
+
+class Found:
+    """Matches by file as they come in, in whatever order the files were searched."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.files: dict[str, list[FoundLine]] = {}
+        self.matches = 0
+        self._wanted = wanted
+        self._decoder = msgspec.json.Decoder(_Record)
+        self._skipped = ""
+
+    def take(self, records: list[bytes]) -> bool:
+        for record in records:
+            if record.startswith((b'{"type":"match"', b'{"type":"context"')):
+                self._take(record)
+                if self.matches >= COUNTED:
+                    return False
+        return True
+
+    def forget(self, path: str) -> None:
+        self.matches -= sum(line.begins for line in self.files.pop(path, ()))
+
+    def _take(self, record: bytes) -> None:
+        found = self._decoder.decode(record)
+        path = (found.data.path or _Bytes()).value().removeprefix("./")
+        if path not in self.files:
+            if path == self._skipped:
+                return
+            if not self._wanted.takes(path):
+                self._skipped = path
+                return
+        is_match = found.type == "match"
+        text = (found.data.lines or _Bytes()).value()
+        starts = _starts(text, [one.start for one in found.data.submatches])
+        self.matches += len(starts)
+        first = found.data.line_number or 1
+        kept = self.files.setdefault(path, [])
+        for offset, line in enumerate(text.removesuffix("\n").split("\n")):
+            shown, is_clipped = clip_around(line.removesuffix("\r"), starts.get(offset, 0))
+            kept.append(FoundLine(first + offset, visible(shown), is_match, is_clipped, offset in starts))
+
+
+def _starts(text: str, positions: list[int]) -> dict[int, int]:
+    """In which lines of a record matches begin, and at which character the first of each. Positions are in bytes."""
+    data = None if text.isascii() else text.encode("utf-8", "replace")
+    found: dict[int, int] = {}
+    for position in positions:
+        at = position if data is None else len(data[:position].decode("utf-8", "ignore"))
+        line = min(text.count("\n", 0, at), max(0, text.count("\n") - text.endswith("\n")))
+        found.setdefault(line, at - text.rfind("\n", 0, at) - 1)
+    return found
+
+
+def clip_around(line: str, at: int) -> tuple[str, bool]:
+    """A line with what is at `at`, and whether it had to be clipped."""
+    if len(line) <= MAX_LINE_CHARS:
+        return line, False
+    begin = at - _BEFORE if at + _BEFORE > MAX_LINE_CHARS else 0
+    before = f"[from character {begin + 1:,}] ..." if begin else ""
+    end = begin + MAX_LINE_CHARS
+    after = "..." if end < len(line) else ""
+    return f"{before}{line[begin:end]}{after} [truncated, {len(line):,} characters]", True

@@ -1,0 +1,50 @@
+"""Other names that models have learned for the arguments of a tool. What is plain is honoured; the rest is refused by
+name, where arguments are checked (`tools.schema`)."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from tools.patterns import late
+
+PATH: Final[Mapping[str, str]] = dict.fromkeys(
+    ("file", "filename", "absolute_path", "relative_path", "target_file", "file_path", "target"), "path"
+)
+FOLDER: Final[Mapping[str, str]] = dict.fromkeys(
+    ("directory", "dir", "dir_path", "folder", "cwd", "workdir", "root", "search_path"), "path"
+)
+_REMARKS: Final = dict.fromkeys(("description", "explanation", "justification", "reason"), "")
+"""Said to whoever reads along; nothing follows from them."""
+_JOINTS: Final = late(r"[-_ ]")
+
+Spell = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def speller(arguments: type[msgspec.Struct], *others: Mapping[str, str]) -> Spell:
+    """Gives arguments the names that `arguments` has; `others` are names for its fields, "" for ones without effect.
+
+    Case, dashes and underscores make no difference. A name that is taken already, by another value, stays as it is.
+    """
+    fields = {field.encode_name for field in msgspec.structs.fields(arguments)}
+    table = {_plain(name): field for names in (_REMARKS, *others) for name, field in names.items()}
+    table |= {_plain(field): field for field in fields}
+
+    def spelled(raw: dict[str, Any]) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        for key, value in raw.items():
+            name = key if key in fields else table.get(_plain(key), key)
+            if not name or value is None:
+                continue
+            is_taken = name != key and (name in raw or name in out)
+            if is_taken and out.get(name, raw.get(name)) == value:
+                continue
+            out[key if is_taken else name] = value
+        return out
+
+    return spelled
+
+
+def _plain(name: str) -> str:
+    return re.sub(_JOINTS.pattern, "", name).casefold()

@@ -27,6 +27,12 @@ def _import_pi(words: list[str]) -> int:
     return run(words)
 
 
+def _undo(words: list[str]) -> int:
+    from app.cli.undo_command import run  # noqa: PLC0415
+
+    return run(words)
+
+
 def _packages(name: str) -> Subcommand:
     def run(words: list[str]) -> int:
         from app.cli.folder import current_folder  # noqa: PLC0415
@@ -47,6 +53,7 @@ SUBCOMMANDS: dict[str, Subcommand] = {
     "list": _packages("list"),
     "map": _map,
     "remove": _packages("remove"),
+    "undo": _undo,
     "update": _packages("update"),
 }
 HELP = {
@@ -56,6 +63,7 @@ HELP = {
     "list": "the installed packages",
     "map": "FILE…|FOLDER [--about TEXT] [--json]: outlines of files and folders",
     "remove": "NAME: remove a package",
+    "undo": "[SESSION] [--last N] [--redo] [--yes]: put back what a session did to files",
     "update": "[NAME]: bring packages up to date",
 }
 

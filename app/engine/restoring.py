@@ -93,7 +93,7 @@ class Restoring:
         names = await self._files.names_of(data)
         message = CustomMessage(
             custom_type=FILES_PUT_BACK,
-            content=_told(data, names),
+            content=told(data, names),
             display=True,
             details={"files": data.total, "kept": len(data.kept), "redone": data.undoes is not None},
         )
@@ -107,7 +107,7 @@ def _redo(restores: "Restores") -> "Plan":
     return restores.redo()
 
 
-def _told(data: RestoredData, names: tuple[str, ...]) -> str:
+def told(data: RestoredData, names: tuple[str, ...]) -> str:
     shown = ", ".join(names[:_MOST_NAMED])
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     what = (

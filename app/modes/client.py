@@ -22,6 +22,7 @@ from app.engine.commands import results
 from app.engine.commands.table import COMMANDS
 from app.engine.prompts import Disposition
 from app.modes.connection import AnswerQuestion, Connection, HostTool, RpcError
+from app.undo.images import Choice
 from app.values.content import Image
 from app.values.events import AgentSettled, CompactionResult, Event
 from app.values.messages import Message
@@ -331,8 +332,9 @@ class RpcClient:
         custom_instructions: str | None = None,
         replace_instructions: bool = False,
         label: str | None = None,
+        restore_files: bool = False,
     ) -> results.Navigated:
-        """Go to an entry. `summarize` takes a summary of the branch that is left along."""
+        """Go to an entry. `summarize` takes a summary of the branch along, `restoreFiles` its files."""
         return await self._ask(
             "navigate_tree",
             entry_id=entry_id,
@@ -340,6 +342,7 @@ class RpcClient:
             custom_instructions=custom_instructions,
             replace_instructions=replace_instructions,
             label=label,
+            restore_files=restore_files,
         )
 
     async def merge_branch(
@@ -365,5 +368,41 @@ class RpcClient:
     async def set_label(self, entry_id: str, label: str | None = None) -> None:
         """Label an entry, or take its label away."""
         return await self._ask("set_label", entry_id=entry_id, label=label)
+
+    async def get_file_changes(self) -> Sequence[results.RestoreRow]:
+        """What this branch did to files."""
+        return await self._ask("get_file_changes")
+
+    async def preview_undo(self, count: int = 1, diffs: bool = False) -> results.RestorePreview:
+        """What an undo of files would do. Of the last prompts that changed any. Nothing is changed."""
+        return await self._ask("preview_undo", count=count, diffs=diffs)
+
+    async def preview_redo(self, diffs: bool = False) -> results.RestorePreview:
+        """What taking the last restore back would do."""
+        return await self._ask("preview_redo", diffs=diffs)
+
+    async def preview_restore(
+        self, entry_id: str | None = None, diffs: bool = False
+    ) -> results.RestorePreview:
+        """What putting files back would do. As they were at an entry; without one, before everything."""
+        return await self._ask("preview_restore", entry_id=entry_id, diffs=diffs)
+
+    async def undo_files(
+        self, count: int = 1, choices: dict[str, Choice] | None = None, digest: str | None = None
+    ) -> results.Restored:
+        """Undo what the last prompts did to files. `choices`: of single files; `digest`: only as it was previewed."""
+        return await self._ask("undo_files", count=count, choices=choices, digest=digest)
+
+    async def redo_files(
+        self, choices: dict[str, Choice] | None = None, digest: str | None = None
+    ) -> results.Restored:
+        """Redo: take the last restore of files back."""
+        return await self._ask("redo_files", choices=choices, digest=digest)
+
+    async def restore_files(
+        self, entry_id: str | None = None, choices: dict[str, Choice] | None = None, digest: str | None = None
+    ) -> results.Restored:
+        """Put files back as they were at an entry. Without one, before everything."""
+        return await self._ask("restore_files", entry_id=entry_id, choices=choices, digest=digest)
 
     # End of what is made

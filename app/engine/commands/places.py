@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Raw
 
 from app.engine.brancher import MoveStopped, Wish
@@ -132,7 +133,10 @@ def _tree_text(
     return b"".join(parts)
 
 
-@command("Go to an entry", "`summarize` takes a summary of the branch that is left along.")
+@command(
+    "Go to an entry",
+    "`summarize` takes a summary of the branch along, `restoreFiles` its files.",
+)
 async def navigate_tree(
     session: Session,
     entry_id: str | None = None,
@@ -140,11 +144,13 @@ async def navigate_tree(
     custom_instructions: str | None = None,
     replace_instructions: bool = False,
     label: str | None = None,
+    restore_files: bool = False,
 ) -> results.Navigated:
     """No entry: before everything."""
     if entry_id is not None:
         _require_entry(session, entry_id)
     wish = _wish(summarize, custom_instructions, replace_instructions, label)
+    wish = msgspec.structs.replace(wish, puts_files_back=restore_files)
     with _telling_failures():
         arrival = await session.go_to(entry_id, wish)
         return without_nothing(cancelled=False, editorText=arrival.text, summaryEntry=arrival.summary)

@@ -8,6 +8,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 from app.agent.ports import InterruptMode
 from app.agent.queues import QueueMode
 from app.engine.jobs import JobState
+from app.undo.images import Choice
 from app.values.entries import BranchSummaryEntry, Entry
 from app.values.messages import ToolDeclaration
 from app.values.models import Model, ThinkingLevel
@@ -147,3 +148,45 @@ class JobInfo(TypedDict):
     isPinned: bool
     output: NotRequired[str]
     """The end of it; only where one job was asked for."""
+
+
+class RestoreRow(TypedDict):
+    """One file, and what happens to it."""
+
+    path: str
+    state: Literal["ready", "conflict", "same", "unheld", "refused"]
+    """Conflict: it is not as the session left it, and stays unless chosen. Unheld and refused: it stays in any case."""
+    deed: str
+    why: NotRequired[str]
+    by: NotRequired[str]
+    """Who had changed it."""
+    added: int
+    removed: int
+    canMerge: bool
+    choice: Choice
+    """What happens when nothing else is chosen."""
+    diff: NotRequired[str]
+
+
+class RestorePreview(TypedDict):
+    title: str
+    """The prompt that it goes back to before, or the last one before the entry."""
+    entryId: NotRequired[str]
+    digest: str
+    added: int
+    removed: int
+    files: list[RestoreRow]
+    heads: list[str]
+    """Where git's head was moved meanwhile; it stays."""
+
+
+class KeptFile(TypedDict):
+    path: str
+    why: str
+
+
+class Restored(TypedDict):
+    restored: int
+    kept: list[KeptFile]
+    entryId: NotRequired[str]
+    """The entry that records it; none when nothing was changed."""

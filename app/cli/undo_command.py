@@ -1,0 +1,210 @@
+"""`bayou undo [SESSION]`: the files of a session put back from the shell, previewed first."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.assembly.options import UsageError
+from app.cli.folder import current_folder
+from app.engine.restoring import FILES_PUT_BACK, told
+from app.resources.in_force import InForce
+from app.resources.paths import Paths
+from app.sessions.errors import SessionError
+from app.sessions.library import find, latest, session_folder
+from app.sessions.log import SessionLog
+from app.undo.images import RESTORED, Choice, RestoredData, as_data, unpacked
+from app.undo.opened import Opened, opened
+from app.undo.place import UndoPlace
+from app.undo.plan import Plan, Row
+from app.undo.restores import in_words
+from app.values.entries import CustomEntry, CustomMessageEntry
+from app.values.unable import Unable
+from tools.files.presence import is_dir
+from tools.text import visible
+
+_USAGE = """\
+bayou undo [SESSION] [--last N | --redo | --to ENTRY] [--yes] [--json]
+
+Puts files back as they were before the last prompt that changed any. SESSION is a session's file or (part of) its id;
+without one, the latest of this folder. Without --yes nothing is changed: it says which files would be, and why.
+
+  --last N      before the last N prompts
+  --redo        takes the last restore back
+  --to ENTRY    as they were at an entry of the session; `root` is before everything
+  --take PATH   puts a file back that somebody changed since
+  --merge PATH  takes only what the session did to it back
+  --keep PATH   leaves a file as it is
+  --diff        shows what would change in each file
+  --yes         does it
+  --json        the preview, or what was done, as JSON
+"""
+_CHOICES: dict[str, Choice] = {"--take": "restore", "--merge": "merge", "--keep": "keep"}
+_MARKS = {"ready": "✓", "conflict": "!", "unheld": "·", "refused": "·", "same": " "}
+
+
+class _Asked(msgspec.Struct, kw_only=True):
+    session: str | None = None
+    last: int = 1
+    redo: bool = False
+    to: str | None = None
+    choices: dict[str, Choice] = msgspec.field(default_factory=dict)
+    yes: bool = False
+    json: bool = False
+    diff: bool = False
+
+
+def run(words: list[str]) -> int:
+    if {"-h", "--help"} & set(words):
+        sys.stdout.write(_USAGE)
+        return 0
+    asked = _read(words)
+    paths = Paths.from_env(os.environ, current_folder())
+    try:
+        return _do(asked, paths)
+    except (Unable, SessionError) as problem:
+        sys.stderr.write(f"bayou: {visible(str(problem))}\n")
+        return 1
+
+
+def _do(asked: _Asked, paths: Paths) -> int:
+    in_force = InForce(paths)
+    named = in_force.settings.sessions.session_dir
+    root = Path(named).expanduser() if named else paths.sessions_dir
+    if asked.session is not None:
+        file = find(asked.session, root, paths.cwd)
+    else:
+        file = latest(root if named else session_folder(root, paths.cwd), paths.cwd)
+        if file is None:
+            raise Unable("There is no session of this folder. Name one: bayou undo SESSION.")
+    log = SessionLog.open(file, read_only=not asked.yes)
+    try:
+        if not is_dir(log.cwd):
+            raise Unable(f"The folder of this session, {log.cwd}, does not exist any more.")
+        place = UndoPlace(store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=lambda: False)
+        limit = in_force.settings.undo.max_file_mb << 20
+        parts = opened(log, place, log.cwd, limit=lambda: limit)
+        try:
+            plan = _planned(asked, parts)
+            return _carried_out(asked, plan, parts) if asked.yes else _previewed(asked, plan)
+        finally:
+            parts.close()
+    finally:
+        log.close()
+
+
+def _planned(asked: _Asked, parts: Opened) -> Plan:
+    if asked.redo:
+        return parts.restores.redo()
+    if asked.to is None:
+        return parts.restores.undo(asked.last)
+    if asked.to == "root":
+        return parts.restores.to_entry(None)
+    return parts.restores.to_entry(parts.log.navigation(asked.to).leaf_id)
+
+
+def _previewed(asked: _Asked, plan: Plan) -> int:
+    rows = plan.rows
+    if asked.json:
+        _write_json(
+            {
+                "title": plan.target.title,
+                "digest": plan.digest,
+                "files": msgspec.to_builtins(rows),
+                "heads": [list(head) for head in plan.heads],
+            }
+        )
+        return 0
+    title = "A restore taken back" if plan.target.undoes else f"Files back to before “{plan.target.title}”"
+    if asked.to is not None:
+        title = f"Files as they were at “{plan.target.title}”"
+    sys.stdout.write(f"{visible(title)}: {_count(len(rows))}, +{plan.added} -{plan.removed}\n")
+    width = max((len(visible(row.path)) for row in rows), default=0)
+    for row in rows:
+        sys.stdout.write(_line(row, asked, min(width, 60)) + "\n")
+        if asked.diff and row.state in ("ready", "conflict"):
+            sys.stdout.write(visible(plan.diff(row.path)))
+    for before, after in plan.heads:
+        sys.stdout.write(visible(f"git's head went from {before} to {after}, and stays there: files only.\n"))
+    ready = sum(asked.choices.get(row.path, row.choice) != "keep" for row in rows)
+    sys.stdout.write(f"Nothing is changed yet. With --yes: {_count(ready)} put back.\n")
+    return 0
+
+
+def _line(row: Row, asked: _Asked, width: int) -> str:
+    lines = f"+{row.added} -{row.removed}" if row.added or row.removed else ""
+    why = row.why or row.by
+    if row.state == "conflict" and row.path not in asked.choices:
+        merge = f", --merge {row.path}" if row.can_merge else ""
+        why += f": it is kept (--take {row.path}{merge})"
+    chosen = asked.choices.get(row.path)
+    words = (row.deed, lines, f"[{chosen}]" if chosen else "", why)
+    said = "  ".join(word for word in words if word)
+    return visible(f"  {_MARKS[row.state]} {row.path:{width}}  {said}")
+
+
+def _carried_out(asked: _Asked, plan: Plan, parts: Opened) -> int:
+    data = parts.restores.carry_out(plan, asked.choices)
+    if data.total:
+        _record(data, parts)
+    parts.recorder.told(data.id)
+    if asked.json:
+        kept = [{"path": one.path, "why": one.why} for one in data.kept]
+        _write_json({"restored": data.total, "kept": kept})
+    else:
+        sys.stdout.write(f"{in_words(data)}\n")
+        for one in data.kept:
+            sys.stdout.write(visible(f"  {one.path}: {one.why}") + "\n")
+    return 0
+
+
+def _record(data: RestoredData, parts: Opened) -> None:
+    """As an entry, and for the model."""
+    log = parts.log
+    changes = data.changes if data.more is None else unpacked(parts.store.get(data.more))
+    log.append(CustomEntry(parent_id=None, custom_type=RESTORED, data=as_data(data)))
+    content = told(data, tuple(change.path for change in changes))
+    details = {"files": data.total, "kept": len(data.kept), "redone": data.undoes is not None}
+    log.append(
+        CustomMessageEntry(parent_id=None, custom_type=FILES_PUT_BACK, content=content, details=details)
+    )
+
+
+def _count(files: int) -> str:
+    return f"{files} file{'' if files == 1 else 's'}"
+
+
+def _write_json(data: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(data, ensure_ascii=False) + "\n")
+
+
+def _read(words: list[str]) -> _Asked:
+    asked, rest = _Asked(), list(words)
+    while rest:
+        word = rest.pop(0)
+        if word in ("--yes", "--json", "--redo", "--diff"):
+            setattr(asked, word.removeprefix("--"), True)
+        elif word in ("--last", "--to", *_CHOICES):
+            if not rest:
+                raise UsageError(f"{word} needs a value. bayou undo --help lists what there is.")
+            value = rest.pop(0)
+            if word in _CHOICES:
+                asked.choices[value] = _CHOICES[word]
+            elif word == "--to":
+                asked.to = value
+            elif value.isdecimal() and int(value) > 0:
+                asked.last = int(value)
+            else:
+                raise UsageError("--last takes a number of prompts, 1 or more.")
+        elif word.startswith("-"):
+            raise UsageError(f"Unknown option: {word}. bayou undo --help lists what there is.")
+        elif asked.session is None:
+            asked.session = word
+        else:
+            raise UsageError("bayou undo takes one session.")
+    if asked.redo and (asked.to is not None or asked.last != 1):
+        raise UsageError("--redo stands alone: it takes the last restore back.")
+    return asked

@@ -1,0 +1,146 @@
+"""Files go back from the shell and over RPC, in the real program."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from app.modes.client import RpcClient
+from app.modes.connection import RpcError
+from app.providers.scripted import Answer, say
+from app.sessions.log import SessionLog
+from app.undo.images import restored_of
+from app.values.content import ToolCall
+from tests.compaction.stage import Scene
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Told:
+    """A project whose session has changed it twice, and is closed."""
+
+    def __init__(self, scene: Scene, session: Path) -> None:
+        self.scene = scene
+        self.session = session
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.scene.home),
+            "PYTHONPATH": str(ROOT),
+            "LANG": "C.UTF-8",
+        }
+
+    def undo(self, *words: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-P", "-m", "app", "undo", *words],
+            cwd=cwd or self.scene.project,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def read(self, name: str) -> str | None:
+        path = self.scene.project / name
+        return path.read_text() if path.exists() else None
+
+
+@pytest.fixture
+async def told(tmp_path: Path) -> AsyncIterator[Told]:
+    scene = await Scene(tmp_path).open()
+    for number, text in enumerate(("one\n", "two\n")):
+        calls = [("write", {"path": "a.txt", "content": text})]
+        calls += [("bash", {"command": "echo made > by-bash.txt"})] if number else []
+        scene.script.responses += [
+            Answer(
+                blocks=tuple(
+                    ToolCall(id=f"{name}{number}", name=name, arguments=arguments)
+                    for name, arguments in calls
+                )
+            ),
+            say("ok"),
+        ]
+        await scene.prompt(f"make it {text.strip()}")
+    path = scene.session.log.path
+    await scene.session.close()
+    assert path is not None
+    yield Told(scene, path)
+
+
+async def test_the_shell_previews_and_puts_back(told: Told) -> None:
+    (told.scene.project / "by-bash.txt").write_text("mine\n")
+    size = told.session.stat().st_size
+    shown = told.undo()
+    assert shown.returncode == 0, shown.stderr
+    assert "Files back to before “make it two”: 2 files" in shown.stdout
+    assert "✓ a.txt" in shown.stdout and "--take by-bash.txt" in shown.stdout
+    assert told.read("a.txt") == "two\n" and told.session.stat().st_size == size
+    listed = json.loads(told.undo("--json").stdout)
+    assert {row["path"]: row["state"] for row in listed["files"]} == {
+        "a.txt": "ready",
+        "by-bash.txt": "conflict",
+    }
+    done = told.undo("--yes")
+    assert done.stdout == "Put back: 1 file; 1 stayed as it is.\n  by-bash.txt: you changed it since\n"
+    assert (told.read("a.txt"), told.read("by-bash.txt")) == ("one\n", "mine\n")
+    assert told.undo("--redo", "--yes").stdout == "Redone: 1 file.\n"
+    assert told.read("a.txt") == "two\n"
+    taken = told.undo("--yes", "--take", "by-bash.txt", "--json")
+    assert json.loads(taken.stdout) == {"restored": 2, "kept": []}
+    assert told.read("by-bash.txt") is None
+    log = SessionLog.open(told.session, read_only=True)
+    assert len([entry for entry in log.entries if restored_of(entry)]) == 3
+    assert "Read them again" in str(log.project().messages[-1])
+
+
+async def test_the_shell_says_what_is_wrong(told: Told) -> None:
+    assert told.undo("--last", "9").stderr.startswith("bayou: Fewer than 9 prompts")
+    assert "Nothing to redo" in told.undo("--redo").stderr
+    assert told.undo("--last", "x").returncode != 0
+    assert "not among the files" in told.undo("--yes", "--take", "nothing").stderr
+    assert told.read("a.txt") == "two\n"
+    told.scene.project.rename(told.scene.home / "moved")
+    away = told.undo(str(told.session), cwd=told.scene.home)
+    assert away.returncode == 1 and "does not exist any more" in away.stderr
+
+
+async def test_a_session_moved_to_another_machine_names_what_it_cannot_put_back(told: Told) -> None:
+    (told.scene.paths.agent_dir / "blobs").rename(told.scene.home / "other-machine")
+    done = told.undo("--yes")
+    assert done.stdout.splitlines()[0] == "Put back: 1 file; 1 stayed as it is."
+    assert "a.txt: its content is not kept any more" in done.stdout
+    assert (told.read("a.txt"), told.read("by-bash.txt")) == ("two\n", None)
+
+
+async def test_rpc_and_the_python_client(told: Told) -> None:
+    async with RpcClient(
+        cwd=told.scene.project, arguments=["--session", str(told.session)], env=told.environment
+    ) as bayou:
+        preview = await bayou.preview_undo(diffs=True)
+        assert preview["title"] == "make it two"
+        rows = {row["path"]: row for row in preview["files"]}
+        assert rows["a.txt"]["deed"] == "changes" and "-two" in rows["a.txt"].get("diff", "")
+        changes = await bayou.get_file_changes()
+        assert [row["deed"] for row in changes] == ["is removed", "is removed"]
+        (told.scene.project / "a.txt").write_text("mine\n")
+        with pytest.raises(RpcError, match="Preview it again"):
+            await bayou.undo_files(digest=preview["digest"])
+        done = await bayou.undo_files(choices={"a.txt": "restore"})
+        assert done["restored"] == 2 and told.read("a.txt") == "one\n"
+        await bayou.redo_files()
+        assert (told.read("a.txt"), told.read("by-bash.txt")) == ("mine\n", "made\n")
+        entries = await bayou.get_entries()
+        first = next(entry.id for entry in entries["entries"] if "make it one" in str(entry))
+        await bayou.restore_files(first, choices={"a.txt": "restore"})
+        assert told.read("a.txt") is None
+        with pytest.raises(RpcError, match="Entry not found"):
+            await bayou.restore_files("nowhere")
+        await bayou.redo_files()
+        await bayou.navigate_tree(first, restore_files=True)
+        assert told.read("by-bash.txt") is None

@@ -70,7 +70,8 @@ class Ran(msgspec.Struct):
         found = (
             path for path in self.folder.rglob("*") if path.is_file() and path.suffix not in (".jsonl", ".py")
         )
-        return {path.name: path.stat().st_size for path in found if "cache" not in path.parts}
+        kept = [path for path in found if "cache" not in path.parts]
+        return {"ledger" if path.suffix == ".files" else path.name: path.stat().st_size for path in kept}
 
 
 def run(how: tuple[str, ...], folder: Path, *words: str) -> Ran:

@@ -11,7 +11,7 @@ import pytest
 
 from app.modes.client import RpcClient
 from app.modes.connection import RpcError
-from app.providers.scripted import Answer, say
+from app.providers.scripted import ScriptedAnswer, say
 from app.sessions.log import SessionLog
 from app.undo.images import restored_of
 from app.values.content import ToolCall
@@ -58,7 +58,7 @@ async def told(tmp_path: Path) -> AsyncIterator[Told]:
         calls = [("write", {"path": "a.txt", "content": text})]
         calls += [("bash", {"command": "echo made > by-bash.txt"})] if number else []
         scene.script.responses += [
-            Answer(
+            ScriptedAnswer(
                 blocks=tuple(
                     ToolCall(id=f"{name}{number}", name=name, arguments=arguments)
                     for name, arguments in calls

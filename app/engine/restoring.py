@@ -42,7 +42,7 @@ class ToEntry(msgspec.Struct, frozen=True, kw_only=True):
 Asked = UndoPrompts | RedoRestore | ToEntry
 
 
-class Restored(msgspec.Struct, frozen=True, kw_only=True):
+class PutBack(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a restore."""
 
     data: RestoredData
@@ -74,7 +74,7 @@ class Restoring:
         """The files as they were at this very entry."""
         return await self._files.planned(lambda restores: restores.to_entry(entry_id, is_move=is_move))
 
-    async def carry_out(self, plan: "Plan", choices: Mapping[str, Choice] = _NONE) -> Restored:
+    async def carry_out(self, plan: "Plan", choices: Mapping[str, Choice] = _NONE) -> PutBack:
         """Does what a plan says, or what was chosen instead for single files; the model is told.
 
         Raises `Unable`, with nothing done.
@@ -86,7 +86,7 @@ class Restoring:
         entry_id = await self._files.record_restore(data)
         if entry_id is not None:
             await self.tell_model(data)
-        return Restored(data=data, entry_id=entry_id)
+        return PutBack(data=data, entry_id=entry_id)
 
     async def tell_model(self, data: RestoredData) -> None:
         """Its own reading of these files is not true any more."""

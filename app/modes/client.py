@@ -389,19 +389,19 @@ class RpcClient:
 
     async def undo_files(
         self, count: int = 1, choices: dict[str, Choice] | None = None, digest: str | None = None
-    ) -> results.Restored:
+    ) -> results.RestoredFiles:
         """Undo what the last prompts did to files. `choices`: of single files; `digest`: only as it was previewed."""
         return await self._ask("undo_files", count=count, choices=choices, digest=digest)
 
     async def redo_files(
         self, choices: dict[str, Choice] | None = None, digest: str | None = None
-    ) -> results.Restored:
+    ) -> results.RestoredFiles:
         """Redo: take the last restore of files back."""
         return await self._ask("redo_files", choices=choices, digest=digest)
 
     async def restore_files(
         self, entry_id: str | None = None, choices: dict[str, Choice] | None = None, digest: str | None = None
-    ) -> results.Restored:
+    ) -> results.RestoredFiles:
         """Put files back as they were at an entry. Without one, before everything."""
         return await self._ask("restore_files", entry_id=entry_id, choices=choices, digest=digest)
 

@@ -42,14 +42,14 @@ async def preview_restore(
 )
 async def undo_files(
     session: Session, count: int = 1, choices: dict[str, Choice] | None = None, digest: str | None = None
-) -> results.Restored:
+) -> results.RestoredFiles:
     return await _carried_out(session, _undo(count), choices, digest)
 
 
 @command("Redo: take the last restore of files back")
 async def redo_files(
     session: Session, choices: dict[str, Choice] | None = None, digest: str | None = None
-) -> results.Restored:
+) -> results.RestoredFiles:
     return await _carried_out(session, RedoRestore(), choices, digest)
 
 
@@ -62,7 +62,7 @@ async def restore_files(
     entry_id: str | None = None,
     choices: dict[str, Choice] | None = None,
     digest: str | None = None,
-) -> results.Restored:
+) -> results.RestoredFiles:
     return await _carried_out(session, _to(session, entry_id), choices, digest)
 
 
@@ -114,7 +114,7 @@ async def _rows(plan: Plan, *, diffs: bool) -> list[results.RestoreRow]:
 
 async def _carried_out(
     session: Session, asked: Asked, choices: dict[str, Choice] | None, digest: str | None
-) -> results.Restored:
+) -> results.RestoredFiles:
     plan = await session.restoring.preview(asked)
     if digest is not None and plan.digest != digest:
         raise FilesMoved("The files are not what they were when this was previewed. Preview it again.")

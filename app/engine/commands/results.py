@@ -185,7 +185,7 @@ class KeptFile(TypedDict):
     why: str
 
 
-class Restored(TypedDict):
+class RestoredFiles(TypedDict):
     restored: int
     kept: list[KeptFile]
     entryId: NotRequired[str]

@@ -118,10 +118,7 @@ def _previewed(asked: _Asked, plan: Plan) -> int:
             }
         )
         return 0
-    title = "A restore taken back" if plan.target.undoes else f"Files back to before “{plan.target.title}”"
-    if asked.to is not None:
-        title = f"Files as they were at “{plan.target.title}”"
-    sys.stdout.write(f"{visible(title)}: {_count(len(rows))}, +{plan.added} -{plan.removed}\n")
+    sys.stdout.write(f"{visible(plan.target.words)}: {_count(len(rows))}, +{plan.added} -{plan.removed}\n")
     width = max((len(visible(row.path)) for row in rows), default=0)
     for row in rows:
         sys.stdout.write(_line(row, asked, min(width, 60)) + "\n")

@@ -215,6 +215,13 @@ class UndoSettings(Group, frozen=True, kw_only=True):
     days: Annotated[
         int, Meta(ge=1, description="What a session holds is kept so long after it was used last.")
     ] = 30
+    on_tree_move: Annotated[
+        Literal["ask", "keep", "restore"],
+        Meta(
+            description="Going elsewhere in the tree: ask what becomes of files, keep them as they are, or show at "
+            "once which would be put back."
+        ),
+    ] = "ask"
 
 
 class ModelCompaction(Group, frozen=True, kw_only=True):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from app.tui.app import BayouApp
     from app.tui.pages.block_page import BlockPage
     from app.tui.pages.context_page import ContextPage
+    from app.tui.pages.files_page import FilesPage
     from app.tui.pages.jobs_page import JobsPage
     from app.tui.pages.keys_page import KeysPage
     from app.tui.pages.login_page import LoginPage
@@ -156,6 +157,12 @@ class Pages:
         )
 
     @cached_property
+    def files(self) -> "FilesPage":
+        from app.tui.pages.files_page import FilesPage
+
+        return FilesPage(self._session, self._ask, self._say)
+
+    @cached_property
     def tree(self) -> "TreePage":
         from app.tui.pages.tree_page import TreePage
 
@@ -165,6 +172,7 @@ class Pages:
             self._say,
             self._write,
             self._copy,
+            files=self.files,
             under_way=self._under_way,
             settings=lambda: self._app.assembled.settings,
             clock=self._app.clock,

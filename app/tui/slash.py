@@ -105,6 +105,13 @@ COMMANDS: tuple[SlashCommand, ...] = (
     ),
     SlashCommand(name="compact", hint="[--preview] [focus]", verb="compact", run=_compact),
     SlashCommand(name="uncompact", verb="undo_compaction", run=lambda pages, _: pages.context.undo()),
+    SlashCommand(
+        name="undo",
+        hint="[prompts]",
+        verb="undo_files",
+        run=lambda pages, text: pages.files.undo(text),
+    ),
+    SlashCommand(name="redo", verb="redo_files", run=lambda pages, _: pages.files.redo()),
     SlashCommand(name="jobs", verb="list_jobs", run=_jobs),
     SlashCommand(name="kill", hint="job", verb="kill_job", run=lambda pages, text: pages.jobs.kill(text)),
     SlashCommand(

@@ -71,7 +71,21 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
     entry_id: str | None
     title: str
+    """The prompt before which that is, or the last one on the way to the entry."""
+    is_before_prompt: bool = False
     undoes: str | None = None
+
+    @property
+    def words(self) -> str:
+        if self.undoes is not None:
+            return "The last restore taken back"
+        if self.is_before_prompt:
+            return f"Files back to before “{self.title}”"
+        return (
+            f"Files as they were behind “{self.title}”"
+            if self.title
+            else "Files as they were at the beginning"
+        )
 
 
 def changes_of(entry: Entry, load: Load) -> tuple[tuple[Change, ...], tuple[Uncovered, ...], str]:
@@ -180,7 +194,7 @@ def undo_target(leaf_id: str | None, path_to: PathTo, count: int) -> Target | No
         restored = restored_of(entry)
         if restored is not None and not restored.is_move:
             if restored.interrupted and found == 0 and not pending and count == 1:
-                return Target(entry_id=restored.target, title=restored.title)
+                return Target(entry_id=restored.target, title=restored.title, is_before_prompt=True)
             path = list(path_to(restored.target)) if not restored.interrupted else path
             pending = False if not restored.interrupted else pending
             continue
@@ -191,7 +205,7 @@ def undo_target(leaf_id: str | None, path_to: PathTo, count: int) -> Target | No
             found, pending = found + 1, False
             if found == count:
                 above = path[-1].id if path else None
-                return Target(entry_id=above, title=_title(entry.message))
+                return Target(entry_id=above, title=_title(entry.message), is_before_prompt=True)
     return None
 
 
@@ -213,11 +227,11 @@ def redo_target(path: Sequence[Entry]) -> Target | None:
 
 
 def title_at(path: Sequence[Entry]) -> str:
-    """What a person calls this place: the last prompt on the way to it."""
+    """What a person calls this place: the last prompt on the way to it; nothing at the beginning."""
     for entry in reversed(path):
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
             return _title(entry.message)
-    return "the beginning"
+    return ""
 
 
 def _title(message: UserMessage) -> str:

@@ -20,6 +20,7 @@ from app.providers.registry import Registry
 from app.providers.scripted import Response, Scripted
 from app.resources.in_force import InForce
 from app.sessions.log import SessionLog
+from app.undo.place import UndoPlace
 from app.values.events import AgentSettled, Event
 from app.values.messages import AssistantMessage
 from app.values.models import Model
@@ -42,6 +43,7 @@ class Play:
         classify: Callable[[AssistantMessage, Model | None], Failure] | None = None,
         hooks: Hooks | None = None,
         cwd: Path | None = None,
+        undo: UndoPlace | None = None,
         **script: Any,
     ) -> None:
         self.folder, cwd = folder, cwd or folder
@@ -72,6 +74,7 @@ class Play:
                 sections=sections or (lambda: {"preamble": "You are a test."}),
                 classify=classify or by_its_words,
                 hooks=self.hooks,
+                undo=undo,
                 options=SessionOptions(self.in_force, merges_deltas=merges_deltas),
             )
         )

@@ -6,6 +6,7 @@ import threading
 import time
 from typing import Any
 
+from app.providers.scripted import call, say
 from app.undo.blobs import BlobStore
 from app.undo.collecting import MARK
 from app.undo.images import files_of
@@ -13,8 +14,27 @@ from app.undo.needed import Needed
 from tests.compaction.stage import Scene
 from tests.settings.cases import Cases
 from tests.settings.in_sessions import result_of
+from tests.settings.on_screen import Seat
 
 OF_UNDO = Cases()
+TREE_MOVES = Cases()
+
+
+@TREE_MOVES.add("undo.onTreeMove", "keep", "ask", {"branchSummary.skipPrompt": True})
+async def files_of_a_move(seat: Seat) -> Any:
+    """Whether going elsewhere asks what becomes of files."""
+    await seat.prompt("one")
+    first = seat.app.session.entries[-1].id
+    await seat.prompt("write", call("write", path=f"{time.time()}.txt", content="x"), say("done"))
+    work = asyncio.ensure_future(seat.app.pages.tree.go_to(first))
+    async with asyncio.timeout(10):
+        while not work.done() and len(seat.app.screen_stack) == 1:
+            await seat.pilot.pause()
+    is_asked = not work.done()
+    if is_asked:
+        await seat.pilot.press("escape")
+        await asyncio.wait([work], timeout=5)
+    return is_asked
 
 
 def kept_of(scene: Scene) -> list[Any]:

@@ -15,7 +15,7 @@ from app.resources.settings import keys
 from tests.compaction.stage import Scene
 from tests.settings.cases import Case, in_file
 from tests.settings.in_sessions import LIVE, SLOW_EXTENSION
-from tests.settings.of_undo import OF_UNDO
+from tests.settings.of_undo import OF_UNDO, TREE_MOVES
 from tests.settings.on_screen import ON_SCREEN, Seat
 from tests.support.terminals import Terminal, terminal
 from tests.tui.stage import StageApp, make_app
@@ -65,7 +65,7 @@ def scene_in(home: Path, values: dict[str, Any]) -> Scene:
 
 
 def test_each_setting_has_a_case():
-    cases = [case.name for case in (*LIVE, *OF_UNDO, *ON_SCREEN)]
+    cases = [case.name for case in (*LIVE, *OF_UNDO, *ON_SCREEN, *TREE_MOVES)]
     cases += [*AT_START, *IN_A_TERMINAL, "offline"]
     assert sorted(cases) == sorted(key.name for key in keys()), "what has no reader leaves the settings"
 
@@ -81,7 +81,7 @@ async def test_it_acts_at_once_in_a_session(case: Case, tmp_path: Path) -> None:
     assert seen[0] != seen[1]
 
 
-@pytest.mark.parametrize("case", ON_SCREEN, ids=[case.name for case in ON_SCREEN])
+@pytest.mark.parametrize("case", [*ON_SCREEN, *TREE_MOVES], ids=lambda case: case.name)
 async def test_it_acts_at_once_on_the_page(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

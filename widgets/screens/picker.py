@@ -70,6 +70,8 @@ class PickerScreen(SheetScreen[Picked | None]):
     """Of a subclass, which binds them with `bindings_of`."""
     IS_ALIGNED: ClassVar[bool] = True
     """Whether what stands behind the titles begins in one column."""
+    IS_SEARCHED: ClassVar[bool] = True
+    """Whether what is typed narrows the list."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Choose", show=False, id="tui.select.confirm"),
         Binding("up,ctrl+p", "move(-1)", "Up", show=False, id="tui.select.up"),
@@ -213,7 +215,10 @@ class PickerScreen(SheetScreen[Picked | None]):
         ]
 
     def on_mount(self) -> None:
-        self.query_one("#filter", LineInput).focus()
+        if self.IS_SEARCHED:
+            self.query_one("#filter", LineInput).focus()
+        else:
+            self.query_one("#filter").display = False
         self._fit()
         self._apply(self._current)
 

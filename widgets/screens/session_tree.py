@@ -28,6 +28,7 @@ HINTS = (
     KeyHint("c", "clone", 5, "app.tree.clone"),
     KeyHint("m", "merge", 5, "app.tree.merge"),
     KeyHint("d", "compare", 5, "app.tree.compare"),
+    KeyHint("z", "files", 5, "app.tree.files"),
     KeyHint("L", "label", 6, "app.tree.editLabel"),
     KeyHint("y", "copy", 3, "app.tree.copy"),
     KeyHint("/", "search", 8, "app.tree.search"),
@@ -77,6 +78,7 @@ class TreeScreen(SheetScreen[None]):
         _key("app.tree.clone", "c", "ask('clone')", "Clone this branch"),
         _key("app.tree.merge", "m", "ask('merge')", "Merge a summary of this branch into the current one"),
         _key("app.tree.compare", "d", "compare", "Compare with another branch"),
+        _key("app.tree.files", "z", "ask('files')", "Put files back as they were there"),
         _key("app.tree.editLabel", "L", "ask('label')", "Label"),
         _key("app.tree.copy", "y,ctrl+x", "ask('copy')", "Copy"),
         _key("app.tree.toggleLabelTimestamp", "T", "times", "Show times"),
@@ -90,7 +92,7 @@ class TreeScreen(SheetScreen[None]):
     ]
 
     class ActionRequested(ScreenRequest):
-        """Go, fork, clone, merge, label, copy or compare. The tree stays until whoever is asked takes it away."""
+        """Go, fork, clone, merge, files, label, copy, compare. The tree stays until whoever is asked takes it away."""
 
         def __init__(self, screen: "TreeScreen", action: str, entry_id: str, other_id: str = "") -> None:
             super().__init__(screen)

@@ -112,6 +112,18 @@ PAGE_KEYS: tuple[PageKey, ...] = (
         do=lambda pages: pages.context.undo(),
     ),
     PageKey(
+        id="app.files.undo",
+        keys="alt+z",
+        verb="undo_files",
+        do=lambda pages: pages.files.undo(),
+    ),
+    PageKey(
+        id="app.files.redo",
+        keys=NO_KEY,
+        verb="redo_files",
+        do=lambda pages: pages.files.redo(),
+    ),
+    PageKey(
         id="app.thinking.cycle",
         keys="shift+tab",
         verb="cycle_thinking_level",

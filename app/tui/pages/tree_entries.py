@@ -6,6 +6,8 @@ from typing import assert_never
 from app.sessions.log import SessionLog
 from app.tui.pages.entry_texts import entry_text, one_line
 from app.tui.status.bars import amount
+from app.undo.history import settled
+from app.undo.images import files_of
 from app.values.content import Text, ToolCall
 from app.values.entries import (
     BranchSummaryEntry,
@@ -113,14 +115,24 @@ class TreeEntries:
                 found.append(Badge(text=message.model, tone="accent"))
             if message.usage.cost.total:
                 found.append(Badge(text=dollars(message.usage.cost.total), tone="dim"))
-        elif (
-            isinstance(message, ToolResultMessage) and not message.is_error and message.tool_name in _CHANGING
-        ):
-            call = self._call(entry, message)
-            if call is not None:
-                name = str(call.arguments.get("path", "")).rpartition("/")[2]
-                found.append(Badge(text=f"± {name}", tone="success"))
+        elif isinstance(message, ToolResultMessage):
+            changed = self._changed(entry, message)
+            if changed:
+                found.append(Badge(text=f"± {changed}", tone="success"))
         return tuple(found)
+
+    def _changed(self, entry: Entry, message: ToolResultMessage) -> str:
+        """What the call did to files, as recorded behind its result; of older sessions, what it was called for."""
+        behind = settled([entry], self._log.children)[1:]
+        files = files_of(behind[0]) if behind else None
+        if files is not None:
+            lines = f" +{files.added} -{files.removed}" if files.added or files.removed else ""
+            name = files.changes[0].path.rpartition("/")[2] if len(files.changes) == 1 else ""
+            return f"{name or f'{files.total} files'}{lines}" if files.total else ""
+        if message.is_error or message.tool_name not in _CHANGING:
+            return ""
+        call = self._call(entry, message)
+        return str(call.arguments.get("path", "")).rpartition("/")[2] if call is not None else ""
 
     def _called(self, entry: Entry) -> str:
         """For a tool's result what was called; the result's text says rarely what it is of."""
@@ -152,7 +164,13 @@ class TreeEntries:
 
 
 def files_changed(entries: Iterable[Entry]) -> list[str]:
-    """What `write` and `edit` were called for."""
+    """What is recorded behind the results; of older sessions, what `write` and `edit` were called for."""
+    entries = list(entries)
+    recorded = [files for entry in entries if (files := files_of(entry)) is not None]
+    if recorded:
+        return sorted({change.path for files in recorded for change in files.changes}) + [
+            f"{files.total} files by {files.tool}" for files in recorded if files.more is not None
+        ]
     return sorted(
         {
             str(call.arguments["path"])

@@ -1,6 +1,6 @@
 """The session tree on the full screen: entries as the tree's values, and what choosing one does."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal, TypeVar
 
 from app.engine.brancher import Wish
@@ -12,7 +12,9 @@ from app.sessions.log import SessionLog
 from app.tui.handed import AskPerson, Copy, TellPerson, UnderWay, Write
 from app.tui.pages.asking import ask_text, select
 from app.tui.pages.entry_texts import entry_text, entry_title, one_line
+from app.tui.pages.files_page import FilesPage
 from app.tui.pages.tree_entries import TreeEntries, files_changed, heading, kind_of, text_of_entry
+from app.undo.images import Choice
 from app.values.content import text_of
 from app.values.entries import Entry, MessageEntry
 from app.values.messages import AssistantMessage, UserMessage
@@ -33,6 +35,7 @@ _MEANS = {
 }
 T = TypeVar("T")
 
+KEEP, PUT_BACK = "Keep them as they are", "Put them back as they were there"
 WITHOUT, WITH, WITH_WORDS = "Without a summary", "With a summary", "With a summary of what I ask for"
 
 
@@ -47,6 +50,7 @@ class TreePage:
         write: Write,
         copy: Copy,
         *,
+        files: FilesPage,
         under_way: UnderWay,
         settings: Callable[[], Settings],
         clock: Callable[[], float],
@@ -56,6 +60,7 @@ class TreePage:
         self._say = say
         self._write = write
         self._copy = copy
+        self._files = files
         self._under_way = under_way
         self._settings = settings
         self._clock = clock
@@ -86,6 +91,9 @@ class TreePage:
                 self._copy(entry_text(log.entry(entry_id)), "entry")
             case "compare":
                 await self._compare(entry_id, message.other_id)
+            case "files":
+                await self._files.to_entry(entry_id)
+                screen.show_entries(TreeEntries(log).bare(), log.leaf_id)
             case "go":
                 await self.go_to(entry_id, leave=screen.dismiss)
             case "fork" if (entry_id := self._prompt_above(entry_id)) == "":
@@ -143,11 +151,39 @@ class TreePage:
             instructions = await ask_text(self._ask, "What should the summary say?")
             if instructions is None:
                 return
+        choices = await self._of_files(entry_id)
+        if choices is None:
+            return
         leave(None)
-        going = session.go_to(entry_id, Wish(summarise=how != WITHOUT, instructions=instructions))
-        arrival = await self._summarised(going)
+        wish = Wish(
+            summarise=how != WITHOUT,
+            instructions=instructions,
+            puts_files_back=bool(choices),
+            choices=choices,
+        )
+        arrival = await self._summarised(session.go_to(entry_id, wish))
+        if arrival.files is not None:
+            self._files.tell(arrival.files)
         if arrival.text:
             self._write(arrival.text)
+
+    async def _of_files(self, entry_id: str) -> Mapping[str, Choice] | None:
+        """What becomes of files when one goes there: nothing, where none is chosen. None: one does not go."""
+        how = self._settings().undo.on_tree_move
+        if how == "keep":
+            return {}
+        plan = await self._files.differ_at(entry_id)
+        if plan is None:
+            return {}
+        if how == "ask":
+            count = sum(row.state in ("ready", "conflict") for row in plan.rows)
+            put_back = f"{PUT_BACK} ({count})"
+            answer = await select(self._ask, "Files are not as they were there", (KEEP, put_back))
+            if answer is None:
+                return None
+            if answer == KEEP:
+                return {}
+        return await self._files.choose(plan)
 
     def _leaves_something(self, entry_id: str) -> bool:
         """Whether anything was said that going there leaves behind."""

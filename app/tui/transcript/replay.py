@@ -7,6 +7,7 @@ import msgspec
 
 from app.agent.outcomes import ABORTED, SKIPPED, from_message
 from app.compaction.summary import BRANCH_PREAMBLE
+from app.engine.restoring import FILES_PUT_BACK
 from app.tui.transcript.renderers import Renderers
 from app.values.content import Content, Image, Text, Thinking, ToolCall, UserContent, text_of
 from app.values.entries import (
@@ -305,6 +306,8 @@ def custom_block(block_id: str, message: CustomMessage, renderers: Renderers) ->
         card = _map_card(text, details)
     elif kind is CustomKind.JOB:
         return _job_block(block_id, text, details)
+    elif message.custom_type == FILES_PUT_BACK:
+        card = _files_card(text, details)
     else:
         card = Card(
             title=message.custom_type,
@@ -312,6 +315,16 @@ def custom_block(block_id: str, message: CustomMessage, renderers: Renderers) ->
             blocks=(MarkdownBlock(text=renderers.text(text, "custom")),),
         )
     return CustomBlock(id=block_id, kind=kind, card=card)
+
+
+def _files_card(text: str, details: dict[str, object]) -> Card:
+    """Files that the person put back; what the model was told of it is inside."""
+    files, kept = details.get("files"), details.get("kept")
+    what = "changed again" if details.get("redone") else "put back"
+    subject = f"{files} file{'' if files == 1 else 's'} {what}"
+    return Card(
+        title="files", subject=subject, summary=f"{kept} kept" if kept else "", blocks=(TextBlock(text=text),)
+    )
 
 
 def _job_block(block_id: str, text: str, details: dict[str, object]) -> CustomBlock:

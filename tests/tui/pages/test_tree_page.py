@@ -9,6 +9,7 @@ from app.providers.contract import Context
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.resources.in_force import InForce
 from app.tui.pages.entry_texts import entry_title
+from app.tui.pages.files_page import FilesPage
 from app.tui.pages.tree_entries import TreeEntries
 from app.tui.pages.tree_page import TreePage
 from app.values.content import text_of
@@ -29,6 +30,7 @@ def tree_of(play: Play, person: Person, in_force: InForce | None = None) -> Tree
         person.say,
         person.write,
         person.copy,
+        files=FilesPage(play.session, person.ask, person.say),
         under_way=person.under_way.append,
         settings=lambda: counts.settings,
         clock=person.clock,

@@ -1,0 +1,213 @@
+"""Files that go back on the full screen: previewed, chosen one by one, done; from the prompt and from the tree."""
+
+from pathlib import Path
+
+import pytest
+
+from app.engine.restoring import ToEntry
+from app.providers.scripted import ScriptedAnswer, say
+from app.resources.in_force import InForce
+from app.tui.pages.files_page import FilesPage
+from app.tui.pages.tree_page import TreePage
+from app.undo.place import UndoPlace
+from app.values.content import ToolCall
+from app.values.unable import Unable
+from tests.engine.stage import Play
+from tests.tui.pages.person import Person, at_the_keyboard
+from tools.registry import builtin_tools
+
+SIZE = (120, 40)
+
+
+class Project:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "project"
+        self.folder.mkdir()
+        place = UndoPlace(store=folder / "agent" / "blobs", home=folder, may_ask_git=lambda: False)
+        self.play = Play(folder, tools=builtin_tools(), cwd=self.folder, undo=place)
+
+    async def prompt(self, text: str, **files: str) -> None:
+        calls = tuple(
+            ToolCall(
+                id=f"{text}-{name}",
+                name="write",
+                arguments={"path": name.replace("_", "."), "content": content},
+            )
+            for name, content in files.items()
+        )
+        self.play.script.responses += [ScriptedAnswer(blocks=calls), say("done")]
+        await self.play.prompt(text)
+
+    def files(self) -> dict[str, str]:
+        return {path.name: path.read_text() for path in sorted(self.folder.iterdir())}
+
+
+@pytest.fixture
+async def project(tmp_path: Path) -> Project:
+    made = Project(tmp_path)
+    await made.prompt("make both", a_txt="a1\n", b_txt="b1\n")
+    await made.prompt("change both", a_txt="a2\n", b_txt="b2\n", c_txt="c\n")
+    return made
+
+
+def page_of(project: Project, person: Person) -> FilesPage:
+    return FilesPage(project.play.session, person.ask, person.say)
+
+
+def tree_of(project: Project, person: Person) -> TreePage:
+    return TreePage(
+        project.play.session,
+        person.ask,
+        person.say,
+        person.write,
+        person.copy,
+        files=page_of(project, person),
+        under_way=person.under_way.append,
+        settings=lambda: project.play.in_force.settings,
+        clock=person.clock,
+    )
+
+
+async def test_nothing_happens_before_enter(project: Project) -> None:
+    async with at_the_keyboard(size=SIZE) as person:
+        async with person.asked(page_of(project, person).undo()):
+            assert "Files back to before “change both” · 3 files +2 -3" in person.sees
+            await person.sees_soon("-a2", "+a1")
+            await person.press("escape")
+        assert project.files() == {"a.txt": "a2\n", "b.txt": "b2\n", "c.txt": "c\n"}
+        assert person.heard == []
+
+
+async def test_enter_puts_back_and_redo_takes_that_back(project: Project) -> None:
+    async with at_the_keyboard(size=SIZE) as person:
+        async with person.asked(page_of(project, person).undo()):
+            await person.press("enter")
+        assert project.files() == {"a.txt": "a1\n", "b.txt": "b1\n"}
+        assert person.heard == ["Put back: 3 files.\n/redo takes that back."]
+        async with person.asked(page_of(project, person).redo()):
+            assert "The last restore taken back" in person.sees
+            await person.press("enter")
+        assert project.files() == {"a.txt": "a2\n", "b.txt": "b2\n", "c.txt": "c\n"}
+        assert person.heard[1:] == ["Redone: 3 files.\n/undo takes that back."]
+
+
+async def test_single_files_are_chosen(project: Project) -> None:
+    async with at_the_keyboard(size=SIZE) as person:
+        async with person.asked(page_of(project, person).undo()):
+            assert "3 chosen" in person.sees
+            await person.press("a")
+            assert "0 chosen" in person.sees
+            await person.press("enter")
+            assert "nothing is chosen" in person.sees
+            await person.press("down", "space")
+            assert "1 chosen" in person.sees
+            await person.press("enter")
+        assert project.files() == {"a.txt": "a2\n", "b.txt": "b1\n", "c.txt": "c\n"}
+
+
+async def test_what_a_person_changed_stays_unless_it_is_taken_or_merged(project: Project) -> None:
+    (project.folder / "a.txt").write_text("a2\nmine\n")
+    (project.folder / "b.txt").write_text("mine\n")
+    (project.folder / "c.txt").write_text("")
+    async with at_the_keyboard(size=SIZE) as person:
+        async with person.asked(page_of(project, person).undo()):
+            assert "you changed it since" in person.sees and "0 chosen" in person.sees
+            await person.press("m")
+            assert "it cannot be merged" in person.sees
+            await person.press("down", "t")
+            assert "is put back" in person.sees
+            await person.press("down", "t", "k")
+            assert "1 chosen" in person.sees
+            await person.press("enter")
+        assert project.files() == {"a.txt": "a2\nmine\n", "b.txt": "b1\n", "c.txt": ""}
+        assert person.heard == [
+            "Put back: 1 file; 2 stayed as they are.\n  a.txt: you changed it since\n  c.txt: you changed it since"
+            "\n/redo takes that back."
+        ]
+
+
+async def test_changes_of_both_are_merged_and_seen_before(project: Project) -> None:
+    await project.prompt("more", a_txt="1\n2\n3\n4\n")
+    await project.prompt("and more", **{"a_txt": "1\n2\n3\nfour\n"})
+    (project.folder / "a.txt").write_text("one\n2\n3\nfour\n")
+    async with at_the_keyboard(size=SIZE) as person:
+        async with person.asked(page_of(project, person).undo()):
+            await person.press("m")
+            await person.sees_soon("is merged", "-four", "+4")
+            assert "+1" not in person.sees.split("@@")[-1]
+            await person.press("enter")
+        assert project.files()["a.txt"] == "one\n2\n3\n4\n"
+
+
+async def test_a_number_of_prompts(project: Project) -> None:
+    async with at_the_keyboard(size=SIZE) as person:
+        with pytest.raises(Unable, match="takes a number"):
+            await page_of(project, person).undo("all")
+        async with person.asked(page_of(project, person).undo("2")):
+            assert "before “make both”" in person.sees
+            await person.press("enter")
+        assert project.files() == {}
+        with pytest.raises(Unable, match="No files to take back"):
+            await page_of(project, person).undo()
+
+
+async def test_the_tree_puts_files_back_and_the_conversation_stays(project: Project) -> None:
+    leaf = project.play.session.state.leaf_id
+    async with at_the_keyboard(size=SIZE) as person:
+        async with person.asked(tree_of(project, person).open()):
+            assert "± a.txt +1 -1" in person.sees
+            await person.press("home", "z")
+            await person.sees_soon("Files as they were at the beginning")
+            await person.press("enter")
+            await person.sees_soon("Session tree")
+            await person.press("escape")
+        assert project.files() == {}
+        path = [entry.id for entry in project.play.session.log.path_to()]
+        assert leaf in path
+
+
+async def first_prompt(project: Project) -> str:
+    return next(entry.id for entry in project.play.session.entries if "change both" in str(entry))
+
+
+@pytest.mark.parametrize("answer", ["keep", "put back", "stay"])
+async def test_moving_in_the_tree_asks_what_becomes_of_files(project: Project, answer: str) -> None:
+    before, leaf = project.files(), project.play.session.state.leaf_id
+    project.play.in_force.set("branchSummary.skipPrompt", True)
+    async with at_the_keyboard(size=SIZE) as person:
+        async with person.asked(tree_of(project, person).go_to(await first_prompt(project))):
+            assert "Files are not as they were there" in person.sees
+            if answer == "keep":
+                await person.press("enter")
+            elif answer == "put back":
+                await person.press("down", "enter")
+                await person.sees_soon("Files as they were behind “make both”")
+                await person.press("enter")
+            else:
+                await person.press("escape")
+        moved = project.play.session.state.leaf_id != leaf
+        assert moved == (answer != "stay")
+        assert person.written == (["change both"] if moved else [])
+        now = {"a.txt": "a1\n", "b.txt": "b1\n"} if answer == "put back" else before
+        assert project.files() == now
+
+
+async def test_without_a_question_files_stay_or_are_shown_at_once(project: Project) -> None:
+    project.play.in_force.set("branchSummary.skipPrompt", True)
+    project.play.in_force.set("undo.onTreeMove", "restore")
+    async with at_the_keyboard(size=SIZE) as person:
+        async with person.asked(tree_of(project, person).go_to(await first_prompt(project))):
+            assert "Files as they were behind" in person.sees
+            await person.press("enter")
+        assert project.files() == {"a.txt": "a1\n", "b.txt": "b1\n"}
+
+
+async def test_where_files_are_as_they_were_nothing_is_asked(project: Project) -> None:
+    in_force: InForce = project.play.in_force
+    in_force.set("branchSummary.skipPrompt", True)
+    entry = await first_prompt(project)
+    plan = await project.play.session.restoring.preview(ToEntry(entry_id=entry))
+    await project.play.session.restoring.carry_out(plan)
+    async with at_the_keyboard(size=SIZE) as person:
+        await tree_of(project, person).go_to(entry)
+        assert person.written == ["change both"]

@@ -1,0 +1,185 @@
+"""Files that would be put back: a row for each with what happens to it and why, and its diff beside it.
+
+Nothing happens before Enter. What a file can become, and what is said of it, is the application's business.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import msgspec
+from textual.binding import Binding, BindingType
+
+from widgets.lists.rows import Badge, ListRow, Tone
+from widgets.screens.parts import KeyHint
+from widgets.screens.picker import PickerScreen
+from widgets.screens.preview import PreviewPart, PreviewText
+
+_CHOICES: dict[str, tuple[str, Tone]] = {
+    "restore": ("✓ ", "text"),
+    "merge": ("⋈ ", "accent"),
+    "keep": ("  ", "dim"),
+}
+_CANNOT = {"merge": "it cannot be merged", "keep": "it cannot be kept", "restore": "it cannot be put back"}
+_MOST_LINES = 2_000
+
+
+class ChangeRow(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    deed: str
+    """`comes back`, `is removed`, `changes`."""
+    why: str = ""
+    by: str = ""
+    lines: str = ""
+    """`+3 -1`."""
+    choices: tuple[str, ...] = ()
+    """What it can become: `restore`, `merge`, `keep`; none for what stays in any case."""
+    choice: str = "keep"
+    is_conflict: bool = False
+
+
+class ChangesScreen(PickerScreen):
+    """Ends with a row when something is to be done; then `choices` says what."""
+
+    AUTO_FOCUS: ClassVar[str | None] = ""
+    IS_SEARCHED: ClassVar[bool] = False  # keys are letters
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "cycle(1)", "Put back or keep", show=False, id="app.files.choose"),
+        Binding("right", "cycle(1)", "Next choice", show=False, id="app.files.next"),
+        Binding("left", "cycle(-1)", "Previous choice", show=False, id="app.files.previous"),
+        Binding("a", "all", "All or none", show=False, id="app.files.all"),
+        Binding("m", "choice('merge')", "Merge", show=False, id="app.files.merge"),
+        Binding("k", "choice('keep')", "Keep as it is", show=False, id="app.files.keep"),
+        Binding("t", "choice('restore')", "Take the old one", show=False, id="app.files.take"),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        changes: Sequence[ChangeRow],
+        *,
+        diff: Callable[[str, str], str],
+        remarks: Sequence[str] = (),
+    ) -> None:
+        """`diff`: of a path, when that is chosen for it. `remarks`: what is to be known besides."""
+        self._changes = {row.path: row for row in changes}
+        self.choices = {row.path: row.choice for row in changes if row.choices}
+        self._diff = diff
+        self._remarks = tuple(remarks)
+        super().__init__(
+            title,
+            self._listed(),
+            order="given",
+            choose="put back",
+            preview=self._describe,
+            note=self._counted(),
+            is_full_height=True,
+        )
+
+    def hints(self) -> list[KeyHint]:
+        return [
+            KeyHint("enter", "put back", 9, "tui.select.confirm"),
+            KeyHint("space", "choose", 8, "app.files.choose"),
+            KeyHint("a", "all", 4, "app.files.all"),
+            KeyHint("m", "merge", 5, "app.files.merge"),
+            KeyHint("k", "keep", 5, "app.files.keep"),
+            KeyHint("t", "take old", 5, "app.files.take"),
+            KeyHint("escape", "nothing", 9, "tui.select.cancel"),
+        ]
+
+    def _fit(self) -> None:
+        """Beside the list the diff has its own pane, below it a few lines."""
+        super()._fit()
+        self.set_class(not self.has_class("beside") and self.app.size.height >= 16, "below")
+
+    @property
+    def chosen_count(self) -> int:
+        return sum(choice != "keep" for choice in self.choices.values())
+
+    def action_choose(self) -> None:
+        if not self.chosen_count:
+            self.show_note("nothing is chosen: Space chooses a file, Escape leaves")
+            return
+        super().action_choose()
+
+    def action_cycle(self, delta: int) -> None:
+        change = self._changes.get(self.row.id) if self.row else None
+        if change is None or not change.choices:
+            return
+        at = change.choices.index(self.choices[change.path])
+        self.choices[change.path] = change.choices[(at + delta) % len(change.choices)]
+        self._show()
+
+    def action_choice(self, choice: str) -> None:
+        change = self._changes.get(self.row.id) if self.row else None
+        if change is None or choice not in change.choices:
+            self.show_note(
+                _CANNOT[choice] if change is not None and change.choices else "it stays in any case"
+            )
+            return
+        self.choices[change.path] = choice
+        self._show()
+
+    def action_all(self) -> None:
+        """All that can be, or nothing; what somebody changed since is chosen by itself only."""
+        plain = [row for row in self._changes.values() if row.choices and not row.is_conflict]
+        is_all = all(self.choices[row.path] != "keep" for row in plain)
+        for row in plain:
+            self.choices[row.path] = "keep" if is_all else "restore"
+        self._show()
+
+    def _show(self) -> None:
+        self.show_rows(self._listed(), note=self._counted())
+        self.refresh_preview()
+
+    def _counted(self) -> str:
+        return f"{self.chosen_count} chosen"
+
+    def _listed(self) -> list[ListRow]:
+        return [self._row_of(change) for change in self._changes.values()]
+
+    def _row_of(self, change: ChangeRow) -> ListRow:
+        choice = self.choices.get(change.path)
+        mark, tone = ("· ", "dim") if choice is None else _CHOICES[choice]
+        if change.is_conflict and choice == "keep":
+            mark, tone = "! ", "warning"
+        badges = [Badge(text=change.deed, tone="accent" if choice not in (None, "keep") else "muted")]
+        if change.lines:
+            badges.append(Badge(text=change.lines))
+        return ListRow(
+            id=change.path,
+            title=change.path,
+            prefix=mark,
+            detail=" · ".join(word for word in (change.why, change.by) if word),
+            badges=tuple(badges),
+            tone=tone,
+            words=change.by,
+        )
+
+    def _describe(self, row: ListRow) -> PreviewText:
+        change = self._changes.get(row.id)
+        if change is None:
+            return PreviewText()
+        choice = self.choices.get(change.path, "")
+        words = {
+            "restore": "is put back",
+            "merge": "is merged",
+            "keep": "stays as it is",
+            "": "stays as it is",
+        }
+        parts = [
+            PreviewPart(text=f"{words[choice]}: {change.deed}" if choice == "restore" else words[choice])
+        ]
+        parts += [PreviewPart(text=text, tone="muted") for text in (change.why, change.by) if text]
+        parts += [PreviewPart(text=text, tone="muted") for text in self._remarks]
+        diff = self._diff(change.path, choice or "restore")
+        parts += _diff_parts(diff) if diff else []
+        return PreviewText(title=change.path, parts=tuple(parts))
+
+
+def _diff_parts(diff: str) -> list[PreviewPart]:
+    tones: dict[str, Tone] = {"+": "success", "-": "error", "@": "accent"}
+    lines = diff.split("\n")[2 : _MOST_LINES + 2]
+    return [
+        PreviewPart(text=""),
+        *(PreviewPart(text=line, tone=tones.get(line[:1], "text")) for line in lines),
+    ]

@@ -97,7 +97,7 @@ class ChangesScreen(PickerScreen):
 
     def action_choose(self) -> None:
         if not self.chosen_count:
-            self.show_note("nothing is chosen: Space chooses a file, Escape leaves")
+            self.show_note("nothing is chosen")
             return
         super().action_choose()
 

@@ -51,7 +51,7 @@ async def project(tmp_path: Path) -> Project:
 
 
 def page_of(project: Project, person: Person) -> FilesPage:
-    return FilesPage(project.play.session, person.ask, person.say)
+    return FilesPage(project.play.session.restoring, person.ask, person.say)
 
 
 def tree_of(project: Project, person: Person) -> TreePage:

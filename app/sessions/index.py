@@ -7,6 +7,7 @@ damaged or foreign database is replaced, a read-only disk gets one in memory.
 
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -32,6 +33,8 @@ create table if not exists texts(key integer primary key, session integer, entry
 create index if not exists texts_of_session on texts(session);
 """
 _FILES_AT_ONCE = 20
+_SHORT, _BEGINNING = 256 * 1024, 64 * 1024
+"""Bytes of a file that is read whole where nobody can wait, and of the part of a longer one that is."""
 _LAST_TIME = 1 << 42
 """Milliseconds; rows are numbered by time, and numbers end at 63 bits."""
 _MODULE = "fts5"
@@ -78,6 +81,9 @@ class SessionHit(msgspec.Struct, frozen=True, kw_only=True):
     role: str
     timestamp: str
     excerpt: str
+
+
+_refreshing = threading.Lock()
 
 
 class SessionIndex:
@@ -129,7 +135,12 @@ class SessionIndex:
         return db
 
     def refresh(self, *, with_texts: bool = False) -> None:
-        """Brings the index in step with the files. Another process that is doing so just now is left to it."""
+        """Brings the index in step with the files. Another process that is doing so just now is left to it; another
+        thread is waited for, and what it has read need not be read again."""
+        with _refreshing:
+            self._refresh_alone(with_texts)
+
+    def _refresh_alone(self, with_texts: bool) -> None:
         try:
             self._refresh(with_texts)
         except sqlite3.OperationalError:
@@ -384,3 +395,32 @@ def _summary(row: tuple[int, bytes, str, str, str | None, int, int, int, bytes])
 
 
 _unpacker = msgspec.msgpack.Decoder(Digest)
+
+
+def summary_of_file(name: str) -> SessionSummary | None:
+    """What the file itself says, or its beginning; None when it is no session."""
+    path, digest = Path(name), Digest(texts=[])
+    try:
+        header, offset = read_header(path)
+        found = path.stat()
+        is_short = found.st_size <= _SHORT
+        with path.open("rb") as file:
+            file.seek(offset)
+            for line in file.read(-1 if is_short else _BEGINNING).splitlines(keepends=True):
+                if line.endswith(b"\n"):
+                    digest.take(line)
+    except (SessionError, OSError):
+        return None
+    return SessionSummary(
+        path=path,
+        id=header.id,
+        cwd=header.cwd,
+        name=digest.name,
+        first_prompt=digest.title,
+        parent_session=header.parent_session,
+        created=milliseconds(header.timestamp),
+        modified=(digest.modified if is_short else 0) or found.st_mtime_ns // 1_000_000,
+        message_count=digest.messages if is_short else -1,
+        cost=digest.cost if is_short else 0.0,
+        size=found.st_size,
+    )

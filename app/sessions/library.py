@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415
 
 Answer = TypeVar("Answer")
+FIRST = 60
+"""As many rows as a screen shows at most."""
 
 __all__ = [
     "Thread",
@@ -35,6 +37,7 @@ __all__ = [
     "is_same_folder",
     "latest",
     "list_sessions",
+    "newest_sessions",
     "rename_session",
     "search_now",
     "search_sessions",
@@ -51,13 +54,18 @@ def session_folder(root: Path, cwd: Path) -> Path:
 
 def latest(folder: Path, cwd: Path | None = None) -> Path | None:
     """The session of a folder that was written last; with `cwd`, only those begun there."""
-    now = time.time()
-    found = [(lately(entry.stat().st_mtime, now), Path(entry.path)) for entry in session_files(folder)]
-    for _, path in sorted(found, reverse=True):
+    for path in map(Path, _newest_first(folder)):
         header = header_of(path)
         if header is not None and (cwd is None or is_same_folder(header.cwd, cwd)):
             return path
     return None
+
+
+def _newest_first(folder: Path) -> list[str]:
+    now = time.time()
+    found = [(lately(entry.stat().st_mtime, now), entry.path) for entry in session_files(folder)]
+    found.sort(reverse=True)
+    return [path for _, path in found]
 
 
 def is_same_folder(text: str, cwd: Path) -> bool:
@@ -115,6 +123,16 @@ def list_sessions(
     here = {text for text in {one.cwd for one in summaries} if is_same_folder(text, cwd)}
     mine = [summary for summary in summaries if summary.cwd in here]
     return mine if only_here else [*mine, *(one for one in summaries if one.cwd not in here)]
+
+
+def newest_sessions(root: Path, cwd: Path, *, most: int = FIRST) -> "list[SessionSummary]":
+    """The sessions of a folder that were written last, from their files alone: while the index is brought up to date,
+    which takes as long as there are sessions. Of long ones the beginning is read, and their counts are not known (-1).
+    """
+    from app.sessions.index import summary_of_file
+
+    found = (summary_of_file(name) for name in _newest_first(session_folder(root, cwd))[:most])
+    return [one for one in found if one is not None and is_same_folder(one.cwd, cwd)]
 
 
 def search_sessions(

@@ -81,6 +81,12 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         ):
             app.exit(0)
             return
+        listed = None
+        if self.opens_sessions and not app.assembled.trust.needs_answer:
+            listed = asyncio.ensure_future(app.tasks.chosen(app.pages.sessions.open(app.is_ready)))
+            shown = asyncio.ensure_future(app.pages.sessions.has_shown.wait())
+            await asyncio.wait({listed, shown}, return_when=asyncio.FIRST_COMPLETED)
+            shown.cancel()
         await self._remember(app)
         given = FirstInput(prompts=self.prompts, images=self.images)
         if self.extend is not None:
@@ -94,12 +100,12 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         app.title_line.show()
         app.tasks.spawn(app.status.look_at_git())
         app.is_ready.set()
-        if self.indexes:
+        if self.indexes and not self.opens_sessions:  # the list does, behind its first rows
             app.session_texts.read()
         if app.assembled.trust.needs_answer:
             await app.pages.ask_trust(is_asked_for=False)
         if self.opens_sessions:
-            await app.tasks.chosen(app.pages.sessions.open())
+            await (listed or app.tasks.chosen(app.pages.sessions.open()))
         for index, prompt in enumerate(given.prompts):
             await app.sending.prompt(prompt, given.images if index == 0 else ())
             await app.session.wait_until_idle()

@@ -16,6 +16,7 @@ from app.sessions.library import (
     in_trash,
     latest,
     list_sessions,
+    newest_sessions,
     rename_session,
     search_now,
     search_sessions,
@@ -269,3 +270,33 @@ def test_a_session_that_is_being_written_is_not_deleted_or_renamed(tmp_path: Pat
     with pytest.raises(SessionLocked):
         rename_session(log.path, "x")
     assert log.path.exists()
+
+
+def test_the_newest_are_told_from_their_files_alone(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    paths = [session(tmp_path, here, f"question {number}", "fine") for number in range(5)]
+    session(tmp_path, there, "elsewhere")
+    for number, path in enumerate(paths):
+        os.utime(path, (1_000 + number, 1_000 + number))
+    paths[1].write_bytes(b"no session\n")
+    os.utime(paths[1], (5_000, 5_000))
+    found = newest_sessions(tmp_path, here, most=4)
+    assert [one.path for one in found] == [paths[4], paths[3], paths[2]]
+    assert found == [one for one in list_sessions(tmp_path, here) if one.path in paths[2:]]
+    assert not (tmp_path / "other").exists()
+
+
+def test_of_a_long_one_the_beginning_is_read_and_its_counts_are_not_told(tmp_path: Path) -> None:
+    path = session(tmp_path, tmp_path, "first of all", *("x" * 60_000 for _ in range(8)))
+    (told,) = newest_sessions(tmp_path, tmp_path)
+    assert (told.path, told.title, told.message_count) == (path, "first of all", -1)
+    (known,) = list_sessions(tmp_path, tmp_path)
+    assert known.message_count == 9
+
+
+def test_who_lists_while_another_thread_reads_them_for_the_first_time_waits_for_it(tmp_path: Path) -> None:
+    for number in range(60):
+        session(tmp_path, tmp_path, f"number {number}", "fine")
+    reading = read_in_background(tmp_path)
+    assert len(list_sessions(tmp_path)) == 60
+    reading.join()

@@ -14,7 +14,7 @@ from app.engine.places import Places
 from app.engine.session import Session
 from app.sessions.errors import SessionError
 from app.sessions.index import SessionSummary
-from app.sessions.library import list_sessions, rename_session, search_now, threads
+from app.sessions.library import list_sessions, newest_sessions, rename_session, search_now, threads
 from app.sessions.log import SessionLog
 from app.sessions.trash import delete_session, in_trash, undo_delete
 from app.tui.handed import AskPerson, KeyTold, Spawn, TellPerson, Write
@@ -67,22 +67,29 @@ class SessionsPage:
         self._read_texts = read_texts
         self._spawn = spawn
         self._home = home
+        self.has_shown = asyncio.Event()
+        """The list, at least once."""
         self._screen: SessionsScreen | None = None
         """The list that was opened last."""
         self._summaries: dict[str, SessionSummary] = {}
         self._told: dict[str, PreviewText] = {}
         self._searching: asyncio.Task[None] | None = None
 
-    async def open(self) -> None:
-        rows = await self._rows()
+    async def open(self, is_ready: asyncio.Event | None = None) -> None:
+        """`is_ready`: the list may be shown before, and what is chosen waits."""
+        rows = await self._first_rows()
+        is_whole = not rows
+        rows = rows or await self._rows()
         if not rows:
             self._say("There is no session to go on with yet.")
             return
-        self._read_texts()
         self._screen = screen = SessionsScreen(rows, preview=self._preview)
+        screen.call_after_refresh(self._shown, screen, is_whole)
         picked: Picked | None = await self._ask(screen, on_request=self._requested)
         if picked is None or picked.row.id == str(self._session.state.file):
             return
+        if is_ready is not None:
+            await is_ready.wait()
         await self._go_on(Path(picked.row.id))
 
     async def new(self) -> None:
@@ -191,11 +198,33 @@ class SessionsPage:
 
         self._searching = asyncio.get_running_loop().create_task(look())
 
+    async def _first_rows(self) -> list[SessionRow]:
+        """The newest of this folder: those that are seen first, however many there are."""
+        places = self._places
+        return self._rows_of(await asyncio.to_thread(newest_sessions, places.root, places.cwd))
+
+    def _shown(self, screen: SessionsScreen, is_whole: bool) -> None:
+        """Nobody waits any more."""
+        self.has_shown.set()
+        if is_whole:
+            self._read_texts()
+        else:
+            self._spawn(self._show_all(screen))
+
+    async def _show_all(self, screen: SessionsScreen) -> None:
+        first = len(self._summaries)
+        found = await asyncio.to_thread(list_sessions, self._places.root, self._places.cwd)
+        if screen.is_there and len(found) >= first:  # fewer: another process is reading them just now
+            screen.show_sessions(self._rows_of(found))
+        self._read_texts()
+
     async def _rows(self) -> list[SessionRow]:
         places = self._places
-        found = await asyncio.to_thread(list_sessions, places.root, places.cwd)
+        return self._rows_of(await asyncio.to_thread(list_sessions, places.root, places.cwd))
+
+    def _rows_of(self, found: list[SessionSummary]) -> list[SessionRow]:
         self._summaries = {str(one.path): one for one in found}
-        now, here = now_ms(), str(places.cwd)
+        now, here = now_ms(), str(self._places.cwd)
         recency = {one.path: -place for place, one in enumerate(found)}
         return [
             SessionRow(
@@ -272,6 +301,8 @@ class SessionsPage:
 
 def _count(summary: SessionSummary) -> str:
     cost = f" {dollars(summary.cost)}" if summary.cost else ""
+    if summary.message_count < 0:
+        return ""
     return f"{summary.message_count} message{'s' if summary.message_count != 1 else ''}{cost}"
 
 
@@ -282,9 +313,10 @@ def _ago(then: int, now: int) -> str:
 
 def _head(summary: SessionSummary, home: Path) -> PreviewText:
     now = now_ms()
+    begun, last = f"begun {_ago(summary.created, now)}", f"last {_ago(summary.modified, now)}"
     facts = (
         f"{short_path(Path(summary.cwd), home)}",
-        f"{_count(summary)} · begun {_ago(summary.created, now)} · last {_ago(summary.modified, now)}",
+        " · ".join(filter(None, (_count(summary), begun, last))),
     )
     return PreviewText(
         title=one_line(summary.title, 200),

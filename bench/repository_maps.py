@@ -150,7 +150,8 @@ def _result(repository: MappedRepository, case: Case, *, is_held_out: bool) -> R
         second = None
         if len(case.touched) > 1:
             with_known = rank(store, question_of(case.question), known=case.touched[:1], most=1000).places
-            second = _first([place.file.path for place in with_known], case.touched[1:])
+            others = [place.file.path for place in with_known if place.file.path != case.touched[0]]
+            second = _first(others, case.touched[1:])
     shown = {file.path: file for file in answer.map.files}
     changed = [
         symbol

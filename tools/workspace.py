@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tools.base import ToolContext
+from tools.base import FileChange, ToolContext
 from tools.files.artifacts import Artifacts
 from tools.files.lines import LineIndexes
 from tools.files.mutations import MutationQueue
@@ -70,6 +70,7 @@ class Workspace:
         self.read_cache = ReadCache()
         self.line_indexes = LineIndexes()
         self.mutations = MutationQueue(self.files)
+        self.mutations.subscribe(self._tell_map)
         self.running: set[RunningProcess] = set()
         """Commands, and what commands left behind."""
         self.shell_session: ShellSession | None = None
@@ -90,6 +91,12 @@ class Workspace:
                 self._repository.close()
             self._repository = wanted
         return self._repository
+
+    def _tell_map(self, change: FileChange) -> None:
+        """The map of the repository hears of own changes at once, beside the loop."""
+        if self._repository is not None:
+            loop = asyncio.get_running_loop()
+            loop.run_in_executor(None, self._repository.edited, Path(change.path))
 
     def enter(self, cwd: Path) -> None:
         """Commands and paths mean this folder from now on. A shell that lasts would stay in the old one."""

@@ -15,7 +15,7 @@ from tools.repomap.builder import IndexBuilder
 from tools.repomap.building import writing
 from tools.repomap.render import MapCandidate, render, tokens_of
 from tools.repomap.repository import MappedRepository
-from tools.repomap.store import IndexStore
+from tools.repomap.store import IndexStore, keep_within
 
 FILES = {
     "harbour/cache.py": (
@@ -277,6 +277,18 @@ def test_no_map_is_ever_over_its_budget(tokens: int, files: list[tuple[str, list
     made = render(candidates, tokens)
     assert made.tokens <= tokens
     assert tokens_of(made.text) == made.tokens
+
+
+def test_indexes_that_nobody_asks_for_go(repository: MappedRepository, tmp_path: Path):
+    old = repository.index.with_name("old.sqlite")
+    old.write_bytes(b"x" * 100)
+    os.utime(old, (0, 0))
+    large = repository.index.with_name("large.sqlite")
+    large.write_bytes(b"x" * 1000)
+    keep_within(repository.index.parent)
+    assert large.exists() and not old.exists()
+    keep_within(repository.index.parent, most_bytes=10)
+    assert len(list(repository.index.parent.glob("*.sqlite"))) == 1
 
 
 def test_nobody_holds_the_lock_of_an_index_that_is_done(repository: MappedRepository):

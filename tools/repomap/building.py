@@ -16,7 +16,7 @@ import msgspec
 
 from tools.repomap.listing import MOST_FILES, list_files
 from tools.repomap.outlining import indexed
-from tools.repomap.store import IndexDamaged, Indexed, IndexedFile, IndexStore, forget
+from tools.repomap.store import IndexDamaged, Indexed, IndexedFile, IndexStore, forget, keep_within
 from tools.repomap.worker import MapWorker
 
 _BATCH = 200
@@ -54,6 +54,9 @@ def writing(path: Path) -> Generator[IndexStore]:
             raise IndexBusy from None
         with _opened(path) as store:
             yield store
+        with contextlib.suppress(OSError):
+            os.utime(path)
+            keep_within(path.parent)
     except sqlite3.Error as problem:
         raise CannotIndex(f"The index {path} cannot be written: {problem}.") from None
     finally:

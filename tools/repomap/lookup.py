@@ -128,7 +128,8 @@ def uses(
             span = (inner.start_line, inner.end_line) if inner else None
             if len(shown) < most:
                 shown.append(NameUse(path, line, text[:_LONGEST_LINE], within, span))
-    return NameUses(tuple(shown), count, len(hits), count >= _MOST_HITS)
+    files = len({use.path for use in shown}) if len(shown) == count else len(hits)
+    return NameUses(tuple(shown), count, files, count >= _MOST_HITS)
 
 
 def _grepped(root: Path, name: str, below: str) -> Iterator[tuple[str, int, str]]:

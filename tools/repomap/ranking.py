@@ -227,8 +227,6 @@ def _add_neighbours(store: IndexStore, scores: dict[int, float], known: Sequence
     for weight, found in ((NEAR_BY_NAMES, near), (CHANGED_TOGETHER, together)):
         for id, score in _normalised(found).items():
             scores[id] = scores.get(id, 0.0) + weight * score
-    for file in files:
-        scores.pop(file.id, None)
 
 
 def neighbours_by_names(store: IndexStore, file: IndexedFile) -> dict[int, float]:

@@ -7,6 +7,7 @@ Several processes read it at once; one writes, by the lock of `building`.
 import hashlib
 import os
 import sqlite3
+import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -275,6 +276,17 @@ def index_path(cache: Path, root: Path) -> Path:
     """Where the index of that folder lies."""
     name = hashlib.blake2b(os.fsencode(os.path.realpath(root)), digest_size=16).hexdigest()
     return cache / "repositories" / f"{name}.sqlite"
+
+
+def keep_within(folder: Path, *, most_bytes: int = 500_000_000, days: float = 30.0) -> None:
+    """Indexes that nobody asked for so long go, and the oldest while all together are too large."""
+    found = sorted((path.stat().st_mtime, path) for path in folder.glob("*.sqlite"))
+    sizes = {path: sum(part.stat().st_size for part in folder.glob(f"{path.name}*")) for _, path in found}
+    total = sum(sizes.values())
+    for used, path in found[:-1]:
+        if time.time() - used > days * 86_400 or total > most_bytes:
+            forget(path)
+            total -= sizes[path]
 
 
 def forget(path: Path) -> None:

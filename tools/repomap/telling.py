@@ -42,7 +42,9 @@ def uses_told(name: str, found: NameUses) -> str:
     shown = len(found.shown)
     over = "over " if found.is_cut else ""
     more = f"; the first {shown}" if found.count > shown else ""
-    rows = [f"used on {over}{found.count:,} lines of {found.files:,} files, by name{more}:"]
+    lines = "line" if found.count == 1 else "lines"
+    files = "file" if found.files == 1 else "files"
+    rows = [f"used on {over}{found.count:,} {lines} of {found.files:,} {files}, by name{more}:"]
     for path, uses in groupby(found.shown, key=lambda use: use.path):
         rows.append(_path(path))
         for (within, lines), members in groupby(uses, key=lambda use: (use.within, use.span)):

@@ -1,0 +1,84 @@
+"""`locate`, and `read` of folders, as the model calls them."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.tools.conftest import Hands
+from tools.files.artifacts import Artifacts
+from tools.repomap.repository import MappedRepository
+from tools.workspace import Workspace
+
+
+@pytest.fixture
+async def hands(project: Path, tmp_path: Path) -> AsyncIterator[Hands]:
+    (project / "harbour").mkdir()
+    (project / "harbour" / "fleet.py").write_text(
+        "class Fleet:\n    def launch(self, boat):\n        return boat\n\n\n"
+        "def sail():\n    return Fleet().launch(1)\n"
+    )
+    (project / "other.py").write_text("def launch():\n    return 2\n")
+    repository = MappedRepository(project, tmp_path / "cache")
+    workspace = Workspace(
+        project, artifacts=Artifacts(tmp_path / "session"), repositories=lambda cwd: repository
+    )
+    repository.bring_up_to_date(workers=0)
+    yield Hands(workspace)
+    workspace.close()
+
+
+async def test_words_of_a_task(hands: Hands):
+    found = await hands.text("locate", about="launching a boat of the fleet fails")
+    assert found.startswith("harbour/fleet.py  7 lines\n  class Fleet [1-3]\n    method launch [2-3]\n")
+    assert found.endswith("2 of 2 files, by the words launching, boat, fleet; a guess by names.")
+
+
+async def test_a_name_with_its_uses(hands: Hands):
+    assert await hands.text("locate", about="Fleet.launch()", uses=True) == (
+        "Fleet.launch is defined:\nmethod Fleet.launch [2-3], harbour/fleet.py\n"
+        "used on 1 line of 1 file, by name:\n"
+        "harbour/fleet.py\n  sail [6-7]\n    7: return Fleet().launch(1)"
+    )
+
+
+async def test_a_name_that_many_have_is_told_with_how_many(hands: Hands):
+    found = await hands.text("locate", about="launch")
+    assert found.splitlines()[0] == "launch is defined 2 times, by name:"
+    assert (await hands.text("locate", about="launch", path="harbour")).splitlines()[1:] == [
+        "method Fleet.launch [2-3], harbour/fleet.py"
+    ]
+
+
+async def test_what_is_nowhere_is_told(hands: Hands):
+    assert "Nothing was found by the words zeppelin" in await hands.text("locate", about="zeppelin")
+    assert "about is empty" in await hands.error("locate", about=" ")
+    assert "above the repository" in await hands.error("locate", about="x", path="..")
+
+
+async def test_an_edit_is_in_the_next_answer(hands: Hands, project: Path):
+    await hands.text("locate", about="sail")
+    await hands("write", path="harbour/fleet.py", content="\n\ndef sail_home():\n    return 1\n")
+    found = await hands.text("locate", about="sail home")
+    assert "function sail_home [3-4]" in found
+
+
+async def test_a_folder_is_read_as_a_map(hands: Hands):
+    found = await hands.text("read", path=".", map=True)
+    assert "other.py  2 lines\n  function launch [1-2]" in found
+    assert "harbour/" in found
+
+
+async def test_a_symbol_of_a_folder_is_read_where_it_is(hands: Hands):
+    found = await hands.text("read", path=".", symbol="sail")
+    assert found.startswith("sail is in harbour/fleet.py, lines 6-7:\n")
+    assert "return Fleet().launch(1)" in found
+    several = await hands.text("read", path=".", symbol="launch")
+    assert "2 times" in several
+    assert "There is no symbol 'zeppelin'" in await hands.error("read", path=".", symbol="zeppelin")
+
+
+async def test_without_a_map_one_is_told_what_else_helps(project: Path, tmp_path: Path):
+    workspace = Workspace(project, artifacts=Artifacts(tmp_path / "session"))
+    assert "Use grep and find" in await Hands(workspace).error("locate", about="x")
+    workspace.close()

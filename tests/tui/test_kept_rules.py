@@ -69,7 +69,9 @@ class Harm:
         return (Path.touch, (Path("harm"),))
 
 
-@pytest.mark.parametrize("what", [Harm(), getattr, print, pickle.loads], ids=["a class of its own", "getattr", "print", "loads"])
+@pytest.mark.parametrize(
+    "what", [Harm(), getattr, print, pickle.loads], ids=["a class of its own", "getattr", "print", "loads"]
+)
 def test_nothing_but_values_of_styles_is_let_in(tmp_path: Path, what: Any, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(kept_rules, "_Writer", pickle.Pickler)

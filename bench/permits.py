@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from app.engine.whereabouts import Links
 from app.permits.place import Place
 from app.permits.shell import judge_command
 from bench.table import Row
@@ -20,7 +21,9 @@ _DAY = Path(__file__).parent.parent / "tests" / "permits" / "day.tsv"
 def rows() -> Iterable[Row]:
     commands = [line.replace("¶", "\n") for line in _DAY.read_text(encoding="utf-8").splitlines()]
     here = str(Path.cwd())
-    place = Place(workspace=here, folder=here, home=str(Path.home()), resolve=os.path.realpath)
+    place = Place(
+        workspace=here, folder=here, home=str(Path.home()), resolve=Links(os.path.realpath(here)).resolve
+    )
     judge_command("ls", place)
     tokenized = _tokenized(commands)
     for name, where in (

@@ -56,7 +56,11 @@ class Batch:
         self._was_cut = message.stop_reason == "length"
         self._works = [_Work(call=call) for call in message.tool_calls]
         self._way = Way(
-            tools=ports.tools, tool_context=ports.tool_context, hooks=ports.hooks, abort=ports.abort
+            tools=ports.tools,
+            tool_context=ports.tool_context,
+            hooks=ports.hooks,
+            gate=ports.gate,
+            abort=ports.abort,
         )
         self._skip: ToolResult | None = None
         self._inbox: asyncio.Queue[_Work] = asyncio.Queue()

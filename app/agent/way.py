@@ -4,22 +4,24 @@
 
 1. the tool is found and the arguments are read: mended, checked, refused in words;
 2. extensions are asked (`before_tool`): they change the arguments, which are checked again, or block the call;
-3. its place is taken among the calls that touch the same files.
+3. the gate is asked, on the arguments as they will run: rules, the mode, a person;
+4. its place is taken among the calls that touch the same files.
 
 `run`, side by side with others:
 
-4. the calls before it that touch the same files have ended;
-5. the tool runs;
-6. what it returned is a result, whatever it was;
-7. extensions are asked (`after_tool`), unless the call was stopped.
+5. the calls before it that touch the same files have ended;
+6. the tool runs;
+7. what it returned is a result, whatever it was;
+8. extensions are asked (`after_tool`), unless the call was stopped.
 
 Whatever goes wrong is a result; only that somebody stops the call goes through. What is told and recorded is up to the
 caller: `app.agent.calls` for those of an answer, `app.engine.nested` for those within a call.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from typing import Any, Protocol
 
 import msgspec
 
@@ -34,6 +36,21 @@ from tools.schema import validate_arguments
 from tools.touches import NOTHING, Touches, TouchesFiles
 
 Progress = Callable[[ToolResult], None]
+
+
+class Gate(Protocol):
+    """Whether a call may run, on the arguments with which it would."""
+
+    async def __call__(
+        self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None, *, tool: Tool
+    ) -> Verdict: ...
+
+
+async def open_gate(
+    call: ToolCall, arguments: dict[str, Any], parent_id: str | None, *, tool: Tool
+) -> Verdict:
+    """Where nobody has made a gate, everything may run."""
+    return Verdict()
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +76,7 @@ class Way:
         tool_context: Callable[[ToolCall, Progress], ToolContext],
         hooks: LoopHooks,
         abort: Abort,
+        gate: Gate = open_gate,
         parent_id: str | None = None,
     ) -> None:
         """`parent_id`: the call within which these are made."""
@@ -66,6 +84,7 @@ class Way:
         self._tool_context = tool_context
         self._hooks = hooks
         self._abort = abort
+        self._gate = gate
         self._parent_id = parent_id
         self._order = Order()
 
@@ -78,12 +97,13 @@ class Way:
         try:
             shown = _readable(call)
             arguments = _fitting(tool, shown)
-            verdict = await self._asked(call, shown)
-            if verdict.is_blocked:
-                return _blocked(verdict)
-            if verdict.arguments is not None:
-                shown = verdict.arguments
-                arguments = _fitting(tool, shown)
+            for ask in (self._hook, partial(self._gate, tool=tool)):
+                verdict = await self._asked(ask(call, shown, self._parent_id))
+                if verdict.is_blocked:
+                    return _blocked(verdict)
+                if verdict.arguments is not None:
+                    shown = verdict.arguments
+                    arguments = _fitting(tool, shown)
             context = self._tool_context(call, progress)
             touches = await _touches(arguments, context)
         except ToolError as problem:
@@ -110,11 +130,14 @@ class Way:
         finally:
             prepared.place.leave()
 
-    async def _asked(self, call: ToolCall, arguments: dict[str, Any]) -> Verdict:
+    async def _hook(self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
+        return await self._hooks.before_tool(call, arguments, parent_id)
+
+    async def _asked(self, question: Coroutine[Any, Any, Verdict]) -> Verdict:
         """A gate that fails is a closed gate; one that waits (for a person, say) ends with the run."""
         try:
             with self._abort.interrupting():
-                return await self._hooks.before_tool(call, arguments, self._parent_id)
+                return await question
         except Aborted:
             raise
         except asyncio.CancelledError as problem:

@@ -13,11 +13,12 @@ from app.assembly.ground import Ground
 from app.assembly.model_wishes import ModelWishes
 from app.assembly.opened import opened
 from app.assembly.options import Options, UsageError
-from app.assembly.trusting import TrustInProject
+from app.assembly.trusting import TrustInProject, is_accepted
 from app.engine.choice import ModelChoice
 from app.engine.jobs_tool import jobs_tool
 from app.engine.machinery import Parts
 from app.engine.options import SessionOptions, read_settings, shell_settings
+from app.engine.permits import GateStanding
 from app.engine.places import Places
 from app.engine.prompting import PromptChoice, PromptSource
 from app.engine.session import Session
@@ -130,6 +131,7 @@ def assemble(
             hooks=hooks,
             enter=ground.enter,
             undo=_undo_place(paths, project),
+            standing=_standing(paths, project, can_ask, ends_with_answer),
             options=_session_options(options, in_force, can_ask, ends_with_answer),
         )
     )
@@ -140,8 +142,7 @@ def assemble(
         session.add_tool(jobs_tool(session.job_table), owner="built-in")
     session.choose_tools(tool_choice(options, settings))
     wishes.is_restored = _restore(session, options, has_level=choice.is_thinking_asked)
-    themes = themes_of(options, paths, trust, chosen.themes)
-    _require_themes(options.use_theme, themes)
+    themes = _required(options.use_theme, themes_of(options, paths, trust, chosen.themes))
     assembled = Assembled(
         session=session,
         choice=choice,
@@ -185,6 +186,16 @@ async def _follow(assembled: Assembled, options: Options, paths: Paths) -> None:
     assembled.session.choose_tools(tool_choice(options, assembled.settings))
 
 
+def _standing(paths: Paths, project: TrustInProject, can_ask: bool, ends_with_answer: bool) -> GateStanding:
+    return GateStanding(
+        asks="nobody" if can_ask or ends_with_answer else "program",
+        home=paths.home,
+        agent_dir=paths.agent_dir,
+        is_trusted=lambda: project.decision.is_trusted,
+        is_accepted=lambda: is_accepted(project.decision),
+    )
+
+
 def _session_options(
     options: Options, in_force: InForce, can_ask: bool, ends_with_answer: bool
 ) -> SessionOptions:
@@ -200,10 +211,11 @@ def asked_of(options: Options) -> Asked:
     return Asked(is_safe=options.safe, only_named=options.no_extensions, named=options.extension)
 
 
-def _require_themes(wanted: str | None, themes: Themes) -> None:
+def _required(wanted: str | None, themes: Themes) -> Themes:
     for name in (wanted or "").split("/"):
         if name not in ("", "system", *themes.names):
             raise UsageError(f"--use-theme: there is no theme '{name}'. Themes: {', '.join(themes.names)}.")
+    return themes
 
 
 def themes_of(options: Options, paths: Paths, trust: Decision, more: tuple[Path, ...]) -> Themes:

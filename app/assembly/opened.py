@@ -81,6 +81,7 @@ def flags(options: Options) -> dict[str, Any]:
         "offline": options.offline or None,
         "sessionDir": options.session_dir,
         "theme": options.use_theme,
+        "permissions.mode": options.permissions,
     }
     return {name: value for name, value in said.items() if value is not None}
 

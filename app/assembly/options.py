@@ -88,6 +88,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     no_themes: bool = False
     approve: bool = False
     no_approve: bool = False
+    permissions: str | None = None
     cwd: str | None = None
     offline: bool = False
     help: bool = False

@@ -42,6 +42,11 @@ class TrustInProject:
         return now.is_trusted
 
 
+def is_accepted(decision: Decision) -> bool:
+    """The person said yes to exactly what is there, having been shown it: not in advance, nor by a flag."""
+    return decision.is_trusted and not decision.is_for_all and decision.reason in ("saved", "answer")
+
+
 def unasked(decision: Decision) -> str | None:
     """What a person is told where nobody can be asked."""
     if decision.is_trusted or decision.reason != "not-asked":

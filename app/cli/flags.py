@@ -98,6 +98,12 @@ GROUPS: tuple[FlagGroup, ...] = (
             Flag(name="exclude-tools", short="xt", value="NAMES", help="not these tools (patterns with *)"),
             Flag(name="no-tools", short="nt", help="no tools at all"),
             Flag(name="no-builtin-tools", short="nbt", help="none of bayou's own tools"),
+            Flag(
+                name="permissions",
+                value="MODE",
+                help="what runs without a question",
+                choices=("read-only", "ask", "auto-edit", "full"),
+            ),
             Flag(name="no-context-files", short="nc", help="do not read AGENTS.md and CLAUDE.md"),
         ),
     ),

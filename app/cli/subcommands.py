@@ -33,6 +33,12 @@ def _undo(words: list[str]) -> int:
     return run(words)
 
 
+def _permissions(words: list[str]) -> int:
+    from app.cli.permissions_command import run  # noqa: PLC0415
+
+    return run(words)
+
+
 def _packages(name: str) -> Subcommand:
     def run(words: list[str]) -> int:
         from app.cli.folder import current_folder  # noqa: PLC0415
@@ -52,6 +58,7 @@ SUBCOMMANDS: dict[str, Subcommand] = {
     "install": _packages("install"),
     "list": _packages("list"),
     "map": _map,
+    "permissions": _permissions,
     "remove": _packages("remove"),
     "undo": _undo,
     "update": _packages("update"),
@@ -62,6 +69,7 @@ HELP = {
     "install": "SOURCE: install a package of extensions, skills, prompts, themes",
     "list": "the installed packages",
     "map": "FILE…|FOLDER [--about TEXT] [--json]: outlines of files and folders",
+    "permissions": "check [--json] [COMMAND …]: what commands may do here, running nothing",
     "remove": "NAME: remove a package",
     "undo": "[SESSION] [--last N] [--redo] [--yes]: put back what a session did to files",
     "update": "[NAME]: bring packages up to date",

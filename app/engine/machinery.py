@@ -25,6 +25,7 @@ from app.engine.models import Models
 from app.engine.navigation import Navigation
 from app.engine.nested import NestedCalls
 from app.engine.options import SessionOptions
+from app.engine.permits import GateStanding, Permits
 from app.engine.places import Places
 from app.engine.prompts import Prompts
 from app.engine.readiness import Readiness
@@ -65,6 +66,8 @@ class Parts(msgspec.Struct, kw_only=True):
     classify: Classify
     options: SessionOptions
     hooks: Hooks = msgspec.field(default_factory=Hooks)
+    standing: GateStanding = msgspec.field(default_factory=GateStanding)
+    """Who can be asked whether a call may run, and what the project's word counts."""
     enter: Callable[[Path], Awaitable[None]] = _stay
     """Makes a folder the one that the session works in."""
     undo: UndoPlace | None = None
@@ -129,15 +132,10 @@ class Machinery:
         self.jobs = JobTable(
             self._job_ended, self.telling.publish_now, is_waited_for=options.ends_with_answer
         )
-        self.files = Files(
-            conversation=self.conversation,
-            workspace=parts.toolbox.workspace,
-            telling=self.telling,
-            options=options,
-            place=parts.undo,
-        )
+        self.files = self._files(parts)
+        self.permits = self._permits(parts)
         self.runner = self._runner(parts)
-        self.nested = NestedCalls(parts.toolbox, self.runner, hooks, self.telling)
+        self.nested = NestedCalls(parts.toolbox, self.runner, hooks, self.permits.check, self.telling)
         self.readiness = Readiness(self.conversation, choice, self.runner, self.compactor, self.brancher)
         self.record = Record(self.conversation, self.telling, self.cache, self.readiness)
         self.prompts = Prompts(
@@ -155,6 +153,24 @@ class Machinery:
         self.navigation = self._navigation(parts)
         parts.toolbox.workspace.mutations.subscribe(self._file_changed)
 
+    def _files(self, parts: Parts) -> Files:
+        return Files(
+            conversation=self.conversation,
+            workspace=parts.toolbox.workspace,
+            telling=self.telling,
+            options=parts.options,
+            place=parts.undo,
+        )
+
+    def _permits(self, parts: Parts) -> Permits:
+        return Permits(
+            parts.standing,
+            options=parts.options,
+            workspace=parts.toolbox.workspace,
+            conversation=self.conversation,
+            telling=self.telling,
+        )
+
     def _runner(self, parts: Parts) -> Runner:
         return Runner(
             conversation=self.conversation,
@@ -166,6 +182,7 @@ class Machinery:
             shell=self.shell,
             files=self.files,
             hooks=parts.hooks,
+            gate=self.permits.check,
             options=parts.options,
             telling=self.telling,
             classify=self._failure,

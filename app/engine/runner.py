@@ -15,6 +15,7 @@ from app.agent.abort import Abort
 from app.agent.outcomes import in_words
 from app.agent.ports import InterruptMode, Ports
 from app.agent.queues import Queues
+from app.agent.way import Gate
 from app.engine.begun import Begun
 from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
@@ -71,6 +72,7 @@ class Runner:
         shell: UserShell,
         files: Files,
         hooks: Hooks,
+        gate: Gate,
         options: SessionOptions,
         telling: Telling,
         classify: Callable[[AssistantMessage], Failure],
@@ -85,6 +87,7 @@ class Runner:
         self._shell = shell
         self._files = files
         self._hooks = hooks
+        self._gate = gate
         self._options = options
         self._telling = telling
         self._classify = classify
@@ -184,6 +187,7 @@ class Runner:
             queues=self._queues,
             abort=self._abort,
             hooks=self._hooks,
+            gate=self._gate,
             interrupt_mode=self._interrupt_mode,
             system_update=self._requests.system_update,
             before_request=self._compactor.check,

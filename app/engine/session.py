@@ -18,7 +18,7 @@ What there is for faces, and nothing else of it:
 - compaction: `compact`, `draft_compaction`, `compact_as`, `record_compaction`, `undo_compaction`.
 - the record: `rename`, `note`, `edit_context`, `change_context`, `set_label`, `write_kept`.
 - other places: `go_to`, `merge`, `begin`, `switch_to`, `fork`, `open`; `restoring`, for files that go back.
-- settings: `keep_setting`, `follow_settings`. The end: `announce_end`, `close`.
+- what may run: `permits`. Settings: `keep_setting`, `follow_settings`. The end: `announce_end`, `close`.
 
 Its parts and how they meet are in `machinery`; it is put together in `assembly`.
 """
@@ -38,6 +38,7 @@ from app.engine.machinery import Machinery, Parts
 from app.engine.models import ModelSource
 from app.engine.navigation import Arrival, SwitchReason
 from app.engine.opinions import Wish
+from app.engine.permits import Permits
 from app.engine.prompts import DeliverAs, Disposition
 from app.engine.publisher import Listener, Pace
 from app.engine.state import Room, State, room_of, state_of
@@ -64,8 +65,6 @@ class Session:
         self._parts = parts
         self._made = Machinery(parts)
         self.restoring = self._made.restoring
-
-    # What it is
 
     @property
     def state(self) -> State:
@@ -121,8 +120,6 @@ class Session:
     def sections(self) -> Mapping[str, str]:
         """The system prompt's, as the next request has them."""
         return self._made.requests.sections()
-
-    # Being heard
 
     def subscribe(self, listener: Listener, *, pace: Pace | None = None) -> Callable[[], None]:
         """Tells `listener` every event from now on; returns how to stop."""
@@ -222,8 +219,6 @@ class Session:
 
     async def wait_until_idle(self) -> None:
         await self._made.runner.wait()
-
-    # What waits
 
     def waiting(self, queue: QueueName) -> tuple[Queued, ...]:
         return self._made.queues.waiting(queue)
@@ -343,6 +338,10 @@ class Session:
 
     async def cycle_thinking(self) -> ThinkingLevel | None:
         return await self._made.models.cycle_thinking()
+
+    @property
+    def permits(self) -> Permits:
+        return self._made.permits
 
     # How it is set
 

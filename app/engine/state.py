@@ -13,6 +13,7 @@ from app.agent.ports import InterruptMode
 from app.agent.queues import QueueMode
 from app.compaction.cut import CannotCompact
 from app.engine.machinery import Machinery, Parts
+from app.permits.decide import Mode
 from app.values.models import Model, ThinkingLevel
 
 CompactionMode = Literal["off", "remind", "auto"]
@@ -57,6 +58,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """The room that is kept for the answer is touched."""
 
     # How it is set
+    permission_mode: Mode
+    """What runs without a question."""
     compaction_mode: CompactionMode
     steering_mode: QueueMode
     follow_up_mode: QueueMode
@@ -118,6 +121,7 @@ def state_of(parts: Parts, made: Machinery) -> State:
         running_jobs=len(made.jobs.running()),
         context_tokens=made.account.context_tokens,
         is_full=made.compactor.is_full,
+        permission_mode=made.permits.mode,
         compaction_mode=parts.options.in_force.settings.compaction.mode,
         steering_mode=parts.options.queue_mode("steering"),
         follow_up_mode=parts.options.queue_mode("follow_up"),

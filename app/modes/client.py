@@ -22,6 +22,7 @@ from app.engine.commands import results
 from app.engine.commands.table import COMMANDS
 from app.engine.prompts import Disposition
 from app.modes.connection import AnswerQuestion, Connection, HostTool, RpcError
+from app.permits.decide import Mode
 from app.undo.images import Choice
 from app.values.content import Image
 from app.values.events import AgentSettled, CompactionResult, Event
@@ -268,6 +269,14 @@ class RpcClient:
     async def export_html(self, output_path: str | None = None) -> str:
         """Write the session as a page."""
         return await self._ask("export_html", output_path=output_path)
+
+    async def set_permission_mode(self, mode: Mode) -> None:
+        """What runs without a question. One of read-only, ask, auto-edit and full, for this session."""
+        return await self._ask("set_permission_mode", mode=mode)
+
+    async def get_permissions(self) -> results.Permissions:
+        """Mode, rules and the last verdicts."""
+        return await self._ask("get_permissions")
 
     async def list_jobs(self) -> Sequence[results.JobInfo]:
         """Background jobs."""

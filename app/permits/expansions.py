@@ -7,7 +7,7 @@ from tree_sitter import Node
 
 from app.permits.calls import Feed
 from app.permits.scope import Scope
-from app.permits.words import BRACKET, CLOSE, COMMA, ONE, OPEN, STAR, UNKNOWN, Word, spread
+from app.permits.words import BRACKET, CLOSE, COMMA, ONE, OPEN, STAR, TORN, UNKNOWN, Word, spread
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./=:,@%+^-]+")
 _SIMPLE = re.compile(r"[A-Za-z0-9_./=:@%+^-]+")
@@ -48,6 +48,12 @@ class Expansions:
         if node.type == "process_substitution":
             feed = self._inner(node)
             return [Word("/dev/fd/63", source=source, from_network=feed.network, is_pipe=True)]
+        if node.type == "command_substitution":
+            feed = self._inner(node)
+            if feed.names is not None and feed.text is None:
+                return [*(Word(name, source=source) for name in feed.names), Word(TORN, True, source)]
+            value = feed.text if feed.text is not None else UNKNOWN
+            return [Word(value, UNKNOWN in value or bool(_SPLITTING.search(value)), source)]
         text, splits = self._piece(node, scope)
         found: list[Word] = []
         for one in spread(text):

@@ -11,7 +11,7 @@ from app.permits.letters import Finding, worst
 from app.permits.place import Place
 from app.permits.scope import Scope
 from app.permits.secrets import VCS, Likelihood, plants, secrecy
-from app.permits.words import DEEP, STAR, UNKNOWN, WILD, Word, readable
+from app.permits.words import DEEP, STAR, TORN, UNKNOWN, WILD, Word, readable
 
 _ROOT_AGAIN = re.compile(r"/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/root(?=/|$)")
 _FOLDER_AGAIN = re.compile(r"/proc/(?:self|thread-self)(?:/task/\d+)?/cwd(?=/|$)")
@@ -75,6 +75,8 @@ class Ground:
         """Its content; `deeply`: everything below it too."""
         if word.from_network or word.is_pipe:
             return READS
+        if word.text == TORN:
+            return self._strictest(self._read(folder, True) for folder in self.scope.folders)
         return self._strictest(self._read(form, deeply) for form, _ in self._with_others(word.text))
 
     def _read(self, path: str, deeply: bool) -> Finding:
@@ -177,10 +179,13 @@ class Ground:
         return tuple(dict.fromkeys(folders))
 
     def is_inside(self, path: str) -> bool:
-        return any(
-            path == root or path.startswith(root.rstrip("/") + "/")
-            for root in (self.place.workspace, *self.place.temporary)
-        )
+        """In the workspace, or among temporary files; the person's home is neither, wherever it lies."""
+        place = self.place
+        if _lies_in(path, place.workspace):
+            return True
+        if _lies_in(path, place.home) or (place.real_home and _lies_in(path, place.real_home)):
+            return False
+        return any(_lies_in(path, root) for root in place.temporary)
 
     def is_outside(self, word: Word) -> bool:
         """Whether it is surely or maybe outside: a place that is not known counts."""
@@ -247,6 +252,10 @@ class Ground:
         elif path == place.home or path.startswith(place.home + "/"):
             path = "~" + path[len(place.home) :]
         return readable(path)
+
+
+def _lies_in(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip("/") + "/")
 
 
 def _normal(path: str) -> str:

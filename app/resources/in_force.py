@@ -62,6 +62,24 @@ class InForce:
         """The first layer that has it; None: the default counts."""
         return next((origin for origin in ORDER if name in self._layers[origin].values), None)
 
+    def said(self, name: str) -> Mapping[Origin, Any]:
+        """What each layer says of it, for those to whom it matters who said it."""
+        return {
+            origin: self._layers[origin].values[name]
+            for origin in ORDER
+            if name in self._layers[origin].values
+        }
+
+    def is_sound(self, origin: Origin, group: str) -> bool:
+        """Whether the file of that origin was read without anything wrong in it, or in that group of it."""
+        if self._paths is None or origin not in ("project", "global"):
+            return True
+        file = self._file(origin)
+        return not any(
+            problem.file == file and (problem.kind == "broken" or problem.key.split(".")[0] == group)
+            for problem in self.problems
+        )
+
     def subscribe(self, follower: Follower) -> None:
         """For what cannot ask by itself, such as a widget."""
         self._followers.append(follower)

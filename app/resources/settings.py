@@ -34,6 +34,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     shell: agent.ShellSettings = agent.ShellSettings()
     resources: agent.ResourceSettings = agent.ResourceSettings()
     rules: agent.RuleSettings = agent.RuleSettings()
+    permissions: agent.PermissionSettings = agent.PermissionSettings()
     extension_limits: agent.ExtensionSettings = agent.ExtensionSettings()
     display: look.DisplaySettings = look.DisplaySettings()
     markdown: look.MarkdownSettings = look.MarkdownSettings()

@@ -372,3 +372,48 @@ class ExtensionSettings(Group, frozen=True, kw_only=True):
     load_timeout_ms: Annotated[int, Meta(ge=10, description="Time an extension has to register itself.")] = (
         10_000
     )
+
+
+class PermissionSettings(Group, frozen=True, kw_only=True):
+    """What the agent may do unasked."""
+
+    mode: Annotated[
+        Literal["default", "read-only", "ask", "auto-edit", "full"],
+        Meta(
+            description="What runs without a question. `default`: on the full screen `auto-edit` in a trusted folder "
+            "where commands run in a sandbox, else `ask`; elsewhere `full`.",
+            extra={"global_only": True},
+        ),
+    ] = "default"
+    allow: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Rules for what runs without a question, such as `bash: git push origin *`. Of a project they "
+            "count only as the text that you said yes to.",
+            extra={"adds_up": True, "runs": True},
+        ),
+    ] = ()
+    ask: Annotated[
+        tuple[str, ...],
+        Meta(description="Rules for what is asked about in any mode.", extra={"adds_up": True}),
+    ] = ()
+    deny: Annotated[
+        tuple[str, ...],
+        Meta(description="Rules for what is never run, whatever else says so.", extra={"adds_up": True}),
+    ] = ()
+    floor_exceptions: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Parts of commands, word for word, that are taken out of the floor. For robots.",
+            extra={"global_only": True, "adds_up": True},
+        ),
+    ] = ()
+    timeout_seconds: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="How long a program that drives bayou may take to answer such a question; then it is refused. "
+            "0 means ten minutes.",
+            extra={"global_only": True},
+        ),
+    ] = 0

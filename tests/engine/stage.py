@@ -9,6 +9,7 @@ from app.engine.choice import ModelChoice
 from app.engine.hooks import Hooks
 from app.engine.machinery import Parts
 from app.engine.options import SessionOptions, shell_settings
+from app.engine.permits import GateStanding
 from app.engine.places import Places
 from app.engine.retry import RetryPolicy
 from app.engine.session import Session
@@ -44,6 +45,7 @@ class Play:
         hooks: Hooks | None = None,
         cwd: Path | None = None,
         undo: UndoPlace | None = None,
+        standing: GateStanding | None = None,
         **script: Any,
     ) -> None:
         self.folder, cwd = folder, cwd or folder
@@ -76,6 +78,7 @@ class Play:
                 hooks=self.hooks,
                 undo=undo,
                 options=SessionOptions(self.in_force, merges_deltas=merges_deltas),
+                standing=standing or GateStanding(home=folder, agent_dir=folder / "agent"),
             )
         )
         self.session.subscribe(self.events.append)

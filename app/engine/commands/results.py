@@ -50,6 +50,33 @@ class State(TypedDict):
     """Those that the model has, with the schemas of their arguments."""
 
 
+class PermissionRule(TypedDict):
+    deed: Literal["allow", "ask", "deny"]
+    text: str
+    origin: Literal["user", "project", "session"]
+
+
+class PermissionVerdict(TypedDict):
+    toolCallId: str
+    toolName: str
+    letter: str
+    """R reads, E changes inside, X runs code, N network, U unknown, F never without a typed word."""
+    why: str
+    decision: str
+    by: str
+
+
+class Permissions(TypedDict):
+    mode: Literal["read-only", "ask", "auto-edit", "full"]
+    hasBox: bool
+    """Commands run where they reach nothing but the workspace."""
+    rules: list[PermissionRule]
+    problems: list[str]
+    """Rules that cannot be read."""
+    verdicts: list[PermissionVerdict]
+    """The last twenty."""
+
+
 class CycledModel(TypedDict):
     model: Model
     thinkingLevel: ThinkingLevel

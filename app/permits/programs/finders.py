@@ -7,7 +7,7 @@ from app.permits.calls import Call, Feed, Table, asks_for_help, table, written
 from app.permits.letters import Finding
 from app.permits.options import row, take
 from app.permits.secrets import VCS
-from app.permits.words import DEEP, ONE, STAR, UNKNOWN, WILD, Word, literal, names
+from app.permits.words import DEEP, ONE, STAR, TORN, UNKNOWN, WILD, Word, literal, names
 
 _ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _FILES = frozenset({"-fprint", "-fprint0", "-fls", "-fprintf"})
@@ -254,7 +254,7 @@ def _fed(call: Call, *, is_exact: bool, is_file: bool) -> "list[Word]":
         return [Word(UNKNOWN, may_split=True, source="…")]
     if any(WILD.search(name) for name in feed.names) and not (is_exact or feed.is_exact):
         # A name with a blank in it becomes two, each of which may be anything.
-        return [*(Word(name, source="…") for name in feed.names), Word(UNKNOWN, may_split=True, source="…")]
+        return [*(Word(name, source="…") for name in feed.names), Word(TORN, may_split=True, source="…")]
     return [Word(name, source="…") for name in feed.names]
 
 

@@ -1,0 +1,154 @@
+"""`bayou permissions check [--json] [COMMAND …]`: what the gate would say of command lines here, running nothing."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.assembly.opened import flags
+from app.assembly.options import Options, UsageError
+from app.assembly.trusting import is_accepted
+from app.cli.folder import current_folder
+from app.engine.permits import GateStanding, mode_of, rules_in
+from app.engine.whereabouts import Whereabouts, box_works
+from app.permits.decide import Decision, Policy, decide
+from app.permits.letters import MEANING
+from app.permits.tools import Request, judge_call
+from app.resources.in_force import InForce
+from app.resources.paths import Paths
+from app.resources.trust import decide as decide_trust
+from tools.text import visible
+
+_USAGE = """\
+bayou permissions check [--json] [COMMAND …]
+
+Says what each command line does, part by part, and what decides whether it runs: nothing is run. Without a command
+they are read from standard input, one a line, as text or as {"command": "…"}.
+
+  --json  one JSON object a line: command, letter, parts, decided_by
+
+R reads · E changes files inside · X runs other code · N network · U only the run will tell · F never without a
+typed word
+"""
+
+
+class _Line(msgspec.Struct, frozen=True):
+    """One command line, or what is wrong with where it should stand."""
+
+    command: str | None
+    is_json: bool
+    problem: str = ""
+
+
+def run(words: list[str]) -> int:
+    if not words or {"-h", "--help"} & set(words[:2]):
+        sys.stdout.write(_USAGE)
+        return 0
+    if words[0] != "check":
+        raise UsageError(f"bayou permissions {words[0]} is not known. There is: bayou permissions check.")
+    is_json, commands = _read(words[1:])
+    judge = _judge(Paths.from_env(os.environ, current_folder()))
+    failed = False
+    for line in (_Line(text, is_json) for text in commands) if commands else _from_input(is_json):
+        if line.command is None:
+            failed = True
+            sys.stderr.write(f"bayou: {line.problem}\n")
+            continue
+        decision = judge(line.command)
+        told = _as_json(line.command, decision) if line.is_json else _as_text(line.command, decision)
+        sys.stdout.write(told + "\n")
+        sys.stdout.flush()
+    return 1 if failed else 0
+
+
+def _read(words: list[str]) -> tuple[bool, list[str]]:
+    is_json, commands, rest = False, list[str](), list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            return is_json, commands + rest
+        if word == "--json":
+            is_json = True
+        elif word.startswith("--"):
+            raise UsageError(f"Unknown option: {word}. bayou permissions check takes --json.")
+        else:
+            commands.append(word)
+    return is_json, commands
+
+
+def _from_input(is_json: bool) -> Iterator[_Line]:
+    for number, raw in enumerate(sys.stdin.buffer, 1):
+        text = raw.rstrip(b"\n").decode("utf-8", "surrogateescape")
+        if not text.strip():
+            continue
+        try:
+            said: Any = json.loads(text)
+        except ValueError:
+            yield _Line(text, is_json)
+            continue
+        if isinstance(said, dict):
+            command = said.get("command")
+            if isinstance(command, str):
+                yield _Line(command, True)
+            else:
+                yield _Line(None, True, f'line {number} has no command: {{"command": "…"}} is meant.')
+        else:
+            yield _Line(text, is_json)
+
+
+def _judge(paths: Paths) -> Callable[[str], Decision]:
+    """As a session at the full screen would, in this folder."""
+    in_force = InForce(paths, flags=flags(Options()))
+    trust = decide_trust(paths, default=in_force.settings.interaction.default_project_trust)
+    in_force.trust(trust.is_trusted)
+    standing = GateStanding(
+        asks="person",
+        home=paths.home,
+        agent_dir=paths.agent_dir,
+        is_trusted=lambda: trust.is_trusted,
+        is_accepted=lambda: is_accepted(trust),
+    )
+    rules = rules_in(in_force, standing)
+    for problem in (*in_force.problems, *rules.problems):
+        sys.stderr.write(f"bayou: {problem}\n")
+    policy = Policy(
+        mode=mode_of(in_force, standing),
+        rules=rules.rules,
+        has_box=box_works(),
+        exceptions=in_force.settings.permissions.floor_exceptions,
+    )
+    place = Whereabouts(paths.home, paths.agent_dir).place(
+        Path(paths.cwd), in_force.settings.shell.shell_pass_environment
+    )
+
+    def judge(command: str) -> Decision:
+        verdict = judge_call(Request(tool="bash", arguments={"command": command}), place)
+        return decide(verdict, "bash", policy, place)
+
+    return judge
+
+
+def _as_json(command: str, decision: Decision) -> str:
+    parts = [{"text": part.text, "letter": part.letter, "why": part.why} for part in decision.verdict.parts]
+    told = {
+        "command": command,
+        "letter": decision.verdict.letter,
+        "parts": parts,
+        "decided_by": decision.decided_by,
+    }
+    return json.dumps(told, ensure_ascii=True)
+
+
+def _as_text(command: str, decision: Decision) -> str:
+    verb = {"run": "runs", "ask": "asks", "refuse": "is refused"}[decision.outcome]
+    lines = [
+        f"{decision.verdict.letter}  {visible(command)}",
+        f"   {MEANING[decision.verdict.letter]}; {verb}, by {decision.decided_by}",
+    ]
+    for part in decision.verdict.parts:
+        lines.append(f"   {part.letter}  {visible(part.text)}: {visible(part.why)}")
+    return "\n".join(lines)

@@ -1,0 +1,33 @@
+"""Commands about what may run: the mode, and what there is to know of the gate."""
+
+from app.engine.commands import results
+from app.engine.commands.base import command
+from app.engine.session import Session
+from app.permits.decide import Mode
+
+
+@command("What runs without a question", "One of read-only, ask, auto-edit and full, for this session.")
+async def set_permission_mode(session: Session, mode: Mode) -> None:
+    session.permits.set_mode(mode)
+
+
+@command("Mode, rules and the last verdicts")
+async def get_permissions(session: Session) -> results.Permissions:
+    now = session.permits.view()
+    return {
+        "mode": now.mode,
+        "hasBox": now.has_box,
+        "rules": [{"deed": rule.deed, "text": rule.text, "origin": rule.origin} for rule in now.rules.rules],
+        "problems": [str(problem) for problem in now.rules.problems],
+        "verdicts": [
+            {
+                "toolCallId": past.call_id,
+                "toolName": past.tool,
+                "letter": past.decision.verdict.letter,
+                "why": past.decision.verdict.why,
+                "decision": past.outcome,
+                "by": past.by,
+            }
+            for past in now.past[-20:]
+        ],
+    }

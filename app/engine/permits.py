@@ -1,0 +1,397 @@
+"""The gate: whether a call of a tool may run. It judges, goes by mode and rules, asks, and writes down what came of it.
+
+What a command does, what rules say and what a mode makes of it is `app.permits`' business, which looks at nothing.
+Whoever can answer (a person at the full screen, a program over RPC) answers the future of a `QuestionAsked`.
+"""
+
+import asyncio
+import uuid
+from collections import deque
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from app.agent.hooks import Verdict
+from app.engine.conversation import Conversation
+from app.engine.options import SessionOptions
+from app.engine.telling import Telling
+from app.engine.whereabouts import Whereabouts, box_works
+from app.permits.decide import MODES, Decision, Mode, Policy, decide, floor_word, would_answer
+from app.permits.letters import MEANING, Part
+from app.permits.place import Place
+from app.permits.rules import Rule, RuleProblem, Rules, Written, offered, parse, rules_of
+from app.resources.in_force import InForce
+from app.values.content import ToolCall
+from app.values.events import Approval, EntryAppended, JudgedPart, OfferedRule, QuestionAsked
+from app.values.unable import Unable
+from tools.base import Tool
+from tools.files.paths import resolve
+from tools.files.places import exists
+from tools.workspace import Workspace
+
+Asked = Literal["nobody", "program", "person"]
+ANSWER_SECONDS = 600.0
+"""How long a program has for an answer: nothing waits for ever."""
+ONCE, DENY = "Allow once", "Deny"
+_ALWAYS = "Always in this session: "
+_KEPT = 200
+_MOST_TEXT = 4_000
+_WITH_PATHS = frozenset({"read", "edit", "write", "grep", "find", "ls"})
+
+
+class GateStanding(msgspec.Struct, frozen=True, kw_only=True):
+    """Who stands behind a session: whom it can ask, and what the project's own word counts."""
+
+    asks: Asked = "nobody"
+    home: Path = msgspec.field(default_factory=Path.home)
+    agent_dir: Path = msgspec.field(default_factory=lambda: Path.home() / ".bayou" / "agent")
+    is_trusted: Callable[[], bool] = lambda: False
+    is_accepted: Callable[[], bool] = lambda: False
+    """The person said yes to the very text of the project's settings, and not only to the folder."""
+
+
+class ApprovalReply(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person answered."""
+
+    allows: bool
+    reason: str = ""
+    """Told to the model with a no."""
+    rule: str | None = None
+    """From now on this is allowed, in this session."""
+    keeps: bool = False
+    """The rule is written into the person's settings, too."""
+    arguments: dict[str, Any] | None = None
+    """The call as the person changed it; it is judged anew."""
+
+
+class Past(msgspec.Struct, frozen=True, kw_only=True):
+    """One verdict of this session."""
+
+    call_id: str
+    tool: str
+    decision: Decision
+    outcome: str
+    by: str
+
+
+class GateState(msgspec.Struct, frozen=True, kw_only=True):
+    """What there is to know of a session's gate."""
+
+    mode: Mode
+    has_box: bool
+    rules: Rules
+    past: tuple[Past, ...]
+    """The verdicts of this session, as far as they are remembered, the oldest first."""
+
+
+class Permits:
+    """One session's gate."""
+
+    def __init__(
+        self,
+        standing: GateStanding,
+        *,
+        options: SessionOptions,
+        workspace: Workspace,
+        conversation: Conversation,
+        telling: Telling,
+    ) -> None:
+        self._standing = standing
+        self._options = options
+        self._workspace = workspace
+        self._conversation = conversation
+        self._telling = telling
+        self._whereabouts = Whereabouts(standing.home, standing.agent_dir)
+        self._session_rules: tuple[Rule, ...] = ()
+        self._past: deque[Past] = deque(maxlen=_KEPT)
+        self._questions: list[tuple[str, Part]] = []
+        """What was asked about, with its tool."""
+        self._told: set[str] = set()
+
+    # What counts
+
+    @property
+    def mode(self) -> Mode:
+        return mode_of(self._options.in_force, self._standing)
+
+    def view(self) -> GateState:
+        return GateState(mode=self.mode, has_box=box_works(), rules=self.rules(), past=tuple(self._past))
+
+    def set_mode(self, mode: Mode) -> None:
+        if mode not in MODES:
+            raise Unable(f"There is no permission mode {mode}. Modes: {', '.join(MODES)}.")
+        self._options.in_force.set("permissions.mode", mode)
+
+    def rules(self) -> Rules:
+        found = rules_in(self._options.in_force, self._standing)
+        return msgspec.structs.replace(found, rules=(*self._session_rules, *found.rules))
+
+    def policy(self) -> Policy:
+        return Policy(
+            mode=self.mode,
+            rules=self.rules().rules,
+            has_box=box_works(),
+            exceptions=self._options.in_force.settings.permissions.floor_exceptions,
+        )
+
+    def allow(self, text: str) -> None:
+        """For this session. Raises `Unable` for what is no rule."""
+        rule = parse(text, "allow", "session")
+        if isinstance(rule, RuleProblem):
+            raise Unable(str(rule))
+        self._session_rules = (*self._session_rules, rule)
+
+    def forget(self, text: str) -> None:
+        self._session_rules = tuple(rule for rule in self._session_rules if rule.text != text)
+
+    # The way of a call
+
+    async def check(
+        self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None, *, tool: Tool
+    ) -> Verdict:
+        """Whether it may run; asked until it is decided, for a person may change what would run."""
+        self._tell_problems()
+        changed: dict[str, Any] | None = None
+        while True:
+            now = arguments if changed is None else changed
+            place, decision = await asyncio.to_thread(self._judge, call.name, now, tool.is_read_only)
+            if decision.outcome == "run":
+                self._note(call, decision, "run", decision.decided_by, is_silent=_is_silent(decision))
+                return Verdict(arguments=changed)
+            if decision.outcome == "refuse":
+                return self._refused(call, decision, f"This was refused by {decision.decided_by}")
+            if self._standing.asks == "nobody":
+                return self._refused(call, decision, "Needs approval and nobody can give it")
+            reply = await self._ask(call, now, tool, decision, place)
+            if reply is None:
+                return self._refused(call, decision, "Needs approval, and no answer came")
+            if reply.arguments is not None:
+                changed = reply.arguments
+                continue
+            if reply.rule is not None:
+                self._keep_rule(reply)
+            if not reply.allows:
+                return self._refused(call, decision, "The user said no", reply.reason, by="person")
+            self._note(call, decision, "run", "person")
+            return Verdict(arguments=changed)
+
+    def judge(self, name: str, arguments: Mapping[str, Any], *, is_read_only: bool = False) -> Decision:
+        """The same without doing anything."""
+        return self._judge(name, arguments, is_read_only)[1]
+
+    def _judge(self, name: str, arguments: Mapping[str, Any], is_read_only: bool) -> tuple[Place, Decision]:
+        # The parser and the tables of programs are needed at the first call, and not at the start.
+        from app.permits.tools import Request, judge_call  # noqa: PLC0415
+
+        place = self._whereabouts.place(self._workspace.cwd, self._workspace.shell().passed_names)
+        request = Request(
+            tool=name, arguments=arguments, path=self._path(name, arguments), is_read_only=is_read_only
+        )
+        return place, decide(judge_call(request, place), name, self.policy(), place)
+
+    def _path(self, name: str, arguments: Mapping[str, Any]) -> str | None:
+        """As the tool reads its argument: with `@`, quotes, `~`, and the spellings that it tries."""
+        if name not in _WITH_PATHS:
+            return None
+        raw = arguments.get("path")
+        if not isinstance(raw, str) or not raw.strip():
+            return str(self._workspace.cwd)
+        return resolve(raw, self._workspace.cwd, lambda path: exists(self._workspace, path))
+
+    # Asking
+
+    async def _ask(
+        self, call: ToolCall, arguments: dict[str, Any], tool: Tool, decision: Decision, place: Place
+    ) -> ApprovalReply | None:
+        approval = self._approval(call, arguments, decision, place)
+        rules = () if decision.is_floor else approval.rules
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        choices = (DENY, ONCE) if decision.is_floor else (ONCE, DENY)
+        seconds = self._options.in_force.settings.permissions.timeout_seconds or ANSWER_SECONDS
+        is_program = self._standing.asks == "program"
+        part = decision.decisive.part
+        self._telling.publish_now(
+            QuestionAsked(
+                id=str(uuid.uuid4()),
+                method="select",
+                title=f"{call.name}: {_short(part.text)} ({MEANING[part.letter]}: {part.why})",
+                options=(*choices, *(_ALWAYS + rule.text for rule in rules)),
+                timeout=round(seconds * 1000) if is_program else None,
+                approval=approval,
+                answer=answer,
+            )
+        )
+        self._questions.append((call.name, part))
+        try:
+            said = await asyncio.wait_for(answer, seconds) if is_program else await answer
+        except TimeoutError:
+            return None
+        return _reply_of(said, approval)
+
+    def _approval(
+        self, call: ToolCall, arguments: dict[str, Any], decision: Decision, place: Place
+    ) -> Approval:
+        answer = decision.decisive
+        texts = () if decision.is_floor else self._rules_for(call.name, decision, place)
+        number, of = self._count(call)
+        return Approval(
+            tool_call_id=call.id,
+            tool_name=call.name,
+            arguments=arguments,
+            parts=tuple(
+                JudgedPart(text=part.text[:_MOST_TEXT], letter=part.letter, why=part.why)
+                for part in decision.verdict.parts
+            ),
+            letter=decision.verdict.letter,
+            why=answer.part.why,
+            decided_by=answer.decided_by,
+            mode=self.mode,
+            floor_word=floor_word(answer.part) if decision.is_floor else None,
+            rules=tuple(
+                OfferedRule(text=text, answers=would_answer(text, self._questions, place)) for text in texts
+            ),
+            asked=len(self._questions),
+            number=number,
+            of=of,
+        )
+
+    def _rules_for(self, tool: str, decision: Decision, place: Place) -> tuple[str, ...]:
+        """Those after which this very call would not be asked about."""
+        asked = [answer for answer in decision.answers if answer.outcome == "ask"]
+        if len(asked) != 1:
+            return ()
+        found: list[str] = []
+        for text in offered(asked[0].part, tool, place):
+            rule = parse(text, "allow", "session")
+            if isinstance(rule, RuleProblem):
+                continue
+            policy = self.policy()
+            tried = msgspec.structs.replace(policy, rules=(*policy.rules, rule))
+            if decide(decision.verdict, tool, tried, place).outcome == "run":
+                found.append(text)
+        return tuple(found)
+
+    def _count(self, call: ToolCall) -> tuple[int, int]:
+        """Which question of its answer this is, and how many of its calls will be asked about."""
+        last = self._conversation.last_assistant
+        calls = last.tool_calls if last is not None else ()
+        at = next((number for number, one in enumerate(calls) if one.id == call.id), None)
+        if at is None:
+            return 1, 1
+        ids = {one.id for one in calls[:at]}
+        before = sum(1 for past in self._past if past.call_id in ids and past.decision.outcome == "ask")
+        after = sum(
+            1 for one in calls[at + 1 : at + 20] if self.judge(one.name, one.arguments).outcome == "ask"
+        )
+        return before + 1, before + 1 + after
+
+    def _keep_rule(self, reply: ApprovalReply) -> None:
+        assert reply.rule is not None
+        self.allow(reply.rule)
+        if reply.keeps:
+            mine = self._options.in_force.said("permissions.allow").get("global", ())
+            if reply.rule not in mine:
+                self._options.in_force.keep("permissions.allow", (*mine, reply.rule))
+
+    # What came of it
+
+    def _refused(
+        self, call: ToolCall, decision: Decision, what: str, reason: str = "", *, by: str = ""
+    ) -> Verdict:
+        self._note(call, decision, "refused", by or decision.decided_by)
+        part = decision.decisive.part
+        told = f"{what} ({MEANING[part.letter]}: {_short(part.text)}: {part.why})."
+        if reason:
+            told += f" The user's words: {reason}"
+        elif by != "person":
+            told += " Do it differently, or say what you need."
+        return Verdict(is_blocked=True, reason=told)
+
+    def _note(
+        self, call: ToolCall, decision: Decision, outcome: str, by: str, *, is_silent: bool = False
+    ) -> None:
+        """Written down unless the mode alone let it run, as it does with most."""
+        self._past.append(Past(call_id=call.id, tool=call.name, decision=decision, outcome=outcome, by=by))
+        if is_silent or self._conversation.log.is_read_only:
+            return
+        entry = self._conversation.note(
+            "bayou.permit",
+            {
+                "callId": call.id,
+                "letter": decision.verdict.letter,
+                "parts": [
+                    {"text": part.text[:_MOST_TEXT], "letter": part.letter, "why": part.why}
+                    for part in decision.verdict.parts
+                ],
+                "decision": outcome,
+                "by": by,
+                "mode": self.mode,
+            },
+        )
+        self._telling.publish_now(EntryAppended(entry=entry))
+
+    def _tell_problems(self) -> None:
+        rules = self.rules()
+        for text in (
+            *map(str, rules.problems),
+            *(f"No allow rule of the {one}'s counts." for one in rules.left_out),
+        ):
+            if text not in self._told:
+                self._told.add(text)
+                self._telling.warn(text)
+
+
+def mode_of(in_force: InForce, standing: GateStanding) -> Mode:
+    chosen = in_force.settings.permissions.mode
+    if chosen != "default":
+        return chosen
+    if standing.asks != "person":
+        return "full"
+    return "auto-edit" if box_works() and standing.is_trusted() else "ask"
+
+
+def rules_in(in_force: InForce, standing: GateStanding) -> Rules:
+    """Those of the files, the project's `allow` only as the text that the person accepted."""
+    lists = {deed: in_force.said(f"permissions.{deed}") for deed in ("allow", "ask", "deny")}
+    written: list[Written] = []
+    for origin, name in (
+        ("session", "session"),
+        ("flags", "user"),
+        ("project", "project"),
+        ("global", "user"),
+    ):
+        written.append(
+            Written(
+                origin=name,  # type: ignore[arg-type]
+                allow=lists["allow"].get(origin, ()),  # type: ignore[arg-type]
+                ask=lists["ask"].get(origin, ()),  # type: ignore[arg-type]
+                deny=lists["deny"].get(origin, ()),  # type: ignore[arg-type]
+                is_broken=not in_force.is_sound(origin, "permissions"),  # type: ignore[arg-type]
+                may_allow=origin != "project" or standing.is_accepted(),
+            )
+        )
+    return rules_of(written)
+
+
+def _is_silent(decision: Decision) -> bool:
+    return all(answer.decided_by.startswith("mode ") for answer in decision.answers)
+
+
+def _reply_of(said: Any, approval: Approval) -> ApprovalReply:
+    """An answer by a face that knows replies, or one of the options by its words. Anything else is no."""
+    if isinstance(said, ApprovalReply):
+        return said
+    if said == ONCE or (approval.floor_word is not None and said == approval.floor_word):
+        return ApprovalReply(allows=True)
+    if isinstance(said, str) and said.startswith(_ALWAYS):
+        text = said.removeprefix(_ALWAYS)
+        if any(rule.text == text for rule in approval.rules):
+            return ApprovalReply(allows=True, rule=text)
+    return ApprovalReply(allows=False)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 120 else line[:119] + "…"

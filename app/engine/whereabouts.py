@@ -1,0 +1,203 @@
+"""Where commands of a session run, for the judgement of what they do: links, hooks, secret files that are there.
+
+Everything here only looks. What it finds is handed to `app.permits` as facts and as ways to ask.
+"""
+
+import os
+import posixpath
+import stat
+import time
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from app.permits.place import Place
+from app.permits.secrets import PLANTED_NAMES, START_UP, secrecy
+from tools.git.repository import find_repository
+from tools.running.withheld import withheld
+
+_MOST_LOOKED_AT = 3_000
+_SECONDS = 5.0
+"""How long it is believed that a folder holds no secret files."""
+_NOT_ENTERED = frozenset({".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", ".venv"})
+
+
+def box_works() -> bool:
+    """Whether commands can run where they reach nothing but the workspace. There is no such box on any system yet."""
+    return False
+
+
+class Whereabouts:
+    """Facts about one folder and one person's home."""
+
+    def __init__(self, home: Path, agent_dir: Path) -> None:
+        self._home = str(home)
+        self._real_home = os.path.realpath(home)
+        self._own = tuple(dict.fromkeys((str(agent_dir), os.path.realpath(agent_dir))))
+        self._believed: dict[str, tuple[float, bool]] = {}
+
+    def place(self, folder: Path, passed: Collection[str] = ()) -> Place:
+        """`passed`: names of variables that commands get although they look secret."""
+        workspace = os.path.realpath(folder)
+        links = Links(workspace)
+        return Place(
+            workspace=workspace,
+            folder=workspace,
+            home=self._home,
+            real_home=self._real_home,
+            user=os.environ.get("USER", ""),
+            temporary=_temporary_folders(),
+            own=self._own,
+            hooks=_enabled_hooks(folder, Path(self._home)),
+            hides_secrets=box_works(),
+            secret_variables=bool(withheld(os.environ) - withheld(os.environ, passed)),
+            resolve=links.resolve,
+            exists=os.path.lexists,
+            other_names=self._other_names(workspace),
+            holds_secrets=self._holds_secrets,
+        )
+
+    def _holds_secrets(self, folder: str) -> bool:
+        known = self._believed.get(folder)
+        now = time.monotonic()
+        if known is not None and now - known[0] < _SECONDS:
+            return known[1]
+        found = self._look_for_secrets(folder)
+        self._believed[folder] = (now, found)
+        return found
+
+    def _look_for_secrets(self, folder: str) -> bool:
+        """True also where there is too much to be looked through."""
+        waiting, looked_at = [folder], 0
+        while waiting:
+            try:
+                entries = list(os.scandir(waiting.pop()))
+            except OSError:
+                continue
+            looked_at += len(entries)
+            if looked_at > _MOST_LOOKED_AT:
+                return True
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in _NOT_ENTERED:
+                        waiting.append(entry.path)
+                elif self._is_secret(entry.path) or (
+                    entry.is_symlink() and self._is_secret(os.path.realpath(entry.path))
+                ):
+                    return True
+        return False
+
+    def _is_secret(self, path: str) -> bool:
+        return secrecy(path, self._home, self._own) == "likely" or (
+            self._real_home != self._home and secrecy(path, self._real_home, self._own) == "likely"
+        )
+
+    def _other_names(self, workspace: str) -> Callable[[str], tuple[str, ...]]:
+        """Of a file with several names: those among them that are protected. All names nobody can find."""
+
+        def look(path: str) -> tuple[str, ...]:
+            try:
+                known = os.stat(path, follow_symlinks=False)  # noqa: PTH116  (a plain text, often)
+            except (OSError, ValueError):
+                return ()
+            if known.st_nlink < 2 or not stat.S_ISREG(known.st_mode):
+                return ()
+            mark = (known.st_dev, known.st_ino)
+            return tuple(one for one in self._protected(workspace) if one != path and _mark(one) == mark)
+
+        return look
+
+    def _protected(self, workspace: str) -> list[str]:
+        """Files that are worth being linked to, as far as they are where they usually are."""
+        found = [f"{self._home}/{name}" for name in START_UP]
+        found += [f"{workspace}/{name}" for name in (".env", *PLANTED_NAMES, ".git/config")]
+        found += [f"{own}/auth.json" for own in self._own] + [f"{own}/settings.json" for own in self._own]
+        for folder in (
+            f"{self._home}/.ssh",
+            f"{self._home}/.aws",
+            f"{self._home}/.gnupg",
+            f"{self._home}/.kube",
+            f"{self._home}/.docker",
+            f"{self._home}/.config/gh",
+            f"{self._home}",
+            f"{workspace}",
+            f"{workspace}/.git/hooks",
+            f"{workspace}/.bayou",
+        ):
+            try:
+                found += [entry.path for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False)][
+                    :300
+                ]
+            except OSError:
+                continue
+        return [one for one in dict.fromkeys(found) if self._is_worth(one)]
+
+    def _is_worth(self, path: str) -> bool:
+        from app.permits.secrets import plants  # noqa: PLC0415  (only for files with several names)
+
+        return self._is_secret(path) or plants(path, self._home, self._own) is not None
+
+
+def _mark(path: str) -> tuple[int, int] | None:
+    try:
+        known = os.stat(path, follow_symlinks=False)  # noqa: PTH116  (a plain text, often)
+    except (OSError, ValueError):
+        return None
+    return known.st_dev, known.st_ino
+
+
+class Links:
+    """Follows links of absolute paths; a folder is looked at once."""
+
+    def __init__(self, known: str) -> None:
+        self._real: dict[str, str] = {"/": "/", known: known}
+
+    def resolve(self, path: str) -> str:
+        plain = posixpath.normpath(path)
+        if plain != path and ("/../" in path or path.endswith("/..")):
+            return os.path.realpath(path)  # what is above a link is above what it leads to
+        return self._real_path(plain)
+
+    def _real_path(self, path: str) -> str:
+        known = self._real.get(path)
+        if known is not None:
+            return known
+        try:
+            mode = os.lstat(path).st_mode
+        except (OSError, ValueError):
+            return self._of_parent(path)
+        if stat.S_ISLNK(mode):
+            return os.path.realpath(path)
+        real = self._of_parent(path)
+        if stat.S_ISDIR(mode) and len(self._real) < 1_000:
+            self._real[path] = real
+        return real
+
+    def _of_parent(self, path: str) -> str:
+        folder, _, name = path.rpartition("/")
+        parent = self._real_path(folder or "/")
+        return f"{parent.rstrip('/')}/{name}"
+
+
+def _temporary_folders() -> tuple[str, ...]:
+    wanted = ("/tmp", "/var/tmp", os.environ.get("TMPDIR") or "/tmp")
+    return tuple(one for one in dict.fromkeys(map(os.path.realpath, wanted)) if one != "/") or ("/tmp",)
+
+
+def _enabled_hooks(folder: Path, home: Path) -> frozenset[str]:
+    """Hooks that git would run; with a folder of one's own for them, whatever lies there."""
+    try:
+        repository = find_repository(folder)
+        if repository is None:
+            return frozenset()
+        hooks = repository.common / "hooks"
+        entries = repository.configuration(home).entries
+        own = [entry.value for entry in entries if entry.name.casefold() == "core.hookspath" and entry.value]
+        if own:
+            hooks = repository.top / Path(own[-1]).expanduser()
+        return frozenset(
+            entry.name
+            for entry in os.scandir(hooks)
+            if not entry.name.endswith(".sample") and os.access(entry.path, os.X_OK) and entry.is_file()
+        )
+    except (OSError, ValueError):
+        return frozenset()

@@ -1,0 +1,123 @@
+"""From a verdict, the mode and the rules to what happens: it runs, somebody is asked, or it is refused."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from app.permits.letters import Letter, Part, Verdict
+from app.permits.place import Place
+from app.permits.rules import Rule, matches, parse
+
+Mode = Literal["read-only", "ask", "auto-edit", "full"]
+Outcome = Literal["run", "ask", "refuse"]
+
+MODES: tuple[Mode, ...] = ("read-only", "ask", "auto-edit", "full")
+_TABLE: dict[Mode, dict[Letter, Outcome]] = {
+    "read-only": {"R": "run", "E": "refuse", "X": "refuse", "N": "refuse", "U": "refuse", "F": "refuse"},
+    "ask": {"R": "run", "E": "ask", "X": "ask", "N": "ask", "U": "ask", "F": "ask"},
+    "auto-edit": {"R": "run", "E": "run", "X": "run", "N": "ask", "U": "run", "F": "ask"},
+    "full": {"R": "run", "E": "run", "X": "run", "N": "run", "U": "run", "F": "ask"},
+}
+_SEVERITY: dict[Outcome, int] = {"run": 0, "ask": 1, "refuse": 2}
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
+    """What counts at this moment."""
+
+    mode: Mode
+    rules: Sequence[Rule] = ()
+    has_box: bool = False
+    """Commands can run where they reach nothing but the workspace."""
+    exceptions: Sequence[str] = ()
+    """Exact commands that the person has taken out of the floor."""
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to happen with one part."""
+
+    part: Part
+    outcome: Outcome
+    decided_by: str
+    is_floor: bool = False
+    """Only a typed word lets it run."""
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to happen with a call."""
+
+    outcome: Outcome
+    verdict: Verdict
+    answers: tuple[Answer, ...]
+
+    @property
+    def decisive(self) -> Answer:
+        """The first answer that made the outcome; of several that are asked about, the strictest letter's."""
+        mine = [answer for answer in self.answers if answer.outcome == self.outcome]
+        floor = [answer for answer in mine if answer.is_floor]
+        letter = self.verdict.letter
+        return next(iter(floor), next((one for one in mine if one.part.letter == letter), mine[0]))
+
+    @property
+    def decided_by(self) -> str:
+        return self.decisive.decided_by
+
+    @property
+    def is_floor(self) -> bool:
+        return self.outcome == "ask" and any(one.is_floor for one in self.answers if one.outcome == "ask")
+
+
+def decide(verdict: Verdict, tool: str, policy: Policy, place: Place) -> Decision:
+    answers = tuple(_answer(part, tool, policy, place) for part in verdict.parts)
+    outcome: Outcome = "run"
+    for answer in answers:
+        if _SEVERITY[answer.outcome] > _SEVERITY[outcome]:
+            outcome = answer.outcome
+    return Decision(outcome=outcome, verdict=verdict, answers=answers)
+
+
+def _answer(part: Part, tool: str, policy: Policy, place: Place) -> Answer:
+    def said(rule: Rule, outcome: Outcome) -> Answer:
+        return Answer(part=part, outcome=outcome, decided_by=rule.told, is_floor=part.letter == "F")
+
+    fitting = [rule for rule in policy.rules if matches(rule, part, tool, place)]
+    denied = next((rule for rule in fitting if rule.deed == "deny"), None)
+    if denied is not None:
+        return said(denied, "refuse")
+    if part.letter == "F" and policy.mode != "read-only":
+        if part.text in policy.exceptions:
+            return Answer(part=part, outcome="run", decided_by="floorExceptions")
+        return Answer(part=part, outcome="ask", decided_by="the floor", is_floor=True)
+    by_mode, reason = _by_mode(part, policy)
+    asked = next((rule for rule in fitting if rule.deed == "ask"), None)
+    if asked is not None and by_mode != "refuse":
+        return said(asked, "ask")
+    allowed = next((rule for rule in fitting if rule.deed == "allow"), None)
+    if allowed is not None and part.letter not in ("U", "F") and by_mode != "refuse":
+        return said(allowed, "run")
+    return Answer(part=part, outcome=by_mode, decided_by=reason)
+
+
+def _by_mode(part: Part, policy: Policy) -> tuple[Outcome, str]:
+    outcome = _TABLE[policy.mode][part.letter]
+    if policy.mode == "auto-edit" and part.letter in ("X", "U") and not policy.has_box:
+        return "ask", "mode auto-edit without a sandbox"
+    return outcome, f"mode {policy.mode}"
+
+
+def would_answer(text: str, asked: Sequence[tuple[str, Part]], place: Place) -> int:
+    """How many of these parts, each with its tool, a rule would have let run."""
+    rule = parse(text, "allow", "session")
+    if not isinstance(rule, Rule):
+        return 0
+    return sum(
+        1 for tool, part in asked if part.letter not in ("U", "F") and matches(rule, part, tool, place)
+    )
+
+
+def floor_word(part: Part) -> str:
+    """What has to be typed: the last name that the part speaks of, else what it runs."""
+    words = [word for word in (part.words or tuple(part.text.split())) if word.strip("-./~*'\"$(){}|;&<>")]
+    named = [word for word in words[1:] if not word.startswith("-")]
+    word = (named or words or ["yes"])[-1].rstrip("/").rpartition("/")[2].strip("'\"$(){}|;&<>*")
+    return word[:40] or "yes"

@@ -1,0 +1,254 @@
+"""Rules that people write: what is allowed, asked about or denied, by parts of commands, paths, hosts and tools.
+
+    bash: git push origin *     one word for *, the rest for **; matched against each part of a command
+    edit: docs/**               also write:, read:; from the workspace, from ~ or absolute
+    net: *.example.org:443      a host that a part says it will reach
+    tool: todo                  a tool by its name
+
+A rule is never a regular expression over the text of a command.
+"""
+
+import fnmatch
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from app.permits.letters import Part
+from app.permits.place import Place
+
+Deed = Literal["allow", "ask", "deny"]
+Origin = Literal["user", "project", "session"]
+Kind = Literal["bash", "edit", "write", "read", "net", "tool"]
+
+KINDS: tuple[Kind, ...] = ("bash", "edit", "write", "read", "net", "tool")
+_LONGEST = 2_000
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    deed: Deed
+    kind: Kind
+    pattern: str
+    origin: Origin
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        return f"{self.kind}: {self.pattern}"
+
+    @property
+    def told(self) -> str:
+        """For those who ask what decided."""
+        return f"{self.deed} “{self.text}” ({self.origin})"
+
+
+class RuleProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule that cannot be read."""
+
+    deed: Deed
+    text: str
+    origin: Origin
+    why: str
+
+    def __str__(self) -> str:
+        return f"permissions.{self.deed} ({self.origin}): “{self.text}” {self.why}. It is left out."
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """All that count, and what is wrong with others."""
+
+    rules: tuple[Rule, ...] = ()
+    problems: tuple[RuleProblem, ...] = ()
+    left_out: tuple[Origin, ...] = ()
+    """Whose `allow` does not count, for something in the same file cannot be read."""
+
+
+class Written(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules of one origin as they are written."""
+
+    origin: Origin
+    allow: Sequence[str] = ()
+    ask: Sequence[str] = ()
+    deny: Sequence[str] = ()
+    is_broken: bool = False
+    """Something of their file could not be read."""
+    may_allow: bool = True
+    """False for a project whose text nobody has accepted."""
+
+
+def parse(text: str, deed: Deed, origin: Origin) -> Rule | RuleProblem:
+    kind, colon, pattern = text.partition(":")
+    kind, pattern = kind.strip(), pattern.strip()
+    known: Kind | None = next((one for one in KINDS if one == kind), None)
+
+    def problem(why: str) -> RuleProblem:
+        return RuleProblem(deed=deed, text=text[:200], origin=origin, why=why)
+
+    if not colon or known is None:
+        return problem(f"does not begin with one of {', '.join(f'{one}:' for one in KINDS)}")
+    if not pattern:
+        return problem("says nothing behind its colon")
+    if len(pattern) > _LONGEST or "\n" in pattern:
+        return problem("is too long, or has more than one line")
+    if known == "bash" and deed == "allow" and set(pattern.split()) <= {"*", "**"}:
+        return problem("would allow every command; choose the mode full for that")
+    if known == "net" and not re.fullmatch(r"[A-Za-z0-9.*_\[\]:-]+", pattern):
+        return problem("is no host and no host:port")
+    return Rule(deed=deed, kind=known, pattern=pattern, origin=origin)
+
+
+def rules_of(written: Iterable[Written]) -> Rules:
+    rules: list[Rule] = []
+    problems: list[RuleProblem] = []
+    left_out: list[Origin] = []
+    for one in written:
+        mine: list[Rule] = []
+        wrong: list[RuleProblem] = []
+        lists: tuple[tuple[Deed, Sequence[str]], ...] = (
+            ("deny", one.deny),
+            ("ask", one.ask),
+            ("allow", one.allow),
+        )
+        for deed, texts in lists:
+            for text in texts:
+                found = parse(text, deed, one.origin)
+                mine.append(found) if isinstance(found, Rule) else wrong.append(found)
+        is_left_out = bool(wrong) or one.is_broken or not one.may_allow
+        if is_left_out and any(rule.deed == "allow" for rule in mine):
+            left_out.append(one.origin)
+            mine = [rule for rule in mine if rule.deed != "allow"]
+        rules += mine
+        problems += wrong
+    return Rules(rules=tuple(rules), problems=tuple(problems), left_out=tuple(left_out))
+
+
+def matches(rule: Rule, part: Part, tool: str, place: Place) -> bool:
+    """Whether it speaks of this part of a call."""
+    if rule.kind == "tool":
+        return fnmatch.fnmatchcase(tool, rule.pattern)
+    if rule.kind == "net":
+        return _matches_hosts(rule, part)
+    if rule.kind == "bash":
+        return tool == "bash" and _matches_command(rule, part)
+    return (
+        tool == rule.kind
+        and part.words is not None
+        and len(part.words) == 2
+        and matches_path(rule.pattern, part.words[1], place)
+    )
+
+
+def _matches_command(rule: Rule, part: Part) -> bool:
+    if part.words is None:
+        # What is not known to be another command is not let off a rule that forbids or asks.
+        return rule.deed != "allow" and _fit(rule.pattern.split(), part.text.split())
+    return _fit(rule.pattern.split(), list(part.words))
+
+
+def _fit(pattern: Sequence[str], words: Sequence[str]) -> bool:
+    """`*` is one word, `**` the rest, whatever it is; wildcards within a word stay within it."""
+    if len(words) > 500:
+        return False
+    reached = {0}
+    for token in pattern:
+        if token == "**":
+            first = min(reached, default=None)
+            reached = set() if first is None else set(range(first, len(words) + 1))
+            continue
+        reached = {
+            at + 1
+            for at in reached
+            if at < len(words) and (token == "*" or fnmatch.fnmatchcase(words[at], token))
+        }
+    return len(words) in reached
+
+
+def _matches_hosts(rule: Rule, part: Part) -> bool:
+    """Allowed are only all of them; one is enough to be denied or asked about."""
+    if not part.hosts:
+        return False
+    fits = [_fits_host(rule.pattern, host) for host in part.hosts]
+    return all(fits) if rule.deed == "allow" else any(fits)
+
+
+def _fits_host(pattern: str, host: str) -> bool:
+    name, _, port = host.rpartition(":")
+    wanted, colon, wanted_port = pattern.casefold().rpartition(":")
+    if not colon or not re.fullmatch(r"\d+|\*", wanted_port):
+        wanted, wanted_port = pattern.casefold(), "*"
+    if wanted_port not in ("*", port):
+        return False
+    return fnmatch.fnmatchcase(name, wanted)
+
+
+def matches_path(pattern: str, path: str, place: Place) -> bool:
+    """A path pattern: `**` also goes through folders, `*` does not."""
+    if pattern.startswith("~/"):
+        pattern = place.home + pattern[1:]
+    elif not pattern.startswith("/"):
+        pattern = f"{place.workspace}/{pattern}"
+    form = re.compile(_path_form(pattern), re.DOTALL)
+    real = place.resolve(path)
+    return (form.fullmatch(real) is not None and form.fullmatch(path) is not None) or form.fullmatch(
+        real
+    ) is not None
+
+
+def _path_form(pattern: str) -> str:
+    out: list[str] = []
+    at = 0
+    while at < len(pattern):
+        if pattern.startswith("**/", at):
+            out.append("(?:.*/)?")
+            at += 3
+        elif pattern.startswith("**", at):
+            out.append(".*")
+            at += 2
+        elif pattern[at] == "*":
+            out.append("[^/]*")
+            at += 1
+        elif pattern[at] == "?":
+            out.append("[^/]")
+            at += 1
+        else:
+            out.append(re.escape(pattern[at]))
+            at += 1
+    return "".join(out)
+
+
+def offered(part: Part, tool: str, place: Place) -> tuple[str, ...]:
+    """Rules that would answer this very part, from narrow to wide; none for what no rule answers."""
+    if part.letter in ("U", "F"):
+        return ()
+    if tool in ("edit", "write", "read") and part.words is not None and len(part.words) == 2:
+        return _offered_paths(tool, part.words[1], place)
+    if tool != "bash":
+        return (f"tool: {tool}",)
+    if (
+        part.words is None
+        or not part.words
+        or any(re.search(r"[\s*?\[]", word) or not word for word in part.words)
+    ):
+        return ()
+    words = part.words
+    exact = "bash: " + " ".join(words)
+    found = [exact]
+    if part.hosts and part.letter == "N":
+        found.append(f"net: {part.hosts[0]}")
+    for size in (2, 1):
+        if len(words) > size and not words[size - 1].startswith("-"):
+            found.append("bash: " + " ".join([*words[:size], "**"]))
+    return tuple(dict.fromkeys(found))[:3]
+
+
+def _offered_paths(tool: str, path: str, place: Place) -> tuple[str, ...]:
+    root = place.workspace + "/"
+    if not path.startswith(root):
+        return ()
+    inside = path[len(root) :]
+    if re.search(r"[*?]", inside):
+        return ()
+    folder = inside.rpartition("/")[0]
+    wider = (f"{tool}: {folder}/**",) if folder else ()
+    return (f"{tool}: {inside}", *wider, f"{tool}: **")

@@ -1,0 +1,100 @@
+"""What a call of a tool does: its command is judged as a shell reads it, its paths as the tool means them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from app.permits.letters import Finding, Part, Verdict, verdict_of, worst
+from app.permits.paths import Ground
+from app.permits.place import Place
+from app.permits.programs.finders import as_glob
+from app.permits.scope import Scope
+from app.permits.shell import judge_command
+from app.permits.variables import judge_variable
+from app.permits.words import literal
+
+_PATHS: dict[str, str] = {
+    "read": "read",
+    "edit": "write",
+    "write": "write",
+    "grep": "search",
+    "find": "list",
+    "ls": "list",
+}
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """A call as the gate sees it."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    path: str | None = None
+    """Which file or folder it means, absolute, as the tool reads its argument."""
+    is_read_only: bool = False
+    """What a tool that is not known here says of itself."""
+
+
+def judge_call(request: Request, place: Place) -> Verdict:
+    if request.tool == "bash":
+        return _command(request, place)
+    how = _PATHS.get(request.tool)
+    if how is None:
+        return _other(request)
+    return verdict_of([_on_path(request, how, place)])
+
+
+def _command(request: Request, place: Place) -> Verdict:
+    command = request.arguments.get("command")
+    if not isinstance(command, str):
+        return verdict_of([Part(text="bash", letter="U", why="there is no command to be judged")])
+    verdict = judge_command(command, place)
+    given = request.arguments.get("env")
+    if not isinstance(given, dict) or not given:
+        return verdict
+    found: list[Finding] = []
+    for name, value in given.items():
+        found += judge_variable(str(name), str(value), Scope(folders=(place.folder,)), is_kept=False)
+    worst_of_all = worst(found)
+    if worst_of_all is None:
+        return verdict
+    text = " ".join(f"{name}=…" for name in given)
+    return verdict_of(
+        [*verdict.parts, Part(text=text, letter=worst_of_all.letter, why=worst_of_all.why, words=())]
+    )
+
+
+def _on_path(request: Request, how: str, place: Place) -> Part:
+    ground = Ground(place, Scope(folders=(place.folder,)))
+    path = literal(request.path or place.folder)
+    if how == "read":
+        found = ground.read(path)
+    elif how == "write":
+        found = ground.write(path)
+    elif how == "search":
+        found = _searched(request, ground, path.text)
+    else:
+        found = Finding("R", "lists names")
+    return Part(
+        text=f"{request.tool} {ground.shown(path.text)}",
+        letter=found.letter,
+        why=found.why,
+        words=(request.tool, path.text),
+    )
+
+
+def _searched(request: Request, ground: Ground, path: str) -> Finding:
+    """`grep` in a folder: what secret files hold is left to the box; a pattern that names them is meant."""
+    found = [Finding("R", "only reads"), ground.read(literal(path))]
+    glob = request.arguments.get("glob")
+    for pattern in [glob] if isinstance(glob, str) and not glob.startswith("!") else []:
+        named = ground.read(literal(path.rstrip("/") + "/" + as_glob(pattern).lstrip("/")))
+        if named.letter == "F":
+            found.append(named)
+    return worst(found) or found[0]
+
+
+def _other(request: Request) -> Verdict:
+    if request.is_read_only:
+        return verdict_of([Part(text=request.tool, letter="R", why="says that it only reads", words=())])
+    return verdict_of([Part(text=request.tool, letter="X", why="a tool that may do anything", words=())])

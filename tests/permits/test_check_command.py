@@ -1,0 +1,94 @@
+"""`bayou permissions check` says what the gate would say here, and runs nothing."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.assembly.options import UsageError
+from app.cli.permissions_command import run
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "home" / "proj"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("BAYOU_AGENT_DIR", raising=False)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def feed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_it_judges_its_arguments(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--json", "touch made && npm ci", "rm -rf ~"]) == 0
+    first, second = lines(capsys)
+    assert first == {
+        "command": "touch made && npm ci",
+        "letter": "N",
+        "parts": [
+            {"text": "touch made", "letter": "E", "why": "writes made"},
+            {
+                "text": "npm ci",
+                "letter": "N",
+                "why": "npm ci uses the network and may run scripts of packages",
+            },
+        ],
+        "decided_by": "mode ask",
+    }
+    assert (second["letter"], second["decided_by"]) == ("F", "the floor")
+    assert not (project / "made").exists()
+
+
+def test_it_judges_lines_of_its_input(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed(
+        monkeypatch,
+        b'{"command": "ls"}\n\nrm -rf build\n{"no": 1}\n{ ls; }\n{"command": "l\\ud800s"}\n\xff\xfe\n',
+    )
+    assert run(["check", "--json"]) == 1
+    told = lines(capsys)
+    assert [one["letter"] for one in told] == ["R", "E", "R", "U", "U"]
+
+
+def test_rules_of_the_settings_decide_and_are_named(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = project.parent / ".bayou" / "agent" / "settings.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        json.dumps({"permissions": {"deny": ["bash: rm **"], "allow": ["bash: git push origin *"]}})
+    )
+    run(["check", "--json", "sudo rm x", "git push origin topic", "git push --force origin topic"])
+    assert [one["decided_by"] for one in lines(capsys)] == [
+        "deny “bash: rm **” (user)",
+        "allow “bash: git push origin *” (user)",
+        "the floor",
+    ]
+
+
+def test_a_project_allows_nothing_before_its_text_was_accepted(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = project / ".bayou" / "settings.json"
+    own.parent.mkdir()
+    own.write_text(json.dumps({"permissions": {"allow": ["bash: npm **"], "deny": ["bash: make **"]}}))
+    run(["check", "--json", "npm ci"])
+    assert lines(capsys)[0]["decided_by"] == "mode ask"
+
+
+def test_other_words_are_refused(project: Path) -> None:
+    with pytest.raises(UsageError, match="permissions check"):
+        run(["delete"])
+    with pytest.raises(UsageError, match="--loud"):
+        run(["check", "--loud"])

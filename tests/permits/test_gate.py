@@ -1,0 +1,267 @@
+"""The gate in a session: what runs, what is asked, what comes of the answers, what is written down."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agent.hooks import Verdict
+from app.engine.hooks import Hooks
+from app.engine.permits import ApprovalReply, GateStanding
+from app.providers.scripted import call, say
+from app.values.content import ToolCall, text_of
+from app.values.entries import CustomEntry
+from app.values.events import QuestionAsked, ToolExecutionEnd
+from app.values.messages import ToolResultMessage
+from tests.engine.stage import Play
+from tools.registry import builtin_tools
+
+
+def stage(folder: Path, *responses: Any, asks: Any = "person", mode: str | None = None, **more: Any) -> Play:
+    home = folder / "home"
+    project = home / "project"
+    project.mkdir(parents=True, exist_ok=True)
+    standing = GateStanding(asks=asks, home=home, agent_dir=home / ".bayou" / "agent")
+    play = Play(folder, *responses, tools=builtin_tools(), standing=standing, cwd=project, **more)
+    if mode is not None:
+        play.session.permits.set_mode(mode)  # type: ignore[arg-type]
+    return play
+
+
+def results(play: Play) -> list[str]:
+    return [text_of(one.content) for one in play.session.messages if isinstance(one, ToolResultMessage)]
+
+
+def decisions(play: Play) -> list[dict[str, Any]]:
+    return [
+        entry.data
+        for entry in play.session.entries
+        if isinstance(entry, CustomEntry) and entry.custom_type == "bayou.permit"
+    ]
+
+
+async def answered(play: Play, *replies: Any) -> list[QuestionAsked]:
+    """Sends a prompt, and answers each question with the next reply."""
+    asked: list[QuestionAsked] = []
+    waiting = list(replies)
+
+    def answer(event: Any) -> None:
+        if isinstance(event, QuestionAsked) and event.approval is not None:
+            asked.append(event)
+            event.answer.set_result(waiting.pop(0))
+
+    leave = play.session.subscribe(answer)
+    await play.prompt("go")
+    leave()
+    return asked
+
+
+async def test_in_ask_a_read_runs_and_a_change_waits_for_a_yes(tmp_path: Path) -> None:
+    play = stage(tmp_path, call("bash", command="ls"), call("bash", command="touch there"), say("ok"))
+    asked = await answered(play, ApprovalReply(allows=True))
+    assert [event.approval.letter for event in asked if event.approval] == ["E"]
+    assert (play.session.cwd / "there").exists()
+    assert [(one["letter"], one["decision"], one["by"]) for one in decisions(play)] == [
+        ("E", "run", "person")
+    ]
+
+
+async def test_a_no_tells_the_model_why(tmp_path: Path) -> None:
+    play = stage(tmp_path, call("write", path="a.txt", content="x"), say("ok"))
+    await answered(play, ApprovalReply(allows=False, reason="use b.txt instead"))
+    assert not (play.session.cwd / "a.txt").exists()
+    assert "use b.txt instead" in results(play)[0]
+    assert decisions(play)[0]["decision"] == "refused"
+
+
+async def test_what_a_person_changes_is_judged_anew(tmp_path: Path) -> None:
+    play = stage(tmp_path, call("bash", command="touch one"), say("ok"))
+    asked = await answered(
+        play,
+        ApprovalReply(allows=True, arguments={"command": "rm -rf ~"}),
+        ApprovalReply(allows=True, arguments={"command": "touch two"}),
+        ApprovalReply(allows=True),
+    )
+    assert [event.approval.letter for event in asked if event.approval] == ["E", "F", "E"]
+    assert (play.session.cwd / "two").exists() and not (play.session.cwd / "one").exists()
+
+
+async def test_several_calls_of_one_answer_are_asked_one_after_the_other(tmp_path: Path) -> None:
+    both = call("bash", command="touch one") + call("bash", command="ls") + call("bash", command="touch two")
+    play = stage(tmp_path, both, say("ok"))
+    asked = await answered(play, ApprovalReply(allows=True), ApprovalReply(allows=False))
+    assert [(one.approval.number, one.approval.of) for one in asked if one.approval] == [(1, 2), (2, 2)]
+    assert (play.session.cwd / "one").exists() and not (play.session.cwd / "two").exists()
+
+
+@pytest.mark.parametrize("mode", ["read-only", "ask", "auto-edit", "full"])
+async def test_the_floor_holds_in_every_mode_when_nobody_can_answer(tmp_path: Path, mode: str) -> None:
+    play = stage(tmp_path, call("bash", command="rm -rf ~"), say("ok"), asks="nobody", mode=mode)
+    (tmp_path / "home" / "kept").write_text("x")
+    await play.prompt("go")
+    assert (tmp_path / "home" / "kept").exists()
+    assert "rm -rf ~" in results(play)[0]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("write", {"path": ".git/hooks/pre-commit", "content": "x"}),
+        ("write", {"path": "../outside.txt", "content": "x"}),
+        ("write", {"path": "~/.bashrc", "content": "x"}),
+        ("write", {"path": "link/x", "content": "x"}),
+        ("write", {"path": "hard", "content": "x"}),
+        ("write", {"path": "sub/../.bayou/settings.json", "content": "{}"}),
+        ("edit", {"path": ".envrc", "edits": [{"oldText": "a", "newText": "b"}]}),
+        ("read", {"path": ".env"}),
+        ("read", {"path": "@.env"}),
+        ("read", {"path": "'.env'"}),
+        ("read", {"path": "key"}),
+        ("read", {"path": "~/.ssh/id_rsa"}),
+        ("read", {"path": "/proc/self/environ"}),
+        ("read", {"path": "/proc/self/root/etc/shadow"}),
+        ("grep", {"pattern": "x", "path": ".env"}),
+        ("grep", {"pattern": "x", "glob": ".env*"}),
+        ("bash", {"command": "cat key"}),
+        ("bash", {"command": "echo x > link/y"}),
+    ],
+    ids=str,
+)
+async def test_no_way_leads_round_the_floor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    play = stage(tmp_path, call(tool, **arguments), say("ok"), asks="nobody", mode="full")
+    home, cwd = tmp_path / "home", play.session.cwd
+    (home / ".ssh").mkdir()
+    (home / ".ssh" / "id_rsa").write_text("SECRET x")
+    (home / ".bashrc").write_text("# mine\n")
+    (cwd / ".env").write_text("SECRET=x\n")
+    (cwd / ".envrc").write_text("a")
+    (cwd / "link").symlink_to(home)
+    (cwd / "key").symlink_to(home / ".ssh" / "id_rsa")
+    (cwd / "hard").hardlink_to(home / ".bashrc")
+    await play.prompt("go")
+    assert "nobody can give it" in results(play)[0]
+    assert "SECRET" not in results(play)[0]
+    assert (home / ".bashrc").read_text() == "# mine\n"
+
+
+async def test_an_abort_answers_a_call_that_waits_as_aborted(tmp_path: Path) -> None:
+    play = stage(tmp_path, call("bash", command="touch there"), say("ok"))
+    await play.session.prompt("go")
+    await play.until(lambda: bool(play.all(QuestionAsked)))
+    await play.session.abort()
+    (end,) = play.all(ToolExecutionEnd)
+    assert end.is_error and not (play.session.cwd / "there").exists()
+    assert play.all(QuestionAsked)[0].answer.cancelled()
+
+
+async def test_a_program_that_stays_silent_is_refused_after_its_time(tmp_path: Path) -> None:
+    play = stage(tmp_path, call("bash", command="git stash clear"), say("ok"), asks="program")
+    play.in_force.set("permissions.timeoutSeconds", 1)
+    async with asyncio.timeout(8):
+        await play.prompt("go")
+    assert "no answer came" in results(play)[0]
+    assert play.all(QuestionAsked)[0].timeout == 1000
+
+
+async def test_the_offered_rule_answers_the_very_command_that_was_asked(tmp_path: Path) -> None:
+    commands = ["touch a", "npm test", "git push origin topic", "make -j4 all", "cargo build --release"]
+    for number, command in enumerate(commands):
+        script = [call("bash", command=command), call("bash", command=command), say("ok")]
+        play = stage(tmp_path / str(number), *script)
+        seen: list[Any] = []
+
+        def answer(event: Any, seen: list[Any] = seen) -> None:
+            if isinstance(event, QuestionAsked) and event.approval is not None:
+                seen.append(event.approval)
+                event.answer.set_result(ApprovalReply(allows=False, rule=event.approval.rules[-1].text))
+
+        play.session.subscribe(answer)
+        await play.prompt("go")
+        assert len(seen) == 1, command
+        assert seen[0].rules[0].answers == 0
+
+
+async def test_a_rule_tells_how_many_questions_it_would_have_answered(tmp_path: Path) -> None:
+    script = [call("bash", command=f"git push origin t{number}") for number in range(3)]
+    play = stage(tmp_path, *script, say("ok"))
+    asked = await answered(play, *[ApprovalReply(allows=False)] * 3)
+    last = asked[-1].approval
+    assert last is not None and last.asked == 2
+    assert {rule.text: rule.answers for rule in last.rules} == {
+        "bash: git push origin t2": 0,
+        "bash: git push **": 2,
+        "bash: git **": 2,
+    }
+
+
+async def test_deny_goes_over_ask_over_allow_and_says_which_rule_it_was(tmp_path: Path) -> None:
+    play = stage(
+        tmp_path,
+        call("bash", command="ls && touch a"),
+        call("bash", command="touch b"),
+        say("ok"),
+        mode="full",
+    )
+    play.in_force.set("permissions.allow", ["bash: touch **"])
+    play.in_force.set("permissions.ask", ["bash: touch b"])
+    play.in_force.set("permissions.deny", ["bash: touch a"])
+    asked = await answered(play, ApprovalReply(allows=False))
+    assert "deny “bash: touch a” (session)" in results(play)[0]
+    assert [event.approval.decided_by for event in asked if event.approval] == [
+        "ask “bash: touch b” (session)"
+    ]
+
+
+async def test_a_rule_lets_no_floor_run(tmp_path: Path) -> None:
+    play = stage(tmp_path, call("bash", command="git stash clear"), say("ok"), asks="nobody", mode="full")
+    play.in_force.set("permissions.allow", ["bash: git stash clear", "tool: bash"])
+    await play.prompt("go")
+    assert "nobody can give it" in results(play)[0]
+
+
+async def test_a_rule_that_cannot_be_read_is_named_and_nothing_is_allowed_beside_it(tmp_path: Path) -> None:
+    play = stage(tmp_path, call("bash", command="touch a"), say("ok"), asks="nobody", mode="ask")
+    play.in_force.set("permissions.allow", ["bash: touch **"])
+    play.in_force.set("permissions.deny", ["rm everything"])
+    await play.prompt("go")
+    assert "nobody can give it" in results(play)[0]
+    view = play.session.permits.view()
+    assert "rm everything" in str(view.rules.problems[0])
+    assert view.rules.left_out == ("session",)
+
+
+async def test_read_only_describes_and_does_nothing(tmp_path: Path) -> None:
+    play = stage(
+        tmp_path,
+        call("write", path="a", content="x"),
+        call("bash", command="ls"),
+        say("ok"),
+        mode="read-only",
+    )
+    await play.prompt("go")
+    first, second = results(play)
+    assert "mode read-only" in first and not (play.session.cwd / "a").exists()
+    assert "mode read-only" not in second
+
+
+async def test_calls_within_a_call_pass_the_same_gate(tmp_path: Path) -> None:
+    play = stage(tmp_path, asks="nobody", mode="ask")
+    result = await play.session.run_tool("write", {"path": "a", "content": "x"}, "outer")
+    assert result.is_error and not (play.session.cwd / "a").exists()
+
+
+async def test_an_extension_tightens_and_never_loosens(tmp_path: Path) -> None:
+    class Loose(Hooks):
+        async def before_tool(
+            self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
+        ) -> Verdict:
+            return Verdict(arguments={"command": "git stash clear"})
+
+    play = stage(tmp_path, call("bash", command="ls"), say("ok"), asks="nobody", mode="full", hooks=Loose())
+    await play.prompt("go")
+    assert "git stash clear" in results(play)[0]
+    assert "nobody can give it" in results(play)[0]

@@ -53,7 +53,7 @@ def unasked(decision: Decision) -> str | None:
         return None
     return (
         f"This folder is not trusted, so nothing of its own is used ({_named(decision.question.items)}). The full "
-        "screen asks about it; --approve trusts it for one run, --no-approve leaves this line out."
+        "screen asks about it, and so does RPC; --approve trusts it for one run, --no-approve leaves this line out."
     )
 
 

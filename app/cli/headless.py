@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from app.assembly.asking import TrustAsked
 from app.assembly.build import Assembled, assemble
 from app.assembly.ending import close_quietly
 from app.assembly.extending import extend
@@ -92,6 +93,8 @@ async def _work(
             tell(left_out)
         if options.verbose:
             sys.stderr.write(summary(assembled, extended.extensions) + "\n")
+        if face == "rpc":
+            TrustAsked(assembled, paths, extended.trust).begin()
         return FirstInput() if face == "rpc" else read(extended.options)
 
     if face == "rpc":

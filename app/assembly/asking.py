@@ -1,0 +1,86 @@
+"""The question whether a folder is trusted, asked of a program that speaks for a person (RPC)."""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable
+
+from app.assembly.build import Assembled
+from app.resources.paths import Paths
+from app.resources.trust import Question, question_for, remember
+from app.values.events import QuestionAsked
+from app.values.unable import FileFault
+from tools.text import spelled_out
+
+LATER = "Decide later: nothing of it counts until then"
+YES = "Trust this folder"
+NO = "Do not trust it, and do not ask again"
+_TOO_MUCH = "Some of it is too much to vouch for, so that there is no yes to it here."
+
+
+class TrustAsked:
+    """Asks at the start and whenever what was answered about has changed; one question at a time."""
+
+    def __init__(
+        self, assembled: Assembled, paths: Paths, apply: Callable[[Question, bool], Awaitable[None]]
+    ) -> None:
+        self._assembled = assembled
+        self._paths = paths
+        self._apply = apply
+        self._asking: asyncio.Task[None] | None = None
+        tell = assembled.project.tell
+
+        def tell_and_ask(text: str) -> None:
+            tell(text)
+            self.begin()
+
+        assembled.project.tell = tell_and_ask
+        assembled.ground.subscribe(self._follow)
+
+    def begin(self) -> None:
+        """Nothing waits for the answer: until it comes nothing of the folder counts."""
+        decision = self._assembled.trust
+        is_open = not decision.is_trusted and decision.reason in ("not-asked", "changed")
+        if is_open and (self._asking is None or self._asking.done()):
+            self._asking = asyncio.get_running_loop().create_task(self._ask())
+
+    async def _follow(self) -> None:
+        """The session works in another folder now; what was asked about the one before is not waited for."""
+        if self._asking is not None:
+            self._asking.cancel()
+            self._asking = None
+        self.begin()
+
+    async def _ask(self) -> None:
+        session = self._assembled.session
+        question = await asyncio.to_thread(question_for, self._paths)
+        if question.is_empty:
+            return
+        answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        options = (LATER, NO) if question.too_much else (LATER, YES, NO)
+        session.publish_now(
+            QuestionAsked(
+                id=str(uuid.uuid4()), method="select", title=_told(question), options=options, answer=answer
+            )
+        )
+        chosen = await answer
+        if chosen not in (YES, NO) or chosen not in options:
+            return
+        await session.wait_until_idle()
+        if (await asyncio.to_thread(question_for, self._paths)).fingerprint != question.fingerprint:
+            session.notify("The folder has changed since it was asked about, so that answer does not count.")
+            self._asking = None
+            self.begin()
+            return
+        try:
+            remember(self._paths, question, is_trusted=chosen == YES)
+        except FileFault as problem:
+            session.notify(str(problem), "error")
+            return
+        await self._apply(question, chosen == YES)
+
+
+def _told(question: Question) -> str:
+    """All of it, in what every client shows."""
+    lines = [f"Trust {spelled_out(str(question.folder))}? It brings along:"]
+    lines += [f"  {item.line}" for item in question.items]
+    return "\n".join([*lines, *([_TOO_MUCH] if question.too_much else [])])

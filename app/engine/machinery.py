@@ -3,6 +3,7 @@
 What faces may do is `session`'s, and nobody outside the engine reaches what is here.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
@@ -46,6 +47,8 @@ from app.values.messages import AssistantMessage
 from app.values.models import Model
 from tools.base import FileChange
 
+LAST_WORDS_SECONDS = 3.0
+"""How long the end of a session waits for listeners that are behind."""
 Classify = Callable[[AssistantMessage, Model | None], Failure]
 
 
@@ -81,6 +84,7 @@ class Machinery:
         hooks, choice, options = parts.hooks, parts.choice, parts.options
         self._choice = choice
         self._classify = parts.classify
+        self._workspace = parts.toolbox.workspace
         self.conversation = Conversation(parts.log)
         self.queues = Queues(
             mode=options.queue_mode, on_change=self._queues_changed, on_removed=self._never_delivered
@@ -215,10 +219,19 @@ class Machinery:
         self.brancher.underway.stop()
         await self.runner.abort()
 
-    def close(self) -> None:
-        """Nobody is told any more, and no content of a file is held."""
+    async def end(self) -> None:
+        """The run, the jobs, the log; then nobody is told any more, and no content of a file is held."""
+        self.prompts.close()
+        await self.stop()
+        await self.jobs.close()
+        await asyncio.wait([asyncio.ensure_future(self.telling.drain())], timeout=LAST_WORDS_SECONDS)
         self.telling.close()
         self.files.close()
+        self._workspace.close()
+        try:
+            self.conversation.log.close()
+        finally:
+            await self.requests.close()
 
     def _failure(self, message: AssistantMessage) -> Failure:
         return self._classify(message, self._choice.model)

@@ -23,7 +23,6 @@ What there is for faces, and nothing else of it:
 Its parts and how they meet are in `machinery`; it is put together in `assembly`.
 """
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -53,9 +52,6 @@ from app.values.models import Model, ThinkingLevel
 from tools.base import Tool
 from tools.results import Card, ToolResult
 from tools.workspace import PtyHost
-
-LAST_WORDS_SECONDS = 3.0
-"""How long the end of a session waits for listeners that are behind."""
 
 
 class Session:
@@ -437,13 +433,4 @@ class Session:
 
     async def close(self) -> None:
         """Ends the run, the jobs and the log."""
-        self._made.prompts.close()
-        await self.abort()
-        await self._made.jobs.close()
-        await asyncio.wait([asyncio.ensure_future(self.drain())], timeout=LAST_WORDS_SECONDS)
-        self._made.close()
-        self._parts.toolbox.workspace.close()
-        try:
-            self.log.close()
-        finally:
-            await self._made.requests.close()
+        await self._made.end()

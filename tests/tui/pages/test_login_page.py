@@ -64,7 +64,7 @@ async def test_escape_stores_nothing(credentials: Credentials) -> None:
 @pytest.mark.parametrize("is_entered", [True, False])
 async def test_an_account_is_signed_in_to_by_a_code(credentials: Credentials, is_entered: bool) -> None:
     account = Account()
-    credentials.sign_ins["harbour"] = account
+    credentials.offer("harbour", account, owner="test")
     async with at_the_keyboard() as person:
         async with person.asked(page_of(credentials, person).connect("harbour")):
             await person.sees_soon("Sign in to an account of Harbour", "Use an API key")

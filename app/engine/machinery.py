@@ -95,18 +95,7 @@ class Machinery:
         self.cache = PromptCache(self.account, choice, self.telling.publish_now)
         self.following = Following(options.in_force, self.telling)
         self.models = Models(choice, self.conversation, self.telling, self.cache)
-        self.requests = Requests(
-            parts.registry,
-            conversation=self.conversation,
-            choice=choice,
-            toolbox=parts.toolbox,
-            sections=parts.sections,
-            options=options,
-            hooks=hooks,
-            deliveries=self.deliveries,
-            telling=self.telling,
-            cache=self.cache,
-        )
+        self.requests = self._requests(parts)
         self.summariser = Summariser(
             choice,
             parts.registry,
@@ -173,6 +162,20 @@ class Machinery:
             workspace=parts.toolbox.workspace,
             conversation=self.conversation,
             telling=self.telling,
+        )
+
+    def _requests(self, parts: Parts) -> Requests:
+        return Requests(
+            parts.registry,
+            conversation=self.conversation,
+            choice=parts.choice,
+            toolbox=parts.toolbox,
+            sections=parts.sections,
+            options=parts.options,
+            hooks=parts.hooks,
+            deliveries=self.deliveries,
+            telling=self.telling,
+            cache=self.cache,
         )
 
     def _runner(self, parts: Parts) -> Runner:

@@ -304,6 +304,16 @@ async def test_the_transcript_is_searched_from_the_keyboard(home: Path) -> None:
         assert app.editor.has_focus
 
 
+async def test_a_search_that_is_given_up_leads_back_to_what_was_being_written(home: Path) -> None:
+    app = make_app(home, say("hay"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "go")
+        await settled(app, pilot)
+        await pilot.press("f3", *"needle", "escape", *"on")
+        await pilot.pause()
+        assert app.editor.has_focus and app.editor.text == "on"
+
+
 async def test_a_setting_is_changed_in_the_persons_own_file(home: Path) -> None:
     app = make_app(home, say("x"))
     async with app.run_test(size=(100, 30)) as pilot:

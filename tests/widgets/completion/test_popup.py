@@ -1,5 +1,6 @@
 """Completions under the keys of a person."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -104,6 +105,29 @@ async def test_escape_closes_it_until_another_word() -> None:
         app.editor.clear()
         await type_text(pilot, "/")
         assert await labels(pilot, app)
+
+
+class SlowCommands(CommandCompletions):
+    """Answers the first question, and the others never."""
+
+    asked = 0
+
+    async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
+        self.asked += 1
+        if self.asked > 1:
+            await asyncio.Event().wait()
+        async for answer in super().complete(request):
+            yield answer
+
+
+async def test_an_answer_to_what_was_written_before_is_not_taken_for_one_to_what_is_written_now() -> None:
+    app = PopupHost(SlowCommands(lambda: COMMANDS))
+    async with app.run_test() as pilot:
+        await type_text(pilot, "/")
+        assert await labels(pilot, app)
+        app.editor.insert("nothing")
+        await pilot.press("enter")
+        assert app.sent == ["/nothing"]
 
 
 async def test_a_slash_inside_a_sentence_is_no_command() -> None:

@@ -23,9 +23,10 @@ What there is for faces, and nothing else of it:
 Its parts and how they meet are in `machinery`; it is put together in `assembly`.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from app.agent.abort import Abort
 from app.agent.queues import Queued, QueueName
@@ -52,6 +53,9 @@ from app.values.models import Model, ThinkingLevel
 from tools.base import Tool
 from tools.results import Card, ToolResult
 from tools.workspace import PtyHost
+
+if TYPE_CHECKING:
+    from tools.repomap.lookup import Definition
 
 
 class Session:
@@ -297,6 +301,12 @@ class Session:
     async def run_tool(self, name: str, arguments: dict[str, Any], parent_id: str) -> ToolResult:
         """A call within another: gated and told like the agent's own. Faults are results."""
         return await self._made.nested.run(name, arguments, parent_id)
+
+    async def symbols_like(self, text: str) -> "Sequence[tuple[str, Definition]]":
+        """Symbols of the repository by a part of their name, each with its path."""
+        from tools.repomap.of_session import symbols_like  # noqa: PLC0415  (SQLite, parsers)
+
+        return await asyncio.to_thread(symbols_like, self._parts.toolbox.workspace, text)
 
     def use_terminal(self, host: PtyHost) -> None:
         """Commands that need a terminal are shown by this face."""

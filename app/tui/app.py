@@ -233,6 +233,7 @@ class BayouApp(App[int]):
             arguments=arguments_of(self.session, self.models, self.look.names),
             extended=lambda: self.extended,
             own_program=self.own_program,
+            symbols_like=lambda name: self.session.symbols_like(name),
             most_rows=self.assembled.settings.editor.autocomplete_max_visible,
         )
         yield self.editor

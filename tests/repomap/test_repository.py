@@ -106,6 +106,18 @@ def test_a_name_leads_to_its_definitions_the_nearest_first(repository: MappedRep
     assert repository.definitions("nowhere") == ([], 0)
 
 
+def test_a_part_of_a_name_is_enough(repository: MappedRepository):
+    found = repository.symbols_like("cache")
+    assert [one.symbol.name for one in found] == [
+        "cache",
+        "ReadCache",
+        "The cache directory",
+        "test_cache_directory",
+        "ReadCacheProto",
+    ]
+    assert [one.symbol.name for one in repository.symbols_like("readc")] == ["ReadCache", "ReadCacheProto"]
+
+
 def test_uses_stand_in_the_symbols_that_they_are_in(repository: MappedRepository):
     uses = repository.uses("ReadCache").shown
     assert [(use.path, use.within) for use in uses] == [

@@ -87,6 +87,35 @@ def definitions(
     return [definition for _, definition in found[:most]], len(found)
 
 
+def symbols_like(store: IndexStore, text: str, present: Present, *, most: int) -> list[Definition]:
+    """Names that begin with the text, then those that have it inside; of code before tests, short names first."""
+    wanted = text.lower()
+    found = store.named_like(text, 4 * most)
+    files = {id: store.file(id) for id in {id for _, id, _ in found}}
+
+    def order(one: tuple[str, int, int]) -> tuple[object, ...]:
+        name, id, place = one
+        file = files[id]
+        return (not name.startswith(wanted), -WEIGHTS[file.kind] if file else 0, len(name), name, id, place)
+
+    outlines: dict[int, KeptOutline | None] = {}
+    shown: list[Definition] = []
+    for name, id, place in sorted(found, key=order)[:most]:
+        file = files[id]
+        if id not in outlines:
+            outlines[id] = present(store, file) if file is not None else None
+        outline = outlines[id]
+        # A file that has changed since may have other symbols at that place.
+        if file is None or outline is None or place >= len(outline.symbols):
+            continue
+        symbol = outline.symbols[place]
+        if symbol.name.lower() == name:
+            shown.append(
+                Definition(file.path, symbol, ".".join(owners_of(outline.symbols, symbol)), file.kind)
+            )
+    return shown
+
+
 def owners_of(symbols: Sequence[Symbol], symbol: Symbol) -> list[str]:
     names: list[str] = []
     at = symbol.parent

@@ -4,6 +4,7 @@ import os
 
 from tools.base import ToolError
 from tools.files.paths import display
+from tools.repomap.lookup import Definition
 from tools.repomap.repository import MappedRepository
 from tools.workspace import Workspace
 
@@ -33,3 +34,15 @@ def known_files(repository: MappedRepository, workspace: Workspace) -> list[str]
     root = os.path.realpath(repository.root)
     paths = [os.path.relpath(path, root) for path in workspace.read_cache.paths()]
     return [path for path in paths if not path.startswith("..")]
+
+
+def symbols_like(workspace: Workspace, text: str, most: int = 100) -> list[tuple[str, Definition]]:
+    """With the path of each from the session's folder on, upwards too. Empty where there is no map."""
+    repository = workspace.repository()
+    if repository is None:
+        return []
+    repository.look()
+    found = repository.symbols_like(text, most=most)
+    return [
+        (os.path.relpath(repository.root / one.path, os.path.realpath(workspace.cwd)), one) for one in found
+    ]

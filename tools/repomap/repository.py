@@ -19,7 +19,7 @@ from tools.repomap.builder import IndexBuilder
 from tools.repomap.building import CannotIndex, IndexBusy, IndexProgress, build, is_fresh, survey, writing
 from tools.repomap.folder_map import folder_candidates
 from tools.repomap.listing import list_files
-from tools.repomap.lookup import Definition, NameUses, definitions, uses
+from tools.repomap.lookup import Definition, NameUses, definitions, symbols_like, uses
 from tools.repomap.nearness import learn
 from tools.repomap.outlining import indexed
 from tools.repomap.ranking import MapQuestion, Ranking, question_of, rank, rank_paths, symbol_scores
@@ -174,6 +174,11 @@ class MappedRepository:
                 if store
                 else ([], 0)
             )
+
+    def symbols_like(self, text: str, *, most: int = 100) -> list[Definition]:
+        """Symbols whose name begins with the text, then those that have it inside; short names first."""
+        with self._reading() as store:
+            return symbols_like(store, text, self.present, most=most) if store is not None else []
 
     def uses(self, name: str, *, below: str = "", most: int = 100) -> NameUses:
         with self._reading() as store:

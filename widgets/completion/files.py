@@ -1,4 +1,4 @@
-"""Completion of `@` files from the index, of `@file:Name` symbols, and of plain paths with Tab."""
+"""Completion of `@` files from the index, of symbols (`@file:Name`, `@:Name`), and of plain paths with Tab."""
 
 import asyncio
 import re
@@ -26,6 +26,8 @@ class SymbolRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Symbols = Callable[[str], Awaitable[Sequence[SymbolRow]]]
+Everywhere = Callable[[str], Awaitable[Sequence[tuple[str, SymbolRow]]]]
+"""Symbols by a part of their name, each with its file, the likeliest first."""
 
 
 def reference(path: str) -> str:
@@ -36,9 +38,17 @@ def reference(path: str) -> str:
 class FileCompletions:
     """`@` and a part of a path; what was chosen often and lately comes first."""
 
-    def __init__(self, index: FileIndex, *, symbols: Symbols | None = None, limit: int = 20) -> None:
+    def __init__(
+        self,
+        index: FileIndex,
+        *,
+        symbols: Symbols | None = None,
+        everywhere: Everywhere | None = None,
+        limit: int = 20,
+    ) -> None:
         self.index = index
         self._symbols = symbols
+        self._everywhere = everywhere
         self._limit = limit
 
     def accepts(self, request: CompletionRequest) -> bool:
@@ -61,6 +71,9 @@ class FileCompletions:
         if match[1] is not None and request.line[end : end + 1] == '"':
             end += 1
         path, colon, name = query.rpartition(":")
+        if colon and not path and self._everywhere is not None:
+            yield await self._of_all(name, start, end)
+            return
         if colon and self._symbols is not None and await self._is_file(path):
             yield await self._of_symbols(path, name, start, end)
             return
@@ -92,6 +105,26 @@ class FileCompletions:
                 kind="symbol",
             )
             for row, _ in found
+        )
+        return Completions(start=start, end=end, items=items, query=name)
+
+    async def _of_all(self, name: str, start: int, end: int) -> Completions:
+        """`@:Name`: symbols of the whole repository."""
+        assert self._everywhere is not None
+        found = list(await self._everywhere(name)) if name else []
+        marks = self.index.frecency.marks
+        wanted = name.lower()
+        # A file that is mentioned often decides between names that fit as well.
+        found.sort(key=lambda one: (not one[1].name.lower().startswith(wanted), one[0] not in marks))
+        items = tuple(
+            Suggestion(
+                text=reference(f"{path}:{row.name}"),
+                label=row.name,
+                detail=f"{row.kind}  {path}",
+                right=f"line {row.first_line}" if row.first_line else "",
+                kind="symbol",
+            )
+            for path, row in found
         )
         return Completions(start=start, end=end, items=items, query=name)
 

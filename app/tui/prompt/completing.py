@@ -1,7 +1,8 @@
 """What the editor completes: commands with their arguments, files, symbols of mapped files, extensions' suggestions."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.assembly.extending import Extended
 from app.engine.choice import ModelChoice
@@ -18,7 +19,11 @@ from widgets.completion.popup import CompletionPopup
 from widgets.completion.source import CompletionRequest, Completions, Suggestion
 from widgets.editor.prompt import PromptEditor
 
+if TYPE_CHECKING:
+    from tools.repomap.lookup import Definition
+
 _MODELS_SHOWN = 200
+SymbolsLike = Callable[[str], "Awaitable[Sequence[tuple[str, Definition]]]"]
 ExtendedNow = Callable[[], Extended | None]
 """What the session's extensions add, once they are loaded."""
 
@@ -32,6 +37,7 @@ def popup_for(
     arguments: Mapping[str, Arguments],
     extended: ExtendedNow,
     own_program: OwnProgram,
+    symbols_like: SymbolsLike,
     most_rows: int,
 ) -> CompletionPopup:
     """The completion list of an editor. `arguments`: what may stand behind bayou's own commands, by their name."""
@@ -54,12 +60,18 @@ def popup_for(
             for symbol in outline.symbols
         ]
 
+    async def everywhere(name: str) -> Sequence[tuple[str, SymbolRow]]:
+        return [
+            (path, SymbolRow(name=one.symbol.name, kind=one.symbol.kind, first_line=one.symbol.start_line))
+            for path, one in await symbols_like(name)
+        ]
+
     def commands() -> list[CommandRow]:
         return _command_rows(command_names(), {**arguments, **_extension_arguments(extended())})
 
     sources = (
         CommandCompletions(commands),
-        FileCompletions(index, symbols=symbols),
+        FileCompletions(index, symbols=symbols, everywhere=everywhere),
         PathCompletions(cwd),
         _ExtensionCompletions(extended),
     )

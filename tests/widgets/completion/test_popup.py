@@ -262,3 +262,25 @@ async def test_an_answer_that_comes_too_late_is_dropped() -> None:
         await pilot.pause()
         assert task.cancelled()
         assert not app.popup.is_open
+
+
+async def test_a_symbol_of_the_whole_repository(tmp_path: Path) -> None:
+    rows = {
+        "launch": [
+            ("harbour/fleet.py", SymbolRow(name="launch_all", kind="function", first_line=7)),
+            ("other.py", SymbolRow(name="launch", kind="function", first_line=1)),
+        ]
+    }
+
+    async def everywhere(name: str) -> list[tuple[str, SymbolRow]]:
+        return rows.get(name, [])
+
+    index = FileIndex(tmp_path, rg=RG)
+    index.frecency.record("other.py")
+    app = PopupHost(FileCompletions(index, everywhere=everywhere))
+    async with app.run_test() as pilot:
+        await type_text(pilot, "see @:launch")
+        assert await labels(pilot, app) == ["launch", "launch_all"]
+        assert "function  other.py" in screen_text(app)
+        await pilot.press("enter")
+        assert app.editor.text.strip() == "see @other.py:launch"

@@ -1,0 +1,92 @@
+"""Changes files and puts them back for ever, in the session of a folder; somebody ends it."""
+
+import itertools
+import sys
+from pathlib import Path
+
+from app.sessions.log import SessionLog
+from app.undo.images import FILES, RESTORED, as_data
+from app.undo.opened import Opened, opened
+from app.undo.place import UndoPlace
+from app.undo.restores import NothingToDo
+from app.values.entries import CustomEntry, MessageEntry
+from app.values.messages import user_message
+from tools.base import FileChange
+from tools.files.mutations import FileState, Intent, content_hash
+from tools.operations import LocalFiles
+
+NAMES = tuple(f"f{number}" for number in range(12))
+
+
+def content(number: int, name: str) -> bytes:
+    """Large enough to be half written, and tells whether it is whole."""
+    line = f"{name} {number}\n".encode()
+    return line * (40_000 // len(line)) + b"end\n"
+
+
+def is_whole(data: bytes) -> bool:
+    lines = data.split(b"\n")
+    return data.endswith(b"end\n") and len(set(lines[:-2])) == 1
+
+
+def parts_of(session: Path, project: Path) -> Opened:
+    found = sorted(session.glob("*.jsonl"))
+    log = SessionLog.open(found[0]) if found else SessionLog.create(session, project)
+    place = UndoPlace(store=session / "blobs", home=session, may_ask_git=lambda: False)
+    return opened(log, place, project, limit=lambda: 1 << 20)
+
+
+def write(parts: Opened, project: Path, call_id: str, name: str, data: bytes) -> None:
+    files = LocalFiles()
+    place = str(project / name)
+    state = None
+    if (project / name).exists():
+        state = FileState(data=(project / name).read_bytes(), stat=files.stat(place))
+    intent = Intent(
+        path=place,
+        real_path=place,
+        call_id=call_id,
+        before=state,
+        before_hash=content_hash(state.data) if state else None,
+        data=data,
+        after_hash=content_hash(data),
+    )
+    parts.recorder.about_to(intent)
+    files.replace(place, data)
+
+    change = FileChange(
+        path=place,
+        call_id=call_id,
+        before_hash=intent.before_hash,
+        after_hash=intent.after_hash,
+        mode_after=files.stat(place).mode,
+    )
+    parts.recorder.happened(change)
+
+
+def work(session: Path, project: Path) -> None:
+    parts = parts_of(session, project)
+    log = parts.log
+    start = len(log.entries)
+    for number in itertools.count(start):
+        log.append(MessageEntry(parent_id=None, message=user_message(f"prompt {number}")))
+        call_id = f"call{number}"
+        for name in NAMES:
+            write(parts, project, call_id, name, content(number, name))
+        data = parts.recorder.take(call_id, "write")
+        assert data is not None
+        log.append(CustomEntry(parent_id=None, custom_type=FILES, data=as_data(data)))
+        parts.recorder.told(call_id)
+        try:
+            plan = parts.restores.undo(1 + number % 2) if number % 3 else parts.restores.redo()
+        except NothingToDo:
+            continue
+        done = parts.restores.carry_out(plan, {})
+        log.append(CustomEntry(parent_id=None, custom_type=RESTORED, data=as_data(done)))
+        parts.recorder.told(done.id)
+        sys.stdout.write(".")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    work(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,89 @@
+"""Ended at any moment of changes and restores: no file is half, and the session knows what became of each."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from app.undo.images import FILES, RESTORED, FilesData, as_data
+from app.values.entries import CustomEntry
+from tests.undo.killed_worker import NAMES, is_whole, parts_of
+
+ROOT = Path(__file__).resolve().parents[2]
+MOMENTS = 200 if os.environ.get("BAYOU_LONG") else 6
+
+
+def end_it(session: Path, project: Path, after: float) -> None:
+    """Lets it work until it has gone round once, and then a random moment longer."""
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "tests.undo.killed_worker", str(session), str(project)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+    )
+    assert worker.stdout is not None
+    assert worker.stdout.read(1) == b"."
+    time.sleep(after)
+    worker.send_signal(signal.SIGKILL)
+    worker.communicate()
+
+
+def test_whenever_it_is_killed(tmp_path: Path) -> None:
+    chance = random.Random(4711)
+    project = Path(os.path.realpath(tmp_path)) / "project"
+    project.mkdir()
+    session = tmp_path / "session"
+    for _ in range(MOMENTS):
+        end_it(session, project, chance.random() * 0.2)
+        for name in NAMES:
+            assert not (project / name).exists() or is_whole((project / name).read_bytes())
+        parts = parts_of(session, project)
+        for key, data in parts.restores.left_open():
+            kind = FILES if isinstance(data, FilesData) else RESTORED
+            parts.log.append(CustomEntry(parent_id=None, custom_type=kind, data=as_data(data)))
+            parts.recorder.told(key)
+        assert parts.restores.left_open() == []
+        plan = parts.restores.to_entry(None)
+        assert {row.path: (row.state, row.why) for row in plan.rows if row.state != "ready"} == {}
+        assert {row.path for row in plan.rows} == {name for name in NAMES if (project / name).exists()}
+        parts.close()
+        parts.log.close()
+
+
+@pytest.mark.parametrize("done", [0, 1, 3])
+def test_a_restore_that_was_interrupted_is_finished_or_taken_back(tmp_path: Path, done: int) -> None:
+    from app.undo.restoring import carry_out
+    from tests.undo.stage import Stage
+
+    stage = Stage(tmp_path)
+    stage.prompt("one")
+    stage.record(*(stage.write(name, "one") for name in "abc"))
+    stage.prompt("two")
+    stage.record(*(stage.write(name, "two") for name in "abc"))
+    told, count = stage.recorder.told, iter(range(3))
+
+    def stop() -> None:
+        if next(count) == done - 1:
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("app.undo.restores.carry_out", lambda wanted: carry_out(wanted[:done], after_each=stop))
+        try:
+            stage.restores.carry_out(stage.undo(), {})
+        except KeyboardInterrupt:
+            pass
+    assert told is not None
+    (key, data) = stage.restores.left_open()[0]
+    assert [change.path for change in data.changes] == list("abc")[:done]
+    stage.log.append(CustomEntry(parent_id=None, custom_type=RESTORED, data=as_data(data)))
+    stage.recorder.told(key)
+    if done < 3:
+        stage.restore(stage.undo())
+        assert stage.files() == dict.fromkeys("abc", "one")
+    else:
+        stage.restore(stage.redo())
+        assert stage.files() == dict.fromkeys("abc", "two")

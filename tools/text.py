@@ -8,6 +8,7 @@ the screen. What encoding bytes have is the business of `tools.files.encoding`.
 import unicodedata
 
 from tools.patterns import late
+from tools.redrawn import as_it_looks, line_as_it_looks
 
 _UNSAFE = late(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
@@ -24,6 +25,11 @@ _ESCAPES = late(
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
     r"|\x1b[ -/]*[0-~]?"
 )
+_STRINGS = late(
+    r"(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n]*(?:\x07|\x1b\\|\x9c)"
+    r"|(?:\x1b\[|\x9b)[0-?]*m"
+)
+_LINE_ENDS = late(r"(?<!\r)\r+\n")
 _DROPPED = late(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SURROGATES = late(r"[\ud800-\udfff]")
 
@@ -49,31 +55,28 @@ def from_pictures(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A command's output as it would stay on a screen: no escape sequences, overwritten text gone.
+    """A command's output as it would stay on a screen: no escape sequences, each line as it looks in the end.
 
     Keeps the number of lines.
     """
     if not _UNSAFE.search(text):
         return text
-    text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
-    if "\r" in text or "\x08" in text:
-        text = "\n".join(_overwritten(line) for line in text.split("\n"))
-    return _SURROGATES.sub(_REPLACEMENT, _DROPPED.sub("", text))
+    text = _without_strings(text)
+    return _harmless("\n".join(line_as_it_looks(line) for line in text.split("\n")))
 
 
-def _overwritten(line: str) -> str:
-    """What is left to see of a line that goes back to its beginning, or a character back."""
-    if "\r" in line:
-        line = line.rstrip("\r").rsplit("\r", 1)[-1]
-    if "\x08" not in line:
-        return line
-    kept: list[str] = []
-    for char in line:
-        if char != "\x08":
-            kept.append(char)
-        elif kept:
-            kept.pop()
-    return "".join(kept)
+def on_screen(text: str) -> str:
+    """The same of the whole of an output: also lines that were written over later look as they do in the end."""
+    return _harmless(as_it_looks(_without_strings(text))) if _UNSAFE.search(text) else text
+
+
+def _without_strings(text: str) -> str:
+    """Without the sequences that write nothing and move nothing; what they hold is no text."""
+    return _STRINGS.sub("", _LINE_ENDS.sub("\n", text))
+
+
+def _harmless(text: str) -> str:
+    return _SURROGATES.sub(_REPLACEMENT, _DROPPED.sub("", _ESCAPES.sub("", text)))
 
 
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")

@@ -400,3 +400,16 @@ async def test_the_output_of_a_full_disk_says_so(
     monkeypatch.setattr(workspace.artifacts, "create", full)
     text = await hands.text("bash", command="seq 5000")
     assert "The full output could not be kept: No space left on device" in text
+
+
+async def test_progress_comes_out_as_it_looks_in_the_end(hands: Hands) -> None:
+    command = (
+        r"printf 'a: 1%%\nb: 1%%\n'; for n in 2 50 100; do printf '\033[2A\r\033[Ka: %d%%\n\033[2Kb: %d%%\n' $n $n;"
+        r" done; printf 'Working...\rDone\033[K\n'; printf '50%%\r100%%\n'"
+    )
+    assert await hands.text("bash", command=command) == "a: 100%\nb: 100%\nDone\n100%"
+
+
+async def test_lines_that_were_written_over_are_not_counted_as_hidden(hands: Hands) -> None:
+    command = r"printf 'x\n'; for n in $(seq 3000); do printf '\033[1A\033[2Kat %d\n' $n; done"
+    assert await hands.text("bash", command=command) == "at 3000"

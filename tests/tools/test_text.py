@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.text import from_pictures, one_line, plain, visible
+from tools.text import from_pictures, on_screen, one_line, plain, visible
 
 HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -35,6 +35,11 @@ def test_planted_sequences_are_harmless(planted: str) -> None:
 
 def test_output_reads_as_it_would_on_a_screen() -> None:
     assert plain("10%\r50%\r100%\n") == "100%\n"
+    assert plain("Downloading\rDone\x1b[K\n") == plain("Downloading\r\x1b[2KDone\n") == "Done\n"
+    assert plain("working\r       \rdone") == "done"
+    assert plain("100%\rok") == "ok0%"
+    assert plain("ab\x1b[2Dc\x1b[1Cd") == "cbd"
+    assert plain("a\r\r\nb") == "a\nb"
     assert plain("a\r\nb\r\n") == "a\nb\n"
     assert plain("ab\x08c") == "ac"
     assert plain("\x1b[1;31merror\x1b[0m: \x1b]8;;http://x\x1b\\here\x1b]8;;\x1b\\") == "error: here"
@@ -67,3 +72,25 @@ def test_any_text_becomes_harmless_and_valid(text: str) -> None:
     assert plain(text).count("\n") == text.count("\n")
     assert len(visible(text)) == len(text)
     assert "\n" not in one_line(text)
+
+
+@pytest.mark.parametrize(
+    ("written", "seen"),
+    [
+        ("one\ntwo\n\x1b[2A\x1b[2KONE\n\x1b[2KTWO\n", "ONE\nTWO\n"),
+        ("a: 1%\nb: 1%\n\x1b[2Aa: 99%\n\x1b[Bdone\n", "a: 99%\nb: 1%\ndone\n"),
+        ("layers\n 1\n 2\n\x1b[2A\x1b[Jdone\n", "layers\ndone\n"),
+        ("x\n\x1b[F\x1b[Ky", "y\n"),
+        ("x\n\x1b[9Ay", "y\n"),
+        ("first\nsecond\x1bM\rFIRST", "FIRST\nsecond"),
+        ("before\x1b[2J\x1b[Hafter", "beforeafter"),
+        ("\x1b[32mgreen\x1b[0m\n\x1b[1A\x1b[31mred\x1b[K\n", "red\n"),
+        ("no steps\r\nat all\n", "no steps\nat all\n"),
+    ],
+)
+def test_lines_that_are_written_over_look_as_they_do_in_the_end(written: str, seen: str) -> None:
+    assert on_screen(written) == seen
+
+
+def test_a_step_as_far_as_one_likes_costs_little() -> None:
+    assert len(on_screen("\x1b[999999999Bx\x1b[999999999Cy")) < 50_000

@@ -1,7 +1,7 @@
 """The first or the last lines of an output, for those who asked for no more."""
 
 from tools.running.rolling import OutputSnapshot
-from tools.text import plain
+from tools.text import on_screen
 
 _READ = 1 << 20
 
@@ -26,6 +26,6 @@ def _beginning(output: OutputSnapshot) -> str:
         return output.text
     try:
         with output.artifact.path.open("rb") as file:
-            return plain(file.read(_READ).decode("utf-8", "replace"))
+            return on_screen(file.read(_READ).decode("utf-8", "replace"))
     except OSError:
         return ""

@@ -11,7 +11,7 @@ import msgspec
 
 from tools.files.artifacts import Artifact, Artifacts
 from tools.limits import MAX_BYTES, MAX_LINES, Truncation, count_lines, format_size, truncate_tail
-from tools.text import plain
+from tools.text import on_screen, plain
 
 _KEPT: Final = 256 * 1024
 _CHUNK: Final = 1 << 20
@@ -131,7 +131,10 @@ class RollingOutput:
             last = self._last_line_bytes if self._ends_with_line_feed else self._line_bytes
         if is_cut:
             kept = _from_line_start(kept)
-        text = plain(kept.decode("utf-8", "replace"))
+        written = kept.decode("utf-8", "replace")
+        text = on_screen(written)
+        # Lines that were written over are fewer in the end.
+        lines -= count_lines(written) - count_lines(text)
         truncation = truncate_tail(text, total_lines=lines, total_bytes=size)
         if is_cut and not truncation.truncated:
             truncation = msgspec.structs.replace(
@@ -162,7 +165,7 @@ class RollingOutput:
             is_cut = self.total_bytes > len(kept)
         if is_cut:
             kept = _from_line_start(kept)
-        return truncate_tail(plain(kept.decode("utf-8", "replace")), MAX_LINES, max_bytes).content
+        return truncate_tail(on_screen(kept.decode("utf-8", "replace")), MAX_LINES, max_bytes).content
 
     def since(self, position: int) -> tuple[bytes, int]:
         """What came after `position` as far as it is still here, and the position to ask for next."""

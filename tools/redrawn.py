@@ -1,0 +1,108 @@
+"""Text that was written over itself, as it looks in the end: progress lines, bars, several of them at once.
+
+Lines have no width here, for nobody knows how wide a terminal the program thought of; and what clears a whole screen is
+passed over, so that nothing is lost that somebody may want to read.
+"""
+
+from typing import Final
+
+from tools.patterns import late
+
+_WRITES_OVER: Final = late(r"[\r\x08]|(?:\x1b\[|\x9b)\d*[ABCDEFGJKPX]|\x1bM")
+_UP_OR_DOWN: Final = late(r"(?:\x1b\[|\x9b)\d*[ABEFJ]|\x1bM")
+_STEP: Final = late(r"\n|\r|\x08|(?:\x1b\[|\x9b)(?P<count>\d*)(?P<what>[ABCDEFGJKPX])|(?P<back>\x1bM)")
+_FARTHEST: Final = 10_000
+"""Columns or lines that one step goes at most."""
+
+
+def line_as_it_looks(line: str) -> str:
+    """One line; steps to other lines are passed over."""
+    return _Screen(is_one_line=True).drawn(line) if _WRITES_OVER.search(line) else line
+
+
+def as_it_looks(text: str) -> str:
+    """With steps to other lines: there may be fewer lines than line feeds."""
+    if _UP_OR_DOWN.search(text):
+        return _Screen(is_one_line=False).drawn(text)
+    return "\n".join(line_as_it_looks(line) for line in text.split("\n"))
+
+
+class _Screen:
+    """Rows of characters, and where the next one goes."""
+
+    def __init__(self, *, is_one_line: bool) -> None:
+        self._is_one_line = is_one_line
+        self._rows: list[list[str]] = [[]]
+        self._redrawn: set[int] = set()
+        """Rows whose blanks at the end were put there to cover something."""
+        self._row = self._column = 0
+
+    def drawn(self, text: str) -> str:
+        position = 0
+        for step in _STEP.finditer(text):
+            self._put(text[position : step.start()])
+            position = step.end()
+            self._take(step[0][0], step["what"] or ("A" if step["back"] else ""), step["count"])
+        self._put(text[position:])
+        return "\n".join(
+            "".join(row).rstrip(" ") if number in self._redrawn else "".join(row)
+            for number, row in enumerate(self._rows)
+        )
+
+    def _put(self, text: str) -> None:
+        if not text:
+            return
+        row = self._rows[self._row]
+        if self._column > len(row):
+            row.extend(" " * (self._column - len(row)))
+        if self._column < len(row):
+            self._redrawn.add(self._row)
+        row[self._column : self._column + len(text)] = text
+        self._column += len(text)
+
+    def _take(self, sign: str, what: str, given: str | None) -> None:
+        count = min(int(given or 0), _FARTHEST)
+        steps = max(1, count)
+        match sign, what:
+            case "\n", _:
+                self._go(self._row + 1, 0)
+            case "\r", _:
+                self._column = 0
+            case "\x08", _:
+                self._column = max(0, self._column - 1)
+            case _, "C":
+                self._column += steps
+            case _, "D":
+                self._column = max(0, self._column - steps)
+            case _, "G":
+                self._column = steps - 1
+            case _, "K" | "P" | "X":
+                self._erase(what, count)
+            case _, "J" if not self._is_one_line and not count:
+                self._erase("K", 0)
+                del self._rows[self._row + 1 :]
+            case _, "A" | "F" if not self._is_one_line:
+                self._go(max(0, self._row - steps), 0 if what == "F" else self._column)
+            case _, "B" | "E" if not self._is_one_line:
+                self._go(self._row + steps, 0 if what == "E" else self._column)
+            case _:
+                pass
+
+    def _go(self, row: int, column: int) -> None:
+        while row >= len(self._rows):
+            self._rows.append([])
+        self._row, self._column = row, column
+
+    def _erase(self, what: str, count: int) -> None:
+        row, at = self._rows[self._row], self._column
+        self._redrawn.add(self._row)
+        if what == "P":
+            del row[at : at + max(1, count)]
+        elif what == "X":
+            row[at : at + max(1, count)] = " " * len(row[at : at + max(1, count)])
+        elif count == 0:
+            del row[at:]
+        elif count == 1:
+            row[: at + 1] = " " * min(len(row), at + 1)
+        else:
+            row.clear()

@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from app.extensions.distributions import require_names, require_names_of_installed
 from app.extensions.package_contents import (
     BadPackage,
     PackageContents,
@@ -36,6 +37,8 @@ from tools.running.own_programs import find_own_program
 Kind = Literal["path", "git", "python"]
 _LEFT_OUT = shutil.ignore_patterns(".git", "__pycache__", "node_modules", ".venv", "*.pyc")
 _FETCH_SECONDS = 300
+_WHEELS = ("--only-binary", ":all:")
+"""Building from source would run the package's code before anybody has agreed."""
 _ARCHIVE = late(r"\.(?:whl|egg|zip|tar|tgz|tbz|txz|gz|bz2|xz)\Z", re.IGNORECASE)
 """How files end that pip would take for a distribution by themselves."""
 _DISTRIBUTION = late(
@@ -267,8 +270,20 @@ def _pip(paths: Paths, source: str, place: Path) -> str:
         target = ["--python", sys.executable, "--target", str(place)]
     else:
         target = ["--target", str(place)]
-    # Only wheels: building from source would run the package's code before anybody has agreed.
-    _run([*base, "install", "--quiet", "--only-binary", ":all:", *target, "--", match[0]], "pip", {})
+        asked = [
+            *base,
+            "install",
+            "--quiet",
+            "--dry-run",
+            "--ignore-installed",
+            "--no-deps",
+            "--report",
+            "-",
+            *_WHEELS,
+        ]
+        require_names(source, match[0], lambda wanted: _run([*asked, "--", *wanted], "pip", {}))
+    _run([*base, "install", "--quiet", *_WHEELS, *target, "--", match[0]], "pip", {})
+    require_names_of_installed(source, place)
     versions = {one.metadata["Name"].lower(): one.version for one in _distributions(place)}
     return versions.get(match["name"].lower(), "")
 

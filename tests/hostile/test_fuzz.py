@@ -1,4 +1,5 @@
-"""Whatever bytes come: RPC lines, streams, sessions, settings, trust, arguments of tools, Markdown, terminal output.
+"""Whatever bytes come: RPC lines, streams, sessions, settings, trust, git's configuration, arguments of tools, Markdown
+and terminal output.
 
 Kept seeds are tried always; with BAYOU_LONG=1 new ones are made up for BAYOU_FUZZ_SECONDS (20) a subject, from
 BAYOU_FUZZ_SEED on. What breaks something is written to `seeds/`, to be kept.
@@ -6,6 +7,7 @@ BAYOU_FUZZ_SEED on. What breaks something is written to `seeds/`, to be kept.
 
 import asyncio
 import json
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,9 +17,12 @@ import pytest
 
 from app.resources.paths import Paths
 from app.resources.settings_reading import read_layer
-from app.resources.trust import decide
+from app.resources.trust import decide, problem_with, question_for, remember
 from app.sessions.errors import SessionError
 from app.sessions.log import SessionLog
+from app.values.json_comments import JsonFault
+from app.values.json_comments import parse as parse_json
+from app.values.unable import FileFault
 from tests.conftest import OUTSIDE
 from tests.hostile.fuzzing import keep, kept, mutations, seeds_of
 from tests.modes.test_rpc_fuzz import Dialogue
@@ -26,6 +31,7 @@ from tests.providers.wires import ANSWERS, ask, model_for
 from tests.sessions.say import answer, result, say
 from tests.tools.conftest import HARMFUL, Hands
 from tools.base import ToolError
+from tools.git.config import read_configuration
 from tools.workspace import Workspace
 from widgets.terminal.emulator import Emulator
 from widgets.transcript import ansi
@@ -97,19 +103,90 @@ def test_settings(tmp_path: Path, is_new: bool):
 
 @pytest.mark.parametrize("is_new", LANES)
 def test_trust_files(tmp_path: Path, is_new: bool):
+    """Nobody is trusted unless the file, read whole, says so of this folder; and no answer is lost by the next one."""
     paths = Paths.from_env({"HOME": str(tmp_path)}, tmp_path / "project")
     (paths.cwd / ".bayou").mkdir(parents=True)
     (paths.cwd / ".bayou" / "settings.json").write_text('{"shellPath": "/tmp/x"}')
     paths.trust_file.parent.mkdir(parents=True)
-    sound = json.dumps(
-        {str(paths.cwd): {"decision": "no", "fingerprint": "f" * 64, "at": "2026-01-01"}}
-    ).encode()
+    here, other = str(paths.cwd), str(tmp_path / "elsewhere")
+    sound = [
+        {here: {"trusted": False, "fingerprint": "f" * 32, "at": "2026-01-01"}, other: True},
+        {here: {"trusted": True, "fingerprint": "f" * 32, "at": "2026-01-01"}, other: {"trusted": False}},
+        {other: {"trusted": True}, str(tmp_path): {"trusted": True, "fingerprint": "f" * 32}},
+    ]
 
     def attempt(data: bytes) -> None:
         paths.trust_file.write_bytes(data)
-        assert not decide(paths).is_trusted
+        said = _said_of(data, paths.cwd, tmp_path)
+        assert decide(paths).is_trusted == said, said
+        problem, before = problem_with(paths.trust_file), paths.trust_file.read_bytes()
+        try:
+            remember(paths, question_for(paths), is_trusted=False)
+        except FileFault:
+            assert problem and paths.trust_file.read_bytes() == before
+            return
+        assert not problem and not decide(paths).is_trusted
 
-    try_all("trust", [sound, b"{}"], is_new, attempt)
+    try_all("trust", [json.dumps(one).encode() for one in sound], is_new, attempt)
+
+
+def _said_of(data: bytes, *folders: Path) -> bool:
+    """Whether the file trusts the nearest of these folders that it speaks of, whatever it will bring along."""
+    try:
+        table = parse_json(data.decode("utf-8-sig").replace("\r\n", "\n"))
+    except (UnicodeDecodeError, JsonFault):
+        return False
+    if not isinstance(table, dict):
+        return False
+    for folder in (*folders, *folders[-1].parents):
+        entry = table.get(str(folder))
+        entry = {"trusted": entry} if isinstance(entry, bool) else entry
+        if isinstance(entry, dict) and isinstance(entry.get("trusted"), bool):
+            return entry["trusted"] and entry.get("fingerprint") is None
+    return False
+
+
+GIT_CONFIGURATION = b"""
+[core]
+\trepositoryformatversion = 0
+\tfsmonitor = ./run.sh ; why not
+[filter "it"]\n\tclean = cat %f\n\trequired
+[remote "origin"] url = "ext::sh -c \\"x\\"" # end
+[alias] go = !sh -c 'x' \\
+  more
+[Include] Path = ../other
+[diff.Tool] TextConv=strings
+[credential "https://example.org"] helper = "!f() { x; }; f"
+"""
+
+
+def _in_words(value: str | None) -> str | None:
+    """Which blanks a value keeps differs between versions of git."""
+    return None if value is None else " ".join(value.split())
+
+
+@pytest.mark.parametrize("is_new", LANES)
+def test_git_configurations(tmp_path: Path, is_new: bool):
+    """What git would go by, bayou has seen, or it says that it does not understand the file. Git is the judge."""
+    file = tmp_path / "config"
+
+    def attempt(data: bytes) -> None:
+        file.write_bytes(data)
+        found = read_configuration(file, home=tmp_path)
+        if found.unreadable:
+            return
+        told = subprocess.run(
+            ["git", "config", "--file", str(file), "--no-includes", "--null", "--list"],
+            capture_output=True, check=False, cwd="/",
+        )  # fmt: skip
+        if told.returncode:
+            return  # git does not start with such a file
+        seen = {(entry.name, _in_words(entry.value)) for entry in found.entries if entry.file == file}
+        for line in told.stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]:
+            name, separator, value = line.partition("\n")
+            assert (name, _in_words(value if separator else None)) in seen, line
+
+    try_all("git", [GIT_CONFIGURATION], is_new, attempt)
 
 
 @pytest.mark.parametrize("is_new", LANES)

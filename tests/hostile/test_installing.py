@@ -86,6 +86,52 @@ def test_a_source_is_not_built(
     assert not mark.exists()
 
 
+def wheel(folder: Path, name: str, *requires: str) -> None:
+    """A distribution as an index has it, with an extension in it."""
+    import zipfile
+
+    lines = [
+        "Metadata-Version: 2.1",
+        f"Name: {name}",
+        "Version: 1.0",
+        *(f"Requires-Dist: {one}" for one in requires),
+    ]
+    about = f"{name}-1.0.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w") as archive:
+        archive.writestr(f"{name}.py", "def extension(api): ...\n")
+        archive.writestr(f"{about}/METADATA", "\n".join(lines) + "\n")
+        archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{about}/entry_points.txt", f"[bayou.extensions]\n{name} = {name}\n")
+        archive.writestr(f"{about}/RECORD", "")
+
+
+@pytest.mark.parametrize("is_deep", [False, True])
+def test_a_distribution_that_depends_on_an_address_is_refused_before_it_is_fetched(
+    paths: Paths, folder: Path, mark: Path, monkeypatch: pytest.MonkeyPatch, put: Put, is_deep: bool
+) -> None:
+    """pip would build it, only wheels or not."""
+    put(
+        folder / "evil" / "pyproject.toml",
+        '[build-system]\nrequires = []\nbuild-backend = "own"\nbackend-path = ["."]\n',
+    )
+    put(folder / "evil" / "own.py", f"open({str(mark)!r}, 'w')\n")
+    index = folder.parent / "index"
+    index.mkdir()
+    address = f"evil @ file://{folder}/evil"
+    wheel(index, "theirs", "middle>=1" if is_deep else address, "dev-things @ file:///x ; extra == 'dev'")
+    wheel(index, "middle", address)
+    wheel(index, "fine", "plain", "dev-things @ file:///x ; extra == 'dev'")
+    wheel(index, "plain")
+    for name, value in (("NO_INDEX", "1"), ("FIND_LINKS", str(index))):
+        monkeypatch.setenv(f"PIP_{name}", value)
+        monkeypatch.setenv(f"UV_{name}", value)
+    with pytest.raises(BadPackage):
+        stage(paths, "pip:theirs")
+    assert not mark.exists() and installed(paths) == ()
+    staged = stage(paths, "pip:fine")
+    assert staged.package.revision == "1.0" and (staged.place / "plain.py").is_file()
+
+
 def test_a_package_with_a_link_out_of_it_is_refused(paths: Paths, folder: Path, put: Put) -> None:
     put(folder / "theirs" / "one.py", "def extension(api): ...")
     put(folder / "elsewhere.py", "def extension(api): ...")

@@ -101,7 +101,10 @@ def small_text(file: Path, most: int) -> str | None:
 
 
 def parse(text: str, file: Path) -> Iterator[Entry]:
-    """Raises `Malformed` where git would give up too."""
+    """Raises `Malformed` where git would give up too, and for a null byte, where git would read another word than is
+    written."""
+    if "\0" in text:
+        raise Malformed(f"line {_line(text, text.index(chr(0)))}: a null byte")
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     section, sub, at = "", "", 0
     while at < len(text):

@@ -1,0 +1,65 @@
+"""What a Python distribution depends on, looked at before anything is fetched for it: names of the index, no addresses.
+
+pip would follow `name @ address` of a distribution's own metadata, and build what it finds there.
+"""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from app.extensions.package_contents import BadPackage
+
+Tell = Callable[[Sequence[str]], str]
+"""Asks pip which distributions it would take for some requirements, not for what these depend on: its report."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_MOST_ROUNDS = 30
+
+
+def require_names(source: str, first: str, tell: Tell) -> None:
+    """Raises `BadPackage` where anything that belongs to it is fetched from an address."""
+    waiting, seen = [first], {_plain(first)}
+    for _ in range(_MOST_ROUNDS):
+        if not waiting:
+            return
+        found = [needed for item in _items(tell(waiting)) for needed in _needed(source, item)]
+        waiting = [needed for needed in dict.fromkeys(found) if _plain(needed) not in seen]
+        seen.update(map(_plain, waiting))
+    raise BadPackage(f"{source} depends on more than bayou looks through")
+
+
+def require_names_of_installed(source: str, place: Path) -> None:
+    """The same of what is there: another version may have been chosen in the end."""
+    for file in place.glob("*.dist-info/direct_url.json"):
+        raise BadPackage(
+            f"{source} brought {file.parent.name.partition('-')[0]} from an address, not from the index"
+        )
+
+
+def _items(report: str) -> list[dict[str, Any]]:
+    try:
+        return [item["metadata"] for item in json.loads(report)["install"]]
+    except (ValueError, KeyError, TypeError):
+        raise BadPackage("pip did not say what it would install; a newer pip does") from None
+
+
+def _needed(source: str, metadata: dict[str, Any]) -> list[str]:
+    """What it depends on, beyond what is asked for by extras."""
+    needed: list[str] = []
+    for requirement in metadata.get("requires_dist") or ():
+        wanted, _, condition = str(requirement).partition(";")
+        if re.search(r"\bextra\b", condition):
+            continue
+        if "@" in wanted or not _NAME.match(wanted):
+            raise BadPackage(
+                f"{source}: {metadata.get('name')} depends on {wanted.strip()}, which is no name of the index. "
+                "Nothing of it was fetched."
+            )
+        needed.append(str(requirement))
+    return needed
+
+
+def _plain(requirement: str) -> str:
+    match = _NAME.match(requirement)
+    return re.sub(r"[-_.]+", "-", match[0]).lower() if match else requirement

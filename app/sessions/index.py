@@ -1,86 +1,57 @@
 """The index over all session files of one root: a SQLite database that can be thrown away at any time.
 
-It is brought up to date before every list: new and changed files are read, grown ones from where they were left,
-vanished ones forgotten. Texts are read when something is searched, or beside everything else (`reading_all`). A
-damaged or foreign database is replaced, a read-only disk gets one in memory.
+It knows which words a text has and where the text stands, and holds none: what is shown is read there. It is brought up
+to date before every list: new and changed files are read, grown ones from where they were left, vanished ones
+forgotten. Texts are read when something is searched, or beside everything else (`reading_all`). A damaged or foreign
+database is replaced, a read-only disk gets one in memory.
 """
 
 import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
 from app.sessions.errors import SessionError
+from app.sessions.excerpts import Term, excerpt, plain_excerpt, seamed, terms_of
 from app.sessions.folders import session_files
 from app.sessions.ids import lately
+from app.sessions.lines_read import Rewritten, take, text_at
+from app.sessions.listed import SessionHit, SessionSummary
 from app.sessions.projection import milliseconds
 from app.sessions.reading import read_header
 from app.sessions.summary import Digest, SearchableText, storable
-from tools.patterns import late
 
 INDEX_NAME = ".index.sqlite"
-_VERSION = 2
+_VERSION = 3
 _SCHEMA = """
 create table if not exists sessions(
-    key integer primary key, path blob unique not null, inode integer, size integer, mtime integer, read integer,
-    tail blob, searchable integer not null default 0,
-    id text, cwd text, parent text, created integer, header blob, digest blob);
-create table if not exists texts(key integer primary key, session integer, entry text, role text, time text);
-create index if not exists texts_of_session on texts(session);
+    key integer primary key autoincrement, path blob not null, inode integer, size integer, mtime integer,
+    read integer, tail blob, searchable integer not null default 0,
+    id text, cwd text, parent text, created integer, digest blob);
+create table if not exists texts(key integer primary key, session integer, at integer);
+create table if not exists bounds(oldest integer, newest integer);
+"""
+"""`texts` says where a text begins in its session's file; the text itself is kept there and nowhere else. Its key tells
+when it was said, about: what is newer than most stands behind all others, what is older before them. Numbers without
+gaps take a third of the room that times would.
 """
 _FILES_AT_ONCE = 20
-_SHORT, _BEGINNING = 256 * 1024, 64 * 1024
-"""Bytes of a file that is read whole where nobody can wait, and of the part of a longer one that is."""
-_LAST_TIME = 1 << 42
-"""Milliseconds; rows are numbered by time, and numbers end at 63 bits."""
 _MODULE = "fts5"
 _SEARCHABLE = (
-    "create virtual table if not exists words using fts5(text, tokenize='unicode61 remove_diacritics 2')"
+    "create virtual table if not exists words using fts5(text, content='', columnsize=0, detail=column,"
+    " tokenize='unicode61 remove_diacritics 2')"
 )
+"""Which words a text has, and nothing of it besides: a quarter of its size. Phrases are looked for in the text."""
 _PLAIN = (
     "create table if not exists words(rowid integer primary key, text text)"  # no search module in SQLite
 )
-
-# Scripts without spaces between words: every character is made a word of its own.
-_UNSPACED = late(r"(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])")
-_SEAM = "\u200b"
-_LIKE_MARKS = late(r"[%_!]")
-_WORDS = late(r'"([^"]*)"?|(\S+)')
-
-
-class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What a list shows of one session."""
-
-    path: Path
-    id: str
-    cwd: str
-    name: str | None
-    first_prompt: str | None
-    parent_session: str | None
-    created: int
-    modified: int
-    """Unix milliseconds: the newest message, else the header's time, else the file's."""
-    message_count: int
-    cost: float
-    size: int
-
-    @property
-    def title(self) -> str:
-        return self.name or self.first_prompt or "(no messages)"
-
-
-class SessionHit(msgspec.Struct, frozen=True, kw_only=True):
-    """A text that matches; `excerpt` has the matches between \\x01 and \\x02."""
-
-    session: SessionSummary
-    entry_id: str
-    role: str
-    timestamp: str
-    excerpt: str
+_CANDIDATES = 2_000
+"""Texts that are looked into at most, for one search."""
+_MANY = 5_000
 
 
 _refreshing = threading.Lock()
@@ -109,6 +80,13 @@ class SessionIndex:
                     break
                 self._remove()
         return self._prepared(sqlite3.connect(":memory:", check_same_thread=False))
+
+    def _relative(self, path: str) -> bytes:
+        """How a file is called in here."""
+        return os.fsencode(os.path.relpath(path, self.root))
+
+    def _path(self, name: bytes) -> str:
+        return os.path.join(self.root, os.fsdecode(name))  # noqa: PTH118  (of thousands, at every start)
 
     def _remove(self) -> None:
         for suffix in ("", "-wal", "-shm", "-journal"):
@@ -159,7 +137,7 @@ class SessionIndex:
 
     def _read_files(self) -> None:
         known = {
-            os.fsdecode(row[1]): row
+            self._path(row[1]): row
             for row in self._db.execute("select key, path, inode, size, mtime, read from sessions")
         }
         files = [(entry.stat(), entry) for entry in session_files(self.root)]
@@ -171,19 +149,21 @@ class SessionIndex:
                 self._read_again(row, found)
         for row in known.values():
             self._forget(row[0])
+        if known:
+            self._drop_lost()
 
     def _read_whole(self, path: str, found: os.stat_result) -> None:
         try:
             header, offset = read_header(Path(path))
             digest = Digest(texts=[])
-            read, tail = _take(Path(path), offset, digest)
+            read, tail = take(Path(path), offset, digest)
         except (SessionError, OSError):
             header, digest, read, tail = None, Digest(texts=[]), 0, b""
         self._db.execute(
             "insert into sessions(path, inode, size, mtime, read, tail, id, cwd, parent, created, digest)"
             " values(?,?,?,?,?,?,?,?,?,?,?)",
             (
-                os.fsencode(path),
+                self._relative(path),
                 found.st_ino,
                 found.st_size,
                 found.st_mtime_ns,
@@ -199,18 +179,18 @@ class SessionIndex:
 
     def _read_again(self, row: tuple[int, bytes, int, int, int, int], found: os.stat_result) -> None:
         key, inode, size, read = row[0], row[2], row[3], row[5]
-        path = os.fsdecode(row[1])
+        path = self._path(row[1])
         stored = self._db.execute("select digest, id, tail from sessions where key=?", (key,)).fetchone()
         if inode != found.st_ino or found.st_size < size or not read or stored[1] is None:
             self._forget(key)
             self._read_whole(path, found)
             return
-        digest: Digest = msgspec.msgpack.decode(stored[0], type=Digest)
+        digest = _unpacked(stored[0])
         try:
-            read, tail = _take(Path(path), read, digest, stored[2])
+            read, tail = take(Path(path), read, digest, stored[2])
         except OSError:
             return
-        except _Rewritten:
+        except Rewritten:
             self._forget(key)
             self._read_whole(path, found)
             return
@@ -231,38 +211,64 @@ class SessionIndex:
         ).fetchall()
         fresh: list[tuple[int, int, SearchableText]] = []
         for key, name, searchable, read in rows:
-            digest, path = Digest(texts=[]), Path(os.fsdecode(name))
+            digest, path = Digest(texts=[]), Path(self._path(name))
             try:
                 offset = searchable or read_header(path)[1]
-                _take(path, offset, digest, end=read, with_texts=True)
-            except (SessionError, OSError, _Rewritten):
+                take(path, offset, digest, end=read, with_texts=True)
+            except (SessionError, OSError, Rewritten):
                 pass  # gone or changed just now; the next look at the files finds out
-            fresh += ((_number(text.time), key, text) for text in digest.texts)
+            fresh += ((milliseconds(text.time), key, text) for text in digest.texts)
             self._db.execute("update sessions set searchable=? where key=?", (read, key))
-        fresh.sort(key=lambda found: found[0])
-        for number, key, text in fresh:
-            self._add_text(number, key, text)
+        if fresh:
+            self._add_texts(sorted(fresh, key=lambda found: found[0]))
         self._db.commit()
         return bool(rows)
 
-    def _add_text(self, number: int, key: int, text: SearchableText) -> None:
-        """Rows are numbered by time, so that their order is the order of answers, whenever they were read."""
-        last = self._db.execute(
-            "select max(key) from texts where key between ? and ?", (number, number + 0xFFFFF)
-        )
-        place = (last.fetchone()[0] or number - 1) + 1
+    def _add_texts(self, fresh: list[tuple[int, int, SearchableText]]) -> None:
+        """In the order in which they were said, each with its time and its session."""
+        low, high = self._db.execute("select min(key), max(key) from texts").fetchone()
+        bounds = self._db.execute("select oldest, newest from bounds").fetchone()
+        oldest, newest = bounds or (fresh[0][0], fresh[-1][0])
+        middle = (oldest + newest) // 2 if bounds else oldest
+        later = [found for found in fresh if found[0] >= middle]
+        earlier = [found for found in reversed(fresh) if found[0] < middle]
+        for place, (_, key, text) in enumerate(later, (high or 0) + 1):
+            self._add_text(place, key, text)
+        for place, (_, key, text) in enumerate(earlier, 1 - (low or 0)):
+            self._add_text(-place, key, text)
+        self._db.execute("delete from bounds")
         self._db.execute(
-            "insert into texts(key, session, entry, role, time) values(?,?,?,?,?)",
-            (place, key, text.entry, text.role, text.time),
-        )
-        self._db.execute(
-            "insert into words(rowid, text) values(?,?)", (place, _UNSPACED.sub(_SEAM, text.text))
+            "insert into bounds values(?,?)", (min(oldest, fresh[0][0]), max(newest, fresh[-1][0]))
         )
 
+    def _add_text(self, place: int, key: int, text: SearchableText) -> None:
+        self._db.execute("insert into texts(key, session, at) values(?,?,?)", (place, key, text.at))
+        self._db.execute("insert into words(rowid, text) values(?,?)", (place, seamed(text.text)))
+
     def _forget(self, key: int) -> None:
-        self._db.execute("delete from words where rowid in (select key from texts where session=?)", (key,))
-        self._db.execute("delete from texts where session=?", (key,))
+        """Its texts are found no more. What words they had is forgotten when it is much."""
         self._db.execute("delete from sessions where key=?", (key,))
+
+    def _drop_lost(self) -> None:
+        whole = self._db.execute("select count(*) from texts").fetchone()[0]
+        lost = self._db.execute(
+            "select count(*) from texts where session not in (select key from sessions)"
+        ).fetchone()[0]
+        if lost > _MANY and lost > whole / 2:
+            self._db.execute("delete from texts")
+            self._db.execute(
+                "insert into words(words) values('delete-all')" if self._has_search else "delete from words"
+            )
+            self._db.execute("update sessions set searchable=0")
+
+    def tidy(self) -> None:
+        """After much has been read: the words as small as they can be."""
+        if self._has_search:
+            self._db.execute("insert into words(words) values('optimize')")
+            self._db.commit()
+        if self._db.execute("pragma freelist_count").fetchone()[0] * 5 > _pages(self._db):
+            self._db.execute("vacuum")
+        self._db.execute("pragma wal_checkpoint(truncate)")
 
     def sessions(self) -> list[SessionSummary]:
         """All of them, newest first."""
@@ -278,7 +284,7 @@ class SessionIndex:
             "select key, path, id, cwd, parent, created, mtime, size, digest from sessions"
             f" where id is not null{which}"
         )
-        return {row[0]: _summary(row) for row in rows}
+        return {row[0]: _summary(self.root, row) for row in rows}
 
     def search(self, query: str, *, limit: int = 50) -> list[SessionHit]:
         """Texts with all words of the query (each may be the beginning of a word), newest first; "…" is a phrase."""
@@ -287,38 +293,45 @@ class SessionIndex:
 
     def search_known(self, query: str, *, limit: int = 50) -> list[SessionHit]:
         """As `search`, in what has been read so far."""
-        words = [(phrase or word, bool(phrase)) for phrase, word in _WORDS.findall(query)]
-        words = [(word, is_phrase) for word, is_phrase in words if any(map(str.isalnum, word))]
-        if not words:
+        terms = terms_of(storable(query))
+        if not terms:
             return []
-        rows = sorted(self._matching(words, limit), key=lambda row: row[3], reverse=True)
-        summaries = self._summaries({row[0] for row in rows})
-        return [
-            SessionHit(
-                session=summaries[row[0]],
-                entry_id=row[1],
-                role=row[2],
-                timestamp=row[3],
-                excerpt=row[4].replace(_SEAM, ""),
+        hits: list[SessionHit] = []
+        summaries: dict[int, SessionSummary] = {}
+        for key, at in self._matching(terms):
+            if key not in summaries:
+                summaries.update(self._summaries((key,)))
+            text = text_at(summaries[key].path, at) if key in summaries else None
+            shown = None if text is None else self._excerpt(text.text, terms)
+            if text is None or shown is None:
+                continue
+            hits.append(
+                SessionHit(
+                    session=summaries[key],
+                    entry_id=text.entry,
+                    role=text.role,
+                    timestamp=text.time,
+                    excerpt=shown,
+                )
             )
-            for row in rows
-            if row[0] in summaries
-        ]
+            if len(hits) == limit:
+                break
+        return sorted(hits, key=lambda hit: hit.timestamp, reverse=True)
 
-    def _matching(self, words: list[tuple[str, bool]], limit: int) -> list[tuple[int, str, str, str, str]]:
-        select = "select session, entry, role, time, "
-        source = " from words join texts on texts.key = words.rowid where "
+    def _excerpt(self, text: str, terms: list[Term]) -> str | None:
+        return excerpt(text, terms) if self._has_search else plain_excerpt(text, terms)
+
+    def _matching(self, terms: list[Term]) -> Iterator[tuple[int, int]]:
+        """Where texts are that have all the words, be it in another order; the newest first."""
+        select = "select session, at from words join texts on texts.key = words.rowid where "
         if self._has_search:
-            select += "snippet(words, 0, char(1), char(2), '…', 16)"
-            terms = storable(" ".join(_term(word, is_phrase) for word, is_phrase in words))
-            sql = f"{select}{source}words match ? order by words.rowid desc limit ?"
-            return self._db.execute(sql, (terms, limit)).fetchall()
-        select += "substr(text, 1, 160)"
-        wanted = " and ".join("text like ? escape '!'" for _ in words)
-        likes = [f"%{_escaped(word)}%" for word, _ in words]
-        return self._db.execute(
-            f"{select}{source}{wanted} order by words.rowid desc limit ?", (*likes, limit)
-        ).fetchall()
+            wanted = " ".join(_asked(term) for term in terms)
+            sql = f"{select}words match ? order by words.rowid desc limit ?"
+            return self._db.execute(sql, (wanted, _CANDIDATES))
+        words = [word for term in terms for word in term.words]
+        like = " and ".join("text like ?" for _ in words)
+        likes = [f"%{word}%" for word in words]  # letters and digits
+        return self._db.execute(f"{select}{like} order by words.rowid desc limit ?", (*likes, _CANDIDATES))
 
 
 def _has_search_module(db: sqlite3.Connection) -> bool:
@@ -330,57 +343,41 @@ def _has_search_module(db: sqlite3.Connection) -> bool:
     return True
 
 
-def _number(time: str) -> int:
-    """The first row number of a moment; a million fit into each millisecond."""
-    return min(max(milliseconds(time), 0), _LAST_TIME) << 20
+def _asked(term: Term) -> str:
+    """In the database's own words; it knows no phrases, so it is asked for all of their words."""
+    *whole, last = term.words
+    return " ".join([*(f'"{word}"' for word in whole), f'"{last}"{"*" if term.is_open else ""}'])
 
 
-def _escaped(word: str) -> str:
-    return _LIKE_MARKS.sub(r"!\g<0>", _UNSPACED.sub(_SEAM, word))
-
-
-def _term(word: str, is_phrase: bool) -> str:
-    quoted = '"' + _UNSPACED.sub(_SEAM, word).replace('"', " ") + '"'
-    return quoted if is_phrase else quoted + "*"
+def _pages(db: sqlite3.Connection) -> int:
+    return db.execute("pragma page_count").fetchone()[0]
 
 
 def _packed(digest: Digest) -> bytes:
-    return msgspec.msgpack.encode(msgspec.structs.replace(digest, texts=[]))
+    kept = (digest.name, digest.first_prompt, digest.greeting, digest.messages, digest.cost, digest.modified)
+    return msgspec.msgpack.encode(kept)
 
 
-class _Rewritten(Exception):
-    """What was read before is not what stands there now."""
+def _unpacked(packed: bytes) -> Digest:
+    name, first_prompt, greeting, messages, cost, modified = msgspec.msgpack.decode(packed)
+    return Digest(
+        name=name,
+        first_prompt=first_prompt,
+        greeting=greeting,
+        messages=messages,
+        cost=cost,
+        modified=modified,
+        texts=[],
+    )
 
 
-def _take(
-    path: Path,
-    offset: int,
-    digest: Digest,
-    tail: bytes = b"",
-    *,
-    end: int | None = None,
-    with_texts: bool = False,
-) -> tuple[int, bytes]:
-    """Reads whole lines from `offset` on; returns where the next one will begin, and the bytes before that."""
-    with path.open("rb", buffering=1 << 18) as file:
-        file.seek(offset - len(tail))
-        if file.read(len(tail)) != tail:
-            raise _Rewritten
-        line = b""
-        for line in file:
-            if not line.endswith(b"\n") or (end is not None and offset >= end):
-                break
-            digest.take(line, with_texts=with_texts)
-            offset += len(line)
-            tail = line[-64:]
-    return offset, tail
-
-
-def _summary(row: tuple[int, bytes, str, str, str | None, int, int, int, bytes]) -> SessionSummary:
+def _summary(
+    root: Path, row: tuple[int, bytes, str, str, str | None, int, int, int, bytes]
+) -> SessionSummary:
     _, path, session_id, cwd, parent, created, mtime, size, packed = row
-    digest: Digest = _unpacker.decode(packed)
+    digest = _unpacked(packed)
     return SessionSummary(
-        path=Path(os.fsdecode(path)),
+        path=root / os.fsdecode(path),
         id=session_id,
         cwd=cwd,
         name=digest.name,
@@ -391,36 +388,4 @@ def _summary(row: tuple[int, bytes, str, str, str | None, int, int, int, bytes])
         message_count=digest.messages,
         cost=digest.cost,
         size=size,
-    )
-
-
-_unpacker = msgspec.msgpack.Decoder(Digest)
-
-
-def summary_of_file(name: str) -> SessionSummary | None:
-    """What the file itself says, or its beginning; None when it is no session."""
-    path, digest = Path(name), Digest(texts=[])
-    try:
-        header, offset = read_header(path)
-        found = path.stat()
-        is_short = found.st_size <= _SHORT
-        with path.open("rb") as file:
-            file.seek(offset)
-            for line in file.read(-1 if is_short else _BEGINNING).splitlines(keepends=True):
-                if line.endswith(b"\n"):
-                    digest.take(line)
-    except (SessionError, OSError):
-        return None
-    return SessionSummary(
-        path=path,
-        id=header.id,
-        cwd=header.cwd,
-        name=digest.name,
-        first_prompt=digest.title,
-        parent_session=header.parent_session,
-        created=milliseconds(header.timestamp),
-        modified=(digest.modified if is_short else 0) or found.st_mtime_ns // 1_000_000,
-        message_count=digest.messages if is_short else -1,
-        cost=digest.cost if is_short else 0.0,
-        size=found.st_size,
     )

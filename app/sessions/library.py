@@ -19,7 +19,8 @@ from app.sessions.trash import Trashed, delete_session, in_trash, undo_delete
 from tools.files.presence import exists, is_file
 
 if TYPE_CHECKING:
-    from app.sessions.index import SessionHit, SessionIndex, SessionSummary
+    from app.sessions.index import SessionIndex
+    from app.sessions.listed import SessionHit, SessionSummary
 
 # The index, and with it the database, is imported when a list or a search is asked for: most starts need none.
 # ruff: noqa: PLC0415
@@ -129,7 +130,7 @@ def newest_sessions(root: Path, cwd: Path, *, most: int = FIRST) -> "list[Sessio
     """The sessions of a folder that were written last, from their files alone: while the index is brought up to date,
     which takes as long as there are sessions. Of long ones the beginning is read, and their counts are not known (-1).
     """
-    from app.sessions.index import summary_of_file
+    from app.sessions.listed import summary_of_file
 
     found = (summary_of_file(name) for name in _newest_first(session_folder(root, cwd))[:most])
     return [one for one in found if one is not None and is_same_folder(one.cwd, cwd)]

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from tools.files.presence import is_dir
 
+_MANY_ROUNDS = 20
+"""Of some sessions each: worth making the index smaller."""
+
 
 def read_in_background(root: Path) -> threading.Thread:
     """Reads new and changed sessions a few at a time, and rests as long as it has worked: typing comes first."""
@@ -22,9 +25,12 @@ def _read(root: Path) -> None:
     index = SessionIndex(root)
     try:
         index.refresh()
-        started = time.monotonic()
+        started, rounds = time.monotonic(), 0
         while index.read_some_texts():
+            rounds += 1
             time.sleep(time.monotonic() - started)
             started = time.monotonic()
+        if rounds >= _MANY_ROUNDS:
+            index.tidy()
     finally:
         index.close()

@@ -56,6 +56,8 @@ class SearchableText(msgspec.Struct, frozen=True):
     role: str
     time: str
     text: str
+    at: int = 0
+    """Where its line begins in the file."""
 
 
 class Digest(msgspec.Struct, kw_only=True):
@@ -75,13 +77,13 @@ class Digest(msgspec.Struct, kw_only=True):
         """The first thing said that is more than a greeting."""
         return self.first_prompt or self.greeting
 
-    def take(self, line: bytes, *, with_texts: bool = False) -> None:
-        """Adds a line: to the counts, and with `with_texts` to the texts."""
+    def take(self, line: bytes, *, at: int | None = None) -> None:
+        """Adds a line to the counts, and one that begins at `at` to the texts."""
         entry = read_entry(line)
         if entry is not None:
             self._add(entry)
-            if with_texts:
-                self.texts.extend(texts_of(entry))
+            if at is not None:
+                self.texts.extend(texts_of(entry, at))
 
     def _add(self, entry: Entry) -> None:
         match entry:
@@ -123,12 +125,12 @@ class Digest(msgspec.Struct, kw_only=True):
             self.first_prompt = title
 
 
-def texts_of(entry: Entry) -> Iterator[SearchableText]:
+def texts_of(entry: Entry, at: int) -> Iterator[SearchableText]:
     """What of an entry can be searched."""
     role, text = _text(entry)
     if text.strip():
         yield SearchableText(
-            storable(entry.id), role, storable(entry.timestamp), storable(text[:LONGEST_TEXT])
+            storable(entry.id), role, storable(entry.timestamp), storable(text[:LONGEST_TEXT]), at
         )
 
 

@@ -13,8 +13,8 @@ from app.engine.exporting import export_session
 from app.engine.places import Places
 from app.engine.session import Session
 from app.sessions.errors import SessionError
-from app.sessions.index import SessionSummary
 from app.sessions.library import list_sessions, newest_sessions, rename_session, search_now, threads
+from app.sessions.listed import SessionSummary
 from app.sessions.log import SessionLog
 from app.sessions.trash import delete_session, in_trash, undo_delete
 from app.tui.handed import AskPerson, KeyTold, Spawn, TellPerson, Write

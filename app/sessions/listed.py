@@ -1,0 +1,73 @@
+"""What lists and searches show of sessions; and what a session's file alone says of it."""
+
+from pathlib import Path
+
+import msgspec
+
+from app.sessions.errors import SessionError
+from app.sessions.projection import milliseconds
+from app.sessions.reading import read_header
+from app.sessions.summary import Digest
+
+_SHORT, _BEGINNING = 256 * 1024, 64 * 1024
+"""Bytes of a file that is read whole where nobody can wait, and of the part of a longer one that is."""
+
+
+class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What a list shows of one session."""
+
+    path: Path
+    id: str
+    cwd: str
+    name: str | None
+    first_prompt: str | None
+    parent_session: str | None
+    created: int
+    modified: int
+    """Unix milliseconds: the newest message, else the header's time, else the file's."""
+    message_count: int
+    cost: float
+    size: int
+
+    @property
+    def title(self) -> str:
+        return self.name or self.first_prompt or "(no messages)"
+
+
+class SessionHit(msgspec.Struct, frozen=True, kw_only=True):
+    """A text that matches; `excerpt` has the matches between \\x01 and \\x02."""
+
+    session: SessionSummary
+    entry_id: str
+    role: str
+    timestamp: str
+    excerpt: str
+
+
+def summary_of_file(name: str) -> SessionSummary | None:
+    """What the file itself says, or its beginning; None when it is no session."""
+    path, digest = Path(name), Digest(texts=[])
+    try:
+        header, offset = read_header(path)
+        found = path.stat()
+        is_short = found.st_size <= _SHORT
+        with path.open("rb") as file:
+            file.seek(offset)
+            for line in file.read(-1 if is_short else _BEGINNING).splitlines(keepends=True):
+                if line.endswith(b"\n"):
+                    digest.take(line)
+    except (SessionError, OSError):
+        return None
+    return SessionSummary(
+        path=path,
+        id=header.id,
+        cwd=header.cwd,
+        name=digest.name,
+        first_prompt=digest.title,
+        parent_session=header.parent_session,
+        created=milliseconds(header.timestamp),
+        modified=(digest.modified if is_short else 0) or found.st_mtime_ns // 1_000_000,
+        message_count=digest.messages if is_short else -1,
+        cost=digest.cost if is_short else 0.0,
+        size=found.st_size,
+    )

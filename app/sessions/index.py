@@ -81,13 +81,6 @@ class SessionIndex:
                 self._remove()
         return self._prepared(sqlite3.connect(":memory:", check_same_thread=False))
 
-    def _relative(self, path: str) -> bytes:
-        """How a file is called in here."""
-        return os.fsencode(os.path.relpath(path, self.root))
-
-    def _path(self, name: bytes) -> str:
-        return os.path.join(self.root, os.fsdecode(name))  # noqa: PTH118  (of thousands, at every start)
-
     def _remove(self) -> None:
         for suffix in ("", "-wal", "-shm", "-journal"):
             self._place.with_name(self._place.name + suffix).unlink(missing_ok=True)
@@ -137,7 +130,7 @@ class SessionIndex:
 
     def _read_files(self) -> None:
         known = {
-            self._path(row[1]): row
+            _path(self.root, row[1]): row
             for row in self._db.execute("select key, path, inode, size, mtime, read from sessions")
         }
         files = [(entry.stat(), entry) for entry in session_files(self.root)]
@@ -163,7 +156,7 @@ class SessionIndex:
             "insert into sessions(path, inode, size, mtime, read, tail, id, cwd, parent, created, digest)"
             " values(?,?,?,?,?,?,?,?,?,?,?)",
             (
-                self._relative(path),
+                os.fsencode(os.path.relpath(path, self.root)),
                 found.st_ino,
                 found.st_size,
                 found.st_mtime_ns,
@@ -179,7 +172,7 @@ class SessionIndex:
 
     def _read_again(self, row: tuple[int, bytes, int, int, int, int], found: os.stat_result) -> None:
         key, inode, size, read = row[0], row[2], row[3], row[5]
-        path = self._path(row[1])
+        path = _path(self.root, row[1])
         stored = self._db.execute("select digest, id, tail from sessions where key=?", (key,)).fetchone()
         if inode != found.st_ino or found.st_size < size or not read or stored[1] is None:
             self._forget(key)
@@ -211,7 +204,7 @@ class SessionIndex:
         ).fetchall()
         fresh: list[tuple[int, int, SearchableText]] = []
         for key, name, searchable, read in rows:
-            digest, path = Digest(texts=[]), Path(self._path(name))
+            digest, path = Digest(texts=[]), Path(_path(self.root, name))
             try:
                 offset = searchable or read_header(path)[1]
                 take(path, offset, digest, end=read, with_texts=True)
@@ -298,11 +291,12 @@ class SessionIndex:
             return []
         hits: list[SessionHit] = []
         summaries: dict[int, SessionSummary] = {}
+        shown_of = excerpt if self._has_search else plain_excerpt
         for key, at in self._matching(terms):
             if key not in summaries:
                 summaries.update(self._summaries((key,)))
             text = text_at(summaries[key].path, at) if key in summaries else None
-            shown = None if text is None else self._excerpt(text.text, terms)
+            shown = None if text is None else shown_of(text.text, terms)
             if text is None or shown is None:
                 continue
             hits.append(
@@ -317,9 +311,6 @@ class SessionIndex:
             if len(hits) == limit:
                 break
         return sorted(hits, key=lambda hit: hit.timestamp, reverse=True)
-
-    def _excerpt(self, text: str, terms: list[Term]) -> str | None:
-        return excerpt(text, terms) if self._has_search else plain_excerpt(text, terms)
 
     def _matching(self, terms: list[Term]) -> Iterator[tuple[int, int]]:
         """Where texts are that have all the words, be it in another order; the newest first."""
@@ -347,6 +338,11 @@ def _asked(term: Term) -> str:
     """In the database's own words; it knows no phrases, so it is asked for all of their words."""
     *whole, last = term.words
     return " ".join([*(f'"{word}"' for word in whole), f'"{last}"{"*" if term.is_open else ""}'])
+
+
+def _path(root: Path, name: bytes) -> str:
+    """Of a file, which is called in here as it is seen from the root."""
+    return os.path.join(root, os.fsdecode(name))  # noqa: PTH118  (of thousands, at every start)
 
 
 def _pages(db: sqlite3.Connection) -> int:

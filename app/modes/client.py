@@ -4,7 +4,7 @@ async with RpcClient(cwd=project) as bayou:
     await bayou.prompt_and_wait("What does main.py do?")
     print(await bayou.get_last_assistant_text())
 
-The process and its lines are `connection`'s business. docs/rpc.md describes the commands.
+The process and its lines are `connection`'s business; the commands are in `client_commands` and docs/rpc.md.
 """
 
 import asyncio
@@ -12,29 +12,22 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import msgspec
 
-from app.agent.ports import InterruptMode
-from app.agent.queues import QueueMode
-from app.engine.commands import results
 from app.engine.commands.table import COMMANDS
-from app.engine.prompts import Disposition
+from app.modes.client_commands import ClientCommands
 from app.modes.connection import AnswerQuestion, Connection, HostTool, RpcError
-from app.permits.decide import Mode
-from app.undo.images import Choice
 from app.values.content import Image
-from app.values.events import AgentSettled, CompactionResult, Event
-from app.values.messages import Message
-from app.values.models import Model, ThinkingLevel
+from app.values.events import AgentSettled, Event
 from app.values.wire import from_wire
 
 __all__ = ["RpcClient", "RpcError"]
 
 
-class RpcClient:
-    """One bayou process: its start and end, what it tells, and a method for every command."""
+class RpcClient(ClientCommands):
+    """One bayou process: its start and end, and what it tells. A method for every command is inherited."""
 
     def __init__(
         self,
@@ -46,6 +39,7 @@ class RpcClient:
         answer_question: AnswerQuestion | None = None,
         timeout: float = 30.0,
     ) -> None:
+        super().__init__(self._answer)
         self.connection = Connection(
             [*command, "--mode", "rpc", *arguments],
             cwd=cwd,
@@ -78,7 +72,7 @@ class RpcClient:
         """Sends any command, its fields as they stand on the line; returns its data as it came."""
         return await self.connection.request(type, **fields)
 
-    async def _ask(self, name: str, /, **given: Any) -> Any:
+    async def _answer(self, name: str, /, **given: Any) -> Any:
         """What a command answers. Raises `RpcError` with bayou's own words."""
         command = COMMANDS[name]
         return command.read(await self.request(name, **command.line(given)))
@@ -140,278 +134,3 @@ class RpcClient:
         """Gives the model tools that this program carries out. `tools`: name, description, parameters."""
         self.connection.tools = dict(run)
         return (await self.request("set_host_tools", tools=list(tools)))["toolNames"]
-
-    # Made by app.modes.rpc.reference: a method for every command
-
-    async def prompt(
-        self,
-        message: str,
-        images: Sequence[Image] = (),
-        streaming_behavior: Literal["steer", "followUp"] | None = None,
-    ) -> Disposition:
-        """Send a prompt."""
-        return await self._ask(
-            "prompt", message=message, images=images, streaming_behavior=streaming_behavior
-        )
-
-    async def steer(self, message: str, images: Sequence[Image] = ()) -> Disposition:
-        """Queue a message for before the next request."""
-        return await self._ask("steer", message=message, images=images)
-
-    async def follow_up(self, message: str, images: Sequence[Image] = ()) -> Disposition:
-        """Queue a message for when the agent would stop."""
-        return await self._ask("follow_up", message=message, images=images)
-
-    async def abort(self) -> None:
-        """Stop what is under way. Answers once it has settled."""
-        return await self._ask("abort")
-
-    async def abort_and_prompt(self, message: str, images: Sequence[Image] = ()) -> Disposition:
-        """Abort, then send a prompt."""
-        return await self._ask("abort_and_prompt", message=message, images=images)
-
-    async def clear_queue(self) -> results.Removed:
-        """Take queued messages back."""
-        return await self._ask("clear_queue")
-
-    async def set_steering_mode(self, mode: QueueMode) -> None:
-        """How many steering messages go at once."""
-        return await self._ask("set_steering_mode", mode=mode)
-
-    async def set_follow_up_mode(self, mode: QueueMode) -> None:
-        """How many follow-ups go at once."""
-        return await self._ask("set_follow_up_mode", mode=mode)
-
-    async def set_interrupt_mode(self, mode: InterruptMode) -> None:
-        """Whether steering waits for running tools."""
-        return await self._ask("set_interrupt_mode", mode=mode)
-
-    async def set_auto_retry(self, enabled: bool) -> None:
-        """Switch retries after errors on or off."""
-        return await self._ask("set_auto_retry", enabled=enabled)
-
-    async def abort_retry(self) -> None:
-        """Give up a retry that is waiting."""
-        return await self._ask("abort_retry")
-
-    async def retry_now(self) -> None:
-        """Do not wait for the retry's delay."""
-        return await self._ask("retry_now")
-
-    async def compact(self, custom_instructions: str | None = None) -> CompactionResult:
-        """Summarise the older part. The file keeps what the summary stands for."""
-        return await self._ask("compact", custom_instructions=custom_instructions)
-
-    async def set_auto_compaction(self, enabled: bool) -> None:
-        """Switch automatic compaction on or off."""
-        return await self._ask("set_auto_compaction", enabled=enabled)
-
-    async def bash(self, command: str, exclude_from_context: bool = False) -> results.BashResult:
-        """Run a command as the person."""
-        return await self._ask("bash", command=command, exclude_from_context=exclude_from_context)
-
-    async def abort_bash(self) -> None:
-        """Stop the person's command."""
-        return await self._ask("abort_bash")
-
-    async def get_state(self) -> results.State:
-        """What the session is set to and doing."""
-        return await self._ask("get_state")
-
-    async def set_model(self, provider: str, model_id: str) -> Model:
-        """Switch the model. It answers from the next request on."""
-        return await self._ask("set_model", provider=provider, model_id=model_id)
-
-    async def cycle_model(self) -> results.CycledModel | None:
-        """Next model."""
-        return await self._ask("cycle_model")
-
-    async def get_available_models(self) -> Sequence[Model]:
-        """Models that can be used now."""
-        return await self._ask("get_available_models")
-
-    async def set_thinking_level(self, level: ThinkingLevel) -> None:
-        """How hard the model thinks. Clamped to what the model can do."""
-        return await self._ask("set_thinking_level", level=level)
-
-    async def cycle_thinking_level(self) -> results.CycledLevel | None:
-        """Next thinking level."""
-        return await self._ask("cycle_thinking_level")
-
-    async def get_available_thinking_levels(self) -> Sequence[str]:
-        """The model's thinking levels."""
-        return await self._ask("get_available_thinking_levels")
-
-    async def set_session_name(self, name: str) -> None:
-        """Name the session."""
-        return await self._ask("set_session_name", name=name)
-
-    async def get_session_stats(self) -> results.SessionStats:
-        """File, counts, tokens, cost. They are those of the whole file."""
-        return await self._ask("get_session_stats")
-
-    async def get_context_usage(self) -> results.Usage | None:
-        """How full the window is."""
-        return await self._ask("get_context_usage")
-
-    async def get_messages(self) -> Sequence[Message]:
-        """The context's messages."""
-        return await self._ask("get_messages")
-
-    async def get_last_assistant_text(self) -> str | None:
-        """The last answer."""
-        return await self._ask("get_last_assistant_text")
-
-    async def get_commands(self) -> Sequence[results.CommandInfo]:
-        """What `/name` can stand for in a prompt."""
-        return await self._ask("get_commands")
-
-    async def export_html(self, output_path: str | None = None) -> str:
-        """Write the session as a page."""
-        return await self._ask("export_html", output_path=output_path)
-
-    async def set_permission_mode(self, mode: Mode) -> None:
-        """What runs without a question. One of read-only, ask, auto-edit and full, for this session."""
-        return await self._ask("set_permission_mode", mode=mode)
-
-    async def get_permissions(self) -> results.Permissions:
-        """Mode, rules and the last verdicts."""
-        return await self._ask("get_permissions")
-
-    async def list_jobs(self) -> Sequence[results.JobInfo]:
-        """Background jobs."""
-        return await self._ask("list_jobs")
-
-    async def get_job(self, job_id: str) -> results.JobInfo:
-        """One job with the end of its output."""
-        return await self._ask("get_job", job_id=job_id)
-
-    async def wait_for_job(self, job_id: str, timeout: float | None = None) -> results.JobInfo:
-        """Wait for a job. Answers when it has ended, or after so many seconds."""
-        return await self._ask("wait_for_job", job_id=job_id, timeout=timeout)
-
-    async def kill_job(self, job_id: str) -> results.JobInfo:
-        """End a background job. The agent is told with the next prompt."""
-        return await self._ask("kill_job", job_id=job_id)
-
-    async def pin_job(self, job_id: str, pinned: bool = True) -> results.JobInfo:
-        """Let a job outlive this session, or not."""
-        return await self._ask("pin_job", job_id=job_id, pinned=pinned)
-
-    async def new_session(self, parent_session: str | None = None) -> results.Moved:
-        """Begin a new session."""
-        return await self._ask("new_session", parent_session=parent_session)
-
-    async def switch_session(self, session_path: str) -> results.Moved:
-        """Go on with another session."""
-        return await self._ask("switch_session", session_path=session_path)
-
-    async def fork(self, entry_id: str) -> results.Forked:
-        """Go on from before a prompt, in a new file."""
-        return await self._ask("fork", entry_id=entry_id)
-
-    async def branch(self, entry_id: str) -> results.Forked:
-        """The same as fork."""
-        return await self._ask("branch", entry_id=entry_id)
-
-    async def clone(self) -> results.Moved:
-        """Go on in a copy of this branch."""
-        return await self._ask("clone")
-
-    async def get_fork_messages(self) -> Sequence[results.ForkMessage]:
-        """All prompts of the file."""
-        return await self._ask("get_fork_messages")
-
-    async def get_branch_messages(self) -> Sequence[results.ForkMessage]:
-        """The same as get_fork_messages."""
-        return await self._ask("get_branch_messages")
-
-    async def get_entries(self, since: str | None = None) -> results.Entries:
-        """Entries in file order."""
-        return await self._ask("get_entries", since=since)
-
-    async def get_tree(self) -> dict[str, Any]:
-        """The entries as a tree."""
-        return await self._ask("get_tree")
-
-    async def navigate_tree(
-        self,
-        entry_id: str | None = None,
-        summarize: bool = False,
-        custom_instructions: str | None = None,
-        replace_instructions: bool = False,
-        label: str | None = None,
-        restore_files: bool = False,
-    ) -> results.Navigated:
-        """Go to an entry. `summarize` takes a summary of the branch along, `restoreFiles` its files."""
-        return await self._ask(
-            "navigate_tree",
-            entry_id=entry_id,
-            summarize=summarize,
-            custom_instructions=custom_instructions,
-            replace_instructions=replace_instructions,
-            label=label,
-            restore_files=restore_files,
-        )
-
-    async def merge_branch(
-        self,
-        entry_id: str,
-        custom_instructions: str | None = None,
-        replace_instructions: bool = False,
-        label: str | None = None,
-    ) -> results.Navigated:
-        """Add a summary of another branch here."""
-        return await self._ask(
-            "merge_branch",
-            entry_id=entry_id,
-            custom_instructions=custom_instructions,
-            replace_instructions=replace_instructions,
-            label=label,
-        )
-
-    async def undo_compaction(self) -> results.Navigated:
-        """Back to the full history. It is as it was before the last compaction."""
-        return await self._ask("undo_compaction")
-
-    async def set_label(self, entry_id: str, label: str | None = None) -> None:
-        """Label an entry, or take its label away."""
-        return await self._ask("set_label", entry_id=entry_id, label=label)
-
-    async def get_file_changes(self) -> Sequence[results.RestoreRow]:
-        """What this branch did to files."""
-        return await self._ask("get_file_changes")
-
-    async def preview_undo(self, count: int = 1, diffs: bool = False) -> results.RestorePreview:
-        """What an undo of files would do. Of the last prompts that changed any. Nothing is changed."""
-        return await self._ask("preview_undo", count=count, diffs=diffs)
-
-    async def preview_redo(self, diffs: bool = False) -> results.RestorePreview:
-        """What taking the last restore back would do."""
-        return await self._ask("preview_redo", diffs=diffs)
-
-    async def preview_restore(
-        self, entry_id: str | None = None, diffs: bool = False
-    ) -> results.RestorePreview:
-        """What putting files back would do. As they were at an entry; without one, before everything."""
-        return await self._ask("preview_restore", entry_id=entry_id, diffs=diffs)
-
-    async def undo_files(
-        self, count: int = 1, choices: dict[str, Choice] | None = None, digest: str | None = None
-    ) -> results.RestoredFiles:
-        """Undo what the last prompts did to files. `choices`: of single files; `digest`: only as it was previewed."""
-        return await self._ask("undo_files", count=count, choices=choices, digest=digest)
-
-    async def redo_files(
-        self, choices: dict[str, Choice] | None = None, digest: str | None = None
-    ) -> results.RestoredFiles:
-        """Redo: take the last restore of files back."""
-        return await self._ask("redo_files", choices=choices, digest=digest)
-
-    async def restore_files(
-        self, entry_id: str | None = None, choices: dict[str, Choice] | None = None, digest: str | None = None
-    ) -> results.RestoredFiles:
-        """Put files back as they were at an entry. Without one, before everything."""
-        return await self._ask("restore_files", entry_id=entry_id, choices=choices, digest=digest)
-
-    # End of what is made

@@ -6,13 +6,16 @@ MODULE_LINES = 450
 FUNCTION_LINES = 80
 """The house rule is 60; this is where the build stops."""
 TEST_FOLDERS = ("tests", "bench")
+MADE_BY_A_PROGRAM = {"app/modes/client_commands.py"}
+"""As long as the table that it is made from."""
 
 
 def test_no_module_is_too_long():
     long = {
         name(path): lines
         for path in files(*SHIPPED, *TEST_FOLDERS)
-        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > MODULE_LINES
+        if name(path) not in MADE_BY_A_PROGRAM
+        and (lines := len(path.read_text(encoding="utf-8").splitlines())) > MODULE_LINES
     }
     assert long == {}, f"Longer than {MODULE_LINES} lines: split them by subject."
 

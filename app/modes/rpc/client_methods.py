@@ -1,51 +1,94 @@
-"""The Python client's methods, a piece of `app/modes/client.py` that is made from the table of commands.
+"""Makes `app/modes/client_commands.py`: a method of the Python client for each command of the table.
 
-`reference` writes it. It is laid out as the formatter would, so that writing it changes nothing that is up to date.
+`reference` writes it, laid out as the formatter would.
 """
 
 import ast
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from app.engine.commands.base import Command
 
-FILE = "app/modes/client.py"
-BEGIN, END = (
-    "    # Made by app.modes.rpc.reference: a method for every command\n",
-    "    # End of what is made\n",
-)
+FILE = "app/modes/client_commands.py"
+_HEAD = '''"""A method for every command of a session, made from their table and not written.
+
+python -m app.modes.rpc.reference          makes it anew
+"""
+'''
+_CLASS = '''
+
+class ClientCommands:
+    """What a bayou at the other end can be told."""
+
+    def __init__(self, ask: Callable[..., Awaitable[Any]]) -> None:
+        """`ask` gets a command's name and what it is given, by its parameters' names; returns its answer."""
+        self._ask = ask
+'''
+_NEEDED = {"Awaitable": "collections.abc", "Callable": "collections.abc", "Any": "typing"}
+_STANDARD = ("collections.abc", "typing")
 _WIDTH = 110
 
 
-def with_methods(text: str, commands: Iterable[Command[Any, Any]]) -> str:
-    """The file with its methods made anew."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{chr(10).join(_method(command) for command in commands)}\n{END}{after}"
+def source(commands: Iterable[Command[Any, Any]]) -> str:
+    """The whole file."""
+    methods: list[str] = []
+    imports = dict(_NEEDED)
+    for command in commands:
+        [function] = ast.parse(inspect.getsource(command.function)).body
+        assert isinstance(function, ast.AsyncFunctionDef) and function.returns is not None
+        taken = [
+            one for one in function.args.args[1:] if one.arg != "id"
+        ]  # a request's own id is no parameter
+        methods.append(_method(command, function, taken))
+        known = _imported(command)
+        for node in (*taken, function.returns):
+            imports |= {name: known[name] for name in _names(node) if name in known}
+    return _HEAD + _imports(imports) + _CLASS + "".join(f"\n{method}" for method in methods)
 
 
-def _method(command: Command[Any, Any]) -> str:
-    """With the parameters as they are written in the command, but for its session and the request's own id."""
-    [function] = ast.parse(inspect.getsource(command.function)).body
-    assert isinstance(function, ast.AsyncFunctionDef) and function.returns is not None
-    arguments = function.args.args
-    defaults = dict(
-        zip((one.arg for one in reversed(arguments)), reversed(function.args.defaults), strict=False)
-    )
-    taken = [one for one in arguments[1:] if one.arg != "id"]
+def _method(command: Command[Any, Any], function: ast.AsyncFunctionDef, taken: Sequence[ast.arg]) -> str:
+    """With the parameters as they are written in the command."""
+    given = function.args
+    defaults = dict(zip((one.arg for one in reversed(given.args)), reversed(given.defaults), strict=False))
     written = [
         f"{_text(one)} = {_text(defaults[one.arg])}" if one.arg in defaults else _text(one) for one in taken
     ]
-    given = [f'"{command.name}"', *(f"{one.arg}={one.arg}" for one in taken)]
-    head = f"async def {command.name}("
-    end = f") -> {_text(function.returns)}:"
-    words = f'        """{command.told_in_full}"""\n'
+    assert function.returns is not None
+    head = _laid_out(4, f"async def {command.name}(", ["self", *written], f") -> {_text(function.returns)}:")
+    passed = [f'"{command.name}"', *(f"{one.arg}={one.arg}" for one in taken)]
     return (
-        _laid_out(4, head, ["self", *written], end)
-        + words
-        + _laid_out(8, "return await self._ask(", given, ")")
+        f'{head}        """{command.told_in_full}"""\n{_laid_out(8, "return await self._ask(", passed, ")")}'
     )
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    return (one.id for one in ast.walk(node) if isinstance(one, ast.Name))
+
+
+def _imported(command: Command[Any, Any]) -> dict[str, str]:
+    """By name, where the command's module has it from."""
+    module = inspect.getmodule(command.function)
+    assert module is not None
+    return {
+        alias.name: node.module
+        for node in ast.parse(inspect.getsource(module)).body
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    }
+
+
+def _imports(found: dict[str, str]) -> str:
+    by_module: dict[str, list[str]] = {}
+    for name, module in found.items():
+        by_module.setdefault(module, []).append(name)
+    lines = {
+        module: f"from {module} import {', '.join(sorted(by_module[module]))}\n"
+        for module in sorted(by_module)
+    }
+    standard = "".join(line for module, line in lines.items() if module in _STANDARD)
+    own = "".join(line for module, line in lines.items() if module not in _STANDARD)
+    return f"\n{standard}\n{own}"
 
 
 def _text(node: ast.AST) -> str:

@@ -214,8 +214,7 @@ def _data(kind: Any) -> str:
 def main() -> None:
     home = Path(__file__).resolve().parents[3]
     write_text(home / SCHEMA, schema())
-    client = home / client_methods.FILE
-    write_text(client, client_methods.with_methods(client.read_text(encoding="utf-8"), COMMANDS.values()))
+    write_text(home / client_methods.FILE, client_methods.source(COMMANDS.values()))
     write_text(home / PAGE, page((home / PAGE).read_text(encoding="utf-8")))
 
 

@@ -28,6 +28,9 @@ from tests.widgets.host import Host, screen_text
 from widgets.screens.requests import ScreenRequest
 from widgets.transcript.blocks import NoteKind
 
+PATIENCE = 30
+"""Seconds after which what never comes is a failure, on a machine that does much else."""
+
 
 class _Terminal(Host):
     def __init__(self, shown: Iterable[Widget]) -> None:
@@ -94,7 +97,7 @@ class Person:
         """While a page is at work; it has to come to its end by itself."""
         doing = asyncio.ensure_future(work)
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE):
                 await self.until(lambda: doing.done() or len(self.terminal.screen_stack) > 1)
                 yield
                 await doing
@@ -111,7 +114,7 @@ class Person:
         await self.until(lambda: all(text in self.sees for text in texts))
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while not is_so():
                 await self._pilot.pause()
 

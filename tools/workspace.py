@@ -43,7 +43,7 @@ class Workspace:
         active_tools: Callable[[], Collection[str]] = lambda: (),
         cache_dir: Path | None = None,
         spawn_hook: SpawnHook | None = None,
-        repositories: "Callable[[Path], MappedRepository | None]" = lambda cwd: None,
+        repositories: "Callable[[Path], MappedRepository | None] | None" = None,
     ) -> None:
         self.cwd = cwd
         self.cache_dir = cache_dir
@@ -81,9 +81,14 @@ class Workspace:
     def has_local_processes(self) -> bool:
         return self._own_processes is not None
 
+    @property
+    def has_map(self) -> bool:
+        """Whether a repository may be mapped here: told without looking at it."""
+        return isinstance(self.files, LocalFiles) and self._repositories is not None
+
     def repository(self) -> "MappedRepository | None":
         """The repository that is worked in, as far as it may be mapped. For a thread."""
-        if not isinstance(self.files, LocalFiles):
+        if self._repositories is None or not isinstance(self.files, LocalFiles):
             return None
         wanted = self._repositories(self.cwd)
         if wanted is None or self._repository is None or self._repository.root != wanted.root:

@@ -78,6 +78,34 @@ async def test_a_symbol_of_a_folder_is_read_where_it_is(hands: Hands):
     assert "There is no symbol 'zeppelin'" in await hands.error("read", path=".", symbol="zeppelin")
 
 
+async def test_a_search_for_a_name_says_where_it_is_defined_and_in_what_it_is_used(
+    hands: Hands, project: Path
+):
+    (project / "tests").mkdir()
+    (project / "tests" / "test_fleet.py").write_text("def test_it():\n    assert Fleet()\n")
+    hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
+    assert await hands.text("grep", pattern="Fleet") == (
+        "class Fleet [1-3], harbour/fleet.py\n"
+        "-- in Fleet [1-3]\nharbour/fleet.py:1: class Fleet:\n"
+        "-- in sail [6-7]\nharbour/fleet.py:7:     return Fleet().launch(1)\n"
+        "-- in test_it [1-2]\ntests/test_fleet.py:2:     assert Fleet()"
+    )
+
+
+async def test_what_is_added_to_a_search_stays_small(hands: Hands, project: Path):
+    many = "".join(f"def number{at}():\n    return launch()\n\n\n" for at in range(300))
+    (project / "many.py").write_text(many)
+    hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
+    plain = await hands.text("grep", pattern="launc[h]", limit=300)
+    named = await hands.text("grep", pattern="launch", limit=300)
+    assert len(plain) < len(named) <= len(plain) * 1.15 + 400
+
+
+@pytest.mark.parametrize("pattern", ["launch|sail", "la.nch", "x"])
+async def test_other_patterns_are_searched_as_ever(hands: Hands, pattern: str):
+    assert "-- in" not in await hands.text("grep", pattern=pattern)
+
+
 async def test_without_a_map_one_is_told_what_else_helps(project: Path, tmp_path: Path):
     workspace = Workspace(project, artifacts=Artifacts(tmp_path / "session"))
     assert "Use grep and find" in await Hands(workspace).error("locate", about="x")

@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
@@ -13,7 +13,7 @@ from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
 from tools.files.failures import file_error
 from tools.files.places import locate, touched
-from tools.limits import MAX_LINE_CHARS, truncate_head
+from tools.limits import MAX_BYTES, MAX_LINE_CHARS, truncate_head
 from tools.results import Card, TextPart, ToolResult
 from tools.schema import UNDECLARED, schema_of
 from tools.searching.expressions import expression
@@ -25,6 +25,10 @@ from tools.spellings import FOLDER, PATH, speller
 from tools.text import one_line
 from tools.touches import Touches
 from tools.workspace import Workspace, workspace_of
+
+if TYPE_CHECKING:
+    from tools.repomap.in_grep import NamedPlaces
+
 
 _DEFAULT_LIMIT: Final = 100
 _MAX_CONTEXT: Final = 50
@@ -125,7 +129,20 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
             found.forget(one.removeprefix("./"))
         argv = (rg, *searching, *how, "--text", f"--encoding={label}", "--", pattern, *paths)
         await run_ripgrep(workspace, argv, folder, b"\n", found.take)
-    return _result(workspace, arguments, found, end, folder, _prefix(folder, context.cwd))
+    named = None if is_file or not found.matches else await _named(workspace, arguments, folder)
+    prefix = _prefix(folder, context.cwd)
+    return await asyncio.to_thread(_result, workspace, arguments, found, end, folder, prefix, named)
+
+
+async def _named(workspace: Workspace, arguments: GrepArguments, folder: str) -> "NamedPlaces | None":
+    """What the map of the repository knows, where a name of code is searched for."""
+    if arguments.ignore_case or not workspace.has_map:
+        return None
+    from tools.repomap.in_grep import name_in, places_of  # noqa: PLC0415  (SQLite, parsers)
+
+    if name_in(arguments.pattern) is None:
+        return None
+    return await asyncio.to_thread(places_of, workspace, arguments.pattern, folder)
 
 
 def _wanted(workspace: Workspace, globs: str, folder: str) -> Wanted:
@@ -194,6 +211,7 @@ def _result(
     end: SearchEnd,
     folder: str,
     prefix: str,
+    named: "NamedPlaces | None",
 ) -> ToolResult:
     if not found.matches:
         text = f"No matches found\n\n[{end.unread}]" if end.unread else "No matches found"
@@ -202,7 +220,11 @@ def _result(
     lines: list[str] = []
     shown = files = 0
     has_clipped = False
-    for path in sorted(found.files):
+    if named is not None:
+        size = sum(len(line.text) for kept in found.files.values() for line in kept[:limit])
+        named.allow(min(size, MAX_BYTES))
+        lines += named.heading()
+    for path in sorted(found.files, key=named.order if named is not None else None):
         if shown >= limit:
             break
         kept = _first_matches(found.files[path], limit - shown, _around(arguments)[1])
@@ -213,7 +235,7 @@ def _result(
         shown += matches
         has_clipped = has_clipped or any(line.is_clipped for line in kept)
         _remember(workspace, str(Path(folder, path)), kept)
-        lines += _shown_lines(one_line(prefix + path), kept)
+        lines += _shown_lines(one_line(prefix + path), kept, path, named)
     cut = truncate_head("\n".join(lines), max_lines=max(len(lines), 1))
     total = f"over {COUNTED:,}" if end.is_stopped else f"{found.matches:,}"
     notices: list[str] = []
@@ -246,13 +268,24 @@ def _first_matches(lines: list[FoundLine], limit: int, context: int) -> list[Fou
     return [line for line in lines if line.number <= last + context and line.number < beyond]
 
 
-def _shown_lines(path: str, lines: list[FoundLine]) -> list[str]:
-    """`path:12: text` for matches, `path-13- text` around them, `--` between groups apart."""
+def _shown_lines(
+    path: str, lines: list[FoundLine], below: str = "", named: "NamedPlaces | None" = None
+) -> list[str]:
+    """`path:12: text` for matches, `path-13- text` around them, `--` between groups apart.
+
+    Of a name that the map knows, `-- in SYMBOL [lines]` before those of another symbol.
+    """
     out: list[str] = []
     has_context = any(not line.is_match for line in lines)
     previous: int | None = None
+    before = ""
     for line in lines:
-        if has_context and previous is not None and line.number > previous + 1:
+        is_apart = has_context and previous is not None and line.number > previous + 1
+        within = named.within(below, line.number) if named is not None and line.is_match else before
+        if named is not None and within and within != before and named.takes(f"-- in {within}"):
+            out.append(f"-- in {within}")
+            before = within
+        elif is_apart:
             out.append("--")
         sign = ":" if line.is_match else "-"
         out.append(f"{path}{sign}{line.number}{sign} {line.text}")

@@ -18,6 +18,7 @@ from tools.git.repository import find_repository
 from tools.repomap.builder import IndexBuilder
 from tools.repomap.building import CannotIndex, IndexBusy, IndexProgress, build, is_fresh, survey, writing
 from tools.repomap.folder_map import folder_candidates
+from tools.repomap.kinds import Kind
 from tools.repomap.listing import list_files
 from tools.repomap.lookup import Definition, NameUses, definitions, symbols_like, uses
 from tools.repomap.nearness import learn
@@ -85,11 +86,11 @@ class MappedRepository:
             return str(problem)
         return ""
 
-    def look(self) -> None:
+    def look(self, patience: float = PATIENCE) -> None:
         """What is new is indexed: a few files at once, more in the background, for which this waits only a moment."""
         with self._lock:
             if self._builder is not None and self._builder.is_running:
-                self._builder.wait(PATIENCE)
+                self._builder.wait(patience)
                 return
             if self._builder is not None:
                 self._problem = self._builder.report.problem
@@ -99,7 +100,7 @@ class MappedRepository:
             self._looked = time.monotonic()
             if not self._is_nearly_fresh():
                 self._builder = IndexBuilder(self.root, self.index, self._home())
-                self._builder.wait(PATIENCE)
+                self._builder.wait(patience)
 
     def _is_nearly_fresh(self) -> bool:
         if not self.index.exists():
@@ -189,6 +190,17 @@ class MappedRepository:
         with self._reading() as store:
             file = store.file_at(path) if store is not None else None
             return self.present(store, file) if store is not None and file is not None else None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the index was once made to its end."""
+        with self._reading() as store:
+            return store is not None and bool(store.meta("finished"))
+
+    def kind_of(self, path: str) -> Kind | None:
+        with self._reading() as store:
+            file = store.file_at(path) if store is not None else None
+            return file.kind if file is not None else None
 
     def present(self, store: IndexStore, file: IndexedFile) -> KeptOutline | None:
         """A file's symbols as they are now; None: it is gone."""

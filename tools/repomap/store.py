@@ -17,6 +17,7 @@ import msgspec
 
 from tools.filemap.cache import MAPPER_VERSION
 from tools.filemap.symbols import Symbol
+from tools.repomap.kinds import Kind
 from tools.repomap.parts import repeated
 
 VERSION = f"1.{MAPPER_VERSION}"
@@ -73,7 +74,7 @@ class IndexedFile(msgspec.Struct, frozen=True, gc=False):
     size: int
     inode: int
     language: str
-    kind: str
+    kind: Kind
 
 
 class KeptOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -1,0 +1,102 @@
+"""What the map of a repository adds to a search for one name: where it is defined, and in which symbols it is used."""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from tools.filemap.symbol_lines import span
+from tools.repomap.kinds import WEIGHTS
+from tools.repomap.lookup import innermost, owners_of
+from tools.repomap.of_session import known_files
+from tools.repomap.repository import MappedRepository
+from tools.repomap.store import KeptOutline
+from tools.repomap.telling import told_symbol
+from tools.text import one_line, visible
+from tools.workspace import Workspace
+
+_NAMED = re.compile(
+    r"(?:\\b)?(?:(?:def|class|func|function|fn|struct|interface|type|enum|trait)(?: +|\\s\+|\\s\*))?"
+    r"(?P<name>[A-Za-z_$][\w$]{2,})(?:\\b|\\\()?"
+)
+_MOST_DEFINITIONS = 5
+_MORE_BYTES = 400
+_MORE_SHARE = 0.15
+
+
+def name_in(pattern: str) -> str | None:
+    """The one identifier that a pattern looks for; None: it is another kind of pattern."""
+    match = _NAMED.fullmatch(pattern.strip())
+    return match["name"] if match else None
+
+
+class NamedPlaces:
+    """For one search."""
+
+    def __init__(self, repository: MappedRepository, folder: str, name: str, near: Sequence[str]) -> None:
+        self._repository = repository
+        self._folder = folder
+        self._name = name
+        self._near = near
+        self._outlines: dict[str, KeptOutline | None] = {}
+        self._more = 0
+
+    def allow(self, found_bytes: int) -> None:
+        """So much was found: what is added stays small beside it."""
+        self._more = max(_MORE_BYTES, int(found_bytes * _MORE_SHARE))
+
+    def heading(self) -> list[str]:
+        """The definitions, with how many more there are."""
+        found, count = self._repository.definitions(self._name, near=self._near, most=_MOST_DEFINITIONS)
+        rows = [
+            f"{told_symbol(one)}, {one_line(visible(one.path))}"
+            for one in found
+            if one.symbol.name == self._name
+        ]
+        if rows and count > len(found):
+            rows[-1] += f" ({count - len(found)} more of this name: locate finds them)"
+        return [row for row in rows if self.takes(row)]
+
+    def order(self, path: str) -> tuple[float, str]:
+        """Code before tests, and those before what programs made."""
+        kind = self._repository.kind_of(self._below(path))
+        return (-WEIGHTS[kind] if kind else 0.0, path)
+
+    def within(self, path: str, line: int) -> str:
+        """What the line stands in; empty: it is not known, or there is no room to say it."""
+        if self._more <= 0:
+            return ""
+        if path not in self._outlines:
+            self._outlines[path] = self._repository.outline_of(self._below(path))
+        outline = self._outlines[path]
+        inner = innermost(outline.symbols, line) if outline is not None else None
+        if outline is None or inner is None:
+            return ""
+        name = ".".join([*owners_of(outline.symbols, inner), inner.name])
+        return f"{one_line(visible(name))} {span(inner.start_line, inner.end_line)}"
+
+    def takes(self, row: str) -> bool:
+        cost = len(row.encode("utf-8", "replace")) + 1
+        if cost > self._more:
+            return False
+        self._more -= cost
+        return True
+
+    def _below(self, path: str) -> str:
+        return os.path.relpath(
+            Path(os.path.realpath(self._folder), path), os.path.realpath(self._repository.root)
+        )
+
+
+def places_of(workspace: Workspace, pattern: str, folder: str) -> NamedPlaces | None:
+    """None: it is no name, or there is no whole map to ask yet. The first search for a name has the map made."""
+    name = name_in(pattern)
+    repository = workspace.repository() if name is not None else None
+    if name is None or repository is None:
+        return None
+    if os.path.relpath(os.path.realpath(folder), os.path.realpath(repository.root)).startswith(".."):
+        return None
+    repository.look(patience=0.0)
+    if not repository.is_whole or not Path(folder).is_dir():
+        return None
+    return NamedPlaces(repository, folder, name, known_files(repository, workspace))

@@ -1,5 +1,8 @@
-"""How many rooms a prompt goes through: calls, changes of module and distinct modules of ours, from `Session.prompt` to
-`Registry.stream`, in a session put together as the program does it. What is counted does not depend on the machine.
+"""How many rooms two things go through: calls, changes of module and distinct modules of ours, in a session put together
+as the program does it. What is counted does not depend on the machine.
+
+The first prompt, from `Session.prompt` to `Registry.stream`; and a `read` of a long file that makes a map, from the
+beginning of its batch to the end of its call (without what threads do meanwhile).
 """
 
 import asyncio
@@ -14,7 +17,7 @@ from app.assembly.build import assemble
 from app.assembly.extending import extend
 from app.assembly.options import Options
 from app.extensions.ui import SilentUi
-from app.providers.scripted import Scripted, say
+from app.providers.scripted import Made, Scripted, call, say
 from app.resources.paths import Paths
 from bench.table import Row
 
@@ -49,18 +52,24 @@ class Walk:
             sys.setprofile(None)
 
 
-async def first_prompt() -> Walk:
+FIRST_PROMPT = Walk(("app.engine.session", "prompt"), ("app.providers.registry", "stream"))
+READ = Walk(("app.agent.calls", "events"), ("app.agent.calls", "_end"))
+
+
+async def walked(walk: Walk, *answers: Made) -> Walk:
     with tempfile.TemporaryDirectory() as name:
         project = Path(name) / "project"
         project.mkdir()
+        (project / "long.py").write_text(
+            "".join(f"def work_{number}():\n    pass\n\n" for number in range(1_000))
+        )
         paths, options = Paths.from_env({"HOME": name}, project), Options()
         assembled = assemble(options, paths, {})
         session = assembled.session
         ui = SilentUi(session.publish_now)
         await extend(assembled, options, paths, mode="print", ui=ui, shutdown=lambda: None)
-        assembled.choice.set(Scripted([say("hello")]).register(assembled.registry))
+        assembled.choice.set(Scripted([*answers, say("done")]).register(assembled.registry))
         await session.drain()
-        walk = Walk(("app.engine.session", "prompt"), ("app.providers.registry", "stream"))
         sys.setprofile(walk.note)
         try:
             await session.prompt("hello")
@@ -72,11 +81,15 @@ async def first_prompt() -> Walk:
 
 
 def rows() -> Iterator[Row]:
-    walk = asyncio.run(first_prompt())
-    yield Row(name="first prompt to the request: modules entered", figure=len(walk.modules), unit="modules")
-    yield Row(name="first prompt to the request: changes of module", figure=walk.changes, unit="changes")
-    yield Row(name="first prompt to the request: calls", figure=walk.calls, unit="calls")
+    prompt = asyncio.run(walked(FIRST_PROMPT))
+    yield Row(name="first prompt to the request: modules entered", figure=len(prompt.modules), unit="modules")
+    yield Row(name="first prompt to the request: changes of module", figure=prompt.changes, unit="changes")
+    yield Row(name="first prompt to the request: calls", figure=prompt.calls, unit="calls")
+    read = asyncio.run(walked(READ, call("read", path="long.py")))
+    yield Row(name="read that makes a map: modules entered", figure=len(read.modules), unit="modules")
+    yield Row(name="read that makes a map: changes of module", figure=read.changes, unit="changes")
+    yield Row(name="read that makes a map: calls", figure=read.calls, unit="calls")
 
 
 if __name__ == "__main__":
-    print("\n".join(asyncio.run(first_prompt()).modules))
+    print("\n".join(asyncio.run(walked(FIRST_PROMPT)).modules))

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +24,8 @@ from app.engine.prompting import PromptChoice, PromptSource
 from app.engine.session import Session
 from app.engine.summariser import summary_model
 from app.engine.toolbox import Toolbox, ToolChoice
-from app.extensions.choosing import Asked, Chosen, choose, limits_of
+from app.extensions.choosing import Asked, Chosen, choose
+from app.extensions.guard import limits_in_force
 from app.extensions.runner import Extensions
 from app.extensions.session_hooks import ExtensionHooks
 from app.providers.catalogue import ModelCatalogue
@@ -40,7 +41,6 @@ from app.sessions.errors import SessionLocked
 from app.sessions.log import SessionLog
 from app.sessions.old_outputs import drop_old_outputs
 from app.undo.place import UndoPlace
-from app.values.events import AgentStart, Event
 from tools.files.artifacts import Artifacts
 from tools.files.presence import is_file
 from tools.registry import builtin_tools
@@ -135,7 +135,6 @@ def assemble(
             options=_session_options(options, in_force, can_ask, ends_with_answer),
         )
     )
-    session.subscribe(_following(session))
     project.tell = ground.tell = partial(session.notify, level="warning")
     _, summary_problem = summary_model(settings.compaction.model, choice)
     if not options.no_builtin_tools:
@@ -226,16 +225,6 @@ def themes_of(options: Options, paths: Paths, trust: Decision, more: tuple[Path,
     return find_themes(paths, is_trusted=False, more=named, has_own=False)
 
 
-def _following(session: Session) -> Callable[[Event], None]:
-    """Every run begins with the settings as the files say them by then."""
-
-    def note(event: Event) -> None:
-        if isinstance(event, AgentStart):
-            session.follow_settings()
-
-    return note
-
-
 def _workspace(
     paths: Paths, in_force: InForce, project: TrustInProject, log: SessionLog, hooks: ExtensionHooks
 ) -> Workspace:
@@ -315,7 +304,7 @@ def extensions_for(options: Options, in_force: InForce) -> Extensions:
     return Extensions(
         flags=options.extension_flags,
         behind=options.value_behind,
-        limits=lambda: limits_of(in_force.settings),
+        limits=partial(limits_in_force, in_force),
     )
 
 

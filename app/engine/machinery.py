@@ -192,6 +192,7 @@ class Machinery:
             gate=self.permits.check,
             options=parts.options,
             telling=self.telling,
+            following=self.following,
             classify=self._failure,
         )
 

@@ -20,6 +20,7 @@ from app.engine.begun import Begun
 from app.engine.compactor import Compactor
 from app.engine.conversation import Conversation
 from app.engine.files import Files
+from app.engine.following import Following
 from app.engine.hooks import Hooks
 from app.engine.interruption import Interruption
 from app.engine.jobs import JobTable
@@ -75,6 +76,7 @@ class Runner:
         gate: Gate,
         options: SessionOptions,
         telling: Telling,
+        following: Following,
         classify: Callable[[AssistantMessage], Failure],
     ) -> None:
         self.countdown = Countdown()
@@ -90,6 +92,7 @@ class Runner:
         self._gate = gate
         self._options = options
         self._telling = telling
+        self._following = following
         self._classify = classify
         self._task: asyncio.Task[None] | None = None
         self._abort = Abort()
@@ -164,6 +167,7 @@ class Runner:
         pending: list[Message] = prompts
         is_queued = False
         while True:
+            self._following.look()  # every run begins with the settings as the files say them by then
             ports = self._ports()
             if pending:
                 await self._consume(loop.run(pending, ports, is_from_queue=is_queued))

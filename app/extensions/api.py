@@ -12,13 +12,20 @@ import msgspec
 from app.engine.jobs import JobTable
 from app.engine.session import Session
 from app.extensions.bound import Bound
-from app.extensions.contexts import Context, ToolCallContext, require_bound
+from app.extensions.contexts import Context, ToolCallContext
 from app.extensions.events import Bus
 from app.extensions.exec import ExecResult, run_program
 from app.extensions.hooked import Hooked
 from app.extensions.hooks import HOOKS, SESSION_EVENTS
 from app.extensions.ports import DeliverAs, ProviderSpec
-from app.extensions.registrations import Command, Extension, ExtensionFlag, Shortcut, Transform
+from app.extensions.registrations import (
+    Command,
+    Extension,
+    ExtensionFlag,
+    Shortcut,
+    Transform,
+    require_bound,
+)
 from app.extensions.tools import make_tool
 from app.extensions.versions import API_VERSION
 from app.values.content import Image

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from app.extensions.guard import HookLimits
 from app.extensions.loader import ExtensionChoice, find_extensions
 from app.extensions.package_contents import BadPackage
 from app.extensions.packages import InstalledParts, resource_paths
@@ -60,18 +59,6 @@ def choose(paths: Paths, settings: Settings, asked: Asked = Asked(), *, is_trust
         prompts=(*_places(paths, mine.prompts), *packages.prompts),
         themes=(*_places(paths, mine.themes), *packages.themes),
         problems=(*problems, *found.problems),
-    )
-
-
-def limits_of(settings: Settings) -> HookLimits:
-    """The settings' milliseconds as seconds."""
-    mine = settings.extension_limits
-    answer = mine.hook_timeout_ms / 1000
-    return HookLimits(
-        answer=answer,
-        slow_answer=answer * 30,
-        block=mine.block_timeout_ms / 1000,
-        load=mine.load_timeout_ms / 1000,
     )
 
 

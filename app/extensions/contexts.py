@@ -15,7 +15,7 @@ from app.engine.session import Session
 from app.engine.summariser import SummaryFailed
 from app.extensions.bound import Bound, SessionRecord
 from app.extensions.ports import Mode, Ui, WindowUsage
-from app.extensions.registrations import Extension, NotReady
+from app.extensions.registrations import Extension, require_bound
 from app.extensions.ui import WatchedUi
 from app.sessions.errors import SessionError
 from app.values.models import Model, ThinkingLevel
@@ -26,12 +26,6 @@ if TYPE_CHECKING:
     from app.agent.abort import Abort
 
 Emit = Callable[[str, Any], Awaitable[Any]]
-
-
-def require_bound(bound: Bound | None) -> Bound:
-    if bound is None:
-        raise NotReady("There is no session yet. Do this in a hook, for example session_start.")
-    return bound
 
 
 async def happened(work: Awaitable[object], *unless: type[Exception]) -> bool:

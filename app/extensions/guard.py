@@ -15,6 +15,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from app.resources.in_force import InForce
+
 T = TypeVar("T")
 GRACE = 1.0
 """Seconds that cancelled code has for cleaning up."""
@@ -28,6 +30,18 @@ class HookLimits(msgspec.Struct, frozen=True, kw_only=True):
     """For hooks that may ask a model."""
     block: float = 2.0
     load: float = 10.0
+
+
+def limits_in_force(in_force: InForce) -> HookLimits:
+    """The settings' milliseconds as seconds."""
+    mine = in_force.settings.extension_limits
+    answer = mine.hook_timeout_ms / 1000
+    return HookLimits(
+        answer=answer,
+        slow_answer=answer * 30,
+        block=mine.block_timeout_ms / 1000,
+        load=mine.load_timeout_ms / 1000,
+    )
 
 
 class HookTooSlow(Exception):

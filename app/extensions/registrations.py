@@ -5,12 +5,15 @@ is told so.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from app.extensions.ports import ProviderSpec
 from tools.base import Tool
+
+if TYPE_CHECKING:
+    from app.extensions.bound import Bound
 
 
 class StaleExtension(RuntimeError):
@@ -19,6 +22,12 @@ class StaleExtension(RuntimeError):
 
 class NotReady(RuntimeError):
     """There is no session yet: actions belong into hooks, tools and commands, not into loading."""
+
+
+def require_bound(bound: "Bound | None") -> "Bound":
+    if bound is None:
+        raise NotReady("There is no session yet. Do this in a hook, for example session_start.")
+    return bound
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,8 +18,8 @@ from app.engine.opinions import MoveOpinion, Moving, OtherCompaction, Reason, Re
 from app.extensions import payloads as p
 from app.extensions.bound import Bound
 from app.extensions.catalogue import Catalogue
-from app.extensions.contexts import require_bound
 from app.extensions.listing import extension_commands
+from app.extensions.registrations import require_bound
 from app.extensions.runner import Extensions
 from app.extensions.shapes import changed_result, content_of, context_of, copy_of, decoded
 from app.extensions.ui import SilentUi

@@ -42,7 +42,9 @@ class InForce:
         """What is wrong with the files as they were read last."""
         self.project_counts: Callable[[], bool] = lambda: True
         """Asked before the project's file is read anew: whether it is still what the person said yes to."""
-        self._paths = paths
+        self._places: dict[Origin, Path] = (
+            {"project": paths.project_settings_file, "global": paths.settings_file} if paths else {}
+        )
         self._is_trusted = is_trusted
         given = {name: converted(find_key(name), value) for name, value in (flags or {}).items()}
         self._layers: dict[Origin, Layer] = dict.fromkeys(ORDER, Layer())
@@ -72,7 +74,7 @@ class InForce:
 
     def is_sound(self, origin: Origin, group: str) -> bool:
         """Whether the file of that origin was read without anything wrong in it, or in that group of it."""
-        if self._paths is None or origin not in ("project", "global"):
+        if not self._places or origin not in ("project", "global"):
             return True
         file = self._file(origin)
         return not any(
@@ -95,7 +97,7 @@ class InForce:
     def keep(self, name: str, value: Any) -> None:
         """Writes the person's file, and sees to it that the value counts here, too. Raises `SettingRefused`."""
         self._write(name, value)
-        if self._paths is None or name in self._layers["session"].values or self._hides_file(name):
+        if not self._places or name in self._layers["session"].values or self._hides_file(name):
             self.set(name, value)
 
     def reset(self, name: str) -> None:
@@ -132,13 +134,12 @@ class InForce:
     # Reading
 
     def _files(self) -> tuple[Origin, ...]:
-        if self._paths is None:
+        if not self._places:
             return ()
         return ("project", "global") if self._is_trusted else ("global",)
 
     def _file(self, origin: Origin) -> Path:
-        assert self._paths is not None
-        return self._paths.project_settings_file if origin == "project" else self._paths.settings_file
+        return self._places[origin]
 
     def _stamp(self, origin: Origin) -> Stamp:
         return stamp(self._file(origin))
@@ -202,15 +203,15 @@ class InForce:
         return self.origin(name) in ("flags", "project") and not find_key(name).adds_up
 
     def _write(self, name: str, value: Any, *, is_reset: bool = False) -> None:
-        if self._paths is None:
+        if not self._places:
             return
         # Changing a text needs a lock and more; few sessions ever do.
         from app.resources.settings_file import set_value, unset  # noqa: PLC0415
 
         if is_reset:
-            unset(self._paths.settings_file, name)
+            unset(self._places["global"], name)
         else:
-            set_value(self._paths.settings_file, name, value)
+            set_value(self._places["global"], name, value)
         self._read(("global",))
 
 

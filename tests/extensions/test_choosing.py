@@ -1,6 +1,7 @@
 """Settings, flags, trust and packages together decide what is loaded."""
 
-from app.extensions.choosing import Asked, choose, limits_of
+from app.extensions.choosing import Asked, choose
+from app.extensions.guard import limits_in_force
 from app.extensions.packages import commit, stage
 from app.resources.in_force import InForce
 from app.resources.paths import Paths
@@ -40,7 +41,7 @@ def test_a_broken_list_of_packages_is_told_and_the_rest_is_loaded(paths: Paths, 
 
 
 def test_limits_come_from_the_settings():
-    limits = limits_of(
-        InForce(flags={"extensionLimits.hookTimeoutMs": 500, "extensionLimits.blockTimeoutMs": 100}).settings
+    limits = limits_in_force(
+        InForce(flags={"extensionLimits.hookTimeoutMs": 500, "extensionLimits.blockTimeoutMs": 100})
     )
     assert (limits.answer, limits.slow_answer, limits.block, limits.load) == (0.5, 15.0, 0.1, 10.0)

@@ -1,5 +1,5 @@
-"""How many rooms two things go through: calls, changes of module and distinct modules of ours, in a session put together
-as the program does it. What is counted does not depend on the machine.
+"""How many rooms two things go through: calls, changes of module and distinct modules of ours, in a session put
+together as the program does it. What is counted does not depend on the machine.
 
 The first prompt, from `Session.prompt` to `Registry.stream`; and a `read` of a long file that makes a map, from the
 beginning of its batch to the end of its call (without what threads do meanwhile).

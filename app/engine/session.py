@@ -92,10 +92,13 @@ class Session:
     def stats(self) -> Stats:
         return self._made.account.stats
 
+    @property
+    def model(self) -> Model | None:
+        return self._parts.choice.model
+
     def context_usage(self) -> ContextUsage | None:
         """How full the model's window is."""
-        model = self._parts.choice.model
-        return self._made.account.context_usage(model) if model else None
+        return self._made.account.context_usage(self.model) if self.model else None
 
     def room(self) -> Room:
         """The same with what a compaction would bring; not as cheap."""

@@ -42,7 +42,7 @@ class ExtensionApi:
     def __init__(self, hooked: Hooked, extension: Extension) -> None:
         self._all = hooked
         self._extension = extension
-        self.context = Context(extension, lambda: hooked.bound, hooked.emit)
+        self.context = Context(extension, hooked)
         """The session as it is now."""
         self.events = Bus(hooked.bus, extension)
         """To talk to other extensions."""
@@ -88,7 +88,7 @@ class ExtensionApi:
 
         def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
             def context_of(call: ToolContext) -> ToolCallContext:
-                return ToolCallContext(self._extension, lambda: self._all.bound, self._all.emit, call)
+                return ToolCallContext(self._extension, self._all, call)
 
             tool = make_tool(
                 function,

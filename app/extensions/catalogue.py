@@ -80,7 +80,7 @@ class Catalogue:
         if found is None:
             return False
         extension, command = found
-        context = CommandContext(extension, lambda: self._hooked.bound, self._hooked.emit)
+        context = CommandContext(extension, self._hooked)
         await self._guarded(extension, f"command /{name}", COMMAND_SECONDS, command.run, arguments, context)
         return True
 
@@ -89,7 +89,7 @@ class Catalogue:
         if found is None:
             return False
         extension, shortcut = found
-        context = CommandContext(extension, lambda: self._hooked.bound, self._hooked.emit)
+        context = CommandContext(extension, self._hooked)
         await self._guarded(extension, f"shortcut {key}", COMMAND_SECONDS, shortcut.run, context)
         return True
 

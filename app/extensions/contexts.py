@@ -3,7 +3,7 @@
 A context reads the session at every use, so it is never out of date; after a reload it refuses.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -24,8 +24,7 @@ from tools.results import ToolResult
 
 if TYPE_CHECKING:
     from app.agent.abort import Abort
-
-Emit = Callable[[str, Any], Awaitable[Any]]
+    from app.extensions.hooked import Hooked
 
 
 async def happened(work: Awaitable[object], *unless: type[Exception]) -> bool:
@@ -39,16 +38,16 @@ async def happened(work: Awaitable[object], *unless: type[Exception]) -> bool:
 class Context:
     """For hooks, shortcuts and renderers."""
 
-    def __init__(self, extension: Extension, bound: Callable[[], Bound | None], emit: Emit) -> None:
+    def __init__(self, extension: Extension, hooked: "Hooked") -> None:
         self._extension = extension
-        self._find = bound
-        self.ui: Ui = cast(Ui, WatchedUi(lambda: self._bound.ui, extension, emit))
+        self._hooked = hooked
+        self.ui: Ui = cast(Ui, WatchedUi(lambda: self._bound.ui, extension, hooked.emit))
         """The face: dialogs, notes, status, widgets."""
 
     @property
     def _bound(self) -> Bound:
         self._extension.require_open()
-        return require_bound(self._find())
+        return require_bound(self._hooked.bound)
 
     @property
     def _session(self) -> Session:
@@ -86,7 +85,7 @@ class Context:
 
     @property
     def model(self) -> Model | None:
-        return self._session.state.model
+        return self._session.model
 
     @property
     def models(self) -> Sequence[Model]:
@@ -167,10 +166,8 @@ class CommandContext(Context):
 class ToolCallContext(Context):
     """For tools."""
 
-    def __init__(
-        self, extension: Extension, bound: Callable[[], Bound | None], emit: Emit, call: ToolContext
-    ) -> None:
-        super().__init__(extension, bound, emit)
+    def __init__(self, extension: Extension, hooked: "Hooked", call: ToolContext) -> None:
+        super().__init__(extension, hooked)
         self.call = call
         """What every tool is given: call id, folder, progress, workspace, jobs."""
 

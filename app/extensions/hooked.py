@@ -114,10 +114,11 @@ class Hooked:
         return answer
 
     async def _ask(self, hook: Hook, handler: Registered, payload: Any, so_far: Any) -> Any:
-        seconds = self.limits.slow_answer if hook.is_slow else self.limits.answer
+        limits = self.limits
+        seconds = limits.slow_answer if hook.is_slow else limits.answer
         try:
             value = await call(
-                handler.function, payload, handler.context, seconds=seconds, block=self.limits.block
+                handler.function, payload, handler.context, seconds=seconds, block=limits.block
             )
             answer = as_answer(hook, value)
             if answer is None or hook.fold is None:

@@ -7,6 +7,7 @@ a map that still holds is named, and of a file that changed only what moved is t
 
 import asyncio
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,14 +107,16 @@ class Mapper:
         self,
         path: Path,
         context: Context,
+        settings: Mapping[str, Any],
         most: int | None = None,
         page: tuple[int, int] | None = None,
         given: tuple[str, str] | None = None,
     ) -> "Told":
         """In a thread, and stopped when nobody waits any longer. Raises `OSError`."""
         stop = threading.Event()
-        seconds = context.settings.get("fileMaps", {}).get("timeLimitMs", 2000) / 1000
-        window = context.model.context_window if context.model is not None else None
+        seconds = settings.get("timeLimitMs", 2000) / 1000
+        model = context.model
+        window = model.context_window if model is not None else None
         folder, cache = context.cwd, context.cache_dir
 
         def make() -> "Told":
@@ -160,7 +163,7 @@ def extension(api: ExtensionApi) -> None:
             share = batch.take(settings.get("maxBytes", 8192))
             given = standing_map(wanted.path, [*maps_in(context), *batch.sent])
             try:
-                told = await mapper.tell(Path(wanted.path), context, share, page, given)
+                told = await mapper.tell(Path(wanted.path), context, settings, share, page, given)
             except OSError:
                 return  # gone or unreadable since it was read; the read itself has told what there is to tell
             batch.note(told, share)
@@ -175,7 +178,7 @@ def extension(api: ExtensionApi) -> None:
             context.ui.notify("Which file? /map FILE", "warning")
             return
         try:
-            told = await mapper.tell(_in(context.cwd, name), context)
+            told = await mapper.tell(_in(context.cwd, name), context, context.settings.get("fileMaps", {}))
         except OSError as problem:
             context.ui.notify(f"/map {name}: {problem.strerror or problem}", "error")
             return

@@ -325,24 +325,3 @@ async def test_a_setting_is_changed_in_the_persons_own_file(home: Path) -> None:
         assert app.session.state.interrupt_mode == "immediate"
         file = app.assembled.prompt.paths.settings_file
         assert '"interruptMode": "immediate"' in file.read_text()
-
-
-async def test_waiting_messages_are_edited_where_they_stand(home: Path) -> None:
-    gate = Gate("gate")
-    app = make_app(home, call("gate"), say("never"), tools=[gate.tool])
-    async with app.run_test(size=(100, 30)) as pilot:
-        await submit(app, pilot, "go")
-        await gate.started.wait()
-        for text in ("one", "two"):
-            await submit(app, pilot, text)
-        await pilot.pause()
-        first, second = app.session.waiting("steering")
-        app.pages.queued.move(second.id, -1)
-        assert waiting_texts(app.session, "steering") == ("two", "one")
-        app.pages.queued.switch(first.id)
-        assert waiting_texts(app.session, "follow_up") == ("one",)
-        app.pages.queued.edit(second.id)
-        assert app.editor.text == "two"
-        assert waiting_texts(app.session, "steering") == ()
-        await pilot.press("ctrl+u", "escape")
-        await settled(app, pilot)

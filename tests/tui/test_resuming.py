@@ -140,30 +140,6 @@ async def test_a_session_whose_folder_is_gone_goes_on_here(
         assert "from a folder that is gone, answered" in app.screen_text
 
 
-async def test_from_within_cancelling_stays_where_one_was(home: Path, locked: Path, orphan: Path) -> None:
-    app = make_app(home, say("hello"), options=Options(offline=True))
-    async with app.run_test(size=(100, 30)) as pilot:
-        where = app.session.log
-        for path in (locked, orphan):
-            app.tasks.choose(app.pages.resuming.open(path))
-            await asked(app, pilot)
-            await pilot.press("escape")
-            await pilot.pause()
-            assert app.session.log is where
-        SessionLog.open(orphan).close()  # nobody holds it
-
-
-async def test_from_within_it_is_read_or_forked_as_well(home: Path, locked: Path) -> None:
-    app = make_app(home, say("hello"), options=Options(offline=True))
-    async with app.run_test(size=(100, 30)) as pilot:
-        app.tasks.choose(app.pages.resuming.open(locked))
-        await asked(app, pilot)
-        await pilot.press("1")
-        await until(pilot, lambda: app.session.log.path == locked)
-        assert app.session.log.is_read_only
-        assert (app.session.log.path or Path()).samefile(locked)
-
-
 async def test_a_session_of_a_newer_bayou_can_be_looked_at(home: Path) -> None:
     path = a_session(home, "from the future")
     path.write_bytes(path.read_bytes().replace(b'"version":3', b'"version":9', 1))

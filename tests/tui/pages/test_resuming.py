@@ -76,3 +76,14 @@ async def test_escape_stays_where_one_was_and_holds_nothing(tmp_path: Path) -> N
         await person.press("escape")
     assert play.session.log is where
     SessionLog.open(path).close()
+
+
+async def test_escape_leaves_alone_what_another_process_writes(tmp_path: Path) -> None:
+    path = a_session(tmp_path, "written elsewhere")
+    play = Play(tmp_path)
+    where = play.session.log
+    with path.open("ab") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        async with at_the_keyboard() as person, person.asked(resuming(play, person).open(path)):
+            await person.press("escape")
+    assert play.session.log is where and len(list(path.parent.glob("*.jsonl"))) == 1

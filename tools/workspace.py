@@ -79,7 +79,22 @@ class Workspace:
 
     @property
     def has_local_processes(self) -> bool:
-        return self._own_processes is not None
+        return self._own_processes is not None and self.processes is self._own_processes
+
+    @property
+    def is_here(self) -> bool:
+        """The files that tools change are those of this machine, where bayou itself sees them."""
+        return isinstance(self.files, LocalFiles)
+
+    def exchange(self, files: FileOperations | None, processes: ProcessOperations | None) -> None:
+        """The tools work with these from now on; None: with this machine's own. What is known of files is forgotten."""
+        self._own_processes = self._own_processes or LocalProcesses()
+        self.files, self.processes = files or LocalFiles(), processes or self._own_processes
+        self.mutations.use(self.files)
+        self.read_cache, self.line_indexes, self.ripgrep = ReadCache(), LineIndexes(), None
+        if self.shell_session is not None:
+            self.shell_session.close()
+            self.shell_session = None
 
     @property
     def has_map(self) -> bool:

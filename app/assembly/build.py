@@ -67,6 +67,8 @@ class Assembled(msgspec.Struct, kw_only=True):
     prompt: PromptSource
     places: Places
     project: TrustInProject
+    workspace: Workspace
+    """What its tools share."""
     ground: Ground
     """The folder that the session works in; what goes by it follows when that becomes another."""
     left: Path | None = None
@@ -153,6 +155,7 @@ def assemble(
         prompt=prompt,
         places=places,
         project=project,
+        workspace=workspace,
         ground=ground,
         left=begun.left,
         chosen=chosen,

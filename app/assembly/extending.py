@@ -80,7 +80,7 @@ async def extend(
         mode=mode,
         ui=ui,
         places=assembled.places,
-        brought=Brought(session, assembled.choice, assembled.registry),
+        brought=Brought(session, assembled.choice, assembled.registry, assembled.workspace.exchange),
         settings=assembled.in_force.as_in_file,
         prompt_sections=assembled.prompt.extra_sections,
         passed_variables=lambda: own_variables(assembled.settings.shell.shell_pass_environment),

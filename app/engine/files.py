@@ -89,7 +89,7 @@ class Files:
 
     def _happened(self, change: FileChange) -> None:
         opened = self._opened
-        if opened is None or change.by != "tool":
+        if opened is None or change.by != "tool" or not self._workspace.is_here:
             return
         name, image = opened.recorder.happened(change)
         opened.watch.learn(name, image)
@@ -239,7 +239,8 @@ class Files:
 
     @property
     def _is_on(self) -> bool:
-        return self._place is not None and self._options.in_force.settings.undo.enabled
+        is_wanted = self._options.in_force.settings.undo.enabled
+        return self._place is not None and is_wanted and self._workspace.is_here
 
     def _require(self) -> None:
         if self._place is None or not isinstance(self._workspace.files, LocalFiles):

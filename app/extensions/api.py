@@ -32,6 +32,7 @@ from app.values.content import Image
 from app.values.messages import CustomMessage
 from app.values.models import Model, ThinkingLevel
 from tools.base import Tool, ToolContext
+from tools.operations import FileOperations, ProcessOperations
 
 
 class ExtensionApi:
@@ -185,6 +186,17 @@ class ExtensionApi:
         self._extension.require_open()
         if self._extension.providers.pop(name, None) is not None and self._all.bound is not None:
             self._all.bound.brought.remove_owner(self._extension.owner_of(name))
+
+    def use_operations(
+        self, *, files: FileOperations | None = None, processes: ProcessOperations | None = None
+    ) -> None:
+        """What bayou's own tools and the person's `!` commands do to files and processes is done through these, on
+        another machine or in a container; None: on this one. Until the extension is gone, or calls it again."""
+        self._extension.require_open()
+        self._extension.operations = (files, processes)
+        if self._all.bound is not None:
+            self._all.bound.brought.remove_operations(self._extension.owner)
+            self._all.bound.brought.add_operations(files, processes, self._extension.owner)
 
     def autocomplete(self, complete: Callable[..., Any]) -> Callable[..., Any]:
         """`complete(text, cursor)` gives more suggestions for the editor: texts or `Completion`s, also async."""

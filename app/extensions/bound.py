@@ -19,6 +19,7 @@ from app.values.entries import Entry
 from app.values.messages import Message
 from app.values.wire import to_wire
 from tools.base import Tool
+from tools.operations import FileOperations, ProcessOperations
 
 
 def _as_it_is(text: str) -> str:
@@ -96,11 +97,22 @@ class SessionRecord:
 class Brought:
     """Tools and providers that extensions bring along, each under the name of its owner, who takes them away again."""
 
-    def __init__(self, session: Session, choice: ModelChoice, registry: Registry) -> None:
+    def __init__(
+        self,
+        session: Session,
+        choice: ModelChoice,
+        registry: Registry,
+        exchange: Callable[
+            [FileOperations | None, ProcessOperations | None], None
+        ] = lambda files, processes: None,
+    ) -> None:
+        """`exchange`: lets the tools work with these operations, or with their own again."""
         self._session = session
         self._choice = choice
         self._registry = registry
+        self._exchange = exchange
         self._tools_of: dict[str, list[str]] = {}
+        self._operations: list[tuple[str, FileOperations | None, ProcessOperations | None]] = []
 
     def add_tool(self, tool: Tool, owner: str) -> None:
         self._session.add_tool(tool, owner=owner)
@@ -117,7 +129,25 @@ class Brought:
             for api in {model.api for model in spec.models}:
                 self._registry.register(api, spec.adapter, owner=owner)
 
+    def add_operations(
+        self, files: FileOperations | None, processes: ProcessOperations | None, owner: str
+    ) -> None:
+        """Of several, the last to come counts; None leaves the place of those before it."""
+        self._operations.append((owner, files, processes))
+        self._exchange_last()
+
+    def remove_operations(self, owner: str) -> None:
+        if any(whose == owner for whose, _, _ in self._operations):
+            self._operations = [entry for entry in self._operations if entry[0] != owner]
+            self._exchange_last()
+
+    def _exchange_last(self) -> None:
+        files = [files for _, files, _ in self._operations if files is not None]
+        processes = [processes for _, _, processes in self._operations if processes is not None]
+        self._exchange(files[-1] if files else None, processes[-1] if processes else None)
+
     def remove_owner(self, owner: str) -> None:
+        self.remove_operations(owner)
         for name in self._tools_of.pop(owner, []):
             self._session.remove_tool(name)
         self._registry.remove_owner(owner)

@@ -78,6 +78,14 @@ from app.values.stream import (
     ToolCallStart,
 )
 from tools.base import Tool, ToolContext, ToolError
+from tools.operations import (
+    CommandLine,
+    DirectoryEntry,
+    FileOperations,
+    FileStat,
+    ProcessOperations,
+    RunningProcess,
+)
 from tools.results import (
     Card,
     CommandBlock,
@@ -95,6 +103,7 @@ from tools.results import (
     TreeNode,
     text_result,
 )
+from tools.running.process import LocalProcesses
 
 __all__ = [
     "API_VERSION",
@@ -112,6 +121,7 @@ __all__ = [
     "Command",
     "CommandBlock",
     "CommandContext",
+    "CommandLine",
     "CompactAnswer",
     "CompactionEntry",
     "CompactionText",
@@ -125,15 +135,19 @@ __all__ = [
     "CustomMessage",
     "DeliverAs",
     "DiffBlock",
+    "DirectoryEntry",
     "Draft",
     "ExecResult",
     "ExtensionApi",
     "FileBlock",
     "FileLists",
+    "FileOperations",
+    "FileStat",
     "Image",
     "Input",
     "InputAnswer",
     "ListBlock",
+    "LocalProcesses",
     "MapBlock",
     "MapSymbol",
     "MarkdownBlock",
@@ -142,10 +156,12 @@ __all__ = [
     "Model",
     "NotReady",
     "PayloadAnswer",
+    "ProcessOperations",
     "ProjectTrust",
     "ProviderSpec",
     "ResourcePaths",
     "ResourcesDiscover",
+    "RunningProcess",
     "SessionBeforeCompact",
     "SessionBeforeFork",
     "SessionBeforeSwitch",

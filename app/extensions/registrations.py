@@ -11,6 +11,7 @@ import msgspec
 
 from app.extensions.ports import ProviderSpec
 from tools.base import Tool
+from tools.operations import FileOperations, ProcessOperations
 
 if TYPE_CHECKING:
     from app.extensions.bound import Bound
@@ -121,6 +122,7 @@ class Extension:
         self.tool_renderers: dict[str, Callable[..., Any]] = {}
         self.transforms: list[Transform] = []
         self.providers: dict[str, ProviderSpec] = {}
+        self.operations: tuple[FileOperations | None, ProcessOperations | None] | None = None
         self.completers: list[Callable[..., Any]] = []
         self.handler_count = 0
         self.on_close: list[Callable[[], None]] = []

@@ -51,6 +51,8 @@ class Extensions:
                 bound.brought.add_tool(tool, extension.owner)
             for spec in extension.providers.values():
                 bound.brought.add_provider(spec, extension.owner_of(spec.name))
+            if extension.operations is not None:
+                bound.brought.add_operations(*extension.operations, extension.owner)
 
     # Loading
 

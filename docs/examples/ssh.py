@@ -1,84 +1,126 @@
-"""Works on another machine: `bayou --ssh user@host:/folder -e ssh.py`.
+"""Works on another machine: `bayou -e ssh.py --ssh user@host:/folder`. Without a host nothing runs at all.
 
-bash, read and write are replaced by ones that go through `ssh`; the person's own `!` commands too.
+bayou's own tools and the person's `!` commands stay what they are; what they do to files and processes goes through
+`ssh`. The other machine needs a shell, `find`, `readlink` and `stat` as on Linux.
 """
 
+import errno
+import io
+import os
 import shlex
-from typing import Annotated
-
-import msgspec
+import subprocess
 
 from app.extensions.public import (
+    CommandLine,
     Context,
+    DirectoryEntry,
     ExtensionApi,
-    ToolCallContext,
-    ToolError,
-    ToolResult,
-    UserBash,
+    FileStat,
+    LocalProcesses,
+    RunningProcess,
+    ToolCallAnswer,
     UserBashAnswer,
-    text_result,
 )
 
-
-class Bash(msgspec.Struct, frozen=True, kw_only=True):
-    command: str
-    timeout: Annotated[float, msgspec.Meta(gt=0, description="Seconds")] | None = None
-
-
-class Read(msgspec.Struct, frozen=True, kw_only=True):
-    path: str
-    offset: Annotated[int, msgspec.Meta(ge=1, description="Line to start at")] = 1
-    limit: Annotated[int, msgspec.Meta(ge=1, le=2000, description="Lines")] = 2000
+NO_HOST = "No machine is named, so nothing is done here either. Start with --ssh user@host:/folder."
+STAT = 'test -e "$1" || exit 44; stat -Lc "%F|%s|%Y|%a|%i|%h" -- "$1"'
+ENTRIES = 'cd "$1" && find . -mindepth 1 -maxdepth 1 -printf "%Y%f\\0"'
+REPLACE = 'f=$(readlink -m -- "$1"); t="$f.$$"; { test ! -e "$f" || cp -p "$f" "$t"; } && cat > "$t" && mv "$t" "$f"'
 
 
-class Write(msgspec.Struct, frozen=True, kw_only=True):
-    path: str
-    content: str
+class Machine:
+    """The other one, whose folder stands for the folder here."""
+
+    def __init__(self, name: str, folder: str, here: str) -> None:
+        self.name, self.folder, self.here = name, folder, here
+
+    def there(self, path: str) -> str:
+        inside = path == self.here or path.startswith(f"{self.here}/")
+        return (self.folder or ".") + path[len(self.here) :] if inside else path
+
+    def argv(self, command: str, *options: str) -> tuple[str, ...]:
+        return ("ssh", "-o", "BatchMode=yes", *options, "--", self.name, command)
+
+    def ask(self, script: str, path: str, data: bytes = b"") -> bytes:
+        command = shlex.join(["sh", "-c", script, "sh", self.there(path)])
+        done = subprocess.run(self.argv(command), input=data, capture_output=True, check=False)
+        if done.returncode == 44:
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory", path)
+        if done.returncode:
+            words = done.stderr.decode("utf-8", "replace").strip() or f"ssh ended with {done.returncode}"
+            raise OSError(errno.EIO, f"{self.name}: {words}", path)
+        return done.stdout
+
+
+class Files:
+    """`FileOperations`, each a command over there."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._ask = machine.ask
+
+    def stat(self, path: str) -> FileStat:
+        kind, size, changed, mode, inode, links = self._ask(STAT, path).decode().strip().split("|")
+        return FileStat(
+            kind="directory" if kind == "directory" else "file" if kind.startswith("regular") else "other",
+            size=int(size), mtime_ns=int(changed) * 10**9, mode=int(mode, 8), inode=int(inode), links=int(links),
+        )  # fmt: skip
+
+    def real_path(self, path: str) -> str:
+        return self._ask('readlink -m -- "$1"', path).decode().rstrip("\n")
+
+    def open(self, path: str) -> io.BytesIO:
+        return io.BytesIO(self._ask('test -f "$1" || exit 44; cat -- "$1"', path))
+
+    def entries(self, path: str) -> list[DirectoryEntry]:
+        found = self._ask(ENTRIES, path).decode("utf-8", "surrogateescape").split("\0")[:-1]
+        return [DirectoryEntry(name=entry[1:], is_directory=entry[0] == "d") for entry in found]
+
+    def modified(self, folder: str, names: list[str]) -> list[int]:
+        return [self.stat(f"{folder}/{name}").mtime_ns for name in names]
+
+    def make_directory(self, path: str) -> None:
+        self._ask('mkdir -p -- "$1"', path)
+
+    def replace(self, path: str, data: bytes) -> None:
+        self._ask(REPLACE, path, data)
+
+
+class Processes:
+    """`ProcessOperations`: a local ssh that forwards."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine, self._here = machine, LocalProcesses()
+
+    async def start(
+        self, command: CommandLine, output: int, *, errors: int | None = None, terminal: int | None = None
+    ) -> RunningProcess:
+        inside = f"cd {shlex.quote(self._machine.there(command.cwd))} && exec {shlex.join(command.argv)}"
+        argv = self._machine.argv(inside, *(["-tt"] if terminal is not None else []))
+        forwarding = CommandLine(argv=argv, cwd="/", environment=dict(os.environ))
+        return await self._here.start(forwarding, output, errors=errors, terminal=terminal)
+
+    def find_program(self, name: str) -> str | None:
+        try:
+            return self._machine.ask(f"command -v {shlex.quote(name)} || true", "/").decode().strip() or None
+        except OSError:
+            return None
+
+    def close(self) -> None:
+        self._here.close()
 
 
 def extension(api: ExtensionApi) -> None:
     api.register_flag("ssh", type="string", description="Work on this machine: user@host:/folder")
-    target = api.flag("ssh")
-    if not isinstance(target, str):
+    name, _, folder = str(api.flag("ssh") or "").partition(":")
+    if not name:
+        api.on("tool_call", lambda event, context: ToolCallAnswer(block=True, reason=NO_HOST))
+        api.on("user_bash", lambda event, context: UserBashAnswer(block=True, reason=NO_HOST))
         return
-    machine, _, folder = target.partition(":")
-
-    def remote(command: str) -> list[str]:
-        inside = f"cd {shlex.quote(folder)} && {command}" if folder else command
-        return ["-o", "BatchMode=yes", "--", machine, inside]
-
-    async def run(command: str, *, stdin: str | None = None, timeout: float | None = None) -> ToolResult:
-        done = await api.exec("ssh", remote(command), stdin=stdin, timeout=timeout)
-        if done.code == 255:
-            raise ToolError(f"{machine} cannot be reached: {done.stderr.strip()}")
-        text = (done.stdout + done.stderr).rstrip() or "(no output)"
-        if done.was_killed:
-            text += f"\n\nCommand timed out after {timeout:g} seconds"
-        elif done.code:
-            text += f"\n\nCommand exited with code {done.code}"
-        return text_result(text, is_error=done.code != 0)
-
-    @api.tool(
-        "bash", f"Run a shell command on {machine}.", arguments=Bash, snippet=f"Run commands on {machine}"
-    )
-    async def bash(arguments: Bash, context: ToolCallContext) -> ToolResult:
-        return await run(arguments.command, timeout=arguments.timeout)
-
-    @api.tool("read", f"Read a file on {machine}.", arguments=Read, snippet=f"Read files on {machine}")
-    async def read(arguments: Read, context: ToolCallContext) -> ToolResult:
-        last = arguments.offset + arguments.limit - 1
-        return await run(f"sed -n {arguments.offset},{last}p -- {shlex.quote(arguments.path)}")
-
-    @api.tool("write", f"Write a file on {machine}.", arguments=Write, snippet=f"Write files on {machine}")
-    async def write(arguments: Write, context: ToolCallContext) -> ToolResult:
-        path = shlex.quote(arguments.path)
-        result = await run(f'mkdir -p -- "$(dirname -- {path})" && cat > {path}', stdin=arguments.content)
-        return result if result.is_error else text_result(f"Successfully wrote to {machine}:{arguments.path}")
-
-    @api.on("user_bash")
-    def own_commands(event: UserBash, context: Context) -> UserBashAnswer:
-        return UserBashAnswer(command=shlex.join(["ssh", *remote(event.command)]))
 
     @api.on("session_start")
-    def tell(event, context: Context) -> None:
-        context.ui.set_status("ssh", f"on {target}")
+    def begin(event, context: Context) -> None:
+        machine = Machine(name, folder, str(context.cwd))
+        processes = Processes(machine)
+        api.use_operations(files=Files(machine), processes=processes)
+        api.on("session_shutdown", lambda event, context: processes.close())
+        context.ui.set_status("ssh", f"on {name}:{folder}")

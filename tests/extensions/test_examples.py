@@ -1,6 +1,7 @@
 """Every example of the documentation, loaded as a person would load it, and doing what it says."""
 
 import asyncio
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -17,6 +18,7 @@ from app.extensions.payloads import BeforeAgentStart, SessionBeforeCompact
 from app.extensions.runner import Extensions
 from app.extensions.session_hooks import ExtensionHooks
 from app.extensions.ui import SilentUi
+from app.modes.client import RpcClient, RpcError
 from app.providers.contract import Context, StreamOptions
 from app.providers.registry import Registry
 from app.resources.paths import Paths
@@ -29,6 +31,7 @@ from tools.base import ToolContext
 from tools.results import text_result
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "docs" / "examples"
+TOLD = str(Path(__file__).parent / "told.py")
 
 
 @pytest.fixture
@@ -189,36 +192,63 @@ async def test_notify_done(example, scene: Scene):
     assert "there is no program /no/such" in scene.ui.notes[0][1]
 
 
-async def test_ssh(example, scene: Scene, monkeypatch, tmp_path: Path):
-    """A stand-in for ssh runs the remote command here."""
-    there = tmp_path / "there"
-    there.mkdir()
+STAND_IN = """#!/bin/sh
+[ "$1" = -o ] && shift 2
+[ "$1" = -tt ] && shift
+[ "$1" = -- ] && [ "$2" = me@box ] || { echo "no such machine" >&2; exit 255; }
+cd / && exec sh -c "$3"
+"""
+
+
+@pytest.fixture
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of the machine that a stand-in for ssh reaches: it runs the command here."""
     stand_in = tmp_path / "bin" / "ssh"
     stand_in.parent.mkdir()
-    stand_in.write_text('#!/bin/sh\n[ "$4" = "me@box" ] || exit 255\nexec sh -c "$5"\n')
+    stand_in.write_text(STAND_IN)
     stand_in.chmod(0o755)
     monkeypatch.setenv("PATH", f"{stand_in.parent}{os.pathsep}{os.environ['PATH']}")
-    extensions = await example("ssh", ssh=f"me@box:{there}")
-
-    async def run(name: str, **arguments: object):
-        tool = scene.tools[name]
-        call = ToolContext(call_id="c", cwd=scene.cwd)
-        return await tool.run(msgspec.convert(arguments, tool.arguments), call)
-
-    result = await run("write", path="deep/it's.txt", content="one\ntwo\n")
-    assert result.text == "Successfully wrote to me@box:deep/it's.txt"
-    assert (there / "deep" / "it's.txt").read_text() == "one\ntwo\n"
-    assert (await run("read", path="deep/it's.txt", offset=2, limit=1)).text == "two"
-    failed = await run("bash", command="pwd; exit 3")
-    assert failed.is_error and failed.text == f"{there}\n\nCommand exited with code 3"
-    assert "timed out after 0.2" in (await run("bash", command="sleep 9", timeout=0.2)).text
-    answer = await ExtensionHooks(extensions).before_shell("ls", False)
-    assert answer.command is not None and "me@box" in answer.command
+    folder = tmp_path / "there"
+    folder.mkdir()
+    return folder
 
 
-async def test_ssh_does_nothing_without_its_flag(example, scene: Scene):
-    await example("ssh")
-    assert scene.tools == {}
+async def test_ssh_works_in_the_other_place(tmp_path: Path, there: Path):
+    """Through the whole program: bayou's own tools and the person's commands, none of which touches this place."""
+    here = tmp_path / "here"
+    here.mkdir()
+    (there / "it's.txt").write_text("one\ntwo\nthree\n")
+    arguments = ["-e", str(EXAMPLES / "ssh.py"), "-e", TOLD, "--ssh", f"me@box:{there}"]
+    async with RpcClient(cwd=here, arguments=arguments) as client:
+
+        async def done(name: str, **arguments: object) -> str:
+            await client.prompt_and_wait(json.dumps([name, arguments]))
+            return await client.get_last_assistant_text() or ""
+
+        assert "two" in await done("read", path="it's.txt")
+        assert "Successfully" in await done(
+            "edit", path="it's.txt", edits=[{"oldText": "two", "newText": "2"}]
+        )
+        await done("write", path="deep/new.txt", content="made\n")
+        assert "deep/" in await done("ls")
+        told = await done("bash", command="pwd; cat deep/new.txt; exit 3")
+        assert str(there) in told and "made" in told and "Command exited with code 3" in told
+        shell = await client.bash("pwd")
+        assert shell["output"].strip() == str(there)
+    assert (there / "it's.txt").read_text() == "one\n2\nthree\n"
+    assert (there / "deep" / "new.txt").read_text() == "made\n"
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize("flag", [[], ["--ssh", ":/folder"]])
+async def test_ssh_without_a_host_runs_nothing(tmp_path: Path, there: Path, flag: list[str]):
+    arguments = ["-e", str(EXAMPLES / "ssh.py"), "-e", TOLD, *flag]
+    async with RpcClient(cwd=tmp_path, arguments=arguments) as client:
+        await client.prompt_and_wait(json.dumps(["bash", {"command": "touch here"}]))
+        assert "No machine is named" in (await client.get_last_assistant_text() or "")
+        with pytest.raises(RpcError, match="No machine is named"):
+            await client.bash("touch here")
+    assert not (tmp_path / "here").exists()
 
 
 async def test_custom_screen(example, scene: Scene):

@@ -88,6 +88,10 @@ class MutationQueue:
 
         return unsubscribe
 
+    def use(self, files: FileOperations) -> None:
+        """Changes are made through these from now on."""
+        self._files = files
+
     @property
     def is_idle(self) -> bool:
         return not self._last

@@ -24,6 +24,7 @@ from widgets import textual_inside
 from widgets.foreground import stop_group
 from widgets.held_terminal import HeldTerminal
 from widgets.pastes import Incoming
+from widgets.raw_input import RawInput
 from widgets.terminal_input import InputReader
 from widgets.textual_inside import KeyParser
 
@@ -65,8 +66,9 @@ class TerminalDriver(LinuxDriver):
         size: tuple[int, int] | None = None,
         held: HeldTerminal | None = None,
         ahead: Ahead | None = None,
+        raw: RawInput | None = None,
     ) -> None:
-        """`held`: the terminal so far; knows what it was like before."""
+        """`held`: the terminal so far; knows what it was like before. `raw`: hears what comes before keys are made."""
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         if sys.__stderr__ is not None and not sys.__stderr__.isatty():
             textual_inside.draw_on(self, sys.__stdout__)
@@ -77,6 +79,7 @@ class TerminalDriver(LinuxDriver):
         self._is_debugging = debug
         self._held = held
         self._ahead = ahead
+        self._raw = raw
         self._settling: Future[None] | None = None
         self._incoming = Incoming()
         self._has_page = False
@@ -148,12 +151,26 @@ class TerminalDriver(LinuxDriver):
         _empty(self._wakes)
 
     def _take(self, parser: KeyParser, text: str) -> None:
+        if text and self._raw is not None and self._raw.is_heard:
+            text = self._passed(self._raw, text)
         for part in self._incoming.take(text):
             if isinstance(part, events.Paste):
                 self._deliver(part)
             else:
                 for event in parser.feed(part):
                     self._deliver(_as_key(event))
+
+    def _passed(self, raw: RawInput, text: str) -> str:
+        """What the listeners leave of it. They belong to the application's thread; one that hangs loses its say."""
+
+        async def ask() -> str:
+            return raw.passed(text)
+
+        asked = asyncio.run_coroutine_threadsafe(ask(), self._events)
+        end = time.monotonic() + _PATIENCE
+        while not asked.done() and time.monotonic() < end and not self.exit_event.is_set():
+            wait([asked], 0.05)
+        return asked.result() if asked.done() else text
 
     def _deliver(self, event: Message) -> None:
         """A key or a paste, when what the key before it has set going stands."""

@@ -76,6 +76,13 @@ class SilentUi:
     def set_footer(self, make: Callable[..., Any] | None) -> None:
         self._degraded("a footer of its own")
 
+    def set_editor(self, make: Callable[..., Any] | None) -> None:
+        self._degraded("an editor of its own")
+
+    def on_terminal_input(self, listener: Callable[[str], Any]) -> Callable[[], None]:
+        self._degraded("what the terminal sends")
+        return lambda: None
+
     def set_working(self, message: str | None, *, frames: Sequence[str] | None = None) -> None: ...
 
     def editor_text(self) -> str:
@@ -238,6 +245,21 @@ class WatchedUi:
 
     async def custom(self, make: Callable[..., Any], *, overlay: bool = False) -> Any:
         return await self._asked("custom", "", lambda ui: ui.custom(make, overlay=overlay))
+
+    def set_editor(self, make: Callable[..., Any] | None) -> None:
+        """Given back when the extension is gone."""
+        self._extension.require_open()
+        ui = self._ui()
+        ui.set_editor(make)
+        if make is not None:
+            self._extension.on_close.append(lambda: ui.set_editor(None))
+
+    def on_terminal_input(self, listener: Callable[[str], Any]) -> Callable[[], None]:
+        """Heard until it is stopped, or the extension is gone."""
+        self._extension.require_open()
+        stop = self._ui().on_terminal_input(listener)
+        self._extension.on_close.append(stop)
+        return stop
 
     async def _asked(self, kind: Any, title: str, ask: Callable[[Ui], Awaitable[Any]]) -> Any:
         self._extension.require_open()

@@ -58,6 +58,7 @@ from tools.running.browser import open_page
 from tools.running.own_programs import find_own_program
 from tools.running.withheld import own_variables
 from widgets.editor.prompt import PromptEditor
+from widgets.raw_input import RawInput
 from widgets.screens.requests import ScreenRequest
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
@@ -180,6 +181,7 @@ class BayouApp(App[int]):
             changed=self.key_texts.tell,
         )
         self.typed_ahead = TypedAhead(self, self.tasks)
+        self.raw_input = RawInput()
         self.title_line = TerminalTitle(self.session, beside, settings)
         self.notifications = Notifications(beside, settings, clock=self.clock, env=self.env)
         self.cache_misses = CacheMisses(say, is_told=lambda: settings().model.show_cache_miss_notices)

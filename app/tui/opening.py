@@ -176,6 +176,7 @@ def extensions_for(assembled: Assembled, options: Options, paths: Paths) -> Exte
             footer=app.footer,
             status=app.status,
             look=app.look,
+            raw_input=app.raw_input,
         )
         return await extend(
             assembled,

@@ -67,7 +67,9 @@ def run_tui(options: Options, paths: Paths, held: HeldTerminal) -> int:
         css_path=sorted(styles_dir().glob("*.tcss")),
     )
     faults = Faults(app, paths.crash_dir)
-    app.driver_class = cast(type[Driver], partial(TerminalDriver, held=held, ahead=app.typed_ahead))
+    app.driver_class = cast(
+        type[Driver], partial(TerminalDriver, held=held, ahead=app.typed_ahead, raw=app.raw_input)
+    )
     terminal = assembled.settings.terminal
     if terminal.true_color != "auto":
         theme_in_force.use_colors(app, is_true_color=terminal.true_color == "on")

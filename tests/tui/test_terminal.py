@@ -157,6 +157,38 @@ def test_without_a_shell_it_stays(tmp_path: Path) -> None:
         assert shown.left_behind() == []
 
 
+LISTENER = """
+def extension(api):
+    @api.on("session_start")
+    def begin(event, context):
+        def heard(data):
+            if data == "!":
+                raise ValueError("no bangs")
+            if data == "q":
+                context.ui.set_status("heard", "took q")
+                return True
+            return data.upper() if data == "x" else None
+
+        context.ui.on_terminal_input(heard)
+"""
+
+
+def test_an_extension_hears_what_the_terminal_sends_first(tmp_path: Path) -> None:
+    (tmp_path / "listener.py").write_text(LISTENER)
+    with terminal(tmp_path, "-e", "listener.py", "help") as shown:
+        shown.until("shows this")  # extensions are there
+        for key, seen in (
+            ("w7", "w7"),
+            ("x", "w7X"),
+            ("q", "took q"),
+            ("z", "w7Xz"),
+            ("!", "no bangs"),
+            ("x", "w7Xz!x"),
+        ):
+            shown.press(key)
+            shown.until(seen)
+
+
 def test_another_editor_takes_the_terminal_and_gives_it_back(tmp_path: Path) -> None:
     editor = tmp_path / "editor"
     editor.write_text(

@@ -17,6 +17,7 @@ from app.tui.pages.asking import ask_text, select
 from app.tui.status.status_lines import StatusLines
 from app.tui.theme_in_force import ThemeInForce
 from widgets.editor.prompt import PromptEditor
+from widgets.raw_input import RawInput
 from widgets.screens.dialogs import ConfirmScreen, TextScreen
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
@@ -45,6 +46,7 @@ class ScreenUi:
         footer: StatusFooter,
         status: StatusLines,
         look: ThemeInForce,
+        raw_input: RawInput,
     ) -> None:
         """`asked`: the person may look elsewhere while a question waits. Widgets of extensions are mounted in `app`."""
         self._app = app
@@ -57,6 +59,7 @@ class ScreenUi:
         self._footer = footer
         self._status = status
         self._look = look
+        self._raw_input = raw_input
         self._widgets: dict[str, Widget] = {}
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
@@ -149,14 +152,45 @@ class ScreenUi:
             self._widgets[key] = made = make()
             self._app.mount(made, before=before)
 
+    def set_editor(self, make: Callable[..., Any] | None) -> None:
+        """The widget that `make(submit)` gives stands in for the editor; `submit(text)` sends, as Enter would."""
+        self._replace("extension-editor", make and (lambda: make(self._submit)), before=self._editor)
+        widget = self._widgets.get("extension-editor")
+        self._editor.stand_in = widget
+        self._editor.focus()
+
+    def _submit(self, text: str) -> None:
+        self._editor.set_text(text)
+        self._editor.keyboard.submit()
+
+    def on_terminal_input(self, listener: Callable[[str], Any]) -> Callable[[], None]:
+        def heard(text: str) -> str | bool | None:
+            try:
+                return listener(text)
+            except Exception as problem:  # noqa: BLE001  (an extension's: it is told, and hears no more)
+                stop()
+                self.notify(f"An extension that hears the terminal failed: {problem}", "error")
+                return None
+
+        stop = self._raw_input.listen(heard)
+        return stop
+
     def set_working(self, message: str | None, *, frames: Sequence[str] | None = None) -> None:
         """One frame stands for all: what moves by itself is not bayou's way."""
         self._status.say(" ".join(filter(None, (*(frames or ())[:1], message))))
 
     def editor_text(self) -> str:
-        return self._editor.text
+        """Of a widget that stands in, its `value` or `text`."""
+        widget = self._editor.stand_in
+        own = getattr(widget, "value", getattr(widget, "text", None))
+        return own if isinstance(own, str) else self._editor.text
 
     def set_editor_text(self, text: str) -> None:
+        widget: Any = self._editor.stand_in
+        for name in ("value", "text"):
+            if isinstance(getattr(widget, name, None), str):
+                setattr(widget, name, text)
+                return
         self._editor.set_text(text)
 
     def paste(self, text: str) -> None:

@@ -1,0 +1,37 @@
+"""What the terminal sends, before anybody makes keys of it: those who want to hear it first, change it, or take it."""
+
+from collections.abc import Callable
+
+Listener = Callable[[str], "str | bool | None"]
+"""Gets what came, escape sequences and all. True: it is used up; a text: that counts in its place."""
+
+
+class RawInput:
+    """Asked in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Listener] = []
+
+    @property
+    def is_heard(self) -> bool:
+        return bool(self._listeners)
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Returns how to stop."""
+        self._listeners.append(listener)
+
+        def stop() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        return stop
+
+    def passed(self, text: str) -> str:
+        """What is left of it for those behind."""
+        for listener in tuple(self._listeners):
+            answer = listener(text)
+            if answer is True:
+                return ""
+            if isinstance(answer, str):
+                text = answer
+        return text

@@ -107,8 +107,7 @@ def assemble(
     begun = opened(options, paths, log=log, can_ask=can_ask)
     in_force, project, places, log = begun.in_force, begun.project, begun.places, begun.log
     settings, trust = in_force.settings, project.decision
-    catalogue = ModelCatalogue.load(paths.agent_dir, env=env)
-    credentials = Credentials(paths.agent_dir, env)
+    catalogue, credentials = ModelCatalogue.load(paths.agent_dir, env=env), Credentials(paths.agent_dir, env)
     registry = Registry()
     chosen = choose(paths, settings, asked_of(options), is_trusted=trust.is_trusted)
     wishes = ModelWishes(options, in_force, catalogue, credentials)

@@ -32,8 +32,10 @@ REASONS: dict[str, tuple[int | None, str]] = {
         "The verbs of every face, one or a few lines each; the work is done by parts that it holds and nobody else "
         "reaches.",
     ),
+    "app.extensions.ui.EventUi": (28, "What extensions can ask and show, a method each, for programs."),
+    "app.tui.extensions.screen_ui.ScreenUi": (28, "The same, on the full screen."),
     "app.extensions.api.ExtensionApi": (
-        40,
+        44,
         "What extensions of third parties call, by the names that they were promised (`public_surface.json`): half of "
         "them register, half act. Each is a few lines over a table or a verb of the session.",
     ),

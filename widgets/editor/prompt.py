@@ -7,7 +7,7 @@ What the text is and how it changes lives in `model`, what keys do in `keyboard`
 import asyncio
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from textual import events, on
 from textual.binding import BindingType
@@ -67,8 +67,6 @@ class PromptEditor(Widget, can_focus=True):
         self.history = History(history, history_size)
         self.keyboard = PromptKeyboard(self)
         self.popup: Popup | None = None
-        self.stand_in: Widget | None = None
-        """What is written into instead, and gets the keyboard."""
         self.follows_up = False
         """Set while the agent works: Alt+Enter then means a follow-up and not a new line."""
         self.paste_chip_lines = paste_chip_lines
@@ -76,12 +74,6 @@ class PromptEditor(Widget, can_focus=True):
         self._seen_version = self.model.version
 
     # -- verbs ---------------------------------------------------------------------------------------------
-
-    def focus(self, scroll_visible: bool = True) -> Self:
-        if self.stand_in is not None:
-            self.stand_in.focus(scroll_visible)
-            return self
-        return super().focus(scroll_visible)
 
     @property
     def text(self) -> str:

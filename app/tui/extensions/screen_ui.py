@@ -155,9 +155,8 @@ class ScreenUi:
     def set_editor(self, make: Callable[..., Any] | None) -> None:
         """The widget that `make(submit)` gives stands in for the editor; `submit(text)` sends, as Enter would."""
         self._replace("extension-editor", make and (lambda: make(self._submit)), before=self._editor)
-        widget = self._widgets.get("extension-editor")
-        self._editor.stand_in = widget
-        self._editor.focus()
+        self._editor.can_focus = make is None
+        self._widgets.get("extension-editor", self._editor).focus()
 
     def _submit(self, text: str) -> None:
         self._editor.set_text(text)
@@ -181,12 +180,12 @@ class ScreenUi:
 
     def editor_text(self) -> str:
         """Of a widget that stands in, its `value` or `text`."""
-        widget = self._editor.stand_in
+        widget = self._widgets.get("extension-editor")
         own = getattr(widget, "value", getattr(widget, "text", None))
         return own if isinstance(own, str) else self._editor.text
 
     def set_editor_text(self, text: str) -> None:
-        widget: Any = self._editor.stand_in
+        widget: Any = self._widgets.get("extension-editor")
         for name in ("value", "text"):
             if isinstance(getattr(widget, name, None), str):
                 setattr(widget, name, text)

@@ -33,7 +33,7 @@ from app.providers.classify import classify
 from app.providers.credentials import Credentials
 from app.providers.registry import Registry
 from app.resources.in_force import InForce
-from app.resources.paths import Paths
+from app.resources.paths import Paths, docs_dir
 from app.resources.settings import Settings
 from app.resources.themes import Themes, find_themes
 from app.resources.trust import Decision, problem_with
@@ -288,6 +288,8 @@ def _prompt_choice(options: Options, trust: Decision, chosen: Chosen) -> PromptC
         use_skills=not options.no_skills,
         skills=tuple(Path(path).expanduser().resolve() for path in options.skill),
         more_skills=chosen.skills,
+        own_skills=(docs_dir() / "extending-bayou",),
+        docs_dir=docs_dir().as_posix(),
     )
 
 

@@ -31,6 +31,8 @@ class PromptChoice(msgspec.Struct, frozen=True, kw_only=True):
     """Named by the person: they count even without `use_skills`."""
     more_skills: tuple[Path, ...] = ()
     """Places of settings, packages and extensions."""
+    own_skills: tuple[Path, ...] = ()
+    """bayou's own, which count behind all others of the same name."""
     docs_dir: str = ""
 
 
@@ -55,7 +57,9 @@ class PromptSource:
         if choice.use_context_files:
             self.context_files = find_context_files(self.paths)
         self.skills = find_skills(
-            self.paths, is_trusted=choice.is_trusted, more=(*choice.more_skills, *choice.skills)
+            self.paths,
+            is_trusted=choice.is_trusted,
+            more=(*choice.more_skills, *choice.skills, *choice.own_skills),
         )
         if not choice.use_skills:
             named = tuple(skill for skill in self.skills.skills if _is_named(skill, choice.skills))

@@ -114,6 +114,13 @@ def styles_dir() -> Path:
     return installed if is_dir(installed) else app.parent / "styles"
 
 
+def docs_dir() -> Path:
+    """The shipped documentation with its examples, for people and for the agent: `docs/`, `app/_docs`."""
+    app = Path(__file__).resolve().parent.parent
+    installed = app / "_docs"
+    return installed if is_dir(installed) else app.parent / "docs"
+
+
 def project_root(cwd: Path) -> Path | None:
     """The nearest folder at or above `cwd` that holds a `.git`; None outside any repository."""
     for folder in (cwd, *cwd.parents):

@@ -125,8 +125,8 @@ def _rules(parts: PromptParts) -> str:
 
 def _docs(folder: str) -> str:
     return (
-        f"bayou's own documentation lies in {folder}: README.md, settings.md, extensions.md with examples/, "
-        "skills.md, context-files.md. Read it there when you are asked about bayou or to extend it; otherwise leave it."
+        f"You are bayou. Its documentation lies in {folder} (README.md lists the pages, examples/ has extensions): "
+        "read there when you are asked about bayou itself or to extend it, else leave it."
     )
 
 

@@ -86,16 +86,21 @@ def env() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": "."}
 
 
+def shipped_from(names: list[str], place: str) -> set[str]:
+    return {name.removeprefix(place) for name in names if name.startswith(place)}
+
+
+def on_disk(folder: str) -> set[str]:
+    found = (path for path in (ROOT / folder).rglob("*") if path.is_file() and path.suffix != ".pyc")
+    return {path.relative_to(ROOT / folder).as_posix() for path in found}
+
+
 def test_the_wheel_holds_the_four_folders_and_the_launcher(wheel: Path):
     names = zipfile.ZipFile(wheel).namelist()
     info = f"bayou-{VERSION}.dist-info"
     assert {name.split("/")[0] for name in names} == {"app", "widgets", "tools", "bayou_launcher.py", info}
-    styles = {
-        path.relative_to(ROOT / "styles").as_posix()
-        for path in (ROOT / "styles").rglob("*")
-        if path.is_file()
-    }
-    assert {name.removeprefix("app/_styles/") for name in names if name.startswith("app/_styles/")} == styles
+    assert shipped_from(names, "app/_styles/") == on_disk("styles")
+    assert shipped_from(names, "app/_docs/") == on_disk("docs")
     modules = (path for folder in ("app", "widgets", "tools") for path in (ROOT / folder).rglob("*.py"))
     shipped = {path.relative_to(ROOT).as_posix() for path in modules}
     assert shipped - set(names) == {"app/launcher.py"}, "That one is shipped as bayou_launcher.py."
@@ -129,6 +134,38 @@ def test_the_installed_command_runs_where_a_project_has_the_same_names(
     answer = run(installed / "bayou", "-p", "list and run `echo from the shell`", cwd=hostile, env=env)
     assert "`.` holds 4 folders" in answer
     assert "succeeded and wrote 1 line" in answer
+
+
+ABOUT_ITSELF = """
+import re
+from app.extensions.public import ExtensionApi, ProviderSpec, ToolResultMessage, text_of
+from app.providers.scripted import Scripted, call, say
+
+def answer(context, count):
+    folder = re.search(r"documentation lies in (\\S+)", context.system_prompt)[1]
+    skill = re.search(r"<location>(\\S*extending-bayou\\S*)</location>", context.system_prompt)[1]
+    results = [text_of(one.content) for one in context.messages if isinstance(one, ToolResultMessage)]
+    if not results:
+        reads = call("read", path=folder + "/README.md") + call("read", path=skill)
+        return reads + call("ls", path=folder + "/examples")
+    return say(" / ".join(text[:400] for text in results))
+
+def extension(api):
+    script = Scripted([answer] * 5)
+    api.register_provider(ProviderSpec(name="scripted", models=(script.model,), adapter=script.adapter, api_key="x"))
+"""
+
+
+@INSTALLS
+def test_the_installed_agent_reads_about_itself_wherever_it_runs(
+    installed: Path, hostile: Path, env: dict[str, str]
+):
+    (hostile / "about.py").write_text(ABOUT_ITSELF)
+    arguments = ("-p", "-e", "about.py", "--model", "scripted/script", "--tools", "read,ls", "What are you?")
+    answer = run(installed / "bayou", *arguments, cwd=hostile, env=env)
+    assert "bayou's pages" in answer
+    assert "name: extending-bayou" in answer
+    assert "custom_provider.py" in answer
 
 
 @INSTALLS

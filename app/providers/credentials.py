@@ -164,6 +164,8 @@ class Credentials:
 
             self._sign_ins = sign_ins(self._env)
         offered = {name: offers[-1][1] for name, offers in self._offered.items() if offers}
+        if not offered:
+            return self._sign_ins
         return {**self._sign_ins, **offered}
 
     async def store_key(self, provider: str, key: str, env: Mapping[str, str] | None = None) -> None:

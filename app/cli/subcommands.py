@@ -14,11 +14,24 @@ def _map(words: list[str]) -> int:
 
 
 def _auth(words: list[str]) -> int:
+    from app.assembly.options import Options  # noqa: PLC0415
+    from app.assembly.providers import bring_providers  # noqa: PLC0415
     from app.cli.folder import current_folder  # noqa: PLC0415
+    from app.providers.contract import StreamOptions  # noqa: PLC0415
     from app.providers.signin.command import run_auth  # noqa: PLC0415
-    from app.resources.paths import Paths  # noqa: PLC0415
+    from app.resources.in_force import InForce  # noqa: PLC0415
+    from app.resources.paths import Paths, docs_dir  # noqa: PLC0415
 
-    return run_auth(words, Paths.from_env(os.environ, current_folder()).agent_dir, os.environ)
+    paths = Paths.from_env(os.environ, current_folder())
+    network = InForce(paths).settings.network
+    return run_auth(
+        words,
+        paths.agent_dir,
+        os.environ,
+        options=None if network.offline else StreamOptions(proxy=network.http_proxy),
+        page=f"{docs_dir() / 'providers.md'}",
+        bring=lambda catalogue, credentials: bring_providers(Options(), paths, catalogue, credentials),
+    )
 
 
 def _import_pi(words: list[str]) -> int:

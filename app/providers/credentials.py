@@ -120,6 +120,20 @@ class Credentials:
         headers = {**found.headers, **await self._headers(provider)}
         return msgspec.structs.replace(found, headers=headers, env={**settings, **found.env})
 
+    async def of_key(self, provider: str, key: str) -> Credential:
+        """A key that nobody has stored yet, as requests would have it. Raises `CredentialError`."""
+        known = PROVIDERS.get(provider)
+        secret = await self._values.resolve(key, what=f"The key for {provider}")
+        settings = {
+            name: self._env[name] for name in (known.settings if known else ()) if self._env.get(name)
+        }
+        return Credential(
+            key=secret,
+            is_bearer=self._is_bearer(provider),
+            headers=await self._headers(provider),
+            env=settings,
+        )
+
     async def _find(self, provider: str, known: KnownProvider | None) -> Credential | None:
         is_bearer = self._is_bearer(provider)
         if provider in self._for_this_run:

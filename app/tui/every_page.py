@@ -118,10 +118,18 @@ class Pages:
 
     @cached_property
     def login(self) -> "LoginPage":
+        from app.providers.contract import StreamOptions
+        from app.providers.signin.checking import KeyChecker
         from app.tui.pages.login_page import LoginPage
 
-        models = self._app.models
-        return LoginPage(models.credentials, lambda: models.catalogue.providers, self._ask, self._say)
+        app, models = self._app, self._app.models
+        network = lambda: app.assembled.settings.network  # noqa: E731
+        check = KeyChecker(
+            models.catalogue,
+            app.assembled.registry,
+            lambda: None if network().offline else StreamOptions(proxy=network().http_proxy),
+        )
+        return LoginPage(models.credentials, lambda: models.catalogue.providers, self._ask, self._say, check)
 
     @cached_property
     def resuming(self) -> "Resuming":

@@ -4,16 +4,19 @@ import argparse
 import asyncio
 import getpass
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from app.providers.catalogue import ModelCatalogue
+from app.providers.contract import StreamOptions
 from app.providers.credentials import CredentialError, Credentials
 from app.providers.known import PROVIDERS
+from app.providers.registry import Registry
 from app.providers.select import ModelNotFound, select_model
+from app.providers.signin.checking import Check, KeyChecker
 from app.providers.signin.interface import SignIn
 from app.values.codec import encode
 from tools.running.browser import open_page
@@ -21,39 +24,52 @@ from tools.running.browser import open_page
 EXIT_CODES = {"ready": 0, "not_ready": 1, "invalid": 2}
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True):
+class CredentialState(msgspec.Struct, frozen=True, kw_only=True):
     provider: str
     state: Literal["ready", "not_ready", "invalid"]
     source: str | None = None
     detail: str = ""
 
 
-async def check(provider: str, credentials: Credentials) -> Check:
+async def check(provider: str, credentials: Credentials) -> CredentialState:
     """Whether there is a credential that can be read. No request is made, except to refresh a sign-in."""
     source = credentials.source(provider)
     if source is None:
-        return Check(provider=provider, state="not_ready", detail=f"There is no key for {provider}.")
+        return CredentialState(
+            provider=provider, state="not_ready", detail=f"There is no key for {provider}."
+        )
     try:
         await credentials.resolve(provider)
     except CredentialError as problem:
-        return Check(provider=provider, state="invalid", source=source, detail=str(problem))
-    return Check(provider=provider, state="ready", source=source)
+        return CredentialState(provider=provider, state="invalid", source=source, detail=str(problem))
+    return CredentialState(provider=provider, state="ready", source=source)
 
 
-async def login(provider: str, credentials: Credentials, ui: "TerminalUi", *, with_key: bool) -> None:
-    """By account where the provider has that and it is wanted, else with a key. Raises `CredentialError`."""
+async def login(
+    provider: str, credentials: Credentials, ui: "TerminalUi", ask: Check, *, with_key: bool, page: str
+) -> str:
+    """By account where the provider has that and it is wanted, else with a key, which is checked by `ask`. Returns
+    what is to be told of it. Raises `CredentialError`."""
     sign_in = credentials.sign_ins.get(provider)
-    if sign_in is None or with_key or await ui.select("How?", _ways(sign_in)) == "key":
+    if sign_in is None or with_key or await ui.select("How?", _ways(sign_in, page)) == "key":
         key = (await ui.secret(f"API key for {provider} (or $NAME, or !command): ")).strip()
         if not key:
             raise CredentialError("No key was given.")
+        checked = await ask(provider, await credentials.of_key(provider, key))
+        if checked.state == "refused":
+            raise CredentialError(f"{provider} does not take this key, and it was not stored. {checked.text}")
         await credentials.store_key(provider, key)
-        return
+        if checked.state == "unknown":
+            return f"Nobody could say whether the key is good: {checked.text}"
+        return f"{provider} takes the key. {checked.text}".strip()
     await credentials.store(provider, await sign_in.login(ui))
+    return ""
 
 
-def _ways(sign_in: SignIn) -> list[tuple[str, str]]:
-    needs = f" (set {sign_in.missing} first)" if sign_in.missing else ""
+def _ways(sign_in: SignIn, page: str) -> list[tuple[str, str]]:
+    needs = ""
+    if sign_in.missing:
+        needs = f": needs an application of your own, its id in {sign_in.missing} ({page} says how)"
     return [("account", f"Sign in to an account of {sign_in.name}{needs}"), ("key", "Use an API key")]
 
 
@@ -105,8 +121,17 @@ class TerminalUi:
         _say(text)
 
 
-def run_auth(words: Sequence[str], agent_dir: Path, env: Mapping[str, str]) -> int:
-    """The exit code of `bayou auth …`."""
+def run_auth(
+    words: Sequence[str],
+    agent_dir: Path,
+    env: Mapping[str, str],
+    *,
+    options: StreamOptions | None = None,
+    bring: Callable[[ModelCatalogue, Credentials], Awaitable[object]] | None = None,
+    page: str = "",
+) -> int:
+    """The exit code of `bayou auth …`. `options`: how requests are sent; None: none is made. `bring`: adds what
+    extensions have. `page`: says how an application is registered."""
     parser = _parser()
     try:
         given = parser.parse_args(words)
@@ -116,7 +141,7 @@ def run_auth(words: Sequence[str], agent_dir: Path, env: Mapping[str, str]) -> i
     for problem in credentials.problems:
         _complain(problem)
     try:
-        return asyncio.run(_run(given, agent_dir, env, credentials))
+        return asyncio.run(_run(given, agent_dir, env, credentials, options, bring, page))
     except (CredentialError, ModelNotFound) as problem:
         _complain(str(problem))
         return 1
@@ -125,14 +150,29 @@ def run_auth(words: Sequence[str], agent_dir: Path, env: Mapping[str, str]) -> i
 
 
 async def _run(
-    given: argparse.Namespace, agent_dir: Path, env: Mapping[str, str], credentials: Credentials
+    given: argparse.Namespace,
+    agent_dir: Path,
+    env: Mapping[str, str],
+    credentials: Credentials,
+    options: StreamOptions | None,
+    bring: Callable[[ModelCatalogue, Credentials], Awaitable[object]] | None,
+    page: str,
 ) -> int:
     match given.action:
         case "login":
+            catalogue, registry = ModelCatalogue.load(agent_dir, env=env), Registry()
+            if bring is not None:
+                await bring(catalogue, credentials)
+            ask = KeyChecker(catalogue, registry, lambda: options)
             ui = TerminalUi(opens_browser=not given.no_browser)
             # Whoever pipes something in pipes a key.
             with_key = given.api_key or not sys.stdin.isatty()
-            await login(given.provider, credentials, ui, with_key=with_key)
+            try:
+                told = await login(given.provider, credentials, ui, ask, with_key=with_key, page=page)
+            finally:
+                await registry.close()
+            if told:
+                _say(told)
             _say(f"Stored for {given.provider} in {agent_dir / 'auth.json'}.")
             return 0
         case "logout":

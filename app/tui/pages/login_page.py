@@ -6,12 +6,15 @@ from pathlib import Path
 
 from app.providers.credentials import Credentials, Source
 from app.providers.known import PROVIDERS
-from app.providers.signin.interface import Entry, SignIn
+from app.providers.signin.checking import Check
+from app.providers.signin.interface import Entry, SignIn, unregistered
+from app.resources.paths import docs_dir
 from app.tui.handed import AskPerson, TellPerson
 from app.tui.pages.asking import ask_text, pick, select
 from tools.running.browser import open_page
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.dialogs import WaitScreen
+from widgets.transcript.blocks import NoteKind
 
 _SOURCES: dict[Source, str] = {
     "run": "connected for this run",
@@ -74,12 +77,14 @@ class LoginPage:
         providers: Callable[[], Sequence[str]],
         ask: AskPerson,
         say: TellPerson,
+        check: Check,
     ) -> None:
-        """`providers`: all that there are now, by name."""
+        """`providers`: all that there are now, by name. `check`: asks one of them whether it takes a key."""
         self._credentials = credentials
         self._providers = providers
         self._ask = ask
         self._say = say
+        self._check = check
 
     async def connect(self, provider: str = "") -> None:
         """Stores a key or an account's tokens."""
@@ -103,22 +108,47 @@ class LoginPage:
             if entry is not None:
                 await self._credentials.store(provider, entry)
             return entry is not None
+        return await self._connect_by_key(provider)
+
+    async def _connect_by_key(self, provider: str) -> bool:
+        """One request says whether the key opens anything; one that is refused is not stored."""
         key = await ask_text(
             self._ask,
             f"API key for {title_of(provider)}",
             "It is kept in auth.json, for you alone.",
             is_secret=True,
         )
-        if key:
-            await self._credentials.store_key(provider, key.strip())
-        return bool(key)
+        if not key or not key.strip():
+            return False
+        title, key = title_of(provider), key.strip()
+        self._say(f"Asking {title} whether it takes the key.")
+        checked = await self._check(provider, await self._credentials.of_key(provider, key))
+        if checked.state == "refused":
+            self._say(
+                f"{title} does not take this key, and it was not stored. {checked.text}", NoteKind.ERROR
+            )
+            return False
+        await self._credentials.store_key(provider, key)
+        if checked.state == "unknown":
+            self._say(
+                f"The key for {title} is stored, but nobody could say whether it is good: {checked.text}",
+                NoteKind.WARNING,
+            )
+            return False
+        if checked.text:
+            self._say(f"{title} takes the key, and says: {checked.text}", NoteKind.WARNING)
+        return True
 
     async def _wants_account(self, account: SignIn) -> bool | None:
         """None: neither."""
-        needs = f" (set {account.missing} first)" if account.missing else ""
-        by_account, by_key = f"Sign in to an account of {account.name}{needs}", "Use an API key"
-        ways = (by_key, by_account) if needs else (by_account, by_key)
+        by_account, by_key = f"Sign in to an account of {account.name}", "Use an API key"
+        if account.missing:
+            by_account = f"Sign in to an account, with your own {account.missing}"
+            self._say(f"{unregistered(account.name, account.missing)} {_how_to_register()} says how.")
+        ways = (by_key, by_account) if account.missing else (by_account, by_key)
         how = await select(self._ask, f"Connect {account.name}", ways)
+        if how == by_account and account.missing:
+            return None  # it has been said what is needed first
         return how == by_account if how is not None else None
 
     async def forget(self, provider: str = "") -> None:
@@ -138,6 +168,10 @@ class LoginPage:
         self._say(f"{title_of(provider)}: {'forgotten' if found else 'nothing was stored'}.")
 
 
+def _how_to_register() -> str:
+    return f"{docs_dir() / 'providers.md'} (An application of your own)"
+
+
 def title_of(provider: str) -> str:
     known = PROVIDERS.get(provider)
     return known.name if known is not None else provider
@@ -152,5 +186,8 @@ def _provider_row(credentials: Credentials, name: str) -> ListRow:
             id=name, title=title, words=name, badges=(Badge(text=_SOURCES[source], tone="success"),)
         )
     keys = (known.env or known.bearer_env)[:1] if known else ()
-    ways = [*keys, *(("an account",) if name in credentials.sign_ins else ())]
+    account = credentials.sign_ins.get(name)
+    ways = list(keys)
+    if account is not None:
+        ways.append(f"an account, with your own {account.missing}" if account.missing else "an account")
     return ListRow(id=name, title=title, words=name, detail=" or ".join(ways))

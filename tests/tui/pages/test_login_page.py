@@ -7,6 +7,7 @@ import pytest
 
 from app.providers.contract import Credential
 from app.providers.credentials import Credentials
+from app.providers.signin.checking import KeyCheck
 from app.providers.signin.interface import Entry, SignInUi
 from app.tui.pages.login_page import LoginPage
 from tests.tui.pages.person import Person, at_the_keyboard
@@ -37,8 +38,63 @@ def credentials(tmp_path: Path) -> Credentials:
     return Credentials(tmp_path, {})
 
 
-def page_of(credentials: Credentials, person: Person) -> LoginPage:
-    return LoginPage(credentials, lambda: ("deepseek", "harbour"), person.ask, person.say)
+def page_of(
+    credentials: Credentials, person: Person, answer: KeyCheck = KeyCheck(state="accepted")
+) -> LoginPage:
+    async def check(provider: str, credential: Credential) -> KeyCheck:
+        assert credential.key == "sk-secret"
+        return answer
+
+    return LoginPage(credentials, lambda: ("deepseek", "harbour"), person.ask, person.say, check)
+
+
+async def given_key(credentials: Credentials, answer: KeyCheck) -> list[str]:
+    """What a person hears who gives a key of which the provider says this."""
+    async with at_the_keyboard() as person:
+        async with person.asked(page_of(credentials, person, answer).connect("deepseek")):
+            await person.sees_soon("API key for DeepSeek")
+            await person.press(*"sk-secret", "enter")
+        return list(person.heard)
+
+
+async def test_a_key_that_is_refused_is_not_stored(credentials: Credentials) -> None:
+    heard = await given_key(credentials, KeyCheck(state="refused", text="401 Incorrect API key."))
+    assert heard[-1] == "DeepSeek does not take this key, and it was not stored. 401 Incorrect API key."
+    assert not credentials.stored()
+
+
+async def test_a_key_that_nobody_could_ask_about_is_stored_and_not_called_connected(
+    credentials: Credentials,
+) -> None:
+    heard = await given_key(credentials, KeyCheck(state="unknown", text="bayou is offline."))
+    assert heard[-1].endswith("nobody could say whether it is good: bayou is offline.")
+    assert not any("is connected" in text for text in heard)
+    assert tuple(credentials.stored()) == ("deepseek",)
+
+
+async def test_what_a_taken_key_lacks_is_said(credentials: Credentials) -> None:
+    heard = await given_key(credentials, KeyCheck(state="accepted", text="Insufficient balance."))
+    assert heard[-2:] == [
+        "DeepSeek takes the key, and says: Insufficient balance.",
+        "DeepSeek is connected. /model chooses one of its models.",
+    ]
+
+
+async def test_where_an_application_is_needed_it_is_said_before_one_chooses(credentials: Credentials) -> None:
+    async with at_the_keyboard() as person:
+        page = LoginPage(credentials, lambda: ("anthropic",), person.ask, person.say, _never)
+        async with person.asked(page.connect()):
+            await person.sees_soon("an account, with your own BAYOU_ANTHROPIC_CLIENT_ID")
+            await person.press("enter")
+            await person.sees_soon("Sign in to an account, with your own BAYOU_ANTHROPIC_CLIENT_ID")
+            [told] = person.heard
+            assert "BAYOU_ANTHROPIC_CLIENT_ID" in told and "providers.md" in told
+            await person.press("down", "enter")
+        assert person.heard == [told]
+
+
+async def _never(provider: str, credential: Credential) -> KeyCheck:
+    raise AssertionError("nobody gave a key")
 
 
 async def test_a_key_is_stored_and_never_shown(credentials: Credentials) -> None:
@@ -50,7 +106,7 @@ async def test_a_key_is_stored_and_never_shown(credentials: Credentials) -> None
             assert "sk-secret" not in person.sees
             await person.press("enter")
         assert tuple(credentials.stored()) == ("deepseek",)
-        assert person.heard == ["DeepSeek is connected. /model chooses one of its models."]
+        assert person.heard[-1] == "DeepSeek is connected. /model chooses one of its models."
         assert "sk-secret" not in "".join(person.heard)
 
 

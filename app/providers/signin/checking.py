@@ -1,0 +1,66 @@
+"""Whether a key opens what it should: one small request to its provider, before anybody is told of a connection."""
+
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+import msgspec
+
+from app.providers.catalogue import ModelCatalogue
+from app.providers.classify import AUTH, classify, compiled
+from app.providers.contract import Context, Credential, StreamOptions
+from app.providers.registry import Registry
+from app.values.messages import user_message
+
+SECONDS = 20.0
+"""Longer nobody waits for that."""
+_ANSWER_TOKENS = 16
+
+
+class KeyCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of asking. `text` says more, where there is more to say."""
+
+    state: Literal["accepted", "refused", "unknown"]
+    text: str = ""
+
+
+Check = Callable[[str, Credential], Awaitable[KeyCheck]]
+"""Asks a provider, by its id, whether it takes a credential."""
+
+
+class KeyChecker:
+    """Asks with the least that every server understands: a few words to the provider's usual model."""
+
+    def __init__(
+        self, catalogue: ModelCatalogue, registry: Registry, options: Callable[[], StreamOptions | None]
+    ) -> None:
+        """`options`: how requests are sent now; None: no request is to be made."""
+        self._catalogue = catalogue
+        self._registry = registry
+        self._options = options
+
+    async def __call__(self, provider: str, credential: Credential) -> KeyCheck:
+        options, model = self._options(), self._catalogue.default_of(provider)
+        if options is None:
+            return KeyCheck(state="unknown", text="bayou is offline.")
+        if model is None:
+            return KeyCheck(state="unknown", text="No model of this provider is known.")
+        asked = msgspec.structs.replace(
+            options,
+            credential=credential,
+            thinking="off",
+            max_tokens=_ANSWER_TOKENS,
+            use_cache=False,
+            first_event_seconds=SECONDS,
+            idle_seconds=SECONDS,
+        )
+        context = Context(messages=(user_message("Answer with the word ready."),))
+        message = await self._registry.stream(model, context, asked).result()
+        if message.stop_reason != "error":
+            return KeyCheck(state="accepted")
+        text = message.error_message or "The request failed."
+        kind = classify(message, model).kind
+        if kind == "auth" or (kind == "other" and any(compiled(row).search(text) for _, row in AUTH)):
+            return KeyCheck(state="refused", text=text)
+        if kind in ("rate_limit", "quota"):  # who counts or bills has let us in
+            return KeyCheck(state="accepted", text=text)
+        return KeyCheck(state="unknown", text=text)

@@ -39,14 +39,14 @@ def test_it_teaches_all_four() -> None:
 
 @pytest.fixture
 async def written(tmp_path: Path) -> Path:
-    """The agent's folder, after an agent has read the skill and written each file that it shows."""
+    """The agent's folder. An agent has read the skill and written each file that it shows, and the person has put them
+    where they count."""
     folder = Path(os.environ["BAYOU_AGENT_DIR"])
     project = tmp_path / "project"
     project.mkdir()
-    done = await bayou(
-        "-p", "-e", AGENT, "--model", "scripted/script", f"Extend yourself in {folder}", cwd=project
-    )
+    done = await bayou("-p", "-e", AGENT, "--model", "scripted/script", "Extend yourself in new", cwd=project)
     assert (done.code, done.out) == (0, "I wrote 4 files.\n"), done.err
+    shutil.copytree(project / "new", folder, dirs_exist_ok=True)
     assert {name: (folder / name).read_text() for name in taught()} == taught()
     return folder
 

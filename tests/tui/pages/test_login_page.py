@@ -13,6 +13,9 @@ from app.tui.pages.login_page import LoginPage
 from tests.tui.pages.person import Person, at_the_keyboard
 
 
+TAKEN = KeyCheck(state="accepted")
+
+
 class Account:
     """Signs in by a code; the test says when it was entered."""
 
@@ -38,9 +41,7 @@ def credentials(tmp_path: Path) -> Credentials:
     return Credentials(tmp_path, {})
 
 
-def page_of(
-    credentials: Credentials, person: Person, answer: KeyCheck = KeyCheck(state="accepted")
-) -> LoginPage:
+def page_of(credentials: Credentials, person: Person, answer: KeyCheck = TAKEN) -> LoginPage:
     async def check(provider: str, credential: Credential) -> KeyCheck:
         assert credential.key == "sk-secret"
         return answer

@@ -12,7 +12,6 @@ from app.providers.signin.interface import Entry, SignInUi
 from app.tui.pages.login_page import LoginPage
 from tests.tui.pages.person import Person, at_the_keyboard
 
-
 TAKEN = KeyCheck(state="accepted")
 
 

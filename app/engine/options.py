@@ -73,12 +73,15 @@ class SessionOptions:
         return not self.in_force.settings.images.block_images
 
     def limits(self, model: Model | None) -> ContextLimits:
-        """When compaction begins and what it keeps, by the model that answers."""
+        """When compaction begins and what it keeps, by the model that answers. A small window is half free at most:
+        else it would be full before anything is said."""
         chosen = self.in_force.settings.compaction
         own = chosen.model_overrides.get(model.key) if model else None
         reserve, keep = (own.reserve_tokens, own.keep_recent_tokens) if own else (None, None)
+        reserve = chosen.reserve_tokens if reserve is None else reserve
+        room = model.context_window // 2 if model is not None and model.context_window > 0 else reserve
         return ContextLimits(
-            reserve_tokens=chosen.reserve_tokens if reserve is None else reserve,
+            reserve_tokens=min(reserve, room),
             keep_recent_tokens=chosen.keep_recent_tokens if keep is None else keep,
         )
 

@@ -98,7 +98,7 @@ class Credentials:
         provided = self._last_provided(provider)
         if provided is not None and provided.key and can_be_had(provided.key, self._env):
             return "extension"
-        own = self._own_key(provider)
+        own = self._own_file().key_of(provider)
         if own and can_be_had(own, self._env):
             return "models.json"
         known = PROVIDERS.get(provider)
@@ -146,7 +146,7 @@ class Credentials:
         if provided is not None and provided.key:
             key = await self._values.resolve(provided.key, what=what)
             return Credential(key=key, is_bearer=provided.is_bearer)
-        own = self._own_key(provider)
+        own = self._own_file().key_of(provider)
         if own:
             return Credential(key=await self._values.resolve(own, what=what), is_bearer=is_bearer)
         if known is not None:
@@ -247,9 +247,6 @@ class Credentials:
         if self._models_file is None:
             self._models_file = load_models_file(self._agent_dir)
         return self._models_file
-
-    def _own_key(self, provider: str) -> str | None:
-        return self._own_file().key_of(provider)
 
     def _is_bearer(self, provider: str) -> bool:
         return self._own_file().wants_bearer(provider)

@@ -147,3 +147,10 @@ async def test_an_overflow_that_nothing_helps_keeps_its_answer(tmp_path: Path, t
     assert play.session.last_answer.error_message == "prompt is too long"
     assert sum("cannot be compacted" in notice.text for notice in play.all(Notice)) == 1
     assert not play.all(CompactionEnd)
+
+
+async def test_a_small_window_is_not_full_before_anything_is_said(tmp_path: Path) -> None:
+    play = Play(tmp_path, say("short"), say("short"), context_window=8_000)
+    await play.prompt("one")
+    await play.prompt("two")
+    assert not play.all(Notice) and not play.all(CompactionStart)

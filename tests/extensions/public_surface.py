@@ -20,7 +20,7 @@ FILE = Path(__file__).with_suffix(".json")
 UI = (
     "select", "confirm", "input", "editor", "custom", "notify", "set_status", "set_widget", "set_title", "set_header",
     "set_footer", "set_working", "editor_text", "set_editor_text", "paste", "set_tools_expanded", "tools_expanded",
-    "themes", "theme", "set_theme",
+    "themes", "theme", "set_theme", "set_editor", "on_terminal_input",
 )  # fmt: skip
 """What every face has; there is more between a face and what shows extensions' views."""
 JOBS = ("adopt", "all", "kill", "wait")

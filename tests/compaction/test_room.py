@@ -113,7 +113,7 @@ HELPS = ("/context", "/new", "/model")
 
 async def test_what_cannot_be_compacted_is_said_once_with_what_helps(tmp_path: Path) -> None:
     play = play_of(
-        tmp_path, *([say("short")] * 6), window=1_100, sections=lambda: {"preamble": "word " * 400}
+        tmp_path, *([say("short")] * 6), window=1_100, sections=lambda: {"preamble": "word " * 600}
     )
     for number in range(5):
         await play.prompt(f"prompt {number}")
@@ -126,7 +126,7 @@ async def test_what_cannot_be_compacted_is_said_once_with_what_helps(tmp_path: P
 
 async def test_it_is_said_again_after_there_was_room(tmp_path: Path) -> None:
     play = play_of(
-        tmp_path, *([say("short")] * 6), window=1_100, sections=lambda: {"preamble": "word " * 400}
+        tmp_path, *([say("short")] * 6), window=1_100, sections=lambda: {"preamble": "word " * 600}
     )
     await play.prompt("one")
     roomy = msgspec.structs.replace(play.script.model, id="roomy", context_window=100_000)

@@ -5,14 +5,18 @@ are in `app.undo`, and come into being with the first change.
 """
 
 import asyncio
+import os
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from app.engine.conversation import Conversation
 from app.engine.options import SessionOptions
 from app.engine.telling import Telling
+from app.engine.whereabouts import Whereabouts
 from app.sessions.errors import SessionReadOnly
 from app.sessions.ids import sidecar
 from app.undo.images import FILES, RESTORED, Choice, FilesData, RestoredData, as_data, unpacked
@@ -23,7 +27,8 @@ from app.values.events import EntryAppended
 from app.values.unable import Unable
 from tools.base import FileChange
 from tools.files.mutations import Intent
-from tools.operations import LocalFiles
+from tools.operations import CommandLine, LocalFiles
+from tools.running.shell import POSIX_SHELLS
 from tools.running.watching import CommandFiles, WatchedCommand
 from tools.workspace import Workspace
 
@@ -53,6 +58,7 @@ class Files:
         self._opening = threading.Lock()
         self._running: dict[str, str] = {}
         self._to_tell: list[str] = []
+        self._whereabouts = Whereabouts(place.home, place.store.parent) if place is not None else None
         if place is not None and isinstance(workspace.files, LocalFiles):
             workspace.mutations.before_change = self._about_to
             workspace.mutations.subscribe(self._happened)
@@ -106,8 +112,10 @@ class Files:
 
     # Commands
 
-    async def _watch_command(self, call_id: str, tool: str, command: str) -> WatchedCommand | None:
+    async def _watch_command(self, call_id: str, tool: str, command: CommandLine) -> WatchedCommand | None:
         if not self._is_on or not self._options.in_force.settings.undo.commands:
+            return None
+        if not self._workspace.shell().is_persistent and await asyncio.to_thread(self._only_reads, command):
             return None
         opened = await asyncio.to_thread(self._open)
         try:
@@ -116,6 +124,16 @@ class Files:
             pass  # a disk that takes no line takes no contents either, which is told for each
         await opened.watch.begin(call_id)
         return _Watched(lambda: self._command_ended(opened, call_id, tool))
+
+    def _only_reads(self, command: CommandLine) -> bool:
+        """As far as its words tell; in a shell that lasts they may mean what an earlier command defined."""
+        from app.permits.shell import judge_command  # noqa: PLC0415  (loads a parser)
+
+        if self._whereabouts is None or Path(command.argv[0]).name not in POSIX_SHELLS:
+            return False
+        place = self._whereabouts.place(self._workspace.cwd, self._workspace.shell().passed_names)
+        place = msgspec.structs.replace(place, folder=os.path.realpath(command.cwd))
+        return judge_command(command.argv[-1], place).letter == "R"
 
     async def _command_ended(self, opened: "Opened", call_id: str, tool: str) -> CommandFiles | None:
         happened = await opened.watch.end(call_id)

@@ -40,17 +40,26 @@ def signature_of(found: os.stat_result) -> Signature:
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_mode
 
 
-def place_of(root: Path, name: str) -> str:
-    """The absolute path of a recorded name. `root` is a real path. Raises `Refused`."""
+def place_of(root: Path, name: str, real: dict[str, str] | None = None) -> str:
+    """The absolute path of a recorded name. `root` is a real path; `real`: folders that were asked for before.
+
+    Raises `Refused`.
+    """
     place = os.path.normpath(name if os.path.isabs(name) else f"{root}/{name}")  # noqa: PTH117  (a name, not a path)
     if "\0" in place:
         raise Refused("its name holds a null byte")
     folder = os.path.dirname(place)  # noqa: PTH120  (as above)
-    if os.path.realpath(folder) != folder:
+    if real_folder(folder, {} if real is None else real) != folder:
         raise Refused("its folder is a link to another one now")
     if not os.path.isabs(name) and not place.startswith(f"{str(root).rstrip('/')}/"):  # noqa: PTH117  (as above)
         raise Refused("it lies outside of the session's folder")
     return place
+
+
+def real_folder(folder: str, known: dict[str, str]) -> str:
+    if folder not in known:
+        known[folder] = os.path.realpath(folder)
+    return known[folder]
 
 
 def look(place: str, max_bytes: int, *, reads: bool = True) -> Found:

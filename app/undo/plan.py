@@ -20,6 +20,8 @@ from tools.edits.diffs import diff_texts
 
 State = Literal["ready", "conflict", "same", "unheld", "refused"]
 _MOST_DIFFED = 1 << 20
+_MOST_COUNTED = 200
+"""Of more files the lines that come and go are not counted: nobody waits for that."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -115,7 +117,9 @@ def plan(
     is_move: bool = False,
 ) -> Plan:
     """Looks at every file of the journey. Blocks."""
-    steps = [_step(way, root, contents) for way in journey.ways]
+    real: dict[str, str] = {}
+    counts = len(journey.ways) <= _MOST_COUNTED
+    steps = [_step(way, root, contents, real, counts=counts) for way in journey.ways]
     steps = [step for step in steps if step.row.state != "same"]
     steps = _with_renames(steps)
     known = {step.name for step in steps}
@@ -134,12 +138,12 @@ def plan(
     )
 
 
-def _step(way: Way, root: Path, contents: Contents) -> Step:
+def _step(way: Way, root: Path, contents: Contents, real: dict[str, str], *, counts: bool) -> Step:
     shown = way.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     by = _words(way.by)
     try:
-        place = place_of(root, way.name)
-        now = look(place, contents.max_bytes, reads=False)
+        place = place_of(root, way.name, real)
+        now = look(place, contents.max_bytes)
     except Refused as problem:
         return Step(
             row=Row(path=shown, state="refused", deed="stays", why=str(problem), by=by), name=way.name
@@ -151,7 +155,9 @@ def _step(way: Way, root: Path, contents: Contents) -> Step:
         return _said(step, state="same", deed="stays")
     if wanted is not None and not contents.store.has(wanted.hash):
         return _said(step, state="unheld", deed="stays", why="its content is not kept any more")
-    added, removed = figures(step, contents)
+    added, removed = figures(step, contents) if counts else (0, 0)
+    now = msgspec.structs.replace(now, data=None)  # of many files that is much, and it may change
+    step = msgspec.structs.replace(step, now=now)
     step = _said(step, deed=_deed(now.image, wanted), added=added, removed=removed)
     if len(way.legs) == 1 and is_same(now.image, way.expected):
         return _said(step, choice="restore")
@@ -257,6 +263,8 @@ def _content(image: Image | None, step: Step, contents: Contents) -> bytes | Non
         return None
     try:
         if image is step.now.image:
+            if step.now.data is not None:
+                return step.now.data
             found = look(step.place, contents.max_bytes)
             return found.data if found.image is not None and found.image.hash == image.hash else None
         return contents.store.get(image.hash)

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from app.undo.blobs import Missing, hash_of
-from app.undo.disk import Found, Refused, is_untouched, look, make, remove_empty
+from app.undo.disk import Found, Refused, is_untouched, look, make, real_folder, remove_empty
 from app.undo.images import Change, Choice, Image, RestoredData, Uncovered, is_same, named
 from app.undo.plan import Contents, Plan, Step, merged
 
@@ -85,10 +85,11 @@ def carry_out(wanted: list[Wanted], *, after_each: Callable[[], None] = lambda: 
     """Removals first, so that a name that only changed its case is free. Blocks."""
     done: dict[str, Change] = {}
     kept: list[Uncovered] = []
+    real: dict[str, str] = {}
     for one in sorted(wanted, key=lambda one: (one.image is not None, one.step.name)):
         step = one.step
         try:
-            made = _do(one)
+            made = _do(one, real)
         except Refused as problem:
             kept.append(Uncovered(path=step.row.path, why=str(problem)))
             continue
@@ -114,10 +115,10 @@ def carry_out(wanted: list[Wanted], *, after_each: Callable[[], None] = lambda: 
     )
 
 
-def _do(one: Wanted) -> list[str]:
+def _do(one: Wanted, real: dict[str, str]) -> list[str]:
     step = one.step
     folder = os.path.dirname(step.place)  # noqa: PTH120  (bytes of the name as they are)
-    if os.path.realpath(folder) != folder:
+    if real_folder(folder, real) != folder:
         raise Refused("its folder is a link to another one now")
     if not is_untouched(step.place, step.now.signature):
         raise Refused("it changed just now")

@@ -128,6 +128,17 @@ async def test_a_command_that_changes_nothing_leaves_no_entry(page: Page) -> Non
         await page.undo()
 
 
+async def test_a_command_that_only_reads_is_not_looked_for(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    monkeypatch.setattr("app.undo.opened.way_for", lambda *args, **more: looked.append("") or "no way")
+    await page.prompt("look", bash("ls; cat a.txt | wc -l; echo $HOME"))
+    assert looked == []
+    await page.prompt("touch", bash("touch a.txt", 2))
+    assert looked == [""]
+
+
 async def test_a_background_job_is_recorded_when_it_ends(page: Page) -> None:
     (page.project / "a.txt").write_text("one\n")
     os.mkfifo(page.scene.home / "go")

@@ -203,7 +203,7 @@ async def watch(
 ) -> WatchedCommand | None:
     if workspace.watch_command is None or call_id is None:
         return None
-    return await workspace.watch_command(call_id, tool, command.argv[-1])
+    return await workspace.watch_command(call_id, tool, command)
 
 
 async def _started(

@@ -54,7 +54,7 @@ NON_INTERACTIVE: Final[Mapping[str, str]] = {
     "PYTHONUNBUFFERED": "1",
 }
 
-_POSIX_SHELLS: Final = frozenset({"bash", "zsh", "sh", "dash", "ksh"})
+POSIX_SHELLS: Final = frozenset({"bash", "zsh", "sh", "dash", "ksh"})
 _NAME: Final = late(r"[A-Za-z_][A-Za-z0-9_]*")
 _LEADING_CD: Final = late(
     r"""\s*cd\s+(?:"(?P<double>[^"$`\\]+)"|'(?P<single>[^']+)'|(?P<bare>[^\s"'$`\\;&|<>(){}*?\[\]#!-][^\s"'$`\\;&|<>(){}*?\[\]#!]*))\s*&&\s*(?P<rest>\S.*)""",
@@ -143,7 +143,7 @@ def shell_argv(settings: ShellSettings, find_program: Callable[[str], str | None
             )
         return (settings.path, "-c")
     own = os.environ.get("SHELL", "")
-    for name in (own if Path(own).name in _POSIX_SHELLS else "", "/bin/bash", "bash", "/bin/sh"):
+    for name in (own if Path(own).name in POSIX_SHELLS else "", "/bin/bash", "bash", "/bin/sh"):
         found = name if name.startswith("/") and exists(Path(name)) else find_program(name) if name else None
         if found:
             return (found, "-c")

@@ -5,6 +5,8 @@ from typing import Protocol
 
 import msgspec
 
+from tools.operations import CommandLine
+
 
 class CommandFiles(msgspec.Struct, frozen=True, kw_only=True):
     """What a command did to files."""
@@ -23,5 +25,5 @@ class WatchedCommand(Protocol):
         ...
 
 
-WatchCommand = Callable[[str, str, str], Awaitable[WatchedCommand | None]]
-"""Asked before a command starts: the call that it belongs to, the tool, the command line. None: nobody watches."""
+WatchCommand = Callable[[str, str, CommandLine], Awaitable[WatchedCommand | None]]
+"""Asked before a command starts: the call that it belongs to, the tool, what is run. None: nobody watches."""

@@ -1,0 +1,245 @@
+"""Figures of undo: what keeping costs, what commands cost in trees of all sizes, going back, opening afterwards.
+
+CPU is this process's and its children's. References are measured on the same files, right before.
+"""
+
+import asyncio
+import os
+import resource
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from app.sessions.ids import sidecar
+from app.sessions.log import SessionLog
+from app.undo.images import FILES as FILES_TYPE
+from app.undo.images import Change, FilesData, as_data
+from app.undo.ledger import Ledger, Line
+from app.undo.opened import Opened, opened
+from app.undo.place import UndoPlace
+from app.values.entries import CustomEntry, MessageEntry
+from app.values.messages import user_message
+from bench.table import Row
+from tools.base import FileChange
+from tools.files.mutations import FileState, MutationQueue, NewContent
+from tools.operations import LocalFiles
+
+SMALL, LARGE = 1_000, 100_000
+"""Files of the trees in which a command runs."""
+RESTORED = 1_000
+CHANGES = 10_000
+_EDITED = 100_000
+_STATUS = ("git", "status", "--porcelain=v2", "-z", "-uall", "--no-renames", "--ignored=matching")
+
+
+def rows(small: int = SMALL, large: int = LARGE) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(os.path.realpath(folder))
+        yield _editing(root / "edit")
+        if shutil.which("git") is not None:
+            for count in (small, large):
+                yield from _commands(root / f"tree{count}", count)
+        yield from _going_back(root / "back")
+        yield _opening(root / "open")
+
+
+def _cpu() -> float:
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def _best(work: Callable[[], object], repeat: int = 5) -> float:
+    """Seconds of CPU of the cheapest of several runs."""
+    found: list[float] = []
+    for _ in range(repeat):
+        began = _cpu()
+        work()
+        found.append(_cpu() - began)
+    return min(found)
+
+
+def _stage(folder: Path) -> tuple[Path, Opened]:
+    project = folder / "project"
+    project.mkdir(parents=True)
+    place = UndoPlace(store=folder / "agent" / "blobs", home=folder, may_ask_git=lambda: False)
+    log = SessionLog.create(folder, project)
+    return project, opened(log, place, project, limit=lambda: 32 << 20)
+
+
+def _editing(folder: Path) -> Row:
+    project, parts = _stage(folder)
+    path = project / "file"
+    numbers = iter(range(1_000_000))
+
+    async def edit(queue: MutationQueue) -> None:
+        def compute(state: FileState | None) -> NewContent:
+            text = f"{next(numbers)} line of a file\n"
+            return NewContent(data=(text * (_EDITED // len(text))).encode())
+
+        await queue.change(str(path), f"call{next(numbers)}", compute)
+
+    def measured(keeps: bool) -> float:
+        queue = MutationQueue(LocalFiles())
+        if keeps:
+            queue.before_change = parts.recorder.about_to
+            queue.subscribe(lambda change: _happened(parts, change))
+        asyncio.run(edit(queue))
+        return _best(lambda: asyncio.run(edit(queue)), 20)
+
+    with_it, without = measured(True), measured(False)
+    return Row(
+        name="before-image of an edit of 100 KB, CPU beside the edit",
+        figure=(with_it - without) * 1000,
+        unit="ms",
+        ratio=with_it / without,
+        reference="the edit alone",
+        limit="under 3 ms",
+    )
+
+
+def _happened(parts: Opened, change: FileChange) -> None:
+    parts.recorder.happened(change)
+
+
+def _commands(folder: Path, count: int) -> Iterator[Row]:
+    project, parts = _stage(folder)
+    for number in range(count):
+        path = project / f"d{number // 400}" / f"s{number // 20 % 20}" / f"f{number}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"def function_{number}(a):\n    return a * {number}\n" * 20)
+    environment = {**os.environ, "GIT_CONFIG_NOSYSTEM": "1", "HOME": str(folder)}
+    for words in (
+        ("init", "-q"),
+        ("add", "-A"),
+        ("-c", "user.name=b", "-c", "user.email=b@b", "commit", "-qm", "one"),
+    ):
+        subprocess.run(["git", *words], cwd=project, env=environment, check=True)
+
+    def two_bare() -> None:
+        for _ in range(2):
+            subprocess.run(_STATUS, cwd=project, env=environment, stdout=subprocess.DEVNULL, check=True)
+
+    numbers = iter(range(1_000_000))
+    held: list[float] = []
+
+    async def both() -> None:
+        key = f"c{next(numbers)}"
+        watching = asyncio.ensure_future(_longest_hold(held))
+        await parts.watch.begin(key)
+        await parts.watch.end(key)
+        watching.cancel()
+
+    two_bare()
+    asyncio.run(both())
+    held.clear()
+    repeat = 5 if count > 10_000 else 15
+    bare, watched = _best(two_bare, repeat), _best(lambda: asyncio.run(both()), repeat)
+    yield Row(
+        name=f"command in a git tree of {count:,} files, both looks, CPU",
+        figure=watched * 1000,
+        unit="ms",
+        ratio=watched / bare,
+        reference="two bare git status",
+        limit="1.2x; 1,000 files under 25 ms",
+    )
+    yield Row(
+        name=f"longest that the loop was held meanwhile, {count:,} files",
+        figure=min(held) * 1000 if held else 0,
+        unit="ms",
+        limit="a frame",
+    )
+
+
+async def _longest_hold(found: list[float]) -> None:
+    longest = 0.0
+    try:
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(0.001)
+            longest = max(longest, time.perf_counter() - began - 0.001)
+    finally:
+        found.append(longest)
+
+
+def _going_back(folder: Path) -> Iterator[Row]:
+    project, parts = _stage(folder)
+    log = parts.log
+    queue = MutationQueue(LocalFiles())
+    queue.before_change = parts.recorder.about_to
+    queue.subscribe(lambda change: _happened(parts, change))
+
+    async def write_all(version: int) -> None:
+        log.append(MessageEntry(parent_id=None, message=user_message(f"version {version}")))
+        for number in range(RESTORED):
+            text = f"{number} {version}\n" * 300
+            await queue.change(
+                str(project / f"f{number}"),
+                f"call{version}",
+                lambda state, text=text: NewContent(data=text.encode()),
+            )
+        data = parts.recorder.take(f"call{version}", "write")
+        assert data is not None
+        log.append(CustomEntry(parent_id=None, custom_type=FILES_TYPE, data=as_data(data)))
+
+    for version in range(2):
+        asyncio.run(write_all(version))
+    began, cpu = time.perf_counter(), _cpu()
+    plan = parts.restores.undo()
+    yield Row(
+        name="preview of 1,000 files",
+        figure=time.perf_counter() - began,
+        unit="s",
+        limit="0.3 s",
+    )
+    began, cpu = time.perf_counter(), _cpu()
+    done = parts.restores.carry_out(plan, {})
+    assert done.total == RESTORED
+    seconds, cpu = time.perf_counter() - began, _cpu() - cpu
+    yield Row(name="undo of 1,000 files, CPU", figure=cpu, unit="s", limit="0.5 s")
+    yield Row(name="undo of 1,000 files", figure=seconds, unit="s", limit="1 s")
+
+
+def _opening(folder: Path) -> Row:
+    folder.mkdir()
+    plain, changed = (_session(folder / name, has_changes=name == "changed") for name in ("plain", "changed"))
+
+    def open_it(path: Path) -> Callable[[], object]:
+        def work() -> None:
+            log = SessionLog.open(path, read_only=True)
+            assert Ledger(sidecar(path, "files")).left_open() == []
+            log.close()
+
+        return work
+
+    bare, with_it = _best(open_it(plain), 7), _best(open_it(changed), 7)
+    return Row(
+        name="opening a session of 10,000 changes, CPU",
+        figure=with_it * 1000,
+        unit="ms",
+        ratio=with_it / bare,
+        reference="as many other entries of that size",
+        limit="no slower",
+    )
+
+
+def _session(folder: Path, *, has_changes: bool) -> Path:
+    _, parts = _stage(folder)
+    parts.log.append(MessageEntry(parent_id=None, message=user_message("go")))
+    for number in range(CHANGES):
+        change = {"path": f"src/f{number}.py", "before": None, "after": {"hash": "0" * 64, "size": 10}}
+        data = as_data(FilesData(call_id=f"call{number}", tool="write"))
+        data["changes"] = [change]
+        kind = FILES_TYPE if has_changes else "bench.other"
+        parts.log.append(CustomEntry(parent_id=None, custom_type=kind, data=data))
+        if has_changes:
+            parts.recorder.ledger.begin(
+                Line(kind="change", id=f"call{number}", change=Change(path=f"f{number}"))
+            )
+            parts.recorder.told(f"call{number}")
+    path = parts.log.path
+    assert path is not None
+    parts.log.close()
+    return path

@@ -189,7 +189,7 @@ async def _follow(assembled: Assembled, options: Options, paths: Paths) -> None:
 
 def _standing(paths: Paths, project: TrustInProject, can_ask: bool, ends_with_answer: bool) -> GateStanding:
     return GateStanding(
-        asks="nobody" if can_ask or ends_with_answer else "program",
+        asks="person" if can_ask else "nobody" if ends_with_answer else "program",
         home=paths.home,
         agent_dir=paths.agent_dir,
         is_trusted=lambda: project.decision.is_trusted,

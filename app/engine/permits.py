@@ -21,7 +21,7 @@ from app.engine.whereabouts import Whereabouts, box_works
 from app.permits.decide import MODES, Decision, Mode, Policy, decide, floor_word, would_answer
 from app.permits.letters import MEANING, Part
 from app.permits.place import Place
-from app.permits.rules import Rule, RuleProblem, Rules, Written, offered, parse, rules_of
+from app.permits.rules import Deed, Rule, RuleProblem, Rules, Written, offered, parse, rules_of
 from app.resources.in_force import InForce
 from app.values.content import ToolCall
 from app.values.events import Approval, EntryAppended, JudgedPart, OfferedRule, QuestionAsked
@@ -116,6 +116,11 @@ class Permits:
     def mode(self) -> Mode:
         return mode_of(self._options.in_force, self._standing)
 
+    @property
+    def asks_person(self) -> bool:
+        """Somebody sits in front of it."""
+        return self._standing.asks == "person"
+
     def view(self) -> GateState:
         return GateState(mode=self.mode, has_box=box_works(), rules=self.rules(), past=tuple(self._past))
 
@@ -143,7 +148,12 @@ class Permits:
             raise Unable(str(rule))
         self._session_rules = (*self._session_rules, rule)
 
+    def own_rules(self, deed: Deed) -> tuple[str, ...]:
+        """As they stand in the person's settings."""
+        return tuple(self._options.in_force.said(f"permissions.{deed}").get("global", ()))
+
     def forget(self, text: str) -> None:
+        """One that was given for this session."""
         self._session_rules = tuple(rule for rule in self._session_rules if rule.text != text)
 
     # The way of a call

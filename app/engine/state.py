@@ -60,6 +60,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     # How it is set
     permission_mode: Mode
     """What runs without a question."""
+    asks_person: bool
+    """Somebody sits in front of it, and can be asked about the rest."""
     compaction_mode: CompactionMode
     steering_mode: QueueMode
     follow_up_mode: QueueMode
@@ -122,6 +124,7 @@ def state_of(parts: Parts, made: Machinery) -> State:
         context_tokens=made.account.context_tokens,
         is_full=made.compactor.is_full,
         permission_mode=made.permits.mode,
+        asks_person=made.permits.asks_person,
         compaction_mode=parts.options.in_force.settings.compaction.mode,
         steering_mode=parts.options.queue_mode("steering"),
         follow_up_mode=parts.options.queue_mode("follow_up"),

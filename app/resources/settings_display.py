@@ -18,6 +18,7 @@ FooterSegment = Literal[
     "context",
     "model",
     "thinking",
+    "permissions",
     "queue",
     "jobs",
     "time",
@@ -117,6 +118,7 @@ class FooterSettings(Group, frozen=True, kw_only=True):
         "jobs",
         "retry",
         "watchdog",
+        "permissions",
         "model",
         "thinking",
     )

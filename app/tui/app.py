@@ -60,6 +60,7 @@ from tools.running.withheld import own_variables
 from widgets.editor.prompt import PromptEditor
 from widgets.raw_input import RawInput
 from widgets.screens.requests import ScreenRequest
+from widgets.status.approval import ApprovalBar
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.queue import QueueView
@@ -120,6 +121,7 @@ class BayouApp(App[int]):
         self.footer = StatusFooter(id="footer")
         self.queue_view = QueueView(id="queue")
         self.search_bar = SearchBar(self.transcript, id="search")
+        self.approval_bar = ApprovalBar(clock=self.clock, id="approval")
         self.presenter = Presenter(self.session, self.transcript, self.note_event, key_told, self.clock)
         self.status = StatusLines(
             self.assembled,
@@ -217,6 +219,7 @@ class BayouApp(App[int]):
             remembered=self.remembered,
             unsent=self.unsent,
             queued=self.pages.queued,
+            approvals=self.pages.approvals,
             status=self.status,
             key_texts=self.key_texts,
             spawn=self.tasks.spawn,
@@ -227,6 +230,7 @@ class BayouApp(App[int]):
         yield self.transcript
         yield self.search_bar
         yield self.queue_view
+        yield self.approval_bar
         yield popup_for(
             self.editor,
             lambda: self.session.cwd,
@@ -271,6 +275,7 @@ class BayouApp(App[int]):
         self.title_line.note(event)
         self.notifications.note(event)
         self.cache_misses.note(event)
+        self.pages.approvals.note(event)
         if isinstance(event, QueueUpdate):
             self.pages.queued.show()
             self.unsent.save()
@@ -381,6 +386,8 @@ class BayouApp(App[int]):
         return super().check_action(action, parameters)
 
     async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key | events.Paste | events.MouseDown) and not event.is_forwarded:
+            self.approval_bar.note_input()
         if isinstance(event, events.Key) and not event.is_forwarded:
             self.garbage.note_key()
             if not self.programs.has_keyboard and await self.own_keys.take(event):

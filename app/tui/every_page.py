@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from app.tui.keys.leaving import StopOrLeave
 from app.tui.keys.run_keys import RunKeys
+from app.tui.prompt.approvals import Approvals
 from app.tui.prompt.queued_messages import QueuedMessages
 from app.tui.slash import command_of
 from app.tui.terminal.suspending import suspend
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from app.tui.pages.keys_page import KeysPage
     from app.tui.pages.login_page import LoginPage
     from app.tui.pages.model_page import ModelPage
+    from app.tui.pages.permissions_page import PermissionsPage
     from app.tui.pages.resuming import Resuming
     from app.tui.pages.sessions_page import SessionsPage
     from app.tui.pages.settings_page import SettingsPage, ThemePage
@@ -51,6 +53,16 @@ class Pages:
         self.search_bar = app.search_bar
         self.suspend = partial(suspend, app, self._say)
         self.queued = QueuedMessages(app.session, app.queue_view, app.editor, self._say)
+        self.approvals = Approvals(
+            app.session.permits,
+            app.approval_bar,
+            app.editor,
+            cwd=lambda: app.session.cwd,
+            ask=self._ask,
+            say=self._say,
+            told=app.notifications.asked,
+            key_told=self._key_told,
+        )
         self.run = RunKeys(app.session, app.presenter, app.transcript, self._copy, self._key_told)
         self.leaving = StopOrLeave(
             app.session,
@@ -199,6 +211,12 @@ class Pages:
         from app.tui.pages.jobs_page import JobsPage
 
         return JobsPage(self._session, self._ask, self._say, self._copy)
+
+    @cached_property
+    def permissions(self) -> "PermissionsPage":
+        from app.tui.pages.permissions_page import PermissionsPage
+
+        return PermissionsPage(self._session.permits, self._ask, self._say, self.settings.keep)
 
     @cached_property
     def blocks(self) -> "BlockPage":

@@ -10,12 +10,14 @@ from textual.screen import Screen
 
 from app.tui.handed import Spawn
 from app.tui.keys.key_texts import KeyTexts
+from app.tui.prompt.approvals import Approvals
 from app.tui.prompt.queued_messages import QueuedMessages
 from app.tui.prompt.remembered import Remembered
 from app.tui.prompt.sending import Sending, While
 from app.tui.prompt.unsent import Unsent
 from app.tui.status.status_lines import StatusLines
 from widgets.editor.prompt import PromptEditor
+from widgets.status.approval import ApprovalBar
 from widgets.status.queue import QueueView
 from widgets.transcript.searchbar import SearchBar
 from widgets.transcript.view import Transcript
@@ -38,6 +40,7 @@ class MainScreen(Screen[None]):
         remembered: Remembered,
         unsent: Unsent,
         queued: QueuedMessages,
+        approvals: Approvals,
         status: StatusLines,
         key_texts: KeyTexts,
         spawn: Spawn,
@@ -50,6 +53,7 @@ class MainScreen(Screen[None]):
         self._remembered = remembered
         self._unsent = unsent
         self._queued = queued
+        self._approvals = approvals
         self._status = status
         self._key_texts = key_texts
         self._spawn = spawn
@@ -97,6 +101,24 @@ class MainScreen(Screen[None]):
 
     @on(QueueView.Left)
     def _leave_queue(self) -> None:
+        self._editor.focus()
+
+    # A question in the bar
+
+    @on(ApprovalBar.Answered)
+    def _approval_answered(self, message: ApprovalBar.Answered) -> None:
+        self._approvals.answered(message)
+
+    @on(ApprovalBar.WholeRequested)
+    def _approval_whole(self) -> None:
+        self._spawn(self._approvals.whole())
+
+    @on(ApprovalBar.EditRequested)
+    def _approval_edited(self) -> None:
+        self._spawn(self._approvals.edit())
+
+    @on(ApprovalBar.Left)
+    def _approval_left(self) -> None:
         self._editor.focus()
 
     # The keyboard at the transcript, and the search in it

@@ -142,6 +142,12 @@ COMMANDS: tuple[SlashCommand, ...] = (
         name="settings", help="all settings, changed in place", run=lambda pages, _: pages.settings.open()
     ),
     SlashCommand(
+        name="permissions",
+        hint="[mode]",
+        help="what runs without a question: mode, rules, the last verdicts",
+        run=lambda pages, text: pages.permissions.open(text),
+    ),
+    SlashCommand(
         name="theme", hint="[name]", help="choose a theme", run=lambda pages, text: pages.themes.choose(text)
     ),
     SlashCommand(

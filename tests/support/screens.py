@@ -82,7 +82,8 @@ class Screen:
         `is_kept`: the session has a file. `has_extensions`: they are loaded, and the trust question is asked.
         """
         kept = [] if is_kept else ["--no-session"]
-        options = options_from([*kept, "--use-theme", theme, *words])
+        unasked = [] if "--permissions" in words else ["--permissions", "full"]
+        options = options_from([*kept, "--use-theme", theme, *unasked, *words])
         paths = Paths.from_env(os.environ, self.project)
         assembled = assemble(options, paths, can_ask=is_kept or has_extensions)
         if script is not None:

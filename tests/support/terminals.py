@@ -41,7 +41,9 @@ class Terminal:
         background: str = "",
         is_mute: bool = False,
     ) -> None:
-        """`before`: run in the new process. `errors`: where standard error goes, if not to the terminal.
+        """bayou runs unasked what the model wants, unless `words` say how it is to be.
+
+        `before`: run in the new process. `errors`: where standard error goes, if not to the terminal.
 
         `background`: what the terminal says when it is asked for its colour, as `rgb:ffff/ffff/ffff`. A mute one
         answers no question at all.
@@ -55,6 +57,8 @@ class Terminal:
         self.resize(*size, tells=False)
         self.attributes = termios.tcgetattr(self._ours)
         start = ["-c", program] if program else ["-m", "app"]
+        if not program and words and words[0].startswith("-") and "--permissions" not in words:
+            words = (*words, "--permissions", "full")
         self.process = subprocess.Popen(
             [sys.executable, "-P", *start, *words],
             cwd=cwd, stdin=theirs, stdout=theirs, stderr=theirs if errors is None else errors,

@@ -25,6 +25,7 @@ from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText, preview_of
 from widgets.screens.session_tree import TreeScreen
 from widgets.screens.settings import SettingRow, SettingsScreen
+from widgets.status.approval import ApprovalAsked, ApprovalBar, ApprovalPart, ApprovalRule
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.queue import QueuedRow, QueueView
@@ -83,6 +84,64 @@ def with_editor(prepare: Callable[[PromptEditor], None]) -> Callable[[str], Host
         return Host(lambda: page(editor), theme=theme, start=start)
 
     return build
+
+
+ASKED = ApprovalAsked(
+    id="1",
+    tool="bash",
+    text="cd web && npm ci && npm run build [/foo]",
+    parts=(
+        ApprovalPart(text="cd web", does="reads", is_harmless=True),
+        ApprovalPart(text="npm ci", does="network", is_harmless=False),
+        ApprovalPart(text="npm run build [/foo]", does="runs other code", is_harmless=False),
+    ),
+    does="network",
+    why="npm ci uses the network and may run scripts of packages (asked by mode ask)",
+    mode="ask",
+    number=1,
+    of=3,
+    rules=(ApprovalRule(text="bash: npm ci", answers=2), ApprovalRule(text="bash: npm **", answers=7)),
+    asked=31,
+)
+
+
+def with_approval(theme: str) -> Host:
+    bar = ApprovalBar(clock=lambda: 0.0)
+
+    def start(app: Host) -> None:
+        bar.show(ASKED)
+
+    return Host(lambda: page(bar, PromptEditor()), theme=theme, start=start)
+
+
+def with_rules_of_approval(theme: str) -> Host:
+    bar = ApprovalBar(clock=lambda: 0.0)
+
+    def start(app: Host) -> None:
+        bar.show(ASKED)
+        bar.arming.was_armed = True
+        bar.enter(chooses=True)
+
+    return Host(lambda: page(bar, PromptEditor()), theme=theme, start=start)
+
+
+def with_floor(theme: str) -> Host:
+    bar = ApprovalBar(clock=lambda: 0.0)
+    asked = ApprovalAsked(
+        id="2",
+        tool="bash",
+        text="rm -rf ~/old-site",
+        parts=(ApprovalPart(text="rm -rf ~/old-site", does="never without a typed word", is_harmless=False),),
+        does="never without a typed word",
+        why="removes ~/old-site, outside the workspace (asked by the floor)",
+        mode="full",
+        floor_word="old-site",
+    )
+
+    def start(app: Host) -> None:
+        bar.show(asked)
+
+    return Host(lambda: page(bar, PromptEditor()), theme=theme, start=start)
 
 
 def with_queue(theme: str) -> Host:
@@ -313,6 +372,9 @@ SCENES: dict[str, Callable[[str], Host]] = {
     "scrolled": with_editor(scrolled),
     "shell": with_editor(lambda editor: editor.insert("!git status")),
     "queue": with_queue,
+    "approval": with_approval,
+    "approval-rules": with_rules_of_approval,
+    "approval-floor": with_floor,
     "completions": with_completions,
     "picker": on_screen(picker),
     "picker-empty": on_screen(empty_picker),

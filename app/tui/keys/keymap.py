@@ -1,5 +1,6 @@
 """Which keys do what: the defaults, a person's `keybindings.json` over them, and what is wrong with it."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,24 @@ from widgets.textual_inside import key_of_character
 
 _MODIFIERS = ("alt", "ctrl", "shift", "super")
 """In the order in which a terminal's keys come to be named."""
+
+
+_GUARDED = "app.approval."
+"""Actions that answer what comes up by itself: no key that somebody may be writing with."""
+_FUNCTION_KEY = re.compile(r"(shift\+)?f\d+")
+
+
+def _writing(keys: str) -> str | None:
+    """The first of these keys that neither has Ctrl or Alt nor is an F key."""
+    for chord in keys.split(","):
+        for key in chord.split():
+            if (
+                key != NO_KEY
+                and not {"ctrl", "alt"} & set(key.split("+"))
+                and not _FUNCTION_KEY.fullmatch(key)
+            ):
+                return key
+    return None
 
 
 class KeyPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +80,10 @@ def read_keymap(file: Path, places: Sequence[KeyPlace]) -> KeyMap:
             problems.append(f"{file}: there is no action '{action}'; /hotkeys lists them")
         elif chosen is None:
             problems.append(f"{file}: {action}: give a key, a list of keys, or [] for none")
+        elif action.startswith(_GUARDED) and (writing := _writing(chosen)):
+            problems.append(
+                f"{file}: {action}: {writing} is a key that text consists of; give one with ctrl, alt, or an F key"
+            )
         else:
             keys[action] = chosen
     conflicts: dict[str, str] = {}

@@ -135,6 +135,16 @@ def _thinking(session: Session, around: Surroundings) -> list[Segment]:
     return [Segment(id="thinking", text=text, importance=5, is_right=True)]
 
 
+def _permissions(session: Session, around: Surroundings) -> list[Segment]:
+    """Where a person is asked: what runs without that."""
+    state = session.state
+    if not state.asks_person:
+        return []
+    mode = state.permission_mode
+    tone = "warning" if mode == "full" else "muted"
+    return [Segment(id="permissions", text=mode, tone=tone, importance=7, is_right=True)]
+
+
 _SEGMENTS: dict[str, Callable[[Session, Surroundings], list[Segment]]] = {
     "path": _path,
     "git": _git,
@@ -145,6 +155,7 @@ _SEGMENTS: dict[str, Callable[[Session, Surroundings], list[Segment]]] = {
     "cacheHit": _cache_hit,
     "cost": _cost,
     "context": _context,
+    "permissions": _permissions,
     "model": _model,
     "thinking": _thinking,
     "queue": _queue,

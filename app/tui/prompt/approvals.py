@@ -1,0 +1,246 @@
+"""Questions of the gate at the full screen: one at a time in the bar above the editor, and what their answers mean."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from difflib import unified_diff
+from pathlib import Path
+from typing import Any
+
+from app.engine.permits import ApprovalReply, Permits
+from app.permits.decide import MODES
+from app.permits.letters import MEANING
+from app.tui.handed import AskPerson, KeyTold, TellPerson
+from app.values.events import Approval, Event, QuestionAsked
+from tools.files.paths import resolve
+from tools.results import Card, DiffBlock, TextBlock
+from widgets.editor.prompt import PromptEditor
+from widgets.status.approval import ApprovalAsked, ApprovalBar, ApprovalKeys, ApprovalPart, ApprovalRule
+from widgets.transcript.blocks import CardBlock, NoteKind
+
+_MOST_BYTES = 2_000_000
+"""A larger file is shown as what would be written alone."""
+
+
+class Approvals:
+    """Those of one session, over one bar."""
+
+    def __init__(
+        self,
+        permits: Permits,
+        bar: ApprovalBar,
+        editor: PromptEditor,
+        *,
+        cwd: Callable[[], Path],
+        ask: AskPerson,
+        say: TellPerson,
+        told: Callable[[str], None],
+        key_told: KeyTold,
+    ) -> None:
+        """`told`: somebody waits for the person."""
+        self._permits = permits
+        self._cwd = cwd
+        self._bar = bar
+        self._editor = editor
+        self._ask = ask
+        self._say = say
+        self._told = told
+        self._key_told = key_told
+        self._open: list[QuestionAsked] = []
+
+    @property
+    def is_asking(self) -> bool:
+        return bool(self._open)
+
+    def note(self, event: Event) -> None:
+        if not isinstance(event, QuestionAsked) or event.approval is None or event.answer is None:
+            return
+        self._open.append(event)
+        event.answer.add_done_callback(lambda _: self._answered(event))
+        self._show()
+        self._told(event.title or "")
+
+    def _answered(self, event: QuestionAsked) -> None:
+        """By whomever, or taken back by an abort."""
+        self._open = [one for one in self._open if one is not event]
+        self._show()
+
+    def _show(self) -> None:
+        first = self._open[0] if self._open else None
+        now = self._bar.asked
+        if (now.id if now else None) == (first.id if first else None):
+            return
+        self._bar.keys = self._keys()
+        self._bar.show(self._shown(first) if first is not None else None)
+
+    def _keys(self) -> ApprovalKeys:
+        told = self._key_told
+        return ApprovalKeys(
+            once=told("app.approval.once", "alt+a"),
+            deny=told("app.approval.deny", "alt+x"),
+            always=told("app.approval.always", "alt+w"),
+            whole=told("app.approval.whole", "alt+v"),
+            enter=told("app.approval.enter", "f8"),
+        )
+
+    def _shown(self, event: QuestionAsked) -> ApprovalAsked:
+        approval = _of(event)
+        command = approval.arguments.get("command")
+        return ApprovalAsked(
+            id=event.id,
+            tool=approval.tool_name,
+            text=command if isinstance(command, str) else approval.parts[0].text,
+            parts=tuple(
+                ApprovalPart(text=part.text, does=_does(part.letter), is_harmless=part.letter == "R")
+                for part in approval.parts
+            ),
+            does=_does(approval.letter),
+            why=f"{approval.why} (asked by {approval.decided_by})",
+            mode=approval.mode,
+            number=approval.number,
+            of=approval.of,
+            floor_word=approval.floor_word,
+            rules=tuple(ApprovalRule(text=rule.text, answers=rule.answers) for rule in approval.rules),
+            asked=approval.asked,
+        )
+
+    # Keys
+
+    def once(self) -> None:
+        self._bar.answer(True)
+
+    def deny(self) -> None:
+        """What stands in the editor goes along as the reason."""
+        self._bar.answer(False)
+
+    def always(self) -> None:
+        self._bar.enter(chooses=True)
+
+    def enter(self) -> None:
+        self._bar.enter()
+
+    async def whole(self) -> None:
+        """The whole command, or the whole change."""
+        if not self._open:
+            return
+        from widgets.screens.block import BlockScreen  # noqa: PLC0415  (a screen that few questions open)
+
+        approval = _of(self._open[0])
+        block = CardBlock(
+            id=approval.tool_call_id, card=await asyncio.to_thread(_whole, approval, self._cwd())
+        )
+        await self._ask(BlockScreen(f"{approval.tool_name} wants to run", lambda: block))
+
+    def cycle_mode(self) -> None:
+        """The next mode, for this session."""
+        now = self._permits.mode
+        self.set_mode(MODES[(MODES.index(now) + 1) % len(MODES)])
+
+    def set_mode(self, mode: Any) -> None:
+        self._permits.set_mode(mode)
+        self._say(f"Permissions: {self._permits.mode}.")
+
+    # Answers
+
+    def answered(self, message: ApprovalBar.Answered) -> None:
+        event = self._question(message.id)
+        if event is None:
+            return
+        reason = ""
+        if not message.allows and not self._bar.is_inside:
+            reason = self._editor.text.strip()
+            if reason:
+                self._editor.set_text("")
+        self._reply(
+            event,
+            ApprovalReply(allows=message.allows, reason=reason, rule=message.rule, keeps=message.keeps),
+        )
+
+    async def edit(self) -> None:
+        """The call as the person would have it; it is judged anew."""
+        if not self._open:
+            return
+        from widgets.screens.dialogs import TextScreen  # noqa: PLC0415  (a screen that few questions open)
+
+        event = self._open[0]
+        approval = _of(event)
+        command = approval.arguments.get("command")
+        is_command = isinstance(command, str)
+        prefill = command if is_command else json.dumps(approval.arguments, indent=2, ensure_ascii=False)
+        text = await self._ask(TextScreen(f"{approval.tool_name} with", "", prefill=prefill))
+        changed: Any = None
+        if isinstance(text, str) and is_command:
+            changed = {**approval.arguments, "command": text}
+        elif isinstance(text, str):
+            try:
+                changed = json.loads(text)
+            except ValueError as problem:
+                self._say(f"These are no arguments: {problem}. The call is as it was.", NoteKind.WARNING)
+                return
+        if isinstance(changed, dict) and changed != approval.arguments and event in self._open:
+            self._reply(event, ApprovalReply(allows=True, arguments=changed))
+
+    def _question(self, id: str) -> QuestionAsked | None:
+        return next((one for one in self._open if one.id == id), None)
+
+    def _reply(self, event: QuestionAsked, reply: ApprovalReply) -> None:
+        answer: asyncio.Future[Any] = event.answer
+        if not answer.done():
+            answer.set_result(reply)
+
+
+def _whole(approval: Approval, folder: Path) -> Card:
+    """All that would run, with what each part of it does."""
+    told = "\n".join(f"{_does(part.letter)}: {part.text}\n   {part.why}" for part in approval.parts)
+    blocks: list[TextBlock | DiffBlock] = []
+    for name, value in approval.arguments.items():
+        if approval.tool_name in ("edit", "write") and name in ("edits", "content"):
+            continue
+        plain = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        blocks.append(TextBlock(text=f"{name}: {plain}"))
+    change = _change(approval, folder)
+    if change is not None:
+        blocks.append(change)
+    return Card(title=approval.tool_name, blocks=(*blocks, TextBlock(text=told)))
+
+
+def _change(approval: Approval, folder: Path) -> DiffBlock | None:
+    """What `edit` and `write` would make of the file."""
+    path, given = approval.arguments.get("path"), approval.arguments
+    if not isinstance(path, str) or approval.tool_name not in ("edit", "write"):
+        return None
+    before = _text_of(Path(resolve(path, folder, lambda one: Path(one).exists())))
+    after = given.get("content")
+    edits = given.get("edits")
+    if approval.tool_name == "edit" and isinstance(edits, list):
+        after = before
+        for edit in edits:
+            if isinstance(edit, dict):
+                after = after.replace(str(edit.get("oldText", "")), str(edit.get("newText", "")), 1)
+    if not isinstance(after, str):
+        return None
+    lines = list(unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm=""))
+    return DiffBlock(
+        path=path,
+        diff="\n".join(lines),
+        added=sum(line.startswith("+") for line in lines[2:]),
+        removed=sum(line.startswith("-") for line in lines[2:]),
+    )
+
+
+def _text_of(file: Path) -> str:
+    try:
+        if not file.is_file() or file.stat().st_size > _MOST_BYTES:
+            return ""
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _does(letter: str) -> str:
+    return MEANING.get(letter, letter)  # type: ignore[call-overload]
+
+
+def _of(event: QuestionAsked) -> Approval:
+    assert event.approval is not None
+    return event.approval

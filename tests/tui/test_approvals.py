@@ -1,0 +1,244 @@
+"""A question of the gate at the full screen: what answers it, what never does, and what is shown."""
+
+import random
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from app.assembly.build import assemble
+from app.assembly.options import Options
+from app.providers.scripted import Response, Scripted, call, say
+from app.resources.paths import Paths, styles_dir
+from app.tui.opening import Opening
+from app.values.content import text_of
+from app.values.messages import ToolResultMessage
+from tests.support.clock import Clock
+from tests.tui.stage import StageApp, settled, submit
+from widgets.status.arming import Arming
+
+
+def asking_app(home: Path, *responses: Response, mode: str = "ask") -> StageApp:
+    """As a person sees it: questions are asked."""
+    folder = home / "project"
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = Paths.from_env({"HOME": str(home)}, folder)
+    assembled = assemble(Options(no_session=True, permissions=mode, approve=True), paths, {}, can_ask=True)
+    script = Scripted(responses)
+    assembled.choice.set(script.register(assembled.registry))
+    clock = Clock()
+    app = StageApp(
+        assembled, opening=Opening(), home=home, clock=clock, css_path=sorted(styles_dir().glob("*.tcss"))
+    )
+    app.time = clock
+    app.animation_level = "none"
+    app.note_events()
+    return app
+
+
+async def asked(app: StageApp, pilot: Pilot[int]) -> None:
+    """Until the bar stands there and has been painted."""
+    await app.is_ready.wait()
+    await submit(app, pilot, "go")
+    await app.settling_until(pilot, lambda: app.approval_bar.asked is not None)
+    await pilot.pause()
+    await pilot.pause()
+
+
+def wait(app: StageApp, seconds: float = 1.0) -> None:
+    """Time goes by; the program looks at its clock meanwhile."""
+    for _ in range(round(seconds / 0.1)):
+        app.time.now += 0.1
+        app.approval_bar.arming.look(app.time.now)
+
+
+def result(app: StageApp) -> str:
+    return next(text_of(one.content) for one in app.session.messages if isinstance(one, ToolResultMessage))
+
+
+async def test_alt_a_lets_it_run_once_it_has_stood_there(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, call("bash", command="touch there"), say("ok"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await asked(app, pilot)
+        assert "bash wants to run" in app.screen_text and "touch there" in app.screen_text
+        assert app.focused is app.editor
+        await pilot.press("alt+a")
+        await pilot.pause()
+        assert app.approval_bar.asked is not None, "it had just appeared"
+        wait(app)
+        await pilot.press("alt+a")
+        await settled(app, pilot)
+        assert app.approval_bar.asked is None and not app.approval_bar.display
+    assert (tmp_path / "project" / "there").exists()
+
+
+async def test_alt_x_sends_the_words_in_the_editor_as_the_reason(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, call("bash", command="touch there"), say("ok"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await asked(app, pilot)
+        app.editor.set_text("put it elsewhere")
+        wait(app)
+        await pilot.press("alt+x")
+        await settled(app, pilot)
+        assert app.editor.text == ""
+        assert "put it elsewhere" in result(app)
+    assert not (tmp_path / "project" / "there").exists()
+
+
+async def test_in_the_bar_letters_answer_and_escape_goes_back(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, call("bash", command="touch there"), say("ok"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await asked(app, pilot)
+        wait(app)
+        await pilot.press("f8")
+        await pilot.pause()
+        assert app.focused is app.approval_bar
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.focused is app.editor and app.approval_bar.asked is not None
+        wait(app)
+        await pilot.press("f8")
+        await pilot.pause()
+        await pilot.press("a")
+        await pilot.pause()
+        assert app.approval_bar.asked is not None, "the key came at once"
+        wait(app)
+        await pilot.press("a")
+        await settled(app, pilot)
+    assert (tmp_path / "project" / "there").exists()
+
+
+async def test_a_rule_is_chosen_and_answers_the_next_one(tmp_path: Path) -> None:
+    app = asking_app(
+        tmp_path, call("bash", command="touch one"), call("bash", command="touch two"), say("ok")
+    )
+    async with app.run_test(size=(100, 30)) as pilot:
+        await asked(app, pilot)
+        wait(app)
+        await pilot.press("alt+w")
+        await pilot.pause()
+        assert "bash: touch **" in app.screen_text
+        for key in ("down", "enter"):
+            wait(app)
+            await pilot.press(key)
+        await settled(app, pilot)
+    assert (tmp_path / "project" / "one").exists() and (tmp_path / "project" / "two").exists()
+
+
+async def test_the_floor_wants_the_word_typed(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, call("bash", command="git stash clear"), say("ok"), mode="full")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await asked(app, pilot)
+        wait(app)
+        await pilot.press("alt+a")
+        await pilot.pause()
+        assert app.approval_bar.asked is not None
+        wait(app)
+        await pilot.press("f8")
+        wait(app)
+        await pilot.press("enter")
+        assert app.approval_bar.asked is not None
+        await pilot.press(*"clear", "enter")
+        await settled(app, pilot)
+        assert "needs approval" not in result(app).casefold() and "said no" not in result(app)
+
+
+async def test_an_abort_takes_the_question_away(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, call("bash", command="touch there"), say("ok"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await asked(app, pilot)
+        await pilot.press("escape")
+        await settled(app, pilot)
+        assert app.approval_bar.asked is None
+    assert not (tmp_path / "project" / "there").exists()
+
+
+async def test_the_mode_is_cycled_and_shown(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, say("ok"))
+    async with app.run_test(size=(120, 24)) as pilot:
+        await app.is_ready.wait()
+        seen = []
+        for _ in range(4):
+            await pilot.press("alt+m")
+            await pilot.pause()
+            seen.append(app.session.permits.mode)
+        assert seen == ["auto-edit", "full", "read-only", "ask"]
+
+
+async def test_somebody_who_goes_on_typing_answers_nothing(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, call("bash", command="touch there"), say("ok"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await asked(app, pilot)
+        wait(app)
+        await pilot.press(*"yes a x 1 2", "enter", "tab", "up", "down", "space", "left")
+        await pilot.click(app.approval_bar)
+        await pilot.press(*"a", "enter")
+        assert app.approval_bar.asked is not None
+        assert app.focused is not app.approval_bar
+    assert not (tmp_path / "project" / "there").exists()
+
+
+KEYS = ["a", "x", "w", "v", "y", "1", "enter", "space", "tab", "up", "down", "paste", "click", "日"]
+
+
+@pytest.mark.parametrize("rate", [1, 5, 20, 60])
+def test_ten_thousand_questions_under_somebody_who_never_stops_typing(rate: int) -> None:
+    """By the clock alone: no key that comes in a stream finds a question that listens, but the slowest stream's, which
+    is of keys that answer nothing; somebody who waits and answers always does."""
+    chance = random.Random(rate)
+    answered_by_typing = answered_by_person = 0
+    for _ in range(2_500):
+        arming, now = Arming(), chance.uniform(0, 1)
+        arming.shown(now)
+        for _ in range(chance.randrange(1, 30)):
+            now = _later(arming, now, chance.expovariate(rate))
+            key = chance.choice(KEYS)
+            arming.key(now)
+            answered_by_typing += arming.was_armed and key.startswith(("ctrl+", "alt+", "f8"))
+        now = _later(arming, now, 1.0)
+        arming.key(now)
+        answered_by_person += arming.was_armed
+    assert answered_by_typing == 0
+    assert answered_by_person == 2_500
+
+
+def _later(arming: Arming, now: float, seconds: float) -> float:
+    end = now + seconds
+    while now < end:
+        now = min(end, now + 0.1)
+        arming.look(now)
+    return now
+
+
+def test_keys_that_piled_up_while_the_program_stood_still_answer_nothing() -> None:
+    arming = Arming()
+    arming.shown(0.0)
+    now = _later(arming, 0.0, 2.0)
+    assert arming.is_armed(now)
+    for _ in range(5):
+        arming.key(now + 2.0)  # stopped for two seconds, then all of them at once
+        assert not arming.was_armed
+
+
+def test_a_key_that_is_held_down_answers_nothing() -> None:
+    arming = Arming()
+    now = 0.0
+    arming.key(now)
+    arming.shown(now)
+    for _ in range(300):
+        now = _later(arming, now, 0.033)
+        arming.key(now)
+        assert not arming.was_armed
+
+
+def test_keys_that_text_consists_of_are_refused_for_answers(tmp_path: Path) -> None:
+    from app.tui.keys.keymap import place, read_keymap
+    from app.tui.keys.page_keys import BINDINGS
+
+    file = tmp_path / "keybindings.json"
+    file.write_text(
+        '{"app.approval.once": "a", "app.approval.deny": ["enter"], "app.approval.enter": "ctrl+g"}'
+    )
+    keymap = read_keymap(file, [place("page", BINDINGS)])
+    assert keymap.keys == {"app.approval.enter": "ctrl+g"}
+    assert len(keymap.problems) == 2

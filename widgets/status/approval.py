@@ -1,0 +1,341 @@
+"""A question above the editor: may this run? It takes neither the focus nor a key that writes.
+
+From the editor only keys with Ctrl, Alt or F answer, and only once it has stood there for a while (`arming`). F8 goes
+into it: then single letters answer, rules are chosen, and the floor's word is typed. Clicks do nothing.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from typing import ClassVar, Literal
+
+import msgspec
+from rich.style import Style
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from widgets.line import Line, plain
+from widgets.status.arming import Arming
+from widgets.transcript.text import clean, expand_tabs, wrap
+
+MOST_TEXT_ROWS = 4
+MOST_PARTS = 3
+_BESIDE = 6
+"""Rows that the editor, the lines around and a little of the transcript keep."""
+_LOOKS = 0.1
+Tone = Literal["text", "muted", "accent", "warning", "error"]
+
+
+class ApprovalPart(msgspec.Struct, frozen=True, kw_only=True):
+    text: str
+    does: str
+    """In a word or two."""
+    is_harmless: bool
+
+
+class ApprovalRule(msgspec.Struct, frozen=True, kw_only=True):
+    text: str
+    answers: int
+
+
+class ApprovalAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the bar shows."""
+
+    id: str
+    tool: str
+    text: str
+    """The whole command, or which file."""
+    parts: tuple[ApprovalPart, ...]
+    does: str
+    why: str
+    mode: str
+    number: int = 1
+    of: int = 1
+    floor_word: str | None = None
+    rules: tuple[ApprovalRule, ...] = ()
+    asked: int = 0
+
+
+class ApprovalKeys(msgspec.Struct, frozen=True, kw_only=True):
+    """As they are told; an empty one was taken away."""
+
+    once: str = "alt+a"
+    deny: str = "alt+x"
+    always: str = "alt+w"
+    whole: str = "alt+v"
+    enter: str = "f8"
+
+
+class ApprovalBar(Widget, can_focus=False):
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "approval--mark",
+        "approval--mark-floor",
+        "approval--title",
+        "approval--text",
+        "approval--muted",
+        "approval--key",
+        "approval--current",
+    }
+    DEFAULT_CSS = "ApprovalBar { height: 0; display: none; }"
+
+    class Answered(Message):
+        """Somebody decided."""
+
+        def __init__(self, id: str, allows: bool, rule: str | None = None, keeps: bool = False) -> None:
+            super().__init__()
+            self.id = id
+            self.allows = allows
+            self.rule = rule
+            self.keeps = keeps
+
+    class WholeRequested(Message):
+        """All of it, on a screen."""
+
+    class EditRequested(Message):
+        """The call, to be changed."""
+
+    class Left(Message):
+        """Back to the editor."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.asked: ApprovalAsked | None = None
+        self.keys = ApprovalKeys()
+        self.arming = Arming()
+        self._clock = clock
+        self._typed = ""
+        self._chooses = False
+        self._at = 0
+        self._was_armed = False
+        self._rows: list[tuple[tuple[str, str], ...]] = []
+
+    def on_mount(self) -> None:
+        self.set_interval(_LOOKS, self._look)
+
+    @property
+    def is_inside(self) -> bool:
+        """The keyboard is here."""
+        return self.has_focus
+
+    def show(self, asked: ApprovalAsked | None) -> None:
+        """Another question, or none."""
+        self.arming.hidden()
+        if asked is None and self.has_focus:
+            self.leave()
+        self.asked = asked
+        self._typed, self._chooses, self._at = "", False, 0
+        self.display = asked is not None
+        self._fit()
+        if asked is not None:
+            self.call_after_refresh(self._has_been_painted)
+
+    def note_input(self) -> None:
+        """Any key, paste or click anywhere: told before it does what it does."""
+        if self.asked is not None:
+            self.arming.key(self._clock())
+
+    # From the editor
+
+    def answer(self, allows: bool) -> bool:
+        """By a key of the page. False: it did not listen yet, or wants a word."""
+        asked = self.asked
+        if asked is None or not self.arming.was_armed:
+            return False
+        if allows and asked.floor_word is not None:
+            return False
+        self.post_message(self.Answered(asked.id, allows))
+        return True
+
+    def enter(self, *, chooses: bool = False) -> None:
+        """The keyboard goes here, if the key came when it listened."""
+        if self.asked is None or not self.arming.was_armed:
+            return
+        self._chooses = chooses and bool(self.asked.rules)
+        self.can_focus = True
+        self.focus()
+        self._fit()
+
+    def leave(self) -> None:
+        self._typed, self._chooses = "", False
+        self.post_message(self.Left())
+
+    def on_blur(self) -> None:
+        self.can_focus = False
+        self._typed, self._chooses = "", False
+        self._fit()
+
+    # With the keyboard here
+
+    def on_key(self, event: events.Key) -> None:
+        asked = self.asked
+        if asked is None:
+            return
+        event.stop()
+        event.prevent_default()
+        if event.key == "escape":
+            self.leave()
+        elif asked.floor_word is not None and self._types(event, asked.floor_word):
+            self._fit()
+        elif self.arming.was_armed:
+            self._do(event.key, asked)
+
+    def _types(self, event: events.Key, word: str) -> bool:
+        """The floor's word, letter by letter; then Enter."""
+        if event.key == "enter" and self._typed == word and self.asked is not None:
+            self.post_message(self.Answered(self.asked.id, True))
+        elif event.key == "backspace":
+            self._typed = self._typed[:-1]
+        elif event.is_printable and event.character and (self._typed or word.startswith(event.character)):
+            self._typed += event.character
+        else:
+            return False
+        return True
+
+    def _do(self, key: str, asked: ApprovalAsked) -> None:
+        rules = self._choices()
+        if self._chooses and key in ("up", "down"):
+            self._at = min(max(0, self._at + (1 if key == "down" else -1)), len(rules) - 1)
+            self._fit()
+        elif self._chooses and key == "enter":
+            text, keeps = rules[self._at]
+            self.post_message(self.Answered(asked.id, True, text, keeps))
+        elif key == "w" and asked.rules:
+            self._chooses = not self._chooses
+            self._fit()
+        elif key == "v":
+            self.post_message(self.WholeRequested())
+        elif key == "e":
+            self.post_message(self.EditRequested())
+        elif key == "x":
+            self.post_message(self.Answered(asked.id, False))
+        elif key in ("a", "enter") and asked.floor_word is None:
+            self.post_message(self.Answered(asked.id, True))
+
+    def _choices(self) -> list[tuple[str, bool]]:
+        """Each rule for this session, and then for good."""
+        rules = self.asked.rules if self.asked is not None else ()
+        return [(rule.text, keeps) for keeps in (False, True) for rule in rules]
+
+    # How it looks
+
+    def _look(self) -> None:
+        if self.asked is None:
+            return
+        now = self._clock()
+        self.arming.look(now)
+        is_armed = self.arming.is_armed(now)
+        if is_armed != self._was_armed:
+            self._was_armed = is_armed
+            self.refresh()
+
+    def _has_been_painted(self) -> None:
+        if self.asked is not None and self.is_attached and self.region.height >= len(self._rows):
+            self.arming.shown(self._clock())
+
+    def on_resize(self) -> None:
+        self._fit()
+        if self.asked is not None:
+            self.call_after_refresh(self._has_been_painted)
+
+    def _fit(self) -> None:
+        asked = self.asked
+        self._rows = [] if asked is None else self._made(asked, max(20, (self.size.width or 80) - 3))
+        height = len(self._rows)
+        if self.styles.height is None or self.styles.height.value != height:
+            self.styles.height = height
+        self.refresh()
+
+    def _made(self, asked: ApprovalAsked, width: int) -> list[tuple[tuple[str, str], ...]]:
+        number = f"{asked.number} of {asked.of} · " if asked.of > 1 else ""
+        rows: list[tuple[tuple[str, str], ...]] = [
+            (("title", f"{asked.tool} wants to run  "), ("muted", f"{number}{asked.mode} · {asked.does}"))
+        ]
+        lines = _rows_of(asked.text, width)
+        most = MOST_TEXT_ROWS if self.app.size.height > 20 else 2
+        rows += [(("text", line),) for line in lines[:most]]
+        if len(lines) > most:
+            rows.append(
+                (("muted", f"… {len(lines) - most} more lines: {self.keys.whole or 'v in here'} shows all"),)
+            )
+        telling = [part for part in asked.parts if not part.is_harmless]
+        if len(asked.parts) > 1:
+            for part in telling[:MOST_PARTS]:
+                rows.append((("muted", f"  {part.does}: "), ("text", plain(part.text))))
+            if len(telling) > MOST_PARTS:
+                rows.append((("muted", f"  … and {len(telling) - MOST_PARTS} more parts"),))
+        rows.append((("muted", plain(asked.why)),))
+        room = max(4, self.app.size.height - _BESIDE) - 1
+        if self._chooses:
+            rules = self._rule_rows(asked)
+            first = max(0, min(self._at - 1, len(rules) - max(1, room - 2)))
+            rules = rules[first : first + max(1, room - 1)]
+            rows = [*rows[: max(1, room - len(rules))], *rules]
+        return [*rows[:room], self._key_row(asked)]
+
+    def _rule_rows(self, asked: ApprovalAsked) -> list[tuple[tuple[str, str], ...]]:
+        answers = {rule.text: rule.answers for rule in asked.rules}
+        rows: list[tuple[tuple[str, str], ...]] = []
+        for place, (text, keeps) in enumerate(self._choices()):
+            name = "current" if place == self._at else "text"
+            count = (
+                f"would have answered {answers[text]} of {asked.asked} questions"
+                if asked.asked
+                else "the first question"
+            )
+            mark = "› " if place == self._at else "  "
+            rows.append(
+                (
+                    (name, f"{mark}{'for good' if keeps else 'this session'}  {plain(text)}"),
+                    ("muted", f"  {count}"),
+                )
+            )
+        return rows
+
+    def _key_row(self, asked: ApprovalAsked) -> tuple[tuple[str, str], ...]:
+        keys, name = self.keys, "key" if self._was_armed or self.has_focus else "muted"
+        inside = (("x", "not"), ("v", "all of it"), ("e", "edit"), ("esc", "back"))
+        if asked.floor_word is not None and self.has_focus:
+            return (
+                (name, f"type {asked.floor_word}: "),
+                ("text", self._typed),
+                ("muted", f"   {_told(inside)}"),
+            )
+        if asked.floor_word is not None:
+            first = (keys.enter, f"and the word {asked.floor_word}: once")
+            return ((name, _told((first, (keys.deny, "not"), (keys.whole, "all of it")))),)
+        if self._chooses:
+            return ((name, _told((("↑↓", "choose"), ("enter", "take it"), ("esc", "back")))),)
+        if self.has_focus:
+            always = ("w" if asked.rules else "", "always…")
+            return ((name, _told((("a", "once"), always, *inside))),)
+        always = (keys.always if asked.rules else "", "always…")
+        whole, here = (keys.whole, "all of it"), (keys.enter, "keys here")
+        return ((name, _told(((keys.once, "once"), (keys.deny, "not"), always, whole, here))),)
+
+    def render_line(self, y: int) -> Strip:
+        line = Line(self.size.width, self.rich_style)
+        if self.asked is None or y >= len(self._rows):
+            return line.strip()
+        mark = "approval--mark-floor" if self.asked.floor_word is not None else "approval--mark"
+        line.add(" ▌ ", self._style(mark))
+        for name, text in self._rows[y]:
+            line.add(text, self._style(f"approval--{name}"))
+        return line.strip()
+
+    def _style(self, name: str) -> Style:
+        return self.get_component_rich_style(name)
+
+
+def _rows_of(text: str, width: int) -> list[str]:
+    """Foreign text in rows of so many cells."""
+    rows: list[str] = []
+    for line in clean(text).split("\n")[:200]:
+        line = expand_tabs(line, 0)
+        rows += [line[start:end].rstrip() for start, end in wrap(line, width)] or [""]
+    return rows
+
+
+def _told(pairs: Iterable[tuple[str, str]]) -> str:
+    """Keys with what they do; those that were taken away are left out."""
+    return "   ".join(f"{key} {word}" for key, word in pairs if key)

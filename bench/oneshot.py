@@ -17,13 +17,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.processes import ROOT, Cost, Terminal, bayou, median, run, world
+from bench.processes import ROOT, Cost, Terminal, bayou, cpu_seconds, median, python, run, world
 from bench.providers import APIS, resident_kilobytes, wire_of
 from bench.table import Row
 
 REPEAT = 7
 FEW, MANY = 20, 4_000
+MODEL, READY = "made-up-model", "it is there"
 TURNS = 10_000
+OFTEN = 2
 WINDOW = 40
 """Turns that are averaged."""
 _WORD = "word and "
@@ -86,6 +88,7 @@ def rows() -> Iterator[Row]:
         for api in APIS:
             with _server(api, FEW) as url:
                 yield _idle_memory(api, url, cwd, env)
+        yield from _pages(cwd, env)
     yield from _growth()
 
 
@@ -157,6 +160,57 @@ def _idle_memory(api: str, url: str, cwd: Path, env: dict[str, str]) -> Row:
     )
 
 
+def _pages(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
+    """The page with the model's name on it, as a person starts it day by day; and what stands there before."""
+    card = {**_card(APIS[0], "http://127.0.0.1:9"), "models": [{"id": MODEL, "contextWindow": 200_000}]}
+    for folder in (".bayou", ".pi"):
+        (Path(env["HOME"]) / folder / "agent" / "models.json").write_text(
+            json.dumps({"providers": {"local": card}})
+        )
+    commands = {"bayou": (bayou("--no-session", "--model", f"local/{MODEL}"), MODEL.encode())}
+    if pi := os.environ.get("BENCH_PI"):
+        words = ("--provider", "local", "--model", MODEL, "--no-session")
+        commands["pi"] = ([*shlex.split(pi), *words], b"Press ctrl+o")
+    commands["textual"] = (python(f"import textual.app; print({READY!r}, flush=True)"), READY.encode())
+    costs: dict[str, list[Cost]] = {program: [] for program in commands}
+    frames: list[float] = []
+    for number in range(REPEAT + 1):
+        for program, (command, mark) in commands.items():
+            terminal = Terminal(command, cwd, env, (100, 30))
+            try:
+                frame = terminal.wait_for(b"\x1b[?1049h") if program == "bayou" else 0.0
+                wall = terminal.wait_for(mark)
+                if number:  # the first finds nothing that is kept
+                    costs[program].append(Cost(wall=wall, cpu=cpu_seconds(terminal.pid)))
+                    frames += [frame] if frame else []
+                else:
+                    terminal.read_for(1.5)
+            finally:
+                terminal.close()
+    middle = {program: median(found) for program, found in costs.items()}
+    ours, theirs, textual = middle["bayou"], middle.get("pi"), middle["textual"]
+    for title, field in (("wall", "wall"), ("CPU", "cpu")):
+        yield Row(
+            name=f"page ready: {title}",
+            figure=getattr(ours, field) * 1000,
+            unit="ms",
+            ratio=getattr(ours, field) / getattr(theirs, field) if theirs else None,
+            reference=f"pi, {getattr(theirs, field) * 1000:.0f} ms" if theirs else "",
+            limit="0.9x" if theirs else "",
+        )
+    yield Row(
+        name="page ready: CPU",
+        figure=ours.cpu * 1000,
+        unit="ms",
+        ratio=ours.cpu / textual.cpu,
+        reference=f"importing textual.app, {textual.cpu * 1000:.0f} ms",
+        limit="1.67x",
+    )
+    yield Row(
+        name="launch frame: wall", figure=sorted(frames)[len(frames) // 2] * 1000, unit="ms", limit="40 ms"
+    )
+
+
 def _card(api: str, url: str) -> dict[str, Any]:
     base = url if api == "anthropic-messages" else f"{url}/v1"
     return {"baseUrl": base, "api": api, "apiKey": "made-up", "models": [{"id": "m", "contextWindow": 10**9}]}
@@ -198,7 +252,7 @@ def _growth() -> Iterator[Row]:
             capture_output=True, text=True, check=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
         )  # fmt: skip
         found = json.loads(done.stdout.splitlines()[-1])
-        how = "compacting every 20 turns" if compacts else "whole"
+        how = f"compacting every {OFTEN} turns" if compacts else "whole"
         first = found["100"]["cpu"]
         for turn, limit in (("100", ""), ("1000", "1.3x"), (str(TURNS), "2x")):
             yield Row(
@@ -266,7 +320,7 @@ async def _measure_turns(url: str, compacts: bool) -> None:
             seen += 1
             if seen in marks:
                 found[seen] = (time.process_time(), resident_kilobytes())
-            if compacts and seen % 20 == 0:
+            if compacts and seen % OFTEN == 0:
                 kept = session.log.leaf_id or ""
                 stage.parts.conversation.record_state(
                     CompactionEntry(

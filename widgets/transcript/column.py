@@ -42,6 +42,8 @@ class Column:
         self.heights = Heights()
         self.width = -1
         self.expansion = Expansion()
+        self.changes = 0
+        """Counts blocks that came and went: while it is the same, so are their places in the list."""
         self._index: dict[str, int] = {}
         self._recent: OrderedDict[int, Item] = OrderedDict()
         self._sizes: list[tuple[int, int]] = []
@@ -63,6 +65,7 @@ class Column:
 
     def replace(self, items: Iterable[Item]) -> None:
         self.items = list(items)
+        self.changes += 1
         self._index = {item.block.id: index for index, item in enumerate(self.items)}
         self._recent.clear()
         above = None
@@ -73,6 +76,7 @@ class Column:
 
     def append(self, item: Item) -> None:
         self._sizes = []
+        self.changes += 1
         item.follows(self._above(len(self.items)))
         self._index[item.block.id] = len(self.items)
         self.items.append(item)
@@ -80,6 +84,7 @@ class Column:
 
     def remove(self, index: int) -> None:
         item = self.items.pop(index)
+        self.changes += 1
         self._sizes = []
         self.heights.remove(index)
         self._recent.pop(id(item), None)

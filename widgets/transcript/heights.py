@@ -1,7 +1,7 @@
 """Where each block begins: prefix sums over block heights, cheap at the tail and in C in the middle."""
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 
@@ -43,6 +43,11 @@ class Heights:
     def top(self, index: int) -> int:
         self._sync()
         return self._tops[index]
+
+    def tops(self) -> Sequence[int]:
+        """Of all blocks, and behind them the end."""
+        self._sync()
+        return self._tops
 
     def find(self, y: int) -> int:
         """The block that covers a line; the last one for lines below everything, -1 when there is none."""

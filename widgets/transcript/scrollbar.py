@@ -1,6 +1,6 @@
 """A scrollbar that shows where the prompts and the search hits are."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
@@ -19,12 +19,9 @@ class MarkedScrollBar(ScrollBar):
         super().__init__(vertical=True, name="vertical", thickness=thickness)
         self._marks: dict[int, tuple[str, Style]] = {}
 
-    def mark(self, layers: Iterable[tuple[str, Style, tuple[float, ...]]], height: int) -> None:
-        """Show these marks: sign, style and places between 0 and 1; a later layer stands over an earlier one."""
-        marks = {}
-        for sign, style, places in layers:
-            for place in places:
-                marks[min(height - 1, int(place * height))] = (sign, style)
+    def mark(self, layers: Iterable[tuple[str, Style, Set[int]]]) -> None:
+        """Show these marks: sign, style and rows; a later layer stands over an earlier one."""
+        marks = {row: (sign, style) for sign, style, rows in layers for row in rows}
         if marks != self._marks:
             self._marks = marks
             self.refresh()
@@ -62,6 +59,8 @@ class Thumb:
         self._search = search
         self._look = look
         self._told: tuple[object, ...] = ()
+        self._prompts: list[int] = []
+        self._prompts_of = -1
 
     def forget(self) -> None:
         """What the scroll bar was told does not hold any more."""
@@ -88,15 +87,19 @@ class Thumb:
     def _mark(self, bar: MarkedScrollBar, height: int) -> None:
         column = self._column
         if column.total <= height:  # all of it is seen: there is no way to mark
-            bar.mark((), height)
+            bar.mark(())
             return
-        total = max(1, column.total)
-        top = column.heights.top
-        prompts = tuple(
-            top(index) / total for index, item in enumerate(column.items) if isinstance(item.block, UserBlock)
-        )
+        total, tops = max(1, column.total), column.heights.tops()
+        prompts = {min(height - 1, tops[index] * height // total) for index in self._places_of_prompts()}
         indexes = (column.index_of(block_id) for block_id, _ in self._search.found)
-        hits = tuple(top(index) / total for index in indexes if index is not None)
+        hits = {min(height - 1, tops[index] * height // total) for index in indexes if index is not None}
         look = self._look.now
-        layers = (("╸", look.foreground("accent"), prompts), ("◆", look.foreground("current-match"), hits))
-        bar.mark(layers, height)
+        bar.mark((("╸", look.foreground("accent"), prompts), ("◆", look.foreground("current-match"), hits)))
+
+    def _places_of_prompts(self) -> list[int]:
+        """In the column, found again only when blocks have come or gone."""
+        if self._prompts_of != self._column.changes:
+            self._prompts_of = self._column.changes
+            items = self._column.items
+            self._prompts = [index for index, item in enumerate(items) if isinstance(item.block, UserBlock)]
+        return self._prompts

@@ -1,35 +1,21 @@
 """What a session has used so far: messages, calls, tokens, money, and how full the window is."""
 
 from collections.abc import Iterable
-from typing import assert_never
 
 import msgspec
 
 from app.values.entries import (
     BranchSummaryEntry,
     CompactionEntry,
-    ContextEditEntry,
-    CustomEntry,
     CustomMessageEntry,
     Entry,
-    LabelEntry,
     MessageEntry,
-    ModelChangeEntry,
-    SessionInfoEntry,
-    ThinkingLevelChangeEntry,
-    UnknownEntry,
     UsageEntry,
 )
 from app.values.messages import (
     AssistantMessage,
-    BashExecutionMessage,
-    BranchSummaryMessage,
-    CompactionSummaryMessage,
-    CustomMessage,
     Message,
-    SystemMessage,
     ToolResultMessage,
-    UnknownMessage,
     UserMessage,
 )
 from app.values.usage import Usage
@@ -55,52 +41,27 @@ class Stats(msgspec.Struct, kw_only=True):
     last_usage: Usage | None = None
 
     def add(self, entry: Entry) -> None:
-        match entry:
-            case MessageEntry(message=message):
-                self._add_message(message)
-            case CustomMessageEntry():
-                self.total_messages += 1
-            case CompactionEntry() | BranchSummaryEntry() | UsageEntry():
-                self.usage += entry.usage or Usage()
-            case (
-                ModelChangeEntry()
-                | ThinkingLevelChangeEntry()
-                | CustomEntry()
-                | ContextEditEntry()
-                | LabelEntry()
-                | SessionInfoEntry()
-                | UnknownEntry()
-            ):
-                pass
-            case _:
-                assert_never(entry)
+        if isinstance(entry, MessageEntry):
+            self._add_message(entry.message)
+        elif isinstance(entry, CustomMessageEntry):
+            self.total_messages += 1
+        elif isinstance(entry, CompactionEntry | BranchSummaryEntry | UsageEntry) and entry.usage is not None:
+            self.usage += entry.usage
 
     def _add_message(self, message: Message) -> None:
         self.total_messages += 1
-        match message:
-            case UserMessage():
-                self.user_messages += 1
-            case AssistantMessage():
-                self.assistant_messages += 1
-                self.tool_calls += len(message.tool_calls)
+        if isinstance(message, UserMessage):
+            self.user_messages += 1
+        elif isinstance(message, AssistantMessage):
+            self.assistant_messages += 1
+            self.tool_calls += len(message.tool_calls)
+            self.usage += message.usage
+            if message.stop_reason not in ("error", "aborted"):
+                self.last_usage = message.usage
+        elif isinstance(message, ToolResultMessage):
+            self.tool_results += 1
+            if message.usage is not None:
                 self.usage += message.usage
-                if message.stop_reason not in ("error", "aborted"):
-                    self.last_usage = message.usage
-            case ToolResultMessage():
-                self.tool_results += 1
-                if message.usage is not None:
-                    self.usage += message.usage
-            case (
-                SystemMessage()
-                | BashExecutionMessage()
-                | CustomMessage()
-                | BranchSummaryMessage()
-                | CompactionSummaryMessage()
-                | UnknownMessage()
-            ):
-                pass
-            case _:
-                assert_never(message)
 
 
 def stats_of(entries: Iterable[Entry]) -> Stats:

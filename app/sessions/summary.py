@@ -86,26 +86,13 @@ class Digest(msgspec.Struct, kw_only=True):
                 self.texts.extend(texts_of(entry, at))
 
     def _add(self, entry: Entry) -> None:
-        match entry:
-            case MessageEntry(message=message):
-                self.messages += 1
-                self._add_message(entry, message)
-            case SessionInfoEntry():
-                self.name = storable(one_line(entry.name or "")) or None
-            case CompactionEntry() | BranchSummaryEntry() | UsageEntry():
-                self.cost += entry.usage.cost.total if entry.usage else 0.0
-            case (
-                ModelChangeEntry()
-                | ThinkingLevelChangeEntry()
-                | CustomEntry()
-                | CustomMessageEntry()
-                | ContextEditEntry()
-                | LabelEntry()
-                | UnknownEntry()
-            ):
-                pass
-            case _:
-                assert_never(entry)
+        if isinstance(entry, MessageEntry):
+            self.messages += 1
+            self._add_message(entry, entry.message)
+        elif isinstance(entry, SessionInfoEntry):
+            self.name = storable(one_line(entry.name or "")) or None
+        elif isinstance(entry, CompactionEntry | BranchSummaryEntry | UsageEntry) and entry.usage:
+            self.cost += entry.usage.cost.total
 
     def _add_message(self, entry: Entry, message: Message) -> None:
         if isinstance(message, AssistantMessage | ToolResultMessage) and message.usage:

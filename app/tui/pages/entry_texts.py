@@ -117,28 +117,11 @@ def age(then_ms: int, now_ms: int) -> str:
 
 def entry_text(entry: Entry) -> str:
     """All of what an entry says."""
-    match entry:
-        case MessageEntry(message=UserMessage() | AssistantMessage() | ToolResultMessage() as message):
-            return text_of(message.content)
-        case MessageEntry(message=BashExecutionMessage() as message):
-            return f"$ {message.command}\n{message.output}"
-        case CompactionEntry():
-            return entry.summary
-        case BranchSummaryEntry():
-            return entry.summary.removeprefix(BRANCH_PREAMBLE)
-        case CustomMessageEntry():
-            return text_of(entry.content)
-        case (
-            MessageEntry()
-            | ModelChangeEntry()
-            | ThinkingLevelChangeEntry()
-            | UsageEntry()
-            | CustomEntry()
-            | ContextEditEntry()
-            | LabelEntry()
-            | SessionInfoEntry()
-            | UnknownEntry()
-        ):
-            return ""
-        case _:
-            assert_never(entry)
+    said = entry.message if isinstance(entry, MessageEntry) else entry
+    if isinstance(said, UserMessage | AssistantMessage | ToolResultMessage | CustomMessageEntry):
+        return text_of(said.content)
+    if isinstance(said, BashExecutionMessage):
+        return f"$ {said.command}\n{said.output}"
+    if isinstance(said, CompactionEntry):
+        return said.summary
+    return said.summary.removeprefix(BRANCH_PREAMBLE) if isinstance(said, BranchSummaryEntry) else ""

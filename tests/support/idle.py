@@ -25,7 +25,8 @@ from textual.screen import Screen
 from textual.strip import Strip
 
 LIMIT = 1.0
-"""Seconds after which something that never rests is let be, as Textual does."""
+"""Seconds after which something that never rests is let be, as Textual does: of its own work and of waiting for
+threads, so that a machine with much else to do is given the time it takes."""
 
 LOOK = 0.002
 """Seconds until the next look at a thread, or at whatever a pause waits for in which nothing at all happened."""
@@ -48,10 +49,14 @@ def install() -> None:
 async def idle(app: App[Any]) -> bool:
     """Waits until the application has nothing left to do. Whether it had something to do."""
     has_worked = False
-    until = time.monotonic() + LIMIT
+    until, looks = time.process_time() + LIMIT, round(LIMIT / LOOK)
     rests = 0
-    while rests < 2 and time.monotonic() < until:  # the second look has asked the sockets and pipes as well
-        await asyncio.sleep(LOOK if _away[asyncio.get_running_loop()] else 0)
+    while (
+        rests < 2 and looks and time.process_time() < until
+    ):  # the second has asked sockets and pipes as well
+        is_away = _away[asyncio.get_running_loop()] > 0
+        looks -= is_away
+        await asyncio.sleep(LOOK if is_away else 0)
         if _is_busy() or _show(app):
             rests = 0
             has_worked = True

@@ -99,6 +99,7 @@ class Person:
         try:
             async with asyncio.timeout(PATIENCE):
                 await self.until(lambda: doing.done() or len(self.terminal.screen_stack) > 1)
+                await self._pilot.pause()
                 yield
                 await doing
                 await self._pilot.pause()

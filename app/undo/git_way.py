@@ -101,7 +101,7 @@ class GitWay:
     def _scanned(self, told: bytes, started: float) -> Scan:
         listed = list(self._listed(told))
         clean = frozenset(name for name, is_tracked in listed if is_tracked)
-        places = [(name, self._place(name)) for name, _ in listed]
+        places = [(name, self.place(name)) for name, _ in listed]
         seen = self._holder.hold(places, _LIMITS, was_clean=clean)
         return Scan(seen=seen, started=started)
 
@@ -117,11 +117,11 @@ class GitWay:
             elif kind == b"u":
                 path, oid, mode = record.split(b" ", 10)[10], b"", ""
             elif kind in (b"?", b"!"):
-                yield self._name(record[2:]), False
+                yield self.name(record[2:]), False
                 continue
             else:
                 continue
-            name = self._name(path)
+            name = self.name(path)
             if oid.strip(b"0"):
                 self._tracked[name] = _Tracked(oid=oid.decode(), mode=mode)
             yield name, bool(oid.strip(b"0"))
@@ -176,7 +176,7 @@ class GitWay:
         return Image(kind="link" if kind == "link" else "file", hash=name, mode=mode, size=len(data))
 
     async def present(self, names: list[str]) -> dict[str, Seen]:
-        places = [(name, self._place(name)) for name in names]
+        places = [(name, self.place(name)) for name in names]
         return await asyncio.to_thread(self._holder.hold, places, _LIMITS, was_clean=frozenset())
 
     def text(self, image: Image | None) -> str | None:
@@ -288,16 +288,21 @@ class GitWay:
 
     # Names
 
-    def _name(self, path: bytes) -> str:
+    @property
+    def top(self) -> Path:
+        return Path(self._top)
+
+    def name(self, path: bytes) -> str:
+        """As entries have it, by what git calls it."""
         place = f"{self._top}/{os.fsdecode(path)}"
         inside = f"{self._root}/"
         return place[len(inside) :] if place.startswith(inside) else place
 
-    def _place(self, name: str) -> str:
+    def place(self, name: str) -> str:
         return name if name.startswith("/") else f"{self._root}/{name}"
 
     def _in_git(self, name: str) -> str:
-        return self._place(name)[len(self._top) + 1 :]
+        return self.place(name)[len(self._top) + 1 :]
 
 
 def _debugged(told: bytes) -> Iterable[tuple[bytes, int]]:

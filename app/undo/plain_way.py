@@ -93,5 +93,8 @@ class PlainWay:
     def text(self, image: Image | None) -> str | None:
         return self._holder.text(image)
 
+    def moved_head(self) -> tuple[str, str] | None:
+        return None
+
     async def close(self) -> None:
         return

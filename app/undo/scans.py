@@ -61,6 +61,10 @@ class Way(Protocol):
         """Its content, where that is held and text."""
         ...
 
+    def moved_head(self) -> tuple[str, str] | None:
+        """Where the repository's head was and is, if it moved since."""
+        ...
+
     async def close(self) -> None: ...
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from app.undo.git_way import Failed, GitWay
+from app.undo.git_way import Failed
 from app.undo.images import Change, Image, Uncovered, joined
 from app.undo.plain_way import TooMany
 from app.undo.scans import Delta, Scan, Seen, Way, delta
@@ -63,7 +63,7 @@ class Watch:
             running = self._running[call_id]
             try:
                 self._put_down(running, await self._difference())
-                head = self._way.moved_head() if isinstance(self._way, GitWay) else None
+                head = self._way.moved_head() if self._way is not None else None
             finally:
                 del self._running[call_id]
                 if not self._running:

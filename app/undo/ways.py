@@ -6,6 +6,7 @@ from pathlib import Path
 
 from app.undo.git_way import GitWay
 from app.undo.holding import Holder
+from app.undo.nested_ways import NestedWays
 from app.undo.plain_way import PlainWay
 from app.undo.scans import Way
 from tools.git.command import git_command
@@ -19,18 +20,31 @@ def way_for(
     agent = Path(os.path.realpath(store))
     if not root.is_dir():
         return "the session's folder is gone"
-    opened = _by_git(root, holder, home=home, agent=agent, may_ask_git=may_ask_git, max_bytes=max_bytes)
+
+    def open_git(folder: Path) -> GitWay | None:
+        return _by_git(
+            folder, holder, root=root, home=home, agent=agent, may_ask_git=may_ask_git, max_bytes=max_bytes
+        )
+
+    opened = open_git(root)
     if opened is not None:
-        return opened
+        return NestedWays(opened, open_git)
     if str(root) == "/" or root == Path(os.path.realpath(home)):
         return f"what commands change in {root} is not held"
     return PlainWay(holder, root=root, outside=agent.parent)
 
 
 def _by_git(
-    root: Path, holder: Holder, *, home: Path, agent: Path, may_ask_git: Callable[[], bool], max_bytes: int
+    folder: Path,
+    holder: Holder,
+    *,
+    root: Path,
+    home: Path,
+    agent: Path,
+    may_ask_git: Callable[[], bool],
+    max_bytes: int,
 ) -> GitWay | None:
-    repository = find_repository(root)
+    repository = find_repository(folder)
     if repository is None or repository.is_bare or agent.is_relative_to(os.path.realpath(repository.top)):
         return None
     if repository.oddities(home) and not may_ask_git():

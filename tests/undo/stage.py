@@ -21,13 +21,14 @@ LIMIT = 32 << 20
 
 
 class Stage:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, name: str = "session") -> None:
+        """`name`: of the session; several may work in one folder."""
         self.root = Path(os.path.realpath(folder)) / "project"
-        self.root.mkdir()
+        self.root.mkdir(exist_ok=True)
         self.contents = Contents(BlobStore(folder / "blobs"), lambda: LIMIT)
         self.log = SessionLog.in_memory(self.root)
-        self.ledger = Ledger(folder / "session.jsonl.files")
-        self.needed = Needed(folder / "blobs", "session")
+        self.ledger = Ledger(folder / f"{name}.jsonl.files")
+        self.needed = Needed(folder / "blobs", name)
         self.needed.open(tuple)
         self.recorder = Recorder(self.contents, self.ledger, self.needed, self.root)
 

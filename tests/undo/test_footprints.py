@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.blobs import BlobStore
+from app.undo.blobs import BlobStore, hash_of
 from app.undo.disk import look
-from app.undo.git_way import GitWay
 from app.undo.holding import Holder
 from app.undo.images import Change, is_same
 from app.undo.plain_way import PlainWay
+from app.undo.scans import Way
 from app.undo.watching import Happened, Watch
-from tools.git.repository import find_repository
+from app.undo.ways import way_for
 
 NAME = "naïve ☃.txt"
 GIT = shutil.which("git")
@@ -53,22 +53,17 @@ class Place:
         self.watch = Watch(lambda: self._open(way))
         self._number = 0
 
-    def _open(self, way: str) -> GitWay | PlainWay:
+    def _open(self, way: str) -> Way | str:
         if way == "plain":
             return PlainWay(self.holder, root=self.root, outside=self.root.parent / "agent")
-        repository = find_repository(self.root)
-        assert repository is not None
-        opened = GitWay(
-            repository,
-            repository.configuration(self.root.parent),
+        return way_for(
+            self.root,
             self.holder,
-            root=self.root,
             home=self.root.parent,
-            folder=self.root.parent / "agent" / "indexes",
+            store=self.root.parent / "agent" / "blobs",
+            may_ask_git=lambda: True,
             max_bytes=32 << 20,
         )
-        opened.open()
-        return opened
 
     async def run(self, deed: Callable[[], object]) -> Happened:
         self._number += 1
@@ -235,6 +230,77 @@ async def test_filters_are_not_run_and_what_they_made_is_named(root: Path, tmp_p
         ("filtered.txt", "the filter upper made it, and is not run")
     ]
     assert done.changes == ()
+
+
+@needs_git
+async def test_repositories_within_are_looked_at_too(root: Path) -> None:
+    as_repository(root)
+    for name in ("nested", "nested/inner", "library"):
+        (root / name).mkdir()
+        (root / name / "file.txt").write_text(f"{name}\n")
+        git(root / name, "init", "-q")
+        git(root / name, "add", "file.txt")
+        git(root / name, "commit", "-qm", name)
+    (root / "library").rename(root.parent / "library")
+    git(root, "submodule", "add", "-q", str(root.parent / "library"), "sub/module")
+    git(root, "commit", "-qm", "submodule")
+    place = Place(root, "git")
+    before = place.snapshot()
+    command = (
+        "for d in nested nested/inner sub/module; do echo more >> $d/file.txt; echo new > $d/new.txt; done"
+    )
+    done = await place.run(lambda: shell(root, command))
+    assert done.uncovered == ()
+    assert {change.path for change in done.changes} == {
+        f"{name}/{file}.txt" for name in ("nested", "nested/inner", "sub/module") for file in ("file", "new")
+    }
+    assert place.taken_back(done.changes) == before
+    done = await place.run(lambda: shell(root, "mkdir later && cd later && git init -q . && echo x > y"))
+    assert [(one.path, one.why) for one in done.uncovered] == [("later/", "what is in it is not held")]
+
+
+@needs_git
+async def test_what_lfs_made_comes_from_its_own_store(root: Path) -> None:
+    as_repository(root)
+    data = b"large and binary\0" * 100
+    oid = hash_of(data)
+    (root / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
+    (root / "picture.bin").write_text(
+        f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(data)}\n"
+    )
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "pointer")
+    (root / "picture.bin").write_bytes(data)
+    git(root, "-c", f"filter.lfs.clean=git -C '{root}' show HEAD:picture.bin", "add", "picture.bin")
+    os.utime(root / "picture.bin", (1e9, 1e9))
+    git(
+        root,
+        "-c",
+        f"filter.lfs.clean=git -C '{root}' show HEAD:picture.bin",
+        "update-index",
+        "-q",
+        "--refresh",
+    )
+    objects = root / ".git/lfs/objects" / oid[:2] / oid[2:4]
+    place = Place(root, "git")
+    done = await place.run(lambda: (root / "picture.bin").write_bytes(b"other"))
+    assert done.changes == ()
+    assert [one.path for one in done.uncovered] == ["picture.bin"]
+    objects.mkdir(parents=True)
+    (objects / oid).write_bytes(data)
+    (root / "picture.bin").write_bytes(data)
+    os.utime(root / "picture.bin", (1e9, 1e9))
+    git(
+        root,
+        "-c",
+        f"filter.lfs.clean=git -C '{root}' show HEAD:picture.bin",
+        "update-index",
+        "-q",
+        "--refresh",
+    )
+    done = await place.run(lambda: (root / "picture.bin").write_bytes(b"other"))
+    (change,) = done.changes
+    assert change.before is not None and place.store.get(change.before.hash) == data
 
 
 async def test_unchanged_files_are_read_once_and_equal_content_is_kept_once(root: Path) -> None:

@@ -1,0 +1,131 @@
+"""A full disk, other sessions and other people's programs in the same folder."""
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.undo.images import RESTORED, RestoredData, as_data
+from app.undo.restores import NothingToDo
+from app.values.entries import CustomEntry
+from app.values.unable import Unable
+from tests.undo.stage import Stage
+
+NAMES = ("a", "b", "c", "d")
+
+
+class Disk:
+    """One that takes so many writes and no more."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, room: int) -> None:
+        self.room = room
+        self.is_full = False
+        write = os.write
+
+        def limited(handle: int, data: Any) -> int:
+            if handle > 2:
+                self.room -= 1
+                if self.room < 0:
+                    self.is_full = True
+                    raise OSError(errno.ENOSPC, "No space left on device")
+            return write(handle, data)
+
+        patch.setattr("os.write", limited)
+
+
+@pytest.mark.parametrize("room", range(20))
+def test_wherever_the_disk_is_full_each_file_is_old_or_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    stage = Stage(tmp_path)
+    stage.prompt("one")
+    stage.record(*(stage.write(name, f"one {name}\n" * 900) for name in NAMES))
+    stage.prompt("two")
+    stage.record(*(stage.write(name, f"two {name}\n" * 900) for name in NAMES))
+    before = stage.files()
+    old = {name: f"one {name}\n" * 900 for name in NAMES}
+    plan = stage.undo()
+    with monkeypatch.context() as patch:
+        disk = Disk(patch, room)
+        data: RestoredData | None = None
+        try:
+            data = stage.restores.carry_out(plan, {})
+        except Unable as problem:
+            assert "Nothing was changed" in str(problem)
+    now = stage.files()
+    if data is None:
+        assert now == before
+        return
+    done = {change.path for change in data.changes}
+    kept = {one.path: one.why for one in data.kept}
+    assert done | set(kept) == set(NAMES) and not done & set(kept)
+    assert now == {name: old[name] if name in done else before[name] for name in NAMES}
+    assert disk.is_full or not kept
+    assert all("No space left" in why for why in kept.values())
+    stage.log.append(CustomEntry(parent_id=None, custom_type=RESTORED, data=as_data(data)))
+    stage.recorder.told(data.id)
+    stage.restore(stage.restores.to(plan.target))
+    assert stage.files() == old
+
+
+def test_two_sessions_and_an_editor_in_one_folder(tmp_path: Path) -> None:
+    one, other = Stage(tmp_path, name="one"), Stage(tmp_path, name="other")
+    one.prompt("mine")
+    one.record(one.write("shared", "by one\n"), one.write("of-one", "1\n"))
+    other.prompt("theirs")
+    other.record(other.write("shared", "by other\n"), other.write("of-other", "2\n"))
+    plan = one.undo()
+    assert {row.path: row.state for row in plan.rows} == {"shared": "conflict", "of-one": "ready"}
+    one.restore(plan)
+    assert one.files() == {"shared": "by other\n", "of-other": "2\n"}
+    (one.root / "of-other").write_text("an editor's\n")
+    other.restore(other.undo())
+    assert one.files() == {"shared": "by one\n", "of-other": "an editor's\n"}
+    with pytest.raises(NothingToDo):
+        other.undo()
+    assert one.contents.store.folder == other.contents.store.folder
+
+
+def test_a_name_that_only_changed_its_case(tmp_path: Path) -> None:
+    """Where both spellings are one file, the old one is free before the new one is written."""
+    stage = Stage(tmp_path)
+    stage.prompt("one")
+    stage.record(stage.write("Name", "text\n"))
+    stage.prompt("two")
+    stage.record(stage.write("Name", None), stage.write("name", "text\n"))
+    stage.restore(stage.undo())
+    assert stage.files() == {"Name": "text\n"}
+
+
+def test_files_of_somebody_else_are_named(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.prompt("one")
+    stage.record(stage.write("a", "1"), stage.write("b", "1"))
+    stage.prompt("two")
+    stage.record(stage.write("a", "2"), stage.write("b", "2"))
+    with pytest.MonkeyPatch.context() as patch:
+        mine = os.geteuid()
+        patch.setattr("os.geteuid", lambda: mine + 1)  # everything here is another user's
+
+        def refuse(*args: object) -> None:
+            raise PermissionError(errno.EPERM, "Operation not permitted")
+
+        patch.setattr("os.fchown", refuse)
+        data = stage.restore(stage.undo())
+    assert [(one.path, one.why) for one in data.kept] == [
+        ("a", "cannot be written: it belongs to another user"),
+        ("b", "cannot be written: it belongs to another user"),
+    ]
+    assert stage.files() == {"a": "2", "b": "2"}
+
+
+def test_a_ledger_that_cannot_be_written_stops_a_restore_before_it_begins(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.prompt("one")
+    stage.record(stage.write("a", "1"))
+    (tmp_path / "session.jsonl.files").mkdir()
+    with pytest.raises(Unable, match="Nothing was changed"):
+        stage.restores.carry_out(stage.undo(), {})
+    assert stage.files() == {"a": "1"}

@@ -66,7 +66,11 @@ async def extend(
 
     async def follow() -> None:
         """Into another folder: what belongs to it takes the place of what belonged to the one before."""
-        await reload()
+        await reload()  # without anything of the new folder's own, as nobody has vouched for it yet
+        if assembled.trust.reason == "not-asked" and await _ask_extensions(
+            assembled, paths, asked_of(options), extensions
+        ):
+            await reload()
         if mode != "tui" and (left_out := unasked(assembled.trust)) is not None:
             session.notify(left_out, "warning")
 
@@ -134,11 +138,21 @@ def _may_read(assembled: Assembled, source: Source) -> bool:
 
 async def _load(assembled: Assembled, paths: Paths, options: Options, extensions: Extensions) -> None:
     """Those that are not the project's first when they may be asked about it; then the project's, if trusted."""
-    question, asked = assembled.trust.question, asked_of(options)
-    if options.approve or options.no_approve or question.is_empty:
+    asked = asked_of(options)
+    if options.approve or options.no_approve or assembled.trust.question.is_empty:
         await extensions.load(assembled.chosen.sources)
         return
     await extensions.load(choose(paths, assembled.settings, asked, is_trusted=False).sources)
+    await _ask_extensions(assembled, paths, asked, extensions)
+    loaded = {extension.name for extension in extensions.loaded}
+    await extensions.load([source for source in assembled.chosen.sources if source.name not in loaded])
+
+
+async def _ask_extensions(
+    assembled: Assembled, paths: Paths, asked: Asked, extensions: Extensions
+) -> bool | None:
+    """Whether one of them vouches for the folder; None: none has an opinion. None of the folder's own is loaded."""
+    question = assembled.trust.question
     answer = await extensions.emit(
         "project_trust",
         ProjectTrust(
@@ -146,16 +160,16 @@ async def _load(assembled: Assembled, paths: Paths, options: Options, extensions
             items=tuple(item.line for item in question.items),
         ),
     )
-    if answer is not None and answer.trusted != "undecided":
-        trusted = answer.trusted == "yes"
-        if answer.remember:
-            try:
-                remember(paths, question, is_trusted=trusted)
-            except FileFault as problem:
-                assembled.session.notify(str(problem), "warning")
-        apply_trust(assembled, paths, asked, question, is_trusted=trusted, reason="extension")
-    loaded = {extension.name for extension in extensions.loaded}
-    await extensions.load([source for source in assembled.chosen.sources if source.name not in loaded])
+    if answer is None or answer.trusted == "undecided":
+        return None
+    trusted = answer.trusted == "yes"
+    if answer.remember:
+        try:
+            remember(paths, question, is_trusted=trusted)
+        except FileFault as problem:
+            assembled.session.notify(str(problem), "warning")
+    apply_trust(assembled, paths, asked, question, is_trusted=trusted, reason="extension")
+    return trusted
 
 
 def apply_trust(

@@ -146,3 +146,24 @@ async def test_extensions_and_settings_are_those_of_the_folder_if_it_is_trusted(
         await client.switch_session(str(path))
         assert "here" in {one["name"] for one in await client.get_commands()}
         assert (await client.bash("pwd"))["output"].splitlines() == ["from-proj", str(proj)]
+
+
+VOUCHING = """
+def extension(api):
+    api.on("project_trust", lambda event, context: {"trusted": "yes" if event.cwd.name == "proj" else "undecided"})
+"""
+
+
+async def test_an_extension_of_the_persons_may_vouch_for_the_folder(
+    proj: Path, other: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "vouching.py").write_text(VOUCHING)
+    (proj / ".bayou" / "extensions").mkdir(parents=True)
+    (proj / ".bayou" / "extensions" / "here.py").write_text(EXTENSION % "proj")
+    path, first = await session_of(proj), await session_of(other)
+    vouched = ["-e", "../vouching.py"]  # meant from where bayou is started, also after that
+    async with RpcClient(cwd=other, arguments=vouched, env={**os.environ, **FAST}) as client:
+        await client.switch_session(str(path))
+        assert "here" in {one["name"] for one in await client.get_commands()}
+        await client.switch_session(str(first))
+        assert "here" not in {one["name"] for one in await client.get_commands()}

@@ -25,6 +25,7 @@ from tests.sessions.say import answer
 from tests.sessions.say import say as said
 from tests.tui.stage import StageApp, make_app
 from widgets.screens.dialogs import QuestionScreen
+from widgets.screens.trust import TrustScreen
 
 
 @pytest.fixture
@@ -313,3 +314,20 @@ async def test_an_imported_session_is_about_the_folder_that_is_chosen(
         await importing
         assert app.session.cwd == app.session.log.cwd == home / folder
         assert app.session.log.path != elsewhere
+
+
+async def test_what_the_other_folder_brings_along_is_asked_about_on_arrival(
+    home: Path, elsewhere: Path
+) -> None:
+    (home / "elsewhere" / ".bayou").mkdir()
+    (home / "elsewhere" / ".bayou" / "settings.json").write_text('{"shellCommandPrefix": "echo mine;"}')
+    app, _ = started(home, str(a_session(home, "here")))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, app.is_ready.is_set)
+        resuming = asyncio.ensure_future(app.tasks.chosen(app.pages.resuming.open(elsewhere)))
+        await asked(app, pilot)
+        await pilot.press("1")
+        await resuming
+        await until(pilot, lambda: isinstance(app.screen, TrustScreen))
+        assert "~/elsewhere brings along" in app.screen_text
+        assert not app.assembled.settings.shell.shell_command_prefix

@@ -139,3 +139,15 @@ async def test_an_abandoned_load_leaves_no_process(tree: Path) -> None:
     index.close()
     with pytest.raises(asyncio.CancelledError):
         await loading
+
+
+async def test_another_folder_has_other_files(tree: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "elsewhere.py").touch()
+    folders = [tree]
+    index = FileIndex(lambda: folders[-1], rg=RG)
+    await index.refresh()
+    folders.append(tmp_path / "other")
+    await index.refresh(older_than=3600)
+    assert [hit.path for hit in await find(index, "elsewhere")] == ["elsewhere.py"]
+    assert not await find(index, "parser")

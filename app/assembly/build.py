@@ -39,7 +39,7 @@ from app.resources.themes import Themes, find_themes
 from app.resources.trust import Decision, problem_with
 from app.sessions.errors import SessionLocked
 from app.sessions.log import SessionLog
-from app.sessions.old_outputs import drop_old_outputs
+from app.sessions.old_outputs import drop_old_outputs, outputs_of
 from app.undo.place import UndoPlace
 from tools.files.artifacts import Artifacts
 from tools.files.presence import is_file
@@ -230,11 +230,11 @@ def themes_of(options: Options, paths: Paths, trust: Decision, more: tuple[Path,
 def _workspace(
     paths: Paths, in_force: InForce, project: TrustInProject, log: SessionLog, hooks: ExtensionHooks
 ) -> Workspace:
-    folder = log.path.with_suffix(".artifacts") if log.path else None
+    folder, above = outputs_of(log)
     roots = {paths.sessions_dir, *([folder.parent] if folder else [])}
     return Workspace(
         paths.cwd,
-        artifacts=Artifacts(folder, before_first=lambda: drop_old_outputs(roots)),
+        artifacts=Artifacts(folder, above=above, before_first=lambda: drop_old_outputs(roots)),
         shell=lambda: shell_settings(in_force, project.counts_now),
         read=lambda: read_settings(in_force),
         cache_dir=paths.cache_dir,

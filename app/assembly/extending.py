@@ -67,12 +67,9 @@ async def extend(
     async def follow() -> None:
         """Into another folder: what belongs to it takes the place of what belonged to the one before."""
         await reload()  # without anything of the new folder's own, as nobody has vouched for it yet
-        if assembled.trust.reason == "not-asked" and await _ask_extensions(
-            assembled, paths, asked_of(options), extensions
-        ):
+        if await _vouched(assembled, paths, options):
             await reload()
-        if mode != "tui" and (left_out := unasked(assembled.trust)) is not None:
-            session.notify(left_out, "warning")
+        _tell_unasked(assembled, mode)
 
     async def trust(question: Question, is_trusted: bool) -> None:
         apply_trust(assembled, paths, asked_of(options), question, is_trusted=is_trusted, reason="answer")
@@ -146,6 +143,18 @@ async def _load(assembled: Assembled, paths: Paths, options: Options, extensions
     await _ask_extensions(assembled, paths, asked, extensions)
     loaded = {extension.name for extension in extensions.loaded}
     await extensions.load([source for source in assembled.chosen.sources if source.name not in loaded])
+
+
+def _tell_unasked(assembled: Assembled, mode: Mode) -> None:
+    if mode != "tui" and (left_out := unasked(assembled.trust)) is not None:
+        assembled.session.notify(left_out, "warning")
+
+
+async def _vouched(assembled: Assembled, paths: Paths, options: Options) -> bool | None:
+    """Whether an extension says yes to another folder, where nobody has decided about it."""
+    if assembled.trust.reason != "not-asked":
+        return None
+    return await _ask_extensions(assembled, paths, asked_of(options), assembled.extensions)
 
 
 async def _ask_extensions(

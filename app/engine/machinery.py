@@ -214,6 +214,7 @@ class Machinery:
             telling=self.telling,
             stop=self.stop,
             enter=parts.enter,
+            artifacts=parts.toolbox.workspace.artifacts,
         )
 
     async def stop(self) -> None:

@@ -27,9 +27,11 @@ from app.engine.restoring import Restoring
 from app.engine.telling import Telling
 from app.sessions.fork import clone, fork_before
 from app.sessions.log import SessionLog
+from app.sessions.old_outputs import outputs_of
 from app.undo.images import RestoredData
 from app.values.entries import BranchSummaryEntry, CompactionEntry
 from app.values.events import SessionReplaced
+from tools.files.artifacts import Artifacts
 
 SwitchReason = Literal["new", "resume", "fork", "tree", "reload"]
 _ELSEWHERE: dict[str, Elsewhere] = {"new": "new", "resume": "resume", "fork": "fork"}
@@ -68,6 +70,7 @@ class Navigation:
         telling: Telling,
         stop: Callable[[], Awaitable[None]],
         enter: Callable[[Path], Awaitable[None]],
+        artifacts: Artifacts,
     ) -> None:
         self._conversation = conversation
         self._places = places
@@ -85,6 +88,7 @@ class Navigation:
         self._telling = telling
         self._stop = stop
         """Ends what is under way, and returns when it has."""
+        self._artifacts = artifacts
         self._enter = enter
         """Makes a folder the one that this session works in."""
 
@@ -177,6 +181,7 @@ class Navigation:
         self._queues.forget_companions()
         self._deliveries.left_context(frozenset(), self._conversation.log.__contains__)
         self._conversation.open(log).close()
+        self._artifacts.belong_to(*outputs_of(log))
         if not stays and not log.is_read_only and self._places.is_elsewhere(log):
             await self._enter(log.cwd)
         self._recover_files()

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from app.sessions.lock import try_lock
+from app.sessions.log import SessionLog
 
 ALL_BYTES: Final = 2_000_000_000
 
@@ -22,6 +23,15 @@ class _Outputs(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path
     size: int
     newest: float
+
+
+def outputs_of(log: SessionLog) -> tuple[Path | None, Path | None]:
+    """The folder of a session's long outputs, and that of the session which it was forked from."""
+    above = log.header.parent_session
+    return (
+        log.path.with_suffix(".artifacts") if log.path is not None else None,
+        Path(above).with_suffix(".artifacts") if above and Path(above).is_absolute() else None,
+    )
 
 
 def drop_old_outputs(roots: Iterable[Path], limit: int = ALL_BYTES) -> int:

@@ -167,3 +167,27 @@ async def test_an_extension_of_the_persons_may_vouch_for_the_folder(
         assert "here" in {one["name"] for one in await client.get_commands()}
         await client.switch_session(str(first))
         assert "here" not in {one["name"] for one in await client.get_commands()}
+
+
+async def test_each_session_has_its_own_outputs_and_a_fork_those_that_it_speaks_of(
+    proj: Path, other: Path
+) -> None:
+    path = await session_of(proj)
+    async with RpcClient(cwd=proj, env={**os.environ, **FAST}) as client:
+        await client.prompt_and_wait("run seq 100000 103000")
+        assert await said_by_artifact(client, 0) == "100000"
+        await client.switch_session(str(path))
+        assert "There is no artifact://0" in await said_by_artifact(client, 0)
+        await client.prompt_and_wait("run seq 200000 203000")
+        assert await said_by_artifact(client, 0) == "200000"
+        assert path.with_suffix(".artifacts").is_dir()
+        await client.clone()
+        assert await said_by_artifact(client, 0) == "200000"
+        await client.prompt_and_wait("run seq 300000 303000")
+        assert await said_by_artifact(client, 1) == "300000"
+
+
+async def said_by_artifact(client: RpcClient, number: int) -> str:
+    await client.prompt_and_wait(f"read artifact://{number}")
+    results = [one for one in await client.get_messages() if isinstance(one, ToolResultMessage)]
+    return text_of(results[-1].content).split("\n")[0]

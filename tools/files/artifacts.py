@@ -39,19 +39,31 @@ class Artifacts:
         self,
         folder: Path | None = None,
         *,
+        above: Path | None = None,
         command_bytes: int = COMMAND_BYTES,
         session_bytes: int = SESSION_BYTES,
         before_first: Callable[[], object] = lambda: None,
     ) -> None:
-        """`before_first` is called once, before anything is written: it may make room among other sessions' files."""
+        """`before_first` is called once, before anything is written: it may make room among other sessions' files.
+
+        `above`: the folder of the session that this one was forked from, whose outputs it speaks of, too.
+        """
         self._command_bytes = command_bytes
         self._session_bytes = session_bytes
         self._before_first = before_first
         self._folder = folder
+        self._above = above
         self._is_temporary = folder is None
         self._next: int | None = None
         self._growing: set[Path] = set()
         self._lock = threading.Lock()
+
+    def belong_to(self, folder: Path | None, above: Path | None) -> None:
+        """To another session from now on. What grows goes on growing where it began."""
+        with self._lock:
+            self.close()
+            self._folder, self._above, self._is_temporary = folder, above, folder is None
+            self._next = None
 
     def create(self, tool: str) -> tuple[Artifact, int]:
         """A new artifact and a descriptor to write it with; readable for its owner only. When it has all that it will
@@ -93,9 +105,10 @@ class Artifacts:
             used -= sizes[path]
 
     def find(self, number: int) -> Path | None:
-        if self._folder is None:
-            return None
-        return next(iter(sorted(self._folder.glob(f"{number}.*.log"))), None)
+        for folder in filter(None, (self._folder, self._above)):
+            if found := sorted(folder.glob(f"{number}.*.log")):
+                return found[0]
+        return None
 
     def close(self) -> None:
         """Removes what belongs to no session file."""
@@ -110,7 +123,13 @@ class Artifacts:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return self._folder
 
-    @staticmethod
-    def _first_free(folder: Path) -> int:
-        numbers = [int(match[1]) for path in folder.iterdir() if (match := _NAME.fullmatch(path.name))]
+    def _first_free(self, folder: Path) -> int:
+        """Also behind those that it was forked with, or one number would mean two."""
+        folders = (folder, *([self._above] if self._above is not None and self._above.is_dir() else []))
+        numbers = [
+            int(match[1])
+            for one in folders
+            for path in one.iterdir()
+            if (match := _NAME.fullmatch(path.name))
+        ]
         return max(numbers, default=-1) + 1

@@ -42,9 +42,7 @@ class InForce:
         """What is wrong with the files as they were read last."""
         self.project_counts: Callable[[], bool] = lambda: True
         """Asked before the project's file is read anew: whether it is still what the person said yes to."""
-        self._places: dict[Origin, Path] = (
-            {"project": paths.project_settings_file, "global": paths.settings_file} if paths else {}
-        )
+        self._paths = paths
         self._is_trusted = is_trusted
         given = {name: converted(find_key(name), value) for name, value in (flags or {}).items()}
         self._layers: dict[Origin, Layer] = dict.fromkeys(ORDER, Layer())
@@ -132,6 +130,12 @@ class InForce:
         return self._settled(("session", "flags", "global"))
 
     # Reading
+
+    @property
+    def _places(self) -> dict[Origin, Path]:
+        """Asked each time: the project may have become another."""
+        paths = self._paths
+        return {"project": paths.project_settings_file, "global": paths.settings_file} if paths else {}
 
     def _files(self) -> tuple[Origin, ...]:
         if not self._places:

@@ -146,7 +146,9 @@ class _Look:
             yield value
             here = {name: path for name, path in os.environ.items() if path.startswith(f"{self._top}/")}
             for word in words_of(value, {**here, "PWD": ".", "HOME": str(self._paths.home)}):
-                yield from self._matching(word)
+                # `.` reads a file and `cd ..` goes up: all that lies there is not what is meant.
+                if not self._paths.cwd.is_relative_to(os.path.normpath(self._paths.cwd / word)):
+                    yield from self._matching(word)
 
     def _matching(self, word: str) -> Iterator[str]:
         yield word

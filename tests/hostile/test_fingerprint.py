@@ -110,6 +110,8 @@ def skills_of_all_agents(folder: Path, put: Put) -> Path:
     [
         *(named_by_a_setting, in_a_named_folder, sourced_by_the_prefix, the_shell_itself, in_a_linked_folder),
         *(behind_a_link, data_of_an_extension, compiled, hidden, beside_the_extensions, skills_of_all_agents),
+        *(sourced_by_where_one_is, sourced_by_what_pwd_says, sourced_by_a_variable_of_its_own),
+        *(sourced_by_a_pattern, behind_another_folder),
     ],
     ids=lambda prepare: prepare.__name__,
 )

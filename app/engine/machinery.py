@@ -127,6 +127,7 @@ class Machinery:
         )
         self.files = self._files(parts)
         self.permits = self._permits(parts)
+        parts.toolbox.workspace.spawn_hook = self.permits.watching(parts.toolbox.workspace.spawn_hook)
         self.runner = self._runner(parts)
         self.nested = NestedCalls(parts.toolbox, self.runner, hooks, self.permits.check, self.telling)
         self.readiness = Readiness(self.conversation, choice, self.runner, self.compactor, self.brancher)

@@ -26,9 +26,10 @@ from app.resources.in_force import InForce
 from app.values.content import ToolCall
 from app.values.events import Approval, EntryAppended, JudgedPart, OfferedRule, QuestionAsked
 from app.values.unable import Unable
-from tools.base import Tool
-from tools.files.paths import resolve
+from tools.base import Tool, ToolError
+from tools.files.paths import absolute, resolve
 from tools.files.places import exists
+from tools.running.shell import SpawnHook, SpawnPlan
 from tools.workspace import Workspace
 
 Asked = Literal["nobody", "program", "person"]
@@ -195,11 +196,46 @@ class Permits:
         # The parser and the tables of programs are needed at the first call, and not at the start.
         from app.permits.tools import Request, judge_call  # noqa: PLC0415
 
-        place = self._whereabouts.place(self._workspace.cwd, self._workspace.shell().passed_names)
+        place = self._whereabouts.place(
+            self._workspace.cwd,
+            self._workspace.shell().passed_names,
+            stands_in=self._stands_in(name, arguments),
+        )
         request = Request(
             tool=name, arguments=arguments, path=self._path(name, arguments), is_read_only=is_read_only
         )
         return place, decide(judge_call(request, place), name, self.policy(), place)
+
+    def _stands_in(self, name: str, arguments: Mapping[str, Any]) -> str | None:
+        """Where a command begins: in a shell that lasts nobody knows where that has gone."""
+        if name != "bash":
+            return None
+        raw = arguments.get("cwd")
+        if isinstance(raw, str) and raw:
+            return absolute(raw, self._workspace.cwd)
+        has_own_shell = bool(arguments.get("background") or arguments.get("pty"))
+        return "" if self._workspace.shell().is_persistent and not has_own_shell else None
+
+    def watching(self, hook: SpawnHook | None) -> SpawnHook | None:
+        """A hook that makes another command of it is judged by what it made: that runs without a question, or not."""
+        if hook is None:
+            return None
+
+        async def watched(plan: SpawnPlan) -> SpawnPlan:
+            after = await hook(plan)
+            if after.command != plan.command:
+                decision = await asyncio.to_thread(
+                    self.judge, "bash", {"command": after.command, "cwd": after.cwd}
+                )
+                if decision.outcome != "run":
+                    part = decision.decisive.part
+                    raise ToolError(
+                        f"An extension made another command of this one, and that does not run unasked "
+                        f"({_short(part.text)}: {part.why})."
+                    )
+            return after
+
+        return watched
 
     def _path(self, name: str, arguments: Mapping[str, Any]) -> str | None:
         """As the tool reads its argument: with `@`, quotes, `~`, and the spellings that it tries."""

@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from app.permits.place import Place
-from app.permits.secrets import PLANTED_NAMES, START_UP, secrecy
+from app.permits.secrets import PLANTED_NAMES, START_UP, plants, secrecy
+from app.permits.words import UNKNOWN
 from tools.git.repository import find_repository
 from tools.running.withheld import withheld
 
@@ -35,13 +36,14 @@ class Whereabouts:
         self._own = tuple(dict.fromkeys((str(agent_dir), os.path.realpath(agent_dir))))
         self._believed: dict[str, tuple[float, bool]] = {}
 
-    def place(self, folder: Path, passed: Collection[str] = ()) -> Place:
-        """`passed`: names of variables that commands get although they look secret."""
+    def place(self, folder: Path, passed: Collection[str] = (), *, stands_in: str | None = None) -> Place:
+        """`passed`: names of variables that commands get although they look secret. `stands_in`: where the command
+        begins, if that is not the workspace; empty if nobody knows."""
         workspace = os.path.realpath(folder)
         links = Links(workspace)
         return Place(
             workspace=workspace,
-            folder=workspace,
+            folder=workspace if stands_in is None else os.path.realpath(stands_in) if stands_in else UNKNOWN,
             home=self._home,
             real_home=self._real_home,
             user=os.environ.get("USER", ""),
@@ -132,8 +134,6 @@ class Whereabouts:
         return [one for one in dict.fromkeys(found) if self._is_worth(one)]
 
     def _is_worth(self, path: str) -> bool:
-        from app.permits.secrets import plants  # noqa: PLC0415  (only for files with several names)
-
         return self._is_secret(path) or plants(path, self._home, self._own) is not None
 
 

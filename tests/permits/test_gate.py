@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from app.agent.hooks import Verdict
@@ -16,6 +17,7 @@ from app.values.events import QuestionAsked, ToolExecutionEnd
 from app.values.messages import ToolResultMessage
 from tests.engine.stage import Play
 from tools.registry import builtin_tools
+from tools.running.shell import SpawnPlan
 
 
 def stage(folder: Path, *responses: Any, asks: Any = "person", mode: str | None = None, **more: Any) -> Play:
@@ -265,3 +267,28 @@ async def test_an_extension_tightens_and_never_loosens(tmp_path: Path) -> None:
     await play.prompt("go")
     assert "git stash clear" in results(play)[0]
     assert "nobody can give it" in results(play)[0]
+
+
+async def test_a_command_is_judged_where_it_begins(tmp_path: Path) -> None:
+    play = stage(
+        tmp_path, call("bash", command="touch there", cwd=".."), say("ok"), asks="nobody", mode="full"
+    )
+    await play.prompt("go")
+    assert "outside the workspace" in results(play)[0]
+
+
+async def test_in_a_shell_that_lasts_nobody_knows_the_folder(tmp_path: Path) -> None:
+    play = stage(tmp_path, call("bash", command="rm -rf build"), say("ok"), asks="nobody", mode="full")
+    play.in_force.set("bash.persistentShell", True)
+    await play.prompt("go")
+    assert "nobody can give it" in results(play)[0]
+
+
+async def test_what_a_spawn_hook_makes_of_a_command_is_judged_too(tmp_path: Path) -> None:
+    class Another(Hooks):
+        async def before_spawn(self, plan: SpawnPlan) -> SpawnPlan:
+            return msgspec.structs.replace(plan, command="git stash clear")
+
+    play = stage(tmp_path, call("bash", command="ls"), say("ok"), asks="nobody", mode="full", hooks=Another())
+    await play.prompt("go")
+    assert "An extension made another command" in results(play)[0]

@@ -15,6 +15,7 @@ from app.values.content import text_of
 from app.values.messages import ToolResultMessage
 from tests.support.clock import Clock
 from tests.tui.stage import StageApp, settled, submit
+from widgets.editor.prompt import PromptEditor
 from widgets.status.arming import Arming
 
 
@@ -141,6 +142,36 @@ async def test_the_floor_wants_the_word_typed(tmp_path: Path) -> None:
         await pilot.press(*"clear", "enter")
         await settled(app, pilot)
         assert "needs approval" not in result(app).casefold() and "said no" not in result(app)
+
+
+async def test_all_of_a_change_is_shown_and_the_call_is_changed(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, call("write", path="a.txt", content="one\nthree\n"), say("ok"))
+    (tmp_path / "project" / "a.txt").write_text("one\ntwo\n")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await asked(app, pilot)
+        wait(app)
+        await pilot.press("alt+v")
+        await app.settling_until(pilot, lambda: len(app.screen_stack) > 1 and "three" in app.screen_text)
+        assert "two" in app.screen_text
+        await pilot.press("escape")
+        await app.settling_until(pilot, lambda: len(app.screen_stack) == 1)
+        wait(app)
+        await pilot.press("f8")
+        wait(app)
+        await pilot.press("e")
+        await app.settling_until(pilot, lambda: len(app.screen_stack) > 1)
+        editor = app.screen.query_one("#editor")
+        assert isinstance(editor, PromptEditor)
+        editor.set_text('{"path": "b.txt", "content": "mine"}')
+        await pilot.press("enter")
+        await app.settling_until(pilot, lambda: "b.txt" in app.screen_text)
+        await pilot.pause()
+        await pilot.pause()
+        wait(app)
+        await pilot.press("alt+a")
+        await settled(app, pilot)
+    assert (tmp_path / "project" / "b.txt").read_text() == "mine"
+    assert (tmp_path / "project" / "a.txt").read_text() == "one\ntwo\n"
 
 
 async def test_an_abort_takes_the_question_away(tmp_path: Path) -> None:

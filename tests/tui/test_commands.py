@@ -29,7 +29,7 @@ async def test_a_command_that_does_not_exist_is_told_and_not_sent(home: Path) ->
         assert app.session.stats.user_messages == 0
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("exit", "quit"), ("clear", "new"), ("permissions", "trust")])
+@pytest.mark.parametrize(("typed", "meant"), [("exit", "quit"), ("clear", "new"), ("config", "settings")])
 async def test_what_another_program_calls_it_is_understood(typed: str, meant: str, home: Path) -> None:
     app = make_app(home, say("sent"))
     async with app.run_test(size=(100, 30)) as pilot:

@@ -310,6 +310,12 @@ async def test_the_transcripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 # -- those that another test presses ---------------------------------------------------------------------------
 
 ELSEWHERE: dict[str, tuple[str, str]] = {
+    "app.approval.once": ("test_approvals", '"alt+a"'),
+    "app.approval.deny": ("test_approvals", '"alt+x"'),
+    "app.approval.always": ("test_approvals", '"alt+w"'),
+    "app.approval.whole": ("test_approvals", '"alt+v"'),
+    "app.approval.enter": ("test_approvals", '"f8"'),
+    "app.permissions.cycle": ("test_approvals", '"alt+m"'),
     "app.exit": ("test_terminal:test_ctrl_d_leaves_and_the_terminal_is_given_back", "\\x04"),
     "app.suspend": ("test_terminal:test_it_steps_into_the_background_and_comes_back", "\\x1a"),
     "transcript.copy-code": ("tests.widgets.transcript.test_reading", '"c"'),

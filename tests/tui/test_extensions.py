@@ -128,7 +128,7 @@ async def test_a_failing_renderer_is_told_once_and_the_message_drawn_plainly(hom
 
 SHORTCUTS = """
     def extension(api):
-        @api.shortcut("f8", description="Says hello")
+        @api.shortcut("f9", description="Says hello")
         async def hello(context):
             context.ui.notify("hello from the key")
 
@@ -154,7 +154,7 @@ async def test_shortcuts_arguments_and_states(home: Path) -> None:
     async with app.run_test(size=(120, 30)) as pilot:
         await ready(app, pilot)
         text = await until(app, pilot, "belongs to bayou itself")
-        await pilot.press("f8")
+        await pilot.press("f9")
         text = await until(app, pilot, "hello from the key")
         await pilot.press("ctrl+shift+f9")
         text = await until(app, pilot, "hello from three keys")
@@ -191,7 +191,7 @@ async def test_a_reload_takes_the_keys_back(home: Path) -> None:
         (home / ".bayou" / "agent" / "extensions" / "mine.py").write_text("def extension(api):\n    pass\n")
         await submit(app, pilot, "/reload")
         await until(app, pilot, "were read again")
-        assert "f8" not in app._bindings.key_to_bindings
+        assert "f9" not in app._bindings.key_to_bindings
 
 
 ASKING = """

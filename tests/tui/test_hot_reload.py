@@ -51,7 +51,7 @@ def test_keys_are_others_with_the_next_key_behind_the_change(shown: Terminal) ->
 def test_a_file_that_breaks_is_named_and_the_keys_stay_as_they_were(shown: Terminal) -> None:
     own_file("keybindings.json", {"app.model.select": "f9"})
     choose_a_model(shown)
-    own_file("keybindings.json", '{\n  "app.model.select": "f8",\n  app.palette: []\n}')
+    own_file("keybindings.json", '{\n  "app.model.select": "f9",\n  app.palette: []\n}')
     shown.press("x")
     shown.until("keybindings.json:3")
     shown.until("The keys stay as they were.")

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Callable
-from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +205,8 @@ def _whole(approval: Approval, folder: Path) -> Card:
 
 def _change(approval: Approval, folder: Path) -> DiffBlock | None:
     """What `edit` and `write` would make of the file."""
+    from difflib import unified_diff  # noqa: PLC0415  (for questions that are looked at whole)
+
     path, given = approval.arguments.get("path"), approval.arguments
     if not isinstance(path, str) or approval.tool_name not in ("edit", "write"):
         return None

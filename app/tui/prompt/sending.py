@@ -23,7 +23,7 @@ from widgets.transcript.blocks import NoteKind
 _COMMAND = late(r"/([A-Za-z][\w:-]*)(?=\s|$)")
 """What looks like a command; a path has more slashes, or a dot."""
 _USUAL_ELSEWHERE = {
-    **{"exit": "quit", "q": "quit", "clear": "new", "config": "settings", "permissions": "trust"},
+    **{"exit": "quit", "q": "quit", "clear": "new", "config": "settings"},
     **{"share": "export", "history": "resume", "sessions": "resume", "undo": "tree", "mcp": "extensions"},
 }
 """What hands write that have learnt another program, and what it is here."""

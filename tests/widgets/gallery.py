@@ -17,6 +17,7 @@ from widgets.lists.rows import Badge, ListRow
 from widgets.lists.tree_rows import TreeEntry
 from widgets.screens.block import BlockScreen
 from widgets.screens.catalogue import ActionRow, ThemeScreen, history_screen, hotkeys_screen, palette_screen
+from widgets.screens.changes import ChangeRow, ChangesScreen
 from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextScreen
 from widgets.screens.jobs import JobRow, JobsScreen
 from widgets.screens.models import ModelScreen
@@ -366,6 +367,48 @@ def compare() -> PageScreen:
     return compare_screen("Two branches", left, right, note="they part at “Try another way”")
 
 
+def changes() -> ChangesScreen:
+    rows = (
+        ChangeRow(
+            path="README.md",
+            deed="changes",
+            why="you changed it since",
+            by="edit",
+            lines="+2 -1",
+            choices=("restore", "merge", "keep"),
+            is_conflict=True,
+        ),
+        ChangeRow(
+            path="src/parser.py",
+            deed="changes",
+            by="write, 2 × edit",
+            lines="+12 -40",
+            choices=("restore", "keep"),
+            choice="restore",
+        ),
+        ChangeRow(
+            path="src/old_parser.py",
+            deed="comes back",
+            why="was renamed to src/parser_2.py",
+            by="bash",
+            choices=("restore", "keep"),
+            choice="restore",
+        ),
+        ChangeRow(
+            path="tests/test_x.py",
+            deed="is removed",
+            by="write",
+            lines="+0 -30",
+            choices=("restore", "keep"),
+            choice="keep",
+        ),
+        ChangeRow(path="build/", deed="stays", why="what is in it is not held"),
+    )
+    diff = "--- a/README.md\n+++ b/README.md\n@@ -1,3 +1,4 @@\n A parser.\n-Fast.\n+It parses.\n+It is slow.\n End.\n"
+    title = "Files back to before “rename the parser” · 5 files +14 -71"
+    return ChangesScreen(title, rows, diff=lambda path, choice: diff if path == "README.md" else "")
+
+
 SCENES: dict[str, Callable[[str], Host]] = {
     "start": with_editor(lambda editor: None),
     "editing": with_editor(editing),
@@ -396,6 +439,7 @@ SCENES: dict[str, Callable[[str], Host]] = {
     "jobs": on_screen(jobs),
     "block": on_screen(block_in_full),
     "compare": on_screen(compare),
+    "changes": on_screen(changes),
 }
 
 

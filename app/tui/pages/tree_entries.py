@@ -7,7 +7,7 @@ from app.sessions.log import SessionLog
 from app.tui.pages.entry_texts import entry_text, one_line
 from app.tui.status.bars import amount
 from app.undo.history import settled
-from app.undo.images import files_of
+from app.undo.images import files_of, restored_of
 from app.values.content import Text, ToolCall
 from app.values.entries import (
     BranchSummaryEntry,
@@ -195,7 +195,7 @@ def text_of_entry(entry: Entry) -> str:
         case MessageEntry(message=SystemMessage()):
             return "system prompt"
         case CustomEntry():
-            return entry.custom_type
+            return _of_files(entry) or entry.custom_type
         case ContextEditEntry():
             return (
                 f"leaves out {entry.target_id}" if entry.replacement is None else f"edits {entry.target_id}"
@@ -208,6 +208,17 @@ def text_of_entry(entry: Entry) -> str:
             return ""
         case _:
             assert_never(entry)
+
+
+def _of_files(entry: CustomEntry) -> str:
+    """What an entry says happened to files; nothing for others."""
+    files, restored = files_of(entry), restored_of(entry)
+    if restored is not None:
+        return f"files put back: {restored.total}"
+    if files is None:
+        return ""
+    names = ", ".join(change.path for change in files.changes[:3])
+    return f"files: {files.total}" + (f" ({names})" if names else "")
 
 
 def heading(entry: Entry) -> str:

@@ -4,6 +4,11 @@ from typing import Any
 
 import msgspec
 
+from tools.patterns import late
+
+_PLAIN_LINE = late(r"([A-Za-z][A-Za-z_-]*): ([A-Za-z](?:(?!: | #)[ -~])*[A-Za-z0-9.!?)])")
+_NO_WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
+
 
 class Frontmatter(msgspec.Struct, frozen=True, kw_only=True):
     fields: dict[str, Any] = {}
@@ -32,7 +37,9 @@ def split_frontmatter(text: str) -> Frontmatter:
 def _fields(block: str) -> tuple[dict[str, Any], str]:
     if not block.strip():
         return {}, ""
-    import yaml  # noqa: PLC0415  (only files with such a block pay for it)
+    if (plain := _plain(block)) is not None:
+        return plain, ""
+    import yaml  # noqa: PLC0415  (only files with more than plain lines pay for it)
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
@@ -44,6 +51,17 @@ def _fields(block: str) -> tuple[dict[str, Any], str]:
     if not isinstance(data, dict):
         return {}, "the block between the --- lines is not made of `key: value` lines"
     return {str(key): value for key, value in data.items()}, ""
+
+
+def _plain(block: str) -> dict[str, Any] | None:
+    """Lines of `key: words` that can mean nothing else, as most such blocks are; None where there is more to it."""
+    found: dict[str, Any] = {}
+    for line in block.split("\n"):
+        match = _PLAIN_LINE.fullmatch(line)
+        if match is None or not _NO_WORDS.isdisjoint((match[1].lower(), match[2].lower())):
+            return None
+        found[match[1]] = match[2]
+    return found
 
 
 def _line_by_line(block: str) -> dict[str, Any]:

@@ -84,6 +84,7 @@ async def _work(
     options: Options, paths: Paths, assembled: Assembled, face: str, read: Callable[[Options], FirstInput]
 ) -> int:
     session = assembled.session
+    given: FirstInput | None = None
 
     async def prepare() -> FirstInput:
         """After the face listens, so that what extensions ask at their start is heard."""
@@ -95,7 +96,10 @@ async def _work(
             sys.stderr.write(summary(assembled, extended.extensions) + "\n")
         if face == "rpc":
             TrustAsked(assembled, paths, extended.trust).begin()
-        return FirstInput() if face == "rpc" else read(extended.options)
+        if face == "rpc":
+            return FirstInput()
+        # Words that are flags of extensions are told apart from others only now.
+        return given if given is not None else read(extended.options)
 
     if face == "rpc":
         from app.modes.rpc.serve import run_rpc  # noqa: PLC0415  (this face only)
@@ -103,8 +107,10 @@ async def _work(
         return await run_rpc(
             session, prepare, merge=not options.no_merge_deltas, says_ready=options.rpc_ready
         )
-    if not options.extension_flags and not read(options).prompts:
-        return fail(NO_PROMPT)
+    if not options.extension_flags:
+        given = read(options)  # once: a pipe does not say it again
+        if not given.prompts:
+            return fail(NO_PROMPT)
     if face == "json":
         from app.modes.json_lines import run_json  # noqa: PLC0415  (this face only)
 

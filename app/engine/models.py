@@ -6,7 +6,7 @@ from app.engine.cache import PromptCache
 from app.engine.choice import ModelChoice
 from app.engine.conversation import Conversation
 from app.engine.telling import Telling
-from app.sessions.projection import thinking_of
+from app.values.entries import ThinkingLevelChangeEntry
 from app.values.events import ModelChanged, ThinkingLevelChanged
 from app.values.models import Model, ThinkingLevel
 
@@ -23,6 +23,8 @@ class Models:
         self._conversation = conversation
         self._telling = telling
         self._cache = cache
+        self._stated: tuple[str | None, str | None] = (None, None)
+        """The leaf when it was last looked at, and the level that its path names."""
 
     async def use(self, model: Model, source: ModelSource) -> None:
         self._conversation.change_model(model.provider, model.id)
@@ -34,10 +36,25 @@ class Models:
 
     def record_choice(self) -> None:
         """Before a run: the level that was asked for is in the file, so that a resumed session has it too."""
-        log, level = self._conversation.log, self._choice.thinking
-        stated = thinking_of(log.path_to())
+        level = self._choice.thinking
+        stated = self._stated_level()
         if stated != level and (stated is not None or self._choice.is_thinking_asked):
             self._conversation.change_thinking(level)
+
+    def _stated_level(self) -> str | None:
+        """Looks at what is new since the last time, and no further."""
+        log = self._conversation.log
+        leaf, known = self._stated
+        level = None
+        for entry in log.upwards():
+            if isinstance(entry, ThinkingLevelChangeEntry):
+                level = entry.thinking_level
+                break
+            if entry.id == leaf:
+                level = known
+                break
+        self._stated = log.leaf_id, level
+        return level
 
     async def cycle(self, step: int) -> Model | None:
         model = self._choice.next_model(step)

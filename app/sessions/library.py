@@ -157,6 +157,7 @@ def search_now(root: Path, query: str, *, limit: int = 50) -> "tuple[list[Sessio
 def _with_index(root: Path, index: "SessionIndex | None", ask: "Callable[[SessionIndex], Answer]") -> Answer:
     if index is not None:
         return ask(index)
+    # SQLite, which most sessions start without.
     from app.sessions.index import SessionIndex
 
     opened = SessionIndex(root)

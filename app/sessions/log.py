@@ -214,6 +214,10 @@ class SessionLog:
         """From the root to an entry, by default to the leaf."""
         return self._tree.path(self._leaf if entry_id is None else self._position(entry_id))
 
+    def upwards(self) -> Iterator[Entry]:
+        """From the leaf to the root, as far as somebody asks."""
+        return self._tree.upwards(self._leaf)
+
     def recent_path(self) -> list[Entry]:
         """The end of `path_to`, as far back as the context reaches; what is before it was compacted."""
         return self._tree.recent(self._leaf)

@@ -72,12 +72,6 @@ def project(path: Sequence[Entry], *, is_virtual: Callable[[str, str], bool] | N
     )
 
 
-def thinking_of(path: Sequence[Entry]) -> str | None:
-    """The level that a path names last; None: none at all."""
-    levels = (entry.thinking_level for entry in reversed(path) if isinstance(entry, ThinkingLevelChangeEntry))
-    return next(levels, None)
-
-
 def _settings(
     path: Sequence[Entry], is_virtual: Callable[[str, str], bool] | None
 ) -> tuple[tuple[str, str] | None, str | None]:

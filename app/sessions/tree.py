@@ -147,6 +147,9 @@ class Tree:
     def parent(self, position: int) -> int:
         return self._parents[position]
 
+    def upwards(self, position: int) -> Iterator[Entry]:
+        return (self.entries[place] for place in self._upwards(position))
+
     def path(self, position: int) -> list[Entry]:
         """From the root to this position."""
         found = [self.entries[place] for place in self._upwards(position)]

@@ -45,7 +45,7 @@ REASONS: dict[str, tuple[int | None, str]] = {
         "there are.",
     ),
     "app.sessions.log.SessionLog": (
-        43,
+        44,
         "A session's record by its ids: half are one-line questions to what it holds, the tree (which knows positions "
         "and no ids) and the keeping of its file.",
     ),

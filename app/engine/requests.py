@@ -4,6 +4,7 @@ the trace of its delivery.
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 import msgspec
@@ -178,7 +179,8 @@ class Requests:
             if status < 400:
                 await self._delivered(ids.request_id, status, headers)
             if status == 401:
-                await self._choice.credentials.refused(model.provider, credential)
+                with suppress(CredentialError):  # it is the refusal that is to be told
+                    await self._choice.credentials.refused(model.provider, credential)
             await self._hooks.on_response(status, headers, ids)
 
         return RequestHooks(

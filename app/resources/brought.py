@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,6 +28,8 @@ _LONGEST = 10_000
 _HERE = re.compile(r"\$\(\s*pwd(?:\s+-\w)?\s*\)|`\s*pwd(?:\s+-\w)?\s*`|~\+(?=/|\s|$)")
 _VARIABLE = re.compile(r"\$(?:\{(?P<braced>[A-Za-z_]\w*)[^}]*\}|(?P<bare>[A-Za-z_]\w*))")
 _PATTERN = re.compile(r"[*?\[]")
+_MOST_STEPS, _MOST_PATTERNS = 3, 20
+"""Of a pattern, and patterns: more would walk through all of a large folder before anybody was asked."""
 
 
 class BroughtItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,6 +77,9 @@ class _Look:
         self._paths = paths
         self._project = paths.project_dir
         self._top = paths.top
+        self._patterns = 0
+        self._known: dict[str, str | TooMuch] = {}
+        """Fingerprints by where a path leads: by how many names a thing is called, it is read once."""
 
     def items(self) -> Iterator[BroughtItem]:
         yield from self._extensions()
@@ -152,11 +158,13 @@ class _Look:
 
     def _matching(self, word: str) -> Iterator[str]:
         yield word
-        if not _PATTERN.search(word):
+        pattern = word.removeprefix("./").replace("**", "*")
+        steps = sum(_PATTERN.search(part) is not None for part in pattern.split("/"))
+        if not 0 < steps <= _MOST_STEPS or self._patterns >= _MOST_PATTERNS:
             return
-        pattern = word.removeprefix("./")
+        self._patterns += 1
         try:
-            found = sorted(self._paths.cwd.glob(pattern))[: MOST_FILES + 1]
+            found = sorted(islice(self._paths.cwd.glob(pattern), MOST_FILES + 1))
         except (
             ValueError,
             NotImplementedError,
@@ -191,12 +199,20 @@ class _Look:
             )
 
     def _item(self, kind: Kind, path: Path, detail: str) -> BroughtItem:
-        try:
-            return BroughtItem(
-                kind=kind, path=self._shown(path), detail=detail, fingerprint=fingerprint(path)
-            )
-        except TooMuch as problem:
-            return BroughtItem(kind=kind, path=self._shown(path), detail=detail, too_much=str(problem))
+        mark = self._marks(path)
+        if isinstance(mark, TooMuch):
+            return BroughtItem(kind=kind, path=self._shown(path), detail=detail, too_much=str(mark))
+        return BroughtItem(kind=kind, path=self._shown(path), detail=detail, fingerprint=mark)
+
+    def _marks(self, path: Path) -> "str | TooMuch":
+        real = os.path.realpath(path)
+        key = f"{path.name}\0{real}"
+        if key not in self._known:
+            try:
+                self._known[key] = fingerprint(path)
+            except TooMuch as problem:
+                self._known[key] = problem
+        return self._known[key]
 
     def _shown(self, path: Path) -> str:
         if path.is_relative_to(self._paths.cwd):

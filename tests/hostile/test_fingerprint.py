@@ -1,6 +1,8 @@
 """The fingerprint covers what runs: there is no place, link or number of files behind which a change is not seen."""
 
+import json
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -201,3 +203,24 @@ def test_configuration_of_a_repository_is_part_of_it(paths: Paths, folder: Path)
     assert trusted_now(paths)
     git(folder, "config", "core.sshCommand", "evil")
     assert not trusted_now(paths)
+
+
+def test_a_prefix_does_not_make_bayou_walk_or_read_for_ever(paths: Paths, folder: Path, put: Put) -> None:
+    """All of a large folder, again and again, before anybody was asked."""
+    for number in range(30):
+        for deep in range(30):
+            put(folder / f"{number}" / f"{deep}" / "x" / "y.txt", "")
+    large = put(folder / "large.bin", "x" * 4_000_000)
+    words = " ".join(f"{'./' * number}large.bin" for number in range(1, 1500))
+    put(
+        folder / ".bayou" / "settings.json",
+        json.dumps({"shellCommandPrefix": f"ls **/nothing {words[:9000]};"}),
+    )
+    begun = time.process_time()
+    before = question_for(paths)
+    put(
+        folder / ".bayou" / "settings.json", json.dumps({"shellCommandPrefix": "ls */*/*/*/*/nothing " * 300})
+    )
+    question_for(paths)
+    assert time.process_time() - begun < 3
+    assert any(item.path.endswith("large.bin") for item in before.items) and large.exists()

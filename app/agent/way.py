@@ -61,7 +61,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     arguments: Any
     """As the tool takes them."""
     shown_arguments: dict[str, Any]
-    """As they were sent, or as an extension changed them."""
+    """As they were sent, by the names that the tool has, or as somebody who was asked changed them."""
     context: ToolContext
     place: Place
 
@@ -95,14 +95,14 @@ class Way:
         if tool is None:
             return not_found(call.name, tuple(tools))
         try:
-            shown = _readable(call)
+            shown = _named(tool, _readable(call))
             arguments = _fitting(tool, shown)
             for ask in (self._hook, partial(self._gate, tool=tool)):
                 verdict = await self._asked(ask(call, shown, self._parent_id))
                 if verdict.is_blocked:
                     return _blocked(verdict)
                 if verdict.arguments is not None:
-                    shown = verdict.arguments
+                    shown = _named(tool, verdict.arguments)
                     arguments = _fitting(tool, shown)
             context = self._tool_context(call, progress)
             touches = await _touches(arguments, context)
@@ -175,6 +175,16 @@ def _readable(call: ToolCall) -> dict[str, Any]:
             "Send the call again with complete, valid arguments."
         )
     return call.arguments
+
+
+def _named(tool: Tool, raw: dict[str, Any]) -> dict[str, Any]:
+    """By the names that the tool has: whoever is asked about a call reads them by no other."""
+    if tool.prepare is None or not isinstance(raw, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return raw
+    try:
+        return tool.prepare(dict(raw))
+    except Exception:  # noqa: BLE001  (a tool's own preparation of arguments; it is told where they are checked)
+        return raw
 
 
 def _fitting(tool: Tool, raw: dict[str, Any]) -> Any:

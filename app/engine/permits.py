@@ -5,6 +5,7 @@ Whoever can answer (a person at the full screen, a program over RPC) answers the
 """
 
 import asyncio
+import os
 import uuid
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -201,6 +202,10 @@ class Permits:
             self._workspace.shell().passed_names,
             stands_in=self._stands_in(name, arguments),
         )
+        if name == "bash" and isinstance(cwd := arguments.get("cwd"), str) and cwd.strip():
+            place = msgspec.structs.replace(
+                place, folder=os.path.realpath(absolute(cwd, self._workspace.cwd))
+            )
         request = Request(
             tool=name, arguments=arguments, path=self._path(name, arguments), is_read_only=is_read_only
         )

@@ -119,3 +119,28 @@ async def test_an_abort_answers_those_that_wait_for_their_place(tmp_path: Path) 
         await stage.run("go")
     assert stage.result_texts[1:] == ["Operation aborted", "Operation aborted"]
     assert (tmp_path / "n.py").read_text() == "old\n"
+
+
+async def test_whoever_is_asked_about_a_call_reads_its_arguments_by_the_names_that_the_tool_has(
+    tmp_path: Path,
+) -> None:
+    seen: list[dict[str, Any]] = []
+
+    async def look(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
+        seen.append(arguments)
+        return Verdict(is_blocked=True)
+
+    stage = stage_in(
+        tmp_path,
+        call("bash", cmd="rm -rf x", workdir="/etc")
+        + call("write", filePath="/etc/passwd", contents="x")
+        + call("edit", file="/etc/passwd", old_string="a", new_string="b"),
+        say("done"),
+        before_tool=look,
+    )
+    await stage.run("go")
+    assert seen == [
+        {"command": "rm -rf x", "cwd": "/etc"},
+        {"path": "/etc/passwd", "content": "x"},
+        {"path": "/etc/passwd", "edits": [{"oldText": "a", "newText": "b"}]},
+    ]

@@ -292,3 +292,28 @@ async def test_what_a_spawn_hook_makes_of_a_command_is_judged_too(tmp_path: Path
     play = stage(tmp_path, call("bash", command="ls"), say("ok"), asks="nobody", mode="full", hooks=Another())
     await play.prompt("go")
     assert "An extension made another command" in results(play)[0]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"cmd": "touch there"},
+        {"command": "touch there", "workdir": ".."},
+        {"command": ["touch", "there"], "cwd": ".."},
+    ],
+)
+async def test_other_names_of_arguments_are_no_way_around(tmp_path: Path, arguments: dict[str, Any]) -> None:
+    play = stage(tmp_path, call("bash", "", **arguments), say("ok"))
+    asked = await answered(play, ApprovalReply(allows=False))
+    letters = [event.approval.letter for event in asked if event.approval]
+    elsewhere = "cmd" not in arguments
+    assert letters != [] and (letters != ["E"]) is elsewhere
+    assert not list(tmp_path.rglob("there"))
+
+
+async def test_a_file_by_another_name_of_its_argument_is_judged_as_it_is(tmp_path: Path) -> None:
+    target = str(tmp_path / "home" / ".bashrc")
+    play = stage(tmp_path, call("write", filePath=target, contents="x"), say("ok"), mode="auto-edit")
+    asked = await answered(play, ApprovalReply(allows=False))
+    assert len(asked) == 1
+    assert not (tmp_path / "home" / ".bashrc").exists()

@@ -16,14 +16,12 @@ def stop_group() -> bool:
         nonlocal has_stopped
         has_stopped = True
 
-    stopping = signal.signal(signal.SIGTSTP, signal.SIG_IGN)
+    stopping = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
     going_on = signal.signal(signal.SIGCONT, note)
     try:
-        os.killpg(0, signal.SIGTSTP)  # the others
-        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-        signal.raise_signal(
-            signal.SIGTSTP
-        )  # us, at this point; the system passes it over where there is no shell
+        # One call for all: a shell that goes on with us before we have stopped takes that back with it. Where there is
+        # no shell the system passes it over.
+        os.killpg(0, signal.SIGTSTP)
     finally:
         signal.signal(signal.SIGTSTP, stopping)
         signal.signal(signal.SIGCONT, going_on)

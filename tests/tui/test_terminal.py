@@ -126,9 +126,9 @@ def test_it_steps_into_the_background_and_comes_back(tmp_path: Path, wrapper: st
         shown.until(PAGE)
         shown.press("kept")
         shown.until("kept")
-        for columns, lines in ((80, 24), (111, 31), (60, 20)):
+        for times, (columns, lines) in enumerate(((80, 24), (111, 31), (60, 20)), 1):
             shown.press("\x1a")
-            shown.until(lambda: "kept" not in shown.screen)
+            shown.until(lambda count=times: shown.screen.count("Stopped") == count)
             shown.press(f"echo by$((40 + 2)){columns}\n")
             shown.until(f"by42{columns}")
             shown.resize(columns, lines, tells=False)

@@ -323,7 +323,8 @@ def _absolute(root: Path, name: str) -> str:
 
 
 def _told_of(data: FilesData) -> str:
-    count = len(data.changes)
-    what = f"{count} file{'' if count == 1 else 's'}" if count else "files"
-    who = data.tool or "a tool"
-    return f"bayou ended while {who} changed {what}. What was changed is in the session: /undo knows it."
+    count, who = len(data.changes), data.tool or "a tool"
+    if not count:
+        return f"bayou ended while {who} ran. What it changed meanwhile is not known, and /undo cannot put it back."
+    files = f"{count} file{'' if count == 1 else 's'}"
+    return f"bayou ended while {who} changed {files}. What was changed is in the session: /undo knows it."

@@ -6,12 +6,16 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from app.engine.opinions import Wish
 from app.engine.restoring import RedoRestore, ToEntry, UndoPrompts
 from app.providers.scripted import ScriptedAnswer, say
-from app.undo.images import FILES, RESTORED, files_of, restored_of
+from app.sessions.ids import sidecar
+from app.undo.blobs import hash_of
+from app.undo.images import FILES, RESTORED, Change, Image, files_of, restored_of
+from app.undo.ledger import Ledger, Line
 from app.values.content import ToolCall
 from app.values.entries import CustomEntry, CustomMessageEntry
 from app.values.events import EntryAppended, FileChanged
@@ -212,6 +216,39 @@ async def test_a_resumed_session_goes_on_where_it_was(page: Page, tmp_path: Path
     await again.undo()
     assert again.read("a.txt") == "one\n"
     await again.session.close()
+
+
+async def test_what_a_crash_left_is_in_the_session_when_it_is_opened_again(page: Page) -> None:
+    await page.prompt("one", write("a.txt", "one\n"))
+    path = page.session.log.path
+    assert path is not None
+    await page.session.close()
+    data = (page.project / "a.txt").read_bytes()
+    before = Image(hash=hash_of(data), size=len(data), mode=(page.project / "a.txt").stat().st_mode & 0o777)
+    after = msgspec.structs.replace(before, hash=hash_of(b"two\n"))
+    ledger = Ledger(sidecar(path, "files"))
+    ledger.begin(
+        Line(kind="change", id="call9", tool="edit", change=Change(path="a.txt", before=before, after=after))
+    )
+    ledger.begin(Line(kind="command", id="call10", tool="bash"))
+    (page.project / "a.txt").write_text("two\n")
+    again = Page(await page.scene.open(session=str(path)))
+    told = " ".join(again.scene.assembled.problems)
+    assert (
+        "while edit changed 1 file" in told
+        and "while bash ran. What it changed meanwhile is not known" in told
+    )
+    changed, ran = (files_of(entry) for entry in again.custom(FILES)[-2:])
+    assert changed is not None and changed.interrupted and [one.path for one in changed.changes] == ["a.txt"]
+    assert ran is not None and [one.why for one in ran.uncovered] == ["bayou ended while a command ran"]
+    await again.undo()
+    assert again.read("a.txt") is None, "both, as no prompt stands between them"
+    await again.redo()
+    assert again.read("a.txt") == "two\n"
+    await again.session.close()
+    once_more = Page(await page.scene.open(session=str(path)))
+    assert not any("bayou ended" in text for text in once_more.scene.assembled.problems)
+    await once_more.session.close()
 
 
 async def test_switched_off_nothing_is_kept(page: Page) -> None:

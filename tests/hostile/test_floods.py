@@ -15,7 +15,7 @@ from tools.workspace import Workspace
 
 
 async def test_a_command_that_names_no_limit_has_one_which_says_so(tmp_path: Path):
-    settings(bash={"defaultTimeoutSeconds": 1})
+    settings(bash={"defaultTimeoutSeconds": 4})
     told: list[str] = []
 
     def end(received: Received) -> Reply:
@@ -24,10 +24,10 @@ async def test_a_command_that_names_no_limit_has_one_which_says_so(tmp_path: Pat
 
     async with loopback() as server:
         model_at(server)
-        server.reply(Reply(body=called("bash", command="yes")), end)
+        server.reply(Reply(body=called("bash", command="yes | head -c 110000000; exec sleep 60")), end)
         code, out, _ = await run(*BAYOU, *MODEL, "-p", "Flood it", cwd=tmp_path)
     assert (code, out) == (0, "I see.\n")
-    assert "Command timed out after 1 second" in told[0]
+    assert "Command timed out after 4 second" in told[0]
     assert "That is the usual limit." in told[0] and "background: true" in told[0]
     assert "the file stops at" in told[0]
     assert (

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ALONE = frozenset(("-c", "--continue", "-r", "--resume", "--no-session", "--offline"))
-_WITH_VALUE = frozenset(("--model", "--provider", "--thinking", "--models", "--session", "--session-id"))
+_WITH_VALUE = frozenset(
+    ("--model", "--provider", "--thinking", "--models", "--session", "--session-id", "--permissions")
+)
 """Words that surely open the full screen. With others it opens without a launch frame."""
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from app.cli.subcommands import SUBCOMMANDS
 from widgets.terminal.emulator import Emulator
 
 LIMIT = 20.0
@@ -57,7 +58,7 @@ class Terminal:
         self.resize(*size, tells=False)
         self.attributes = termios.tcgetattr(self._ours)
         start = ["-c", program] if program else ["-m", "app"]
-        if not program and words and words[0].startswith("-") and "--permissions" not in words:
+        if not program and not SUBCOMMANDS.keys() & set(words[:1]) and "--permissions" not in words:
             words = (*words, "--permissions", "full")
         self.process = subprocess.Popen(
             [sys.executable, "-P", *start, *words],

@@ -18,6 +18,7 @@ from tests.conftest import OUTSIDE
 
 SCREENS = Path(__file__).parents[2] / "snapshots" / "tui" / "test_whole_session"
 LIMIT = 90.0
+UNASKED = "--permissions full"
 _VOLATILE = (
     (re.compile(r"\d+\.\d+s"), "0.0s"),
     (re.compile(r" · \d\d:\d\d$", re.MULTILINE), " · 00:00"),
@@ -36,12 +37,12 @@ class Tmux:
         self._folder = folder
 
     def start(self, *words: str) -> None:
-        bayou = f"{sys.executable} -P -m app --use-theme bayou-dark {' '.join(words)}"
+        bayou = f"{sys.executable} -P -m app --use-theme bayou-dark {UNASKED} {' '.join(words)}"
         command = f"unset COLUMNS LINES; {bayou}; echo ENDED; exec sh"
         self._run("-f", os.devnull, "new-session", "-d", "-x", "90", "-y", "26", command)
 
     def run_again(self, *words: str) -> None:
-        self.type(f"clear; {sys.executable} -P -m app --use-theme bayou-dark {' '.join(words)}")
+        self.type(f"clear; {sys.executable} -P -m app --use-theme bayou-dark {UNASKED} {' '.join(words)}")
         self.press("Enter")
 
     def press(self, *keys: str) -> None:

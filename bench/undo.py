@@ -17,8 +17,8 @@ from app.sessions.ids import sidecar
 from app.sessions.log import SessionLog
 from app.undo.images import FILES as FILES_TYPE
 from app.undo.images import Change, FilesData, as_data
-from app.undo.ledger import Ledger, Line
-from app.undo.opened import Opened, opened
+from app.undo.ledger import Ledger, LedgerLine
+from app.undo.opened import OpenedUndo, opened
 from app.undo.place import UndoPlace
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message
@@ -61,7 +61,7 @@ def _best(work: Callable[[], object], repeat: int = 5) -> float:
     return min(found)
 
 
-def _stage(folder: Path) -> tuple[Path, Opened]:
+def _stage(folder: Path) -> tuple[Path, OpenedUndo]:
     project = folder / "project"
     project.mkdir(parents=True)
     place = UndoPlace(store=folder / "agent" / "blobs", home=folder, may_ask_git=lambda: False)
@@ -100,7 +100,7 @@ def _editing(folder: Path) -> Row:
     )
 
 
-def _happened(parts: Opened, change: FileChange) -> None:
+def _happened(parts: OpenedUndo, change: FileChange) -> None:
     parts.recorder.happened(change)
 
 
@@ -236,7 +236,7 @@ def _session(folder: Path, *, has_changes: bool) -> Path:
         parts.log.append(CustomEntry(parent_id=None, custom_type=kind, data=data))
         if has_changes:
             parts.recorder.ledger.begin(
-                Line(kind="change", id=f"call{number}", change=Change(path=f"f{number}"))
+                LedgerLine(kind="change", id=f"call{number}", change=Change(path=f"f{number}"))
             )
             parts.recorder.told(f"call{number}")
     path = parts.log.path

@@ -17,7 +17,7 @@ from app.sessions.errors import SessionError
 from app.sessions.library import find, latest, session_folder
 from app.sessions.log import SessionLog
 from app.undo.images import RESTORED, Choice, RestoredData, as_data, unpacked
-from app.undo.opened import Opened, opened
+from app.undo.opened import OpenedUndo, opened
 from app.undo.place import UndoPlace
 from app.undo.plan import Plan, Row
 from app.undo.restores import in_words
@@ -96,7 +96,7 @@ def _do(asked: _Asked, paths: Paths) -> int:
         log.close()
 
 
-def _planned(asked: _Asked, parts: Opened) -> Plan:
+def _planned(asked: _Asked, parts: OpenedUndo) -> Plan:
     if asked.redo:
         return parts.restores.redo()
     if asked.to is None:
@@ -143,7 +143,7 @@ def _line(row: Row, asked: _Asked, width: int) -> str:
     return visible(f"  {_MARKS[row.state]} {row.path:{width}}  {said}")
 
 
-def _carried_out(asked: _Asked, plan: Plan, parts: Opened) -> int:
+def _carried_out(asked: _Asked, plan: Plan, parts: OpenedUndo) -> int:
     data = parts.restores.carry_out(plan, asked.choices)
     if data.total:
         _record(data, parts)
@@ -158,7 +158,7 @@ def _carried_out(asked: _Asked, plan: Plan, parts: Opened) -> int:
     return 0
 
 
-def _record(data: RestoredData, parts: Opened) -> None:
+def _record(data: RestoredData, parts: OpenedUndo) -> None:
     """As an entry, and for the model."""
     log = parts.log
     changes = data.changes if data.more is None else unpacked(parts.store.get(data.more))

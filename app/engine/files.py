@@ -20,7 +20,7 @@ from app.engine.whereabouts import Whereabouts
 from app.sessions.errors import SessionReadOnly
 from app.sessions.ids import sidecar
 from app.undo.images import FILES, RESTORED, Choice, FilesData, RestoredData, as_data, unpacked
-from app.undo.ledger import Ledger, Line
+from app.undo.ledger import Ledger, LedgerLine
 from app.undo.place import UndoPlace
 from app.values.entries import CustomEntry
 from app.values.events import EntryAppended
@@ -33,7 +33,7 @@ from tools.running.watching import CommandFiles, WatchedCommand
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from app.undo.opened import Opened
+    from app.undo.opened import OpenedUndo
     from app.undo.plan import Plan
     from app.undo.restores import Restores
     from app.undo.watching import Happened
@@ -54,7 +54,7 @@ class Files:
         self._telling = telling
         self._options = options
         self._place = place
-        self._opened: Opened | None = None
+        self._opened: OpenedUndo | None = None
         self._opening = threading.Lock()
         self._running: dict[str, str] = {}
         self._to_tell: list[str] = []
@@ -119,7 +119,7 @@ class Files:
             return None
         opened = await asyncio.to_thread(self._open)
         try:
-            opened.recorder.ledger.begin(Line(kind="command", id=call_id, tool=tool))
+            opened.recorder.ledger.begin(LedgerLine(kind="command", id=call_id, tool=tool))
         except OSError:
             pass  # a disk that takes no line takes no contents either, which is told for each
         await opened.watch.begin(call_id)
@@ -135,7 +135,7 @@ class Files:
         place = msgspec.structs.replace(place, folder=os.path.realpath(command.cwd))
         return judge_command(command.argv[-1], place).letter == "R"
 
-    async def _command_ended(self, opened: "Opened", call_id: str, tool: str) -> CommandFiles | None:
+    async def _command_ended(self, opened: "OpenedUndo", call_id: str, tool: str) -> CommandFiles | None:
         happened = await opened.watch.end(call_id)
         opened.recorder.command_ended(call_id, happened)
         self._tell_changes(opened, call_id, happened)
@@ -149,7 +149,7 @@ class Files:
             uncovered=tuple(f"{one.path} ({one.why})" for one in happened.uncovered),
         )
 
-    def _tell_changes(self, opened: "Opened", call_id: str, happened: "Happened") -> None:
+    def _tell_changes(self, opened: "OpenedUndo", call_id: str, happened: "Happened") -> None:
         for change in happened.changes:
             self._workspace.mutations.tell(
                 FileChange(
@@ -272,7 +272,7 @@ class Files:
                 f"The folder of this session, {self._conversation.log.cwd}, does not exist any more."
             )
 
-    def _open(self) -> "Opened":
+    def _open(self) -> "OpenedUndo":
         """For the log that is open; from any thread."""
         from app.undo.opened import opened  # noqa: PLC0415  (costs start-up)
 
@@ -290,7 +290,7 @@ class Files:
     def _limit(self) -> int:
         return self._options.in_force.settings.undo.max_file_mb << 20
 
-    def _collect_if_due(self, opened: "Opened") -> None:
+    def _collect_if_due(self, opened: "OpenedUndo") -> None:
         """What no session needs is taken out of the store, once a day, beside everything else."""
         from app.undo.collecting import collect, is_due  # noqa: PLC0415  (costs start-up)
 

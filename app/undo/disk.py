@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from app.undo.blobs import hash_of
-from app.undo.images import Image, is_same
+from app.undo.images import FileImage, is_same
 from app.values.unable import Unable
 from tools.files.replacing import write_all
 
@@ -21,14 +21,14 @@ Signature = tuple[int, int, int, int, int]
 _SPECIAL = "is not a file (a device, a pipe or a socket)"
 
 
-class Refused(Unable):
+class LeftAlone(Unable):
     """This name is left alone; `str` says why."""
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class FoundName(msgspec.Struct, frozen=True, kw_only=True):
     """A name as it is now."""
 
-    image: Image | None = None
+    image: FileImage | None = None
     data: bytes | None = None
     """The content; None where it was not read."""
     signature: Signature | None = None
@@ -47,12 +47,12 @@ def place_of(root: Path, name: str, real: dict[str, str] | None = None) -> str:
     """
     place = os.path.normpath(name if os.path.isabs(name) else f"{root}/{name}")  # noqa: PTH117  (a name, not a path)
     if "\0" in place:
-        raise Refused("its name holds a null byte")
+        raise LeftAlone("its name holds a null byte")
     folder = os.path.dirname(place)  # noqa: PTH120  (as above)
     if real_folder(folder, {} if real is None else real) != folder:
-        raise Refused("its folder is a link to another one now")
+        raise LeftAlone("its folder is a link to another one now")
     if not os.path.isabs(name) and not place.startswith(f"{str(root).rstrip('/')}/"):  # noqa: PTH117  (as above)
-        raise Refused("it lies outside of the session's folder")
+        raise LeftAlone("it lies outside of the session's folder")
     return place
 
 
@@ -62,30 +62,30 @@ def real_folder(folder: str, known: dict[str, str]) -> str:
     return known[folder]
 
 
-def look(place: str, max_bytes: int, *, reads: bool = True) -> Found:
+def look(place: str, max_bytes: int, *, reads: bool = True) -> FoundName:
     """Raises `Refused` for what is neither a file nor a link, or too large to be held."""
     try:
         found = os.lstat(place)
     except (FileNotFoundError, NotADirectoryError):
-        return Found()
+        return FoundName()
     except OSError as problem:
-        raise Refused(f"cannot be looked at: {problem.strerror}") from None
+        raise LeftAlone(f"cannot be looked at: {problem.strerror}") from None
     try:
         if stat_module.S_ISLNK(found.st_mode):
             target = os.fsencode(os.readlink(place))  # noqa: PTH115  (bytes as they are)
-            image = Image(kind="link", hash=hash_of(target), mode=0, size=len(target))
-            return Found(image=image, data=target, signature=signature_of(found), owner=found.st_uid)
+            image = FileImage(kind="link", hash=hash_of(target), mode=0, size=len(target))
+            return FoundName(image=image, data=target, signature=signature_of(found), owner=found.st_uid)
         if stat_module.S_ISDIR(found.st_mode):
-            raise Refused("is a folder now")
+            raise LeftAlone("is a folder now")
         if not stat_module.S_ISREG(found.st_mode):
-            raise Refused(_SPECIAL)
+            raise LeftAlone(_SPECIAL)
         if found.st_size > max_bytes:
-            raise Refused(f"is larger than {max_bytes >> 20} MB")
+            raise LeftAlone(f"is larger than {max_bytes >> 20} MB")
         data, found = _read(place)
     except OSError as problem:
-        raise Refused(f"cannot be read: {problem.strerror}") from None
-    image = Image(hash=hash_of(data), mode=stat_module.S_IMODE(found.st_mode), size=len(data))
-    return Found(
+        raise LeftAlone(f"cannot be read: {problem.strerror}") from None
+    image = FileImage(hash=hash_of(data), mode=stat_module.S_IMODE(found.st_mode), size=len(data))
+    return FoundName(
         image=image,
         data=data if reads else None,
         signature=signature_of(found),
@@ -105,7 +105,7 @@ def _read(place: str) -> tuple[bytes, os.stat_result]:
     with os.fdopen(handle, "rb", buffering=0) as file:
         found = os.fstat(handle)
         if not stat_module.S_ISREG(found.st_mode):
-            raise Refused(_SPECIAL)
+            raise LeftAlone(_SPECIAL)
         return file.read(), found
 
 
@@ -117,7 +117,7 @@ def is_untouched(place: str, signature: Signature | None) -> bool:
         return signature is None
 
 
-def make(place: str, wanted: Image | None, data: bytes, *, now: Found) -> list[str]:
+def make(place: str, wanted: FileImage | None, data: bytes, *, now: FoundName) -> list[str]:
     """Makes a name what it should be; returns folders that it made. Raises `OSError` with everything as it was.
 
     `data`: the content, or where a link leads.
@@ -170,7 +170,7 @@ def _make_folders(folder: str) -> list[str]:
     return made
 
 
-def _swap_in_file(place: str, data: bytes, mode: int, now: Found) -> None:
+def _swap_in_file(place: str, data: bytes, mode: int, now: FoundName) -> None:
     beside = _beside(place)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
     try:

@@ -18,7 +18,7 @@ import msgspec
 
 from app.undo.blobs import hash_of
 from app.undo.holding import Holder, Limits
-from app.undo.images import Image
+from app.undo.images import FileImage
 from app.undo.scans import Scan, Seen
 from app.values.unable import Unable
 from tools.git.command import git_command
@@ -126,10 +126,10 @@ class GitWay:
                 self._tracked[name] = _Tracked(oid=oid.decode(), mode=mode)
             yield name, bool(oid.strip(b"0"))
 
-    async def originals(self, names: list[str]) -> dict[str, Image | str]:
+    async def originals(self, names: list[str]) -> dict[str, FileImage | str]:
         if not names:
             return {}
-        found: dict[str, Image | str] = {
+        found: dict[str, FileImage | str] = {
             name: f"more than {_MOST_ORIGINALS:,} files" for name in names[_MOST_ORIGINALS:]
         }
         names = names[:_MOST_ORIGINALS]
@@ -145,7 +145,7 @@ class GitWay:
 
     async def _original(
         self, name: str, contents: dict[str, bytes], filter_name: str, size: int | None
-    ) -> Image | str:
+    ) -> FileImage | str:
         tracked = self._tracked[name]
         data = contents.get(tracked.oid)
         if data is None:
@@ -166,20 +166,20 @@ class GitWay:
         mode = 0o755 if tracked.mode == "100755" else 0o644
         return await asyncio.to_thread(self._keep, data, "file", mode)
 
-    def _keep(self, data: bytes, kind: str, mode: int) -> Image | str:
+    def _keep(self, data: bytes, kind: str, mode: int) -> FileImage | str:
         if len(data) > self._max_bytes:
             return f"larger than {self._max_bytes >> 20} MB"
         try:
             name = self._holder.put(data, hash_of(data))
         except OSError as problem:
             return f"it could not be kept: {problem.strerror}"
-        return Image(kind="link" if kind == "link" else "file", hash=name, mode=mode, size=len(data))
+        return FileImage(kind="link" if kind == "link" else "file", hash=name, mode=mode, size=len(data))
 
     async def present(self, names: list[str]) -> dict[str, Seen]:
         places = [(name, self.place(name)) for name in names]
         return await asyncio.to_thread(self._holder.hold, places, _LIMITS, was_clean=frozenset())
 
-    def text(self, image: Image | None) -> str | None:
+    def text(self, image: FileImage | None) -> str | None:
         return self._holder.text(image)
 
     async def close(self) -> None:

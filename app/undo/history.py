@@ -11,7 +11,7 @@ import msgspec
 from app.undo.blobs import Missing
 from app.undo.images import (
     Change,
-    Image,
+    FileImage,
     RestoredData,
     Uncovered,
     as_data,
@@ -34,11 +34,11 @@ PathTo = Callable[[str | None], Sequence[Entry]]
 class Leg(msgspec.Struct, frozen=True, kw_only=True):
     """A stretch of a file's way: what it should be, and what it becomes."""
 
-    expected: Image | None
-    wanted: Image | None
+    expected: FileImage | None
+    wanted: FileImage | None
 
 
-class Way(msgspec.Struct, kw_only=True):
+class FileWay(msgspec.Struct, kw_only=True):
     """What one file goes through on the way from one entry to another."""
 
     name: str
@@ -50,16 +50,16 @@ class Way(msgspec.Struct, kw_only=True):
     """Made for it by what is taken back."""
 
     @property
-    def expected(self) -> Image | None:
+    def expected(self) -> FileImage | None:
         return self.legs[0].expected
 
     @property
-    def wanted(self) -> Image | None:
+    def wanted(self) -> FileImage | None:
         return self.legs[-1].wanted
 
 
 class Journey(msgspec.Struct, frozen=True, kw_only=True):
-    ways: tuple[Way, ...] = ()
+    ways: tuple[FileWay, ...] = ()
     unheld: tuple[Uncovered, ...] = ()
     """What is known to be out of reach."""
     heads: tuple[tuple[str, str], ...] = ()
@@ -112,7 +112,7 @@ def changes_of(entry: Entry, load: Load) -> tuple[tuple[Change, ...], tuple[Unco
 
 def journey(back: Sequence[Entry], forth: Sequence[Entry], load: Load) -> Journey:
     """`back`: from the common ancestor to here, `forth`: from it to there; both oldest first, without the ancestor."""
-    ways: dict[str, Way] = {}
+    ways: dict[str, FileWay] = {}
     unheld: dict[tuple[str, str], Uncovered] = {}
     heads: list[tuple[str, str]] = []
     for entry in reversed(back):
@@ -135,12 +135,12 @@ def journey(back: Sequence[Entry], forth: Sequence[Entry], load: Load) -> Journe
     )
 
 
-def _lengthen(ways: dict[str, Way], change: Change, leg: Leg, label: str, *, is_back: bool) -> None:
+def _lengthen(ways: dict[str, FileWay], change: Change, leg: Leg, label: str, *, is_back: bool) -> None:
     if is_same(leg.expected, leg.wanted):
         return
     way = ways.get(change.name)
     if way is None:
-        way = ways[change.name] = Way(name=change.name, legs=[leg], by=[])
+        way = ways[change.name] = FileWay(name=change.name, legs=[leg], by=[])
     elif is_same(way.wanted, leg.expected):
         way.legs[-1] = Leg(expected=way.legs[-1].expected, wanted=leg.wanted)
     else:

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterable
 
 from app.undo.blobs import BlobStore, Missing
-from app.undo.disk import Refused, Signature, look, signature_of
-from app.undo.images import Image
+from app.undo.disk import LeftAlone, Signature, look, signature_of
+from app.undo.images import FileImage
 from app.undo.scans import YOUNG_SECONDS, Seen
 
 Put = Callable[[bytes, str | None], str]
@@ -29,7 +29,7 @@ class Holder:
     def __init__(self, store: BlobStore, put: Put) -> None:
         self._store = store
         self._put = put
-        self._known: dict[str, tuple[Signature, Image]] = {}
+        self._known: dict[str, tuple[Signature, FileImage]] = {}
 
     def hold(
         self, places: Iterable[tuple[str, str]], limits: Limits, *, was_clean: frozenset[str]
@@ -63,7 +63,7 @@ class Holder:
     def _kept(self, name: str, place: str, limits: Limits, is_clean: bool, is_young: bool) -> Seen:
         try:
             looked = look(place, limits.file_bytes)
-        except Refused as problem:
+        except LeftAlone as problem:
             return Seen(signature=_signature(place), why=str(problem), is_clean_before=is_clean)
         if looked.image is None or looked.data is None or looked.signature is None:
             return Seen(is_clean_before=is_clean)
@@ -81,7 +81,7 @@ class Holder:
         """Raises `OSError`."""
         return self._put(data, name)
 
-    def text(self, image: Image | None) -> str | None:
+    def text(self, image: FileImage | None) -> str | None:
         if image is None or image.kind == "link":
             return None
         try:

@@ -29,7 +29,7 @@ class _Said(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     pass
 
 
-class Image(_Said, frozen=True, kw_only=True):
+class FileImage(_Said, frozen=True, kw_only=True):
     """A file or a symbolic link at one moment."""
 
     kind: Literal["file", "link"] = "file"
@@ -44,7 +44,7 @@ class Image(_Said, frozen=True, kw_only=True):
         return self.kind, self.hash, 0 if self.kind == "link" else self.mode
 
 
-def is_same(one: Image | None, other: Image | None) -> bool:
+def is_same(one: FileImage | None, other: FileImage | None) -> bool:
     if one is None or other is None:
         return one is other
     return one.identity == other.identity
@@ -57,8 +57,8 @@ class Change(_Said, frozen=True, kw_only=True):
     """Relative to the session's folder, or absolute; with `raw`, only how it reads."""
     raw: bytes | None = None
     """The name's bytes, where they are no text."""
-    before: Image | None = None
-    after: Image | None = None
+    before: FileImage | None = None
+    after: FileImage | None = None
     by: By = "tool"
     added: int = 0
     removed: int = 0

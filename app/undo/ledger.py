@@ -15,7 +15,7 @@ import msgspec
 from app.undo.images import Change, RestoredData
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class LedgerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     kind: Literal["change", "command", "restore", "told"]
     id: str
     """Of the call, or of the restore."""
@@ -31,7 +31,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename
 
 
 _ENCODER = msgspec.json.Encoder()
-_DECODER = msgspec.json.Decoder(Line)
+_DECODER = msgspec.json.Decoder(LedgerLine)
 _CLOSED = b'"kind":"told"'
 
 
@@ -43,7 +43,7 @@ class Ledger:
         self._open: set[str] = set()
         self._lock = threading.Lock()
 
-    def begin(self, line: Line) -> None:
+    def begin(self, line: LedgerLine) -> None:
         """Raises `OSError` with the file as it was."""
         with self._lock:
             self._append(_ENCODER.encode(line))
@@ -54,9 +54,9 @@ class Ledger:
         with self._lock:
             for one in [one for one in self._open if one == key or one.startswith(f"{key}/")]:
                 self._open.discard(one)
-                self._append(_ENCODER.encode(Line(kind="told", id=one, open=len(self._open))))
+                self._append(_ENCODER.encode(LedgerLine(kind="told", id=one, open=len(self._open))))
 
-    def left_open(self) -> list[Line]:
+    def left_open(self) -> list[LedgerLine]:
         """What was begun before this process and never told. Cheap when there is nothing."""
         if self.path is None:
             return []
@@ -72,7 +72,7 @@ class Ledger:
             return []
         return open_in(data)
 
-    def adopt(self, lines: Sequence[Line]) -> None:
+    def adopt(self, lines: Sequence[LedgerLine]) -> None:
         """They will be told by this process."""
         self._open.update(line.id for line in lines)
 
@@ -113,9 +113,9 @@ def _is_closed(tail: bytes) -> bool:
     return last.kind == "told" and last.open == 0
 
 
-def open_in(data: bytes) -> list[Line]:
+def open_in(data: bytes) -> list[LedgerLine]:
     """The lines that no later one calls told; what cannot be read is passed over."""
-    found: dict[str, list[Line]] = {}
+    found: dict[str, list[LedgerLine]] = {}
     for text in data.split(b"\n"):
         try:
             line = _DECODER.decode(text)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from app.undo.git_way import Failed, GitWay
-from app.undo.images import Image
+from app.undo.images import FileImage
 from app.undo.scans import Scan, Seen
 from tools.files.presence import exists
 from tools.git.config import read_configuration
@@ -59,8 +59,8 @@ class NestedWays:
             except Failed:
                 del self._inner[name]
 
-    async def originals(self, names: list[str]) -> dict[str, Image | str]:
-        found: dict[str, Image | str] = {}
+    async def originals(self, names: list[str]) -> dict[str, FileImage | str]:
+        found: dict[str, FileImage | str] = {}
         by_way: dict[int, tuple[GitWay, list[str]]] = {}
         for name in names:
             way = self._way_of(name)
@@ -76,7 +76,7 @@ class NestedWays:
     async def present(self, names: list[str]) -> dict[str, Seen]:
         return await self._main.present(names)
 
-    def text(self, image: Image | None) -> str | None:
+    def text(self, image: FileImage | None) -> str | None:
         return self._main.text(image)
 
     def moved_head(self) -> tuple[str, str] | None:

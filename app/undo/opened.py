@@ -14,15 +14,15 @@ from app.undo.holding import Holder
 from app.undo.ledger import Ledger
 from app.undo.needed import Needed
 from app.undo.place import UndoPlace
-from app.undo.plan import Contents
+from app.undo.plan import HeldContents
 from app.undo.recording import Recorder
 from app.undo.restores import Restores
-from app.undo.scans import Way
+from app.undo.scans import ScanWay
 from app.undo.watching import Watch
 from app.undo.ways import way_for
 
 
-class Opened(msgspec.Struct, frozen=True, kw_only=True):
+class OpenedUndo(msgspec.Struct, frozen=True, kw_only=True):
     log: SessionLog
     store: BlobStore
     recorder: Recorder
@@ -31,7 +31,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     close: Callable[[], None]
 
 
-def opened(log: SessionLog, place: UndoPlace, cwd: Path, *, limit: Callable[[], int]) -> Opened:
+def opened(log: SessionLog, place: UndoPlace, cwd: Path, *, limit: Callable[[], int]) -> OpenedUndo:
     """Blocks. A store that cannot be written is told for each change."""
     store = BlobStore(place.store)
     needed = Needed(place.store, log.session_id)
@@ -42,10 +42,10 @@ def opened(log: SessionLog, place: UndoPlace, cwd: Path, *, limit: Callable[[], 
         pass
     root = Path(os.path.realpath(cwd))
     ledger = Ledger(sidecar(log.path, "files") if log.path is not None else None)
-    recorder = Recorder(Contents(store, limit), ledger, needed, root)
+    recorder = Recorder(HeldContents(store, limit), ledger, needed, root)
     holder = Holder(store, recorder.keep)
 
-    def way() -> Way | str:
+    def way() -> ScanWay | str:
         return way_for(
             root,
             holder,
@@ -55,7 +55,7 @@ def opened(log: SessionLog, place: UndoPlace, cwd: Path, *, limit: Callable[[], 
             max_bytes=limit(),
         )
 
-    return Opened(
+    return OpenedUndo(
         log=log,
         store=store,
         recorder=recorder,

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from app.undo.holding import Holder, Limits
-from app.undo.images import Image
+from app.undo.images import FileImage
 from app.undo.scans import Scan, Seen
 from app.values.unable import Unable
 
@@ -83,14 +83,14 @@ class PlainWay:
                 raise TooMany(f"it holds more than {MOST_FILES:,} files and is no git repository")
         return files, [name for name in left_out if not name.endswith(".git")]
 
-    async def originals(self, names: list[str]) -> dict[str, Image | str]:
+    async def originals(self, names: list[str]) -> dict[str, FileImage | str]:
         return {}
 
     async def present(self, names: list[str]) -> dict[str, Seen]:
         places = [(name, f"{self._root}/{name}") for name in names]
         return await asyncio.to_thread(self._holder.hold, places, _LIMITS, was_clean=frozenset())
 
-    def text(self, image: Image | None) -> str | None:
+    def text(self, image: FileImage | None) -> str | None:
         return self._holder.text(image)
 
     def moved_head(self) -> tuple[str, str] | None:

@@ -11,9 +11,9 @@ from typing import Literal
 import msgspec
 
 from app.undo.blobs import BlobStore, Missing
-from app.undo.disk import Found, Refused, look, place_of
-from app.undo.history import Journey, Leg, Load, Target, Way
-from app.undo.images import Choice, Image, is_same
+from app.undo.disk import FoundName, LeftAlone, look, place_of
+from app.undo.history import FileWay, Journey, Leg, Load, Target
+from app.undo.images import Choice, FileImage, is_same
 from app.undo.merging import merge
 from app.values.unable import Unable
 from tools.edits.diffs import diff_texts
@@ -47,9 +47,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     row: Row
     name: str
     place: str = ""
-    now: Found = Found()
-    wanted: Image | None = None
-    way: Way | None = None
+    now: FoundName = FoundName()
+    wanted: FileImage | None = None
+    way: FileWay | None = None
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...]
     heads: tuple[tuple[str, str], ...] = ()
     is_move: bool = False
-    contents: "Contents"
+    contents: "HeldContents"
 
     def diff(self, path: str, *, is_merged: bool = False) -> str:
         """What would change in one of its files; empty where that is no text. Blocks."""
@@ -90,7 +90,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return sum(row.removed for row in self.rows if row.choice != "keep")
 
 
-class Contents:
+class HeldContents:
     """The store, and the limits of what is held."""
 
     def __init__(self, store: BlobStore, limit: Callable[[], int]) -> None:
@@ -113,7 +113,7 @@ def plan(
     *,
     origin: str | None,
     root: Path,
-    contents: Contents,
+    contents: HeldContents,
     is_move: bool = False,
 ) -> Plan:
     """Looks at every file of the journey. Blocks."""
@@ -138,13 +138,13 @@ def plan(
     )
 
 
-def _step(way: Way, root: Path, contents: Contents, real: dict[str, str], *, counts: bool) -> Step:
+def _step(way: FileWay, root: Path, contents: HeldContents, real: dict[str, str], *, counts: bool) -> Step:
     shown = way.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     by = _words(way.by)
     try:
         place = place_of(root, way.name, real)
         now = look(place, contents.max_bytes)
-    except Refused as problem:
+    except LeftAlone as problem:
         return Step(
             row=Row(path=shown, state="refused", deed="stays", why=str(problem), by=by), name=way.name
         )
@@ -170,7 +170,7 @@ def _said(step: Step, **said: object) -> Step:
     return msgspec.structs.replace(step, row=msgspec.structs.replace(step.row, **said))
 
 
-def _conflict(way: Way, now: Image | None) -> str:
+def _conflict(way: FileWay, now: FileImage | None) -> str:
     if now is None:
         return "you removed it since"
     if way.expected is None:
@@ -180,7 +180,7 @@ def _conflict(way: Way, now: Image | None) -> str:
     return "you changed it since"
 
 
-def _deed(now: Image | None, wanted: Image | None) -> str:
+def _deed(now: FileImage | None, wanted: FileImage | None) -> str:
     if wanted is None:
         return "is removed"
     if now is None:
@@ -225,7 +225,7 @@ def _with_renames(steps: list[Step]) -> list[Step]:
     ]
 
 
-def figures(step: Step, contents: Contents) -> tuple[int, int]:
+def figures(step: Step, contents: HeldContents) -> tuple[int, int]:
     """Lines that come and go, where both sides are text and not large."""
     texts = _texts(step, contents)
     if texts is None or texts[0] == texts[1]:
@@ -234,7 +234,7 @@ def figures(step: Step, contents: Contents) -> tuple[int, int]:
     return diff.added, diff.removed
 
 
-def diff_of(step: Step, contents: Contents, *, is_merged: bool = False) -> str:
+def diff_of(step: Step, contents: HeldContents, *, is_merged: bool = False) -> str:
     """The unified diff from now to then; empty for what has none."""
     texts = _texts(step, contents)
     if texts is None:
@@ -244,7 +244,7 @@ def diff_of(step: Step, contents: Contents, *, is_merged: bool = False) -> str:
     return diff_texts(step.row.path, texts[0], then).patch
 
 
-def _texts(step: Step, contents: Contents) -> tuple[str, str] | None:
+def _texts(step: Step, contents: HeldContents) -> tuple[str, str] | None:
     now = _content(step.now.image, step, contents)
     then = _content(step.wanted, step, contents)
     if now is None or then is None or b"\0" in now[:8192] or b"\0" in then[:8192]:
@@ -255,7 +255,7 @@ def _texts(step: Step, contents: Contents) -> tuple[str, str] | None:
         return None
 
 
-def _content(image: Image | None, step: Step, contents: Contents) -> bytes | None:
+def _content(image: FileImage | None, step: Step, contents: HeldContents) -> bytes | None:
     """Of what is there now, from the disk; of the rest, from the store."""
     if image is None:
         return b""
@@ -268,11 +268,11 @@ def _content(image: Image | None, step: Step, contents: Contents) -> bytes | Non
             found = look(step.place, contents.max_bytes)
             return found.data if found.image is not None and found.image.hash == image.hash else None
         return contents.store.get(image.hash)
-    except (Missing, Refused):
+    except (Missing, LeftAlone):
         return None
 
 
-def merged(step: Step, contents: Contents) -> bytes | None:
+def merged(step: Step, contents: HeldContents) -> bytes | None:
     """The file as it is now, with what the session did to it taken back; None where both touch the same lines."""
     if step.way is None or step.now.image is None or step.now.image.kind != "file":
         return None
@@ -284,7 +284,7 @@ def merged(step: Step, contents: Contents) -> bytes | None:
     return text.encode("utf-8") if text is not None else None
 
 
-def _through(text: str | None, now: Image, leg: Leg, contents: Contents) -> str | None:
+def _through(text: str | None, now: FileImage, leg: Leg, contents: HeldContents) -> str | None:
     if text is None or leg.expected is None or leg.wanted is None:
         return None
     if leg.expected.kind != "file" or leg.wanted.kind != "file":

@@ -11,17 +11,17 @@ from app.undo.blobs import hash_of
 from app.undo.images import (
     MOST_INLINE,
     Change,
+    FileImage,
     FilesData,
-    Image,
     RestoredData,
     Uncovered,
     joined,
     named,
     packed,
 )
-from app.undo.ledger import Ledger, Line
+from app.undo.ledger import Ledger, LedgerLine
 from app.undo.needed import Needed
-from app.undo.plan import Contents
+from app.undo.plan import HeldContents
 from app.undo.watching import Happened
 from tools.base import FileChange
 from tools.files.mutations import Intent
@@ -37,7 +37,7 @@ class _Call(msgspec.Struct, kw_only=True):
 class Recorder:
     """Of one session that is open."""
 
-    def __init__(self, contents: Contents, ledger: Ledger, needed: Needed, root: Path) -> None:
+    def __init__(self, contents: HeldContents, ledger: Ledger, needed: Needed, root: Path) -> None:
         """`root`: the session's folder, a real path."""
         self.contents = contents
         self.ledger = ledger
@@ -63,7 +63,7 @@ class Recorder:
         name = self.name_of(intent.real_path)
         try:
             change = self._change(intent, name)
-            self.ledger.begin(Line(kind="change", id=intent.call_id, change=change))
+            self.ledger.begin(LedgerLine(kind="change", id=intent.call_id, change=change))
             found: Change | Uncovered = change
         except OSError as problem:
             why = f"it could not be kept first: {problem.strerror or problem}"
@@ -78,17 +78,17 @@ class Recorder:
             if len(intent.before.data) > limit:
                 raise OSError(0, f"it is larger than {limit >> 20} MB")
             self.keep(intent.before.data, intent.before_hash)
-            before = Image(
+            before = FileImage(
                 hash=intent.before_hash, mode=intent.before.stat.mode, size=len(intent.before.data)
             )
         if len(intent.data) <= limit:
             self.keep(intent.data, intent.after_hash)
         mode = before.mode if before is not None else 0o644
-        after = Image(hash=intent.after_hash, mode=mode, size=len(intent.data))
+        after = FileImage(hash=intent.after_hash, mode=mode, size=len(intent.data))
         folders = tuple(folder for folder in intent.new_folders if _is_text(folder))
         return Change(**named(name), before=before, after=after, folders=folders)
 
-    def happened(self, change: FileChange) -> tuple[str, Image | None]:
+    def happened(self, change: FileChange) -> tuple[str, FileImage | None]:
         """It was written; which file that is, and what it is now."""
         with self._lock:
             found = self._announced.pop((change.call_id, change.path), None)

@@ -21,7 +21,7 @@ from app.undo.history import (
     undo_target,
 )
 from app.undo.images import CHOICES, Change, Choice, FilesData, RestoredData, Uncovered, restored_of, unpacked
-from app.undo.ledger import Line
+from app.undo.ledger import LedgerLine
 from app.undo.plan import Plan, plan
 from app.undo.recording import Recorder
 from app.undo.restoring import as_it_came, carry_out, how_far, intended, prepared
@@ -130,7 +130,7 @@ class Restores:
             ]
             self._recorder.need(image.hash for image in images)
             announced = self._recorder.shortened_restore(data)
-            self._recorder.ledger.begin(Line(kind="restore", id=data.id, restore=announced))
+            self._recorder.ledger.begin(LedgerLine(kind="restore", id=data.id, restore=announced))
         except OSError as problem:
             raise Unable(
                 f"The plan of the restore cannot be written: {problem.strerror or problem}. Nothing was changed; free "
@@ -161,7 +161,7 @@ class Restores:
             )
         return found
 
-    def _interrupted(self, lines: list[Line]) -> FilesData:
+    def _interrupted(self, lines: list[LedgerLine]) -> FilesData:
         changes: list[Change] = []
         uncovered: list[Uncovered] = []
         for line in lines:

@@ -10,16 +10,16 @@ from typing import Literal
 import msgspec
 
 from app.undo.blobs import Missing, hash_of
-from app.undo.disk import Found, Refused, is_untouched, look, make, real_folder, remove_empty
-from app.undo.images import Change, Choice, Image, RestoredData, Uncovered, is_same, named
-from app.undo.plan import Contents, Plan, Step, merged
+from app.undo.disk import FoundName, LeftAlone, is_untouched, look, make, real_folder, remove_empty
+from app.undo.images import Change, Choice, FileImage, RestoredData, Uncovered, is_same, named
+from app.undo.plan import HeldContents, Plan, Step, merged
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class WantedStep(msgspec.Struct, frozen=True, kw_only=True):
     """A step that somebody chose, with the content that it is going to have."""
 
     step: Step
-    image: Image | None
+    image: FileImage | None
     data: bytes
 
 
@@ -31,10 +31,10 @@ class Restored(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def prepared(
-    plan: Plan, choices: Mapping[str, Choice], contents: Contents
-) -> tuple[list[Wanted], list[Uncovered]]:
+    plan: Plan, choices: Mapping[str, Choice], contents: HeldContents
+) -> tuple[list[WantedStep], list[Uncovered]]:
     """What will be done, everything of it in the store, and what will not, with the reason. Blocks."""
-    wanted: list[Wanted] = []
+    wanted: list[WantedStep] = []
     kept: list[Uncovered] = []
     for step in plan.steps:
         choice = choices.get(step.row.path, step.row.choice)
@@ -45,21 +45,21 @@ def prepared(
         else:
             try:
                 wanted.append(_wanted(step, choice, contents))
-            except (Refused, Missing) as problem:
+            except (LeftAlone, Missing) as problem:
                 kept.append(Uncovered(path=step.row.path, why=str(problem)))
             except OSError as problem:
                 kept.append(Uncovered(path=step.row.path, why=f"cannot be kept first: {problem.strerror}"))
     return wanted, kept
 
 
-def _wanted(step: Step, choice: Choice, contents: Contents) -> Wanted:
+def _wanted(step: Step, choice: Choice, contents: HeldContents) -> WantedStep:
     image, data = step.wanted, b""
     if choice == "merge":
         together = merged(step, contents)
         if together is None or step.now.image is None:
-            raise Refused("both changed the same lines")
+            raise LeftAlone("both changed the same lines")
         mode = step.wanted.mode if step.wanted is not None else step.now.image.mode
-        image = Image(hash=hash_of(together), mode=mode, size=len(together))
+        image = FileImage(hash=hash_of(together), mode=mode, size=len(together))
         data = together
         contents.store.put(together, image.hash)
     elif image is not None:
@@ -68,12 +68,12 @@ def _wanted(step: Step, choice: Choice, contents: Contents) -> Wanted:
     if now is not None and not contents.store.has(now.hash):
         found = look(step.place, contents.max_bytes)
         if found.data is None or not is_same(found.image, now):
-            raise Refused("it changed just now")
+            raise LeftAlone("it changed just now")
         contents.store.put(found.data, now.hash)
-    return Wanted(step=step, image=image, data=data)
+    return WantedStep(step=step, image=image, data=data)
 
 
-def intended(wanted: list[Wanted]) -> tuple[Change, ...]:
+def intended(wanted: list[WantedStep]) -> tuple[Change, ...]:
     """For the ledger: what it is going to be."""
     return tuple(
         Change(**named(one.step.name), before=one.step.now.image, after=one.image, by="restore")
@@ -81,7 +81,7 @@ def intended(wanted: list[Wanted]) -> tuple[Change, ...]:
     )
 
 
-def carry_out(wanted: list[Wanted], *, after_each: Callable[[], None] = lambda: None) -> Restored:
+def carry_out(wanted: list[WantedStep], *, after_each: Callable[[], None] = lambda: None) -> Restored:
     """Removals first, so that a name that only changed its case is free. Blocks."""
     done: dict[str, Change] = {}
     kept: list[Uncovered] = []
@@ -90,7 +90,7 @@ def carry_out(wanted: list[Wanted], *, after_each: Callable[[], None] = lambda: 
         step = one.step
         try:
             made = _do(one, real)
-        except Refused as problem:
+        except LeftAlone as problem:
             kept.append(Uncovered(path=step.row.path, why=str(problem)))
             continue
         except OSError as problem:
@@ -115,13 +115,13 @@ def carry_out(wanted: list[Wanted], *, after_each: Callable[[], None] = lambda: 
     )
 
 
-def _do(one: Wanted, real: dict[str, str]) -> list[str]:
+def _do(one: WantedStep, real: dict[str, str]) -> list[str]:
     step = one.step
     folder = os.path.dirname(step.place)  # noqa: PTH120  (bytes of the name as they are)
     if real_folder(folder, real) != folder:
-        raise Refused("its folder is a link to another one now")
+        raise LeftAlone("its folder is a link to another one now")
     if not is_untouched(step.place, step.now.signature):
-        raise Refused("it changed just now")
+        raise LeftAlone("it changed just now")
     return make(step.place, one.image, one.data, now=step.now)
 
 
@@ -143,8 +143,8 @@ def how_far(data: RestoredData, changes: tuple[Change, ...], places: Callable[[s
 def standing(change: Change, places: Callable[[str], str]) -> Literal["before", "after", "neither"]:
     """Whether a change that was announced has happened."""
     try:
-        now: Found = look(places(change.name), 1 << 62, reads=False)
-    except Refused:
+        now: FoundName = look(places(change.name), 1 << 62, reads=False)
+    except LeftAlone:
         return "neither"
     if is_same(now.image, change.after):
         return "after"
@@ -158,7 +158,7 @@ def as_it_came(change: Change, places: Callable[[str], str]) -> Change | Uncover
     """
     try:
         now = look(places(change.name), 1 << 62, reads=False).image
-    except Refused as problem:
+    except LeftAlone as problem:
         return Uncovered(path=change.path, why=str(problem))
     if now is not None and change.after is not None and now.hash == change.after.hash:
         return msgspec.structs.replace(change, after=now)

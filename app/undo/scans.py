@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 
 from app.undo.disk import Signature
-from app.undo.images import Change, Image, Uncovered, is_same, named
+from app.undo.images import Change, FileImage, Uncovered, is_same, named
 from tools.edits.diffs import diff_texts
 
 YOUNG_SECONDS = 0.05
@@ -25,7 +25,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
     signature: Signature | None = None
     """None: it is not there."""
-    image: Image | None = None
+    image: FileImage | None = None
     why: str = ""
     """Why its content is not held."""
     is_clean_before: bool = False
@@ -42,14 +42,14 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     """What no scan of this folder can hold."""
 
 
-class Way(Protocol):
+class ScanWay(Protocol):
     """How a folder is scanned. Names are relative to the session's folder, or absolute."""
 
     async def scan(self) -> Scan:
         """Everything listed is held or says why not."""
         ...
 
-    async def originals(self, names: list[str]) -> dict[str, Image | str]:
+    async def originals(self, names: list[str]) -> dict[str, FileImage | str]:
         """What these were when the way was opened, or why that is not known."""
         ...
 
@@ -57,7 +57,7 @@ class Way(Protocol):
         """What these are now."""
         ...
 
-    def text(self, image: Image | None) -> str | None:
+    def text(self, image: FileImage | None) -> str | None:
         """Its content, where that is held and text."""
         ...
 
@@ -73,7 +73,7 @@ class Delta(msgspec.Struct, frozen=True, kw_only=True):
     uncovered: tuple[Uncovered, ...] = ()
 
 
-async def delta(old: Scan, new: Scan, way: Way) -> Delta:
+async def delta(old: Scan, new: Scan, way: ScanWay) -> Delta:
     """What happened between two scans of one way."""
     touched = [
         name for name in {**old.seen, **new.seen} if not _is_untouched(old.seen.get(name), new.seen.get(name))
@@ -94,8 +94,8 @@ async def delta(old: Scan, new: Scan, way: Way) -> Delta:
         if why:
             uncovered.append(Uncovered(path=_shown(name), why=why))
             continue
-        was = original if isinstance(original, Image) else before.image if before is not None else None
-        if original is not None and after.image is not None and isinstance(original, Image):
+        was = original if isinstance(original, FileImage) else before.image if before is not None else None
+        if original is not None and after.image is not None and isinstance(original, FileImage):
             was = _with_bits(original, after.image)
         if not is_same(was, after.image):
             changes.append(_change(name, was, after.image, way))
@@ -127,7 +127,7 @@ def _why(name: str, before: Seen | None, after: Seen, old: Scan, folders: tuple[
     return ""
 
 
-def _with_bits(original: Image, now: Image) -> Image:
+def _with_bits(original: FileImage, now: FileImage) -> FileImage:
     """Git knows only whether a file is executable; the other bits are those that it has now."""
     if original.kind == "link" or now.kind == "link":
         return original
@@ -139,7 +139,7 @@ def _with_bits(original: Image, now: Image) -> Image:
     return msgspec.structs.replace(original, mode=mode)
 
 
-def _change(name: str, before: Image | None, after: Image | None, way: Way) -> Change:
+def _change(name: str, before: FileImage | None, after: FileImage | None, way: ScanWay) -> Change:
     added = removed = 0
     sizes = [image.size for image in (before, after) if image is not None]
     if max(sizes, default=0) <= _MOST_DIFFED:

@@ -10,11 +10,11 @@ from collections.abc import Callable
 import msgspec
 
 from app.undo.git_way import Failed
-from app.undo.images import Change, Image, Uncovered, joined
+from app.undo.images import Change, FileImage, Uncovered, joined
 from app.undo.plain_way import TooMany
-from app.undo.scans import Delta, Scan, Seen, Way, delta
+from app.undo.scans import Delta, Scan, ScanWay, Seen, delta
 
-Open = Callable[[], "Way | str"]
+Open = Callable[[], "ScanWay | str"]
 """The way to scan the folder now, opened; or why there is none. Blocks."""
 
 
@@ -38,7 +38,7 @@ class Watch:
 
     def __init__(self, open_way: Open) -> None:
         self._open = open_way
-        self._way: Way | None = None
+        self._way: ScanWay | None = None
         self._why = ""
         self._last: Scan | None = None
         self._running: dict[str, _Running] = {}
@@ -75,7 +75,7 @@ class Watch:
                 beside=tuple(sorted(running.beside)),
             )
 
-    def learn(self, name: str, image: Image | None) -> None:
+    def learn(self, name: str, image: FileImage | None) -> None:
         """A tool or a restore made this of a file while commands run."""
         if self._last is None:
             return

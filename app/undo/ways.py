@@ -8,14 +8,14 @@ from app.undo.git_way import GitWay
 from app.undo.holding import Holder
 from app.undo.nested_ways import NestedWays
 from app.undo.plain_way import PlainWay
-from app.undo.scans import Way
+from app.undo.scans import ScanWay
 from tools.git.command import git_command
 from tools.git.repository import find_repository
 
 
 def way_for(
     root: Path, holder: Holder, *, home: Path, store: Path, may_ask_git: Callable[[], bool], max_bytes: int
-) -> Way | str:
+) -> ScanWay | str:
     """The way, opened, or why there is none. Blocks."""
     agent = Path(os.path.realpath(store))
     if not root.is_dir():

@@ -12,7 +12,7 @@ from app.undo.holding import Holder
 from app.undo.images import FILES, RESTORED, FilesData, RestoredData, as_data
 from app.undo.ledger import Ledger
 from app.undo.needed import Needed
-from app.undo.plan import Contents, Plan
+from app.undo.plan import HeldContents, Plan
 from app.undo.recording import Recorder
 from app.undo.restores import NothingToDo, Restores
 from app.undo.watching import Watch
@@ -41,7 +41,7 @@ class World:
         self.log = SessionLog.in_memory(self.root)
         needed = Needed(store.folder, "session")
         needed.open(tuple)
-        self.recorder = Recorder(Contents(store, lambda: 1 << 20), Ledger(None), needed, self.root)
+        self.recorder = Recorder(HeldContents(store, lambda: 1 << 20), Ledger(None), needed, self.root)
         self.restores = Restores(self.log, self.recorder)
         self.watch = Watch(self._way)
         self.holder = Holder(store, self.recorder.keep)

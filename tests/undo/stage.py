@@ -10,7 +10,7 @@ from app.undo.disk import look
 from app.undo.images import FILES, RESTORED, Change, Choice, FilesData, RestoredData, as_data, named
 from app.undo.ledger import Ledger
 from app.undo.needed import Needed
-from app.undo.plan import Contents, Plan
+from app.undo.plan import HeldContents, Plan
 from app.undo.recording import Recorder
 from app.undo.restores import Restores
 from app.values.entries import CustomEntry, MessageEntry
@@ -25,7 +25,7 @@ class Stage:
         """`name`: of the session; several may work in one folder."""
         self.root = Path(os.path.realpath(folder)) / "project"
         self.root.mkdir(exist_ok=True)
-        self.contents = Contents(BlobStore(folder / "blobs"), lambda: LIMIT)
+        self.contents = HeldContents(BlobStore(folder / "blobs"), lambda: LIMIT)
         self.log = SessionLog.in_memory(self.root)
         self.ledger = Ledger(folder / f"{name}.jsonl.files")
         self.needed = Needed(folder / "blobs", name)

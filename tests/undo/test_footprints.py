@@ -14,7 +14,7 @@ from app.undo.disk import look
 from app.undo.holding import Holder
 from app.undo.images import Change, is_same
 from app.undo.plain_way import PlainWay
-from app.undo.scans import Way
+from app.undo.scans import ScanWay
 from app.undo.watching import Happened, Watch
 from app.undo.ways import way_for
 
@@ -53,7 +53,7 @@ class Place:
         self.watch = Watch(lambda: self._open(way))
         self._number = 0
 
-    def _open(self, way: str) -> Way | str:
+    def _open(self, way: str) -> ScanWay | str:
         if way == "plain":
             return PlainWay(self.holder, root=self.root, outside=self.root.parent / "agent")
         return way_for(

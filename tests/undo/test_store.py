@@ -8,8 +8,8 @@ import pytest
 
 from app.undo.blobs import BlobStore, Damaged, Missing, hash_of
 from app.undo.collecting import GRACE_SECONDS, collect, is_due
-from app.undo.images import Change, Image
-from app.undo.ledger import Ledger, Line
+from app.undo.images import Change, FileImage
+from app.undo.ledger import Ledger, LedgerLine
 from app.undo.needed import Needed, names_in
 
 LATER = time.time() + 2 * GRACE_SECONDS
@@ -88,8 +88,8 @@ def test_a_torn_line_names_nothing(tmp_path: Path) -> None:
     assert list(names_in(needed.path)) == [hash_of(b"1")]
 
 
-def a_line(key: str) -> Line:
-    return Line(kind="change", id=key, change=Change(path=key, after=Image(hash=hash_of(b"x"))))
+def a_line(key: str) -> LedgerLine:
+    return LedgerLine(kind="change", id=key, change=Change(path=key, after=FileImage(hash=hash_of(b"x"))))
 
 
 def test_what_was_never_told_is_found_again(tmp_path: Path) -> None:

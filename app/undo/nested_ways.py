@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from app.undo.git_way import Failed, GitWay
-from app.undo.images import FileImage
+from app.undo.images import FileImage, Uncovered
 from app.undo.scans import Scan, Seen
 from tools.files.presence import exists
 from tools.git.config import read_configuration
@@ -31,17 +31,17 @@ class NestedWays:
         if self._inner is None:
             self._inner = {}
             await self._find(self._main, scan)
-        seen = dict(scan.seen)
+        seen, uncovered = dict(scan.seen), list(scan.uncovered)
         for name, way in self._inner.items():
             try:
                 inner = await way.scan()
-            except Failed:
-                continue  # it stays the folder that it is to the outer one
-            seen.pop(name, None)
+            except Failed as problem:
+                uncovered.append(Uncovered(path=name, why=str(problem)))
+                continue
             seen.update(inner.seen)
         for name in self._inner:
             seen.pop(name, None)
-        return Scan(seen=seen, started=scan.started, uncovered=scan.uncovered)
+        return Scan(seen=seen, started=scan.started, uncovered=tuple(uncovered))
 
     async def _find(self, way: GitWay, scan: Scan) -> None:
         assert self._inner is not None

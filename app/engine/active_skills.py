@@ -38,18 +38,34 @@ class ActiveSkills:
         self._seen_to = ""
 
     def standing_sections(
-        self, recent: Sequence[Entry], path: Callable[[], Sequence[Entry]]
+        self,
+        recent: Sequence[Entry],
+        path: Callable[[], Sequence[Entry]],
+        above: Callable[[str], Entry | None],
     ) -> dict[str, str]:
         """What a compaction on the branch leaves to the system prompt; nothing without one. `recent` is the end of
-        the branch, as far back as the context reaches, `path` all of it.
+        the branch, as far back as the context reaches, `path` all of it, `above` an entry's parent.
         """
         in_context = context_entries(recent)
         if in_context is recent:
             return {}
-        self._catch_up(recent, path)
+        self._catch_up([*self._missed(recent, above), *recent], path)
         seen = {entry.id for entry in in_context}
         gone = [given for given in reversed(self._last.values()) if given.entry_id not in seen]
         return {SECTION: _text(gone)} if gone else {}
+
+    def _missed(self, recent: Sequence[Entry], above: Callable[[str], Entry | None]) -> list[Entry]:
+        """What stands between what was looked at last and what the context reaches; nothing when that is unknown."""
+        if not (recent and self._seen_to) or any(entry.id == self._seen_to for entry in recent):
+            return []
+        missed: list[Entry] = []
+        entry = above(recent[0].id)
+        while entry is not None:
+            missed.append(entry)
+            if entry.id == self._seen_to:
+                return missed[::-1]
+            entry = above(entry.id)
+        return []
 
     def _catch_up(self, recent: Sequence[Entry], path: Callable[[], Sequence[Entry]]) -> None:
         at = next((index for index, entry in enumerate(recent) if entry.id == self._seen_to), None)

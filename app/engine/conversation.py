@@ -109,8 +109,12 @@ class Conversation:
     def standing_with(self, more: Sequence[Entry]) -> dict[str, str]:
         """`standing`, as it will be behind further entries."""
         return self._skills.standing_sections(
-            [*self.log.recent_path(), *more], lambda: [*self.log.path_to(), *more]
+            [*self.log.recent_path(), *more], lambda: [*self.log.path_to(), *more], self._above
         )
+
+    def _above(self, entry_id: str) -> Entry | None:
+        above = self.log.parent(entry_id) if entry_id in self.log else None
+        return None if above is None else self.log.entry(above)
 
     def record(self, message: Message) -> Message:
         """Writes a message to the log and adds it to the context. What the disk does not take is kept all the same

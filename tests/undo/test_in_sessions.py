@@ -14,8 +14,8 @@ from app.engine.restoring import RedoRestore, ToEntry, UndoPrompts
 from app.providers.scripted import ScriptedAnswer, say
 from app.sessions.ids import sidecar
 from app.undo.blobs import hash_of
-from app.undo.images import FILES, RESTORED, Change, Image, files_of, restored_of
-from app.undo.ledger import Ledger, Line
+from app.undo.images import FILES, RESTORED, Change, FileImage, files_of, restored_of
+from app.undo.ledger import Ledger, LedgerLine
 from app.values.content import ToolCall
 from app.values.entries import CustomEntry, CustomMessageEntry
 from app.values.events import EntryAppended, FileChanged
@@ -224,13 +224,17 @@ async def test_what_a_crash_left_is_in_the_session_when_it_is_opened_again(page:
     assert path is not None
     await page.session.close()
     data = (page.project / "a.txt").read_bytes()
-    before = Image(hash=hash_of(data), size=len(data), mode=(page.project / "a.txt").stat().st_mode & 0o777)
+    before = FileImage(
+        hash=hash_of(data), size=len(data), mode=(page.project / "a.txt").stat().st_mode & 0o777
+    )
     after = msgspec.structs.replace(before, hash=hash_of(b"two\n"))
     ledger = Ledger(sidecar(path, "files"))
     ledger.begin(
-        Line(kind="change", id="call9", tool="edit", change=Change(path="a.txt", before=before, after=after))
+        LedgerLine(
+            kind="change", id="call9", tool="edit", change=Change(path="a.txt", before=before, after=after)
+        )
     )
-    ledger.begin(Line(kind="command", id="call10", tool="bash"))
+    ledger.begin(LedgerLine(kind="command", id="call10", tool="bash"))
     (page.project / "a.txt").write_text("two\n")
     again = Page(await page.scene.open(session=str(path)))
     told = " ".join(again.scene.assembled.problems)

@@ -302,16 +302,21 @@ async def longest_delay(scene: Scene) -> Any:
     return (await retries(scene))[0].delay_ms >= 40
 
 
-async def talked(scene: Scene) -> None:
+async def talked(scene: Scene, answer: str = LONG) -> None:
     if len(scene.session.messages) < 5:
         for text in ("one", "two", "three"):
-            scene.script.responses[:] = [say(LONG)]
+            scene.script.responses[:] = [say(answer)]
             await scene.prompt(text)
+
+
+async def talked_much(scene: Scene) -> None:
+    """More than half of the window, of which no more is kept free."""
+    await talked(scene, LONG * 35)
 
 
 @LIVE.add("compaction.reserveTokens", 1_000, 199_000)
 async def reserve(scene: Scene) -> Any:
-    await talked(scene)
+    await talked_much(scene)
     return scene.session.state.is_full
 
 
@@ -323,7 +328,7 @@ async def kept(scene: Scene) -> Any:
 
 @LIVE.add("compaction.modelOverrides", {}, {"scripted/script": {"reserveTokens": 199_000}})
 async def reserve_of_a_model(scene: Scene) -> Any:
-    await talked(scene)
+    await talked_much(scene)
     return scene.session.state.is_full
 
 
@@ -331,7 +336,7 @@ async def reserve_of_a_model(scene: Scene) -> Any:
     "compaction.mode", "off", "auto", {"compaction.reserveTokens": 199_000, "compaction.keepRecentTokens": 50}
 )
 async def compacting(scene: Scene) -> Any:
-    scene.script.responses[:] = [say(LONG)] * 6
+    scene.script.responses[:] = [say(LONG * 100)] * 6
     before = len(scene.session.entries)
     await scene.prompt("go on")
     return any(entry.__struct_config__.tag == "compaction" for entry in scene.session.entries[before:])

@@ -99,7 +99,7 @@ async def test_an_extensions_own_widget(screen: Screen, photographs: Photographs
 async def test_keys_in_a_row(screen: Screen, photographs: Photographs) -> None:
     file = screen.home / ".bayou" / "agent" / "keybindings.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({"app.session.tree": "f8 t", "app.model.select": "f8 m"}), encoding="utf-8")
+    file.write_text(json.dumps({"app.session.tree": "f9 t", "app.model.select": "f9 m"}), encoding="utf-8")
     async with photographs.of(screen.app("--offline", theme=photographs.theme)) as tour:
-        await tour.press("f8")
+        await tour.press("f9")
         await tour.photograph("begun")

@@ -38,7 +38,7 @@ class Stage:
         (project / ".bayou" / "prompts" / "theirs.md").write_text("Do it.")
         (project / "a.txt").write_text("hello\n")
         self.paths = Paths.from_env({"HOME": str(home)}, project)
-        self.options = Options()
+        self.options = Options(permissions="full")
         self.assembled: Assembled = assemble(self.options, self.paths, {}, can_ask=True)
         self.session = self.assembled.session
         self.script = Scripted(responses)

@@ -103,7 +103,11 @@ def test_context_files_are_read_unless_told(tmp_path: Path) -> None:
 def test_skills_by_place_and_by_name(tmp_path: Path) -> None:
     skill(Path(os.environ["BAYOU_AGENT_DIR"]) / "skills", "mine")
     named = skill(tmp_path / "else", "named")
-    assert set(begun("--skill", str(named), cwd=tmp_path)["skills"].split(", ")) == {"mine", "named"}
+    assert set(begun("--skill", str(named), cwd=tmp_path)["skills"].split(", ")) == {
+        "mine",
+        "named",
+        "extending-bayou",
+    }
     assert begun("--no-skills", "--skill", str(named), cwd=tmp_path)["skills"] == "named"
 
 
@@ -234,7 +238,7 @@ def test_an_extension_decides_about_trust_names_places_and_hears_of_the_end(tmp_
     )
     said = begun("-e", "decides.py", cwd=tmp_path)
     assert said["trusted"] == "yes" and "its" in said["extensions"].split(", ")
-    assert said["skills"] == "found"
+    assert said["skills"] == "found, extending-bayou"
     assert (tmp_path / "end").read_text() == "quit\n"
     assert "its" not in begun("-e", "decides.py", "--no-approve", cwd=tmp_path)["extensions"].split(", ")
 

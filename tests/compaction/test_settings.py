@@ -54,8 +54,8 @@ async def test_the_limits_of_one_model_hold_for_it_and_what_is_left_out_is_the_g
 async def test_a_session_is_compacted_where_the_file_says(tmp_path: Path) -> None:
     """The same conversation, once within the limits and once over those of its model."""
     starts: dict[str, list[CompactionStart]] = {}
-    for name, overrides in (("wide", {}), ("narrow", {"scripted/script": {"reserveTokens": 194_000}})):
-        made = Scene(tmp_path / name, [answer] * 10)
+    for name, overrides in (("wide", {}), ("narrow", {"scripted/script": {"reserveTokens": 7_000}})):
+        made = Scene(tmp_path / name, [answer] * 10, window=14_000)
         limits = {"reserveTokens": 1_000, "keepRecentTokens": 300, "modelOverrides": overrides}
         made.settings({"compaction": limits})
         on = await made.open()
@@ -65,7 +65,7 @@ async def test_a_session_is_compacted_where_the_file_says(tmp_path: Path) -> Non
                 found.append(event) if isinstance(event, CompactionStart) else None
             )
         )
-        # 6,000 tokens are left beside the reserve.
+        # 7,000 tokens are left beside the reserve.
         for number in range(9):
             await on.prompt(f"prompt {number}")
             if starts[name]:

@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from app.providers.scripted import fail, say
@@ -54,8 +55,10 @@ async def test_a_full_window_is_told_once_with_the_key_and_stays_in_the_footer(h
     async with app.run_test(size=(120, 40)) as pilot:
         app.assembled.in_force.set("compaction.mode", "remind")
         await talked(app, pilot, 1)
-        app.assembled.in_force.set("compaction.reserveTokens", 199_500)
         app.assembled.in_force.set("compaction.keepRecentTokens", 200)
+        model = app.session.state.model
+        assert model is not None
+        await app.session.set_model(msgspec.structs.replace(model, context_window=6_000))
         await submit(app, pilot, "and on")
         await settled(app, pilot, 2)
         await until(app, pilot, "Alt+S writes the summary for you", "window nearly full: /compact")

@@ -183,6 +183,7 @@ PAGE = (
     Step("app.thinking.toggle", lambda app: app.transcript.expansion.thinking),
     Step("app.tools.expand", lambda app: bool(app.transcript.expansion.tools)),
     Step("app.tools.background", tells("No tool is running.")),
+    Step("app.files.undo", tells("No files to take back")),
     Step("app.queue.focus", tells("No message is waiting.")),
     Step("app.transcript.focus", lambda app: app.transcript.has_focus),
     Step("tui.altScreen.search", lambda app: app.search_bar.has_focus_within),
@@ -227,7 +228,8 @@ async def test_the_pages(tmp_path: Path) -> None:
 
 async def test_those_of_the_page_without_a_key_are_in_the_palette(tmp_path: Path) -> None:
     unbound = [id_ for (place, id_), found in KEYS.items() if place == "the page" and not found]
-    assert set(unbound) == {"app.session.tree", "app.session.resume", "app.session.fork", "app.session.new"}
+    sessions = {"app.session.tree", "app.session.resume", "app.session.fork", "app.session.new"}
+    assert set(unbound) == {*sessions, "app.files.redo"}
     shown = {"app.session.tree": "Session tree", "app.session.fork": "Fork"}
     async with page(tmp_path) as (app, pilot):
         for action, title in shown.items():
@@ -316,6 +318,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "app.approval.whole": ("test_approvals", '"alt+v"'),
     "app.approval.enter": ("test_approvals", '"f8"'),
     "app.permissions.cycle": ("test_approvals", '"alt+m"'),
+    "app.tree.files": ("tests.tui.pages.test_files_page", '"z"'),
     "app.exit": ("test_terminal:test_ctrl_d_leaves_and_the_terminal_is_given_back", "\\x04"),
     "app.suspend": ("test_terminal:test_it_steps_into_the_background_and_comes_back", "\\x1a"),
     "transcript.copy-code": ("tests.widgets.transcript.test_reading", '"c"'),

@@ -126,7 +126,8 @@ def _wide(sample: bytes) -> str:
 
 def _legacy(sample: bytes, is_whole: bool) -> Encoding:
     high = sum(byte >= 0x80 for byte in sample[:8192])
-    if _is_repairable(sample):
+    sound, bad = _sound_and_bad(sample)
+    if sound >= max(10 * bad, 1):
         return Encoding(name="utf-8", is_exact=False)
     best, best_score = "", 0.0
     for name, ranges in _ASIAN.items():
@@ -137,6 +138,8 @@ def _legacy(sample: bytes, is_whole: bool) -> Encoding:
             best, best_score = name, score
     if best_score >= _PLAUSIBLE:
         return Encoding(name=best)
+    if sound >= max(bad, 1):
+        return Encoding(name="utf-8", is_exact=False)
     return Encoding(name=_single_byte(sample))
 
 
@@ -150,15 +153,15 @@ def _has_shape_of(name: str, sample: bytes, high: int) -> bool:
     return True
 
 
-def _is_repairable(sample: bytes) -> bool:
-    """It is UTF-8 but for some bytes: characters of several bytes hardly ever come about by chance."""
+def _sound_and_bad(sample: bytes) -> tuple[int, int]:
+    """What speaks for UTF-8 with some bad bytes, and how many those are: characters of several bytes hardly ever come
+    about by chance, the less the more bytes they have."""
     text = sample.decode("utf-8", "surrogateescape")
     bad = sum("\udc80" <= char <= "\udcff" for char in text)
-    # The more bytes a character has, the less it came about by chance.
     sound = sum(
         1 if char < "\u0800" else 2 for char in text if char > "\x7f" and not "\udc80" <= char <= "\udcff"
     )
-    return sound >= max(bad, 1)
+    return sound, bad
 
 
 def _score(sample: bytes, name: str, ranges: tuple[tuple[int, int], ...], is_whole: bool) -> float:

@@ -282,7 +282,8 @@ def test_the_newest_are_told_from_their_files_alone(tmp_path: Path) -> None:
     os.utime(paths[1], (5_000, 5_000))
     found = newest_sessions(tmp_path, here, most=4)
     assert [one.path for one in found] == [paths[4], paths[3], paths[2]]
-    assert found == [one for one in list_sessions(tmp_path, here) if one.path in paths[2:]]
+    known = {one.path: one for one in list_sessions(tmp_path, here) if one.path in paths[2:]}
+    assert {one.path: one for one in found} == known
     assert not (tmp_path / "other").exists()
 
 

@@ -224,7 +224,7 @@ def _result(
         size = sum(len(line.text) for kept in found.files.values() for line in kept[:limit])
         named.allow(min(size, MAX_BYTES))
         lines += named.heading()
-    for path in sorted(found.files, key=named.order if named is not None else None):
+    for path in named.ordered(found.files) if named is not None else sorted(found.files):
         if shown >= limit:
             break
         kept = _first_matches(found.files[path], limit - shown, _around(arguments)[1])

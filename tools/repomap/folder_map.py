@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from tools.filemap.symbols import Symbol
-from tools.repomap.kinds import WEIGHTS
+from tools.repomap.kinds import WEIGHTS, note_of
 from tools.repomap.parts import counted
 from tools.repomap.render import MapCandidate
 from tools.repomap.store import IndexedFile, IndexStore, KeptOutline
@@ -53,8 +53,7 @@ def _files(
         outline = present(store, file)
         if outline is not None:
             scores = [_worth(symbol) for symbol in outline.symbols]
-            note = file.kind if file.kind in ("test", "generated", "vendored") else ""
-            yield MapCandidate(file.path, outline.lines, outline.symbols, scores, note)
+            yield MapCandidate(file.path, outline.lines, outline.symbols, scores, note_of(file.kind))
 
 
 def _folders(

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tools.filemap.symbol_lines import span
@@ -57,10 +57,16 @@ class NamedPlaces:
             rows[-1] += f" ({count - len(found)} more of this name: locate finds them)"
         return [row for row in rows if self.takes(row)]
 
-    def order(self, path: str) -> tuple[float, str]:
-        """Code before tests, and those before what programs made."""
-        kind = self._repository.kind_of(self._below(path))
-        return (-WEIGHTS[kind] if kind else 0.0, path)
+    def ordered(self, paths: Iterable[str]) -> list[str]:
+        """Code before tests, and those before what programs made; asked once for all of them."""
+        below = {path: self._below(path) for path in paths}
+        kinds = self._repository.kinds_of(below.values())
+
+        def order(path: str) -> tuple[float, str]:
+            kind = kinds.get(below[path])
+            return (-WEIGHTS[kind] if kind else 0.0, path)
+
+        return sorted(below, key=order)
 
     def within(self, path: str, line: int) -> str:
         """What the line stands in; empty: it is not known, or there is no room to say it."""

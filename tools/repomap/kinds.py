@@ -56,6 +56,11 @@ def kind_of(path: str, language: str | None, head: bytes) -> Kind:
     return "data" if language is None or language in _DATA else "code"
 
 
+def note_of(kind: Kind) -> str:
+    """What a reader should know of a file that is not plain code."""
+    return kind if kind in ("test", "generated", "vendored") else ""
+
+
 def is_about_tests(question: str) -> bool:
     return _SPEAKS_OF_TESTS.search(question) is not None
 

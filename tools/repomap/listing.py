@@ -7,10 +7,15 @@ from pathlib import Path
 
 from tools.running.own_programs import find_own_program
 from tools.running.withheld import own_variables
-from tools.searching.ripgrep import bundled_ripgrep
+from tools.searching.ripgrep import ALWAYS, bundled_ripgrep
 
 MOST_FILES = 200_000
 _PIECE = 1 << 16
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Both as the index names them; the root is the empty name."""
+    return not folder or path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def list_files(
@@ -20,10 +25,9 @@ def list_files(
     program = bundled_ripgrep() or find_own_program("rg", outside=root)
     if program is None:
         return _walked(root, most)
-    # As `tools.searching.ripgrep` always calls it. Links are not followed unless asked for.
-    argv = [program, "--no-config", "--files", "--hidden", "--no-require-git", "--glob=!.git", "--null"]
+    # Links are not followed unless asked for.
     listing = subprocess.Popen(
-        argv,
+        [program, *ALWAYS, "--files", "--null"],
         cwd=root,
         env=own_variables(),
         stdin=subprocess.DEVNULL,

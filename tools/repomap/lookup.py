@@ -7,11 +7,12 @@ from pathlib import Path
 import msgspec
 
 from tools.filemap.symbols import Symbol
-from tools.repomap.kinds import WEIGHTS
+from tools.repomap.kinds import WEIGHTS, Kind
+from tools.repomap.listing import is_below
 from tools.repomap.store import IndexedFile, IndexStore, KeptOutline
 from tools.running.own_programs import find_own_program
 from tools.running.withheld import own_variables
-from tools.searching.ripgrep import bundled_ripgrep
+from tools.searching.ripgrep import ALWAYS, bundled_ripgrep
 
 _MOST_DEFINITIONS = 400
 _MOST_HITS = 2000
@@ -23,7 +24,7 @@ class Definition(msgspec.Struct, frozen=True):
     symbol: Symbol
     owner: str
     """What it belongs to, dotted; empty: the file."""
-    kind: str
+    kind: Kind
     """Of the file."""
 
     @property
@@ -67,7 +68,7 @@ def definitions(
     for id, _ in store.named(last, _MOST_DEFINITIONS):
         if id not in outlines:
             file = store.file(id)
-            outline = present(store, file) if file is not None and _is_below(file.path, below) else None
+            outline = present(store, file) if file is not None and is_below(file.path, below) else None
             outlines[id] = (file, outline) if file is not None and outline is not None else None
     for known in outlines.values():
         if known is None:
@@ -165,7 +166,7 @@ def _grepped(root: Path, name: str, below: str) -> Iterator[tuple[str, int, str]
     program = bundled_ripgrep() or find_own_program("rg", outside=root)
     if program is None or not name:
         return
-    words = ["--no-config", "--hidden", "--no-require-git", "--glob=!.git", "--null", "--line-number", "-wF"]
+    words = [*ALWAYS, "--null", "--line-number", "-wF"]
     searching = subprocess.Popen(
         [program, *words, "--max-columns=2000", "--sort=path", "--", name, f"./{below}" if below else "."],
         cwd=root,
@@ -207,10 +208,6 @@ def _order(definition: Definition, name: str, near: Sequence[str]) -> tuple[obje
         definition.path,
         definition.symbol.start_line,
     )
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return not folder or path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def _plain(name: str) -> str:

@@ -12,6 +12,7 @@ import msgspec
 
 from tools.filemap.symbols import Symbol
 from tools.repomap.kinds import WEIGHTS, is_about_tests
+from tools.repomap.listing import is_below
 from tools.repomap.parts import capitalised_in, counted, names_in, parts_of, question_words
 from tools.repomap.store import IndexedFile, IndexStore, KeptOutline
 
@@ -90,7 +91,7 @@ def rank(
     places: list[LikelyFile] = []
     for id, score in scores.items():
         file = store.file(id)
-        if file is None or not _is_below(file.path, below):
+        if file is None or not is_below(file.path, below):
             continue
         weight = 1.0 if id in lines or (file.kind == "test" and about_tests) else WEIGHTS[file.kind]
         places.append(LikelyFile(file, score * weight, frozenset(lines.get(id, ()))))
@@ -249,10 +250,6 @@ def neighbours_by_names(store: IndexStore, file: IndexedFile) -> dict[int, float
 
 _MOST_RARE_WORDS = 60
 _RARE_FILES = 8
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return not folder or path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def _is_test_folder(folder: str) -> bool:

@@ -9,7 +9,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,7 +18,7 @@ from tools.git.repository import find_repository
 from tools.repomap.builder import IndexBuilder
 from tools.repomap.building import CannotIndex, IndexBusy, IndexProgress, build, is_fresh, survey, writing
 from tools.repomap.folder_map import folder_candidates
-from tools.repomap.kinds import Kind
+from tools.repomap.kinds import Kind, note_of
 from tools.repomap.listing import list_files
 from tools.repomap.lookup import Definition, NameUses, definitions, symbols_like, uses
 from tools.repomap.nearness import learn
@@ -197,10 +197,11 @@ class MappedRepository:
         with self._reading() as store:
             return store is not None and bool(store.meta("finished"))
 
-    def kind_of(self, path: str) -> Kind | None:
+    def kinds_of(self, paths: Iterable[str]) -> dict[str, Kind]:
+        """Of those that the index knows."""
         with self._reading() as store:
-            file = store.file_at(path) if store is not None else None
-            return file.kind if file is not None else None
+            files = [store.file_at(path) for path in paths] if store is not None else []
+            return {file.path: file.kind for file in files if file is not None}
 
     def present(self, store: IndexStore, file: IndexedFile) -> KeptOutline | None:
         """A file's symbols as they are now; None: it is gone."""
@@ -253,8 +254,7 @@ class MappedRepository:
         if outline is None:
             return None
         scores = symbol_scores(outline, question, ranking, lines)
-        note = file.kind if file.kind in ("test", "generated", "vendored") else ""
-        return MapCandidate(file.path, outline.lines, outline.symbols, scores, note)
+        return MapCandidate(file.path, outline.lines, outline.symbols, scores, note_of(file.kind))
 
 
 def root_of(folder: Path) -> Path:

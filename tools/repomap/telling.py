@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from tools.filemap.symbol_lines import span
+from tools.repomap.kinds import note_of
 from tools.repomap.lookup import Definition, NameUses
 from tools.repomap.render import tokens_of
 from tools.repomap.repository import IndexState, MapAnswer
@@ -77,7 +78,8 @@ def _path(path: str) -> str:
 
 
 def _note(definition: Definition) -> str:
-    return f" ({definition.kind})" if definition.kind in ("test", "generated", "vendored") else ""
+    note = note_of(definition.kind)
+    return f" ({note})" if note else ""
 
 
 def _missing(state: IndexState) -> str:

@@ -23,6 +23,8 @@ from app.engine.places import Places
 from app.engine.prompting import PromptChoice, PromptSource
 from app.engine.session import Session
 from app.engine.summariser import summary_model
+from app.engine.todo_tool import todo_tool
+from app.engine.todos import is_wanted
 from app.engine.toolbox import Toolbox, ToolChoice
 from app.extensions.choosing import Asked, Chosen, choose
 from app.extensions.guard import limits_in_force
@@ -140,6 +142,7 @@ def assemble(
     _, summary_problem = summary_model(settings.compaction.model, choice)
     if not options.no_builtin_tools:
         session.add_tool(jobs_tool(session.job_table), owner="built-in")
+        toolbox.offer(todo_tool(session.change_todos), while_=lambda: is_wanted(in_force, choice.model))
     session.choose_tools(tool_choice(options, settings))
     wishes.is_restored = _restore(session, options, has_level=choice.is_thinking_asked)
     themes = _required(options.use_theme, themes_of(options, paths, trust, chosen.themes))

@@ -25,6 +25,7 @@ from app.engine.summariser import Source, Summariser, SummaryCancelled, SummaryF
 from app.engine.telling import Telling
 from app.engine.underway import Underway
 from app.providers.classify import Failure
+from app.todos.telling import without_list
 from app.values.content import text_of
 from app.values.entries import CompactionEntry, Entry
 from app.values.events import (
@@ -67,8 +68,11 @@ class Compactor:
         telling: Telling,
         cache: PromptCache,
         classify: Callable[[AssistantMessage], Failure],
+        behind: Callable[[str], str] = str,
     ) -> None:
+        """`behind`: a summary with what has to stand behind it word for word."""
         self._hooks = hooks
+        self._behind = behind
         self._conversation = conversation
         self._account = account
         self._choice = choice
@@ -259,19 +263,23 @@ class Compactor:
     def preparation(self, first_kept_entry_id: str | None = None) -> Preparation:
         """What a compaction would do now; it cuts before the entry that is named if one is."""
         log = self._conversation.log
-        return prepare(
+        prepared = prepare(
             log.recent_path() if first_kept_entry_id is None else log.path_to(),
             self.limits,
             self._account.context_tokens,
             first_kept_entry_id=first_kept_entry_id,
         )
+        if prepared.previous_summary is None:
+            return prepared
+        return msgspec.structs.replace(prepared, previous_summary=without_list(prepared.previous_summary))
 
     def _record(self, draft: Proposal) -> CompactionResult:
         """Makes the summary count from here on."""
         conversation, preparation, written = self._conversation, draft.preparation, draft.written
+        summary = self._behind(written.text)
         entry = CompactionEntry(
             parent_id=None,
-            summary=written.text,
+            summary=summary,
             first_kept_entry_id=preparation.first_kept_entry_id,
             tokens_before=preparation.tokens_before,
             details={
@@ -292,7 +300,7 @@ class Compactor:
         self._account.compacted(conversation, entry)
         self._telling.context_changed()
         return CompactionResult(
-            summary=written.text,
+            summary=summary,
             first_kept_entry_id=entry.first_kept_entry_id,
             tokens_before=preparation.tokens_before,
             estimated_tokens_after=self._account.context_tokens,

@@ -37,6 +37,7 @@ from app.engine.runner import Runner
 from app.engine.shell import UserShell
 from app.engine.summariser import Summariser
 from app.engine.telling import Telling
+from app.engine.todos import Todos
 from app.engine.toolbox import Toolbox
 from app.providers.classify import Failure
 from app.providers.registry import Registry
@@ -96,6 +97,7 @@ class Machinery:
         self.following = Following(options.in_force, self.telling)
         self.models = Models(choice, self.conversation, self.telling, self.cache)
         self.requests = self._requests(parts)
+        self.todos = Todos(self.conversation, self.telling, options)
         self.summariser = Summariser(
             choice,
             parts.registry,
@@ -113,6 +115,7 @@ class Machinery:
             telling=self.telling,
             cache=self.cache,
             classify=self._failure,
+            behind=self.todos.behind,
         )
         self.brancher = Brancher(
             conversation=self.conversation,
@@ -194,6 +197,7 @@ class Machinery:
             options=parts.options,
             telling=self.telling,
             following=self.following,
+            todos=self.todos,
             classify=self._failure,
         )
 
@@ -232,6 +236,7 @@ class Machinery:
         await self.jobs.close()
         await asyncio.wait([asyncio.ensure_future(self.telling.drain())], timeout=LAST_WORDS_SECONDS)
         self.telling.close()
+        self.todos.close()
         self.files.close()
         self._workspace.close()
         try:

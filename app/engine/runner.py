@@ -29,6 +29,7 @@ from app.engine.requests import Requests
 from app.engine.retry import Countdown
 from app.engine.shell import UserShell
 from app.engine.telling import Telling
+from app.engine.todos import Todos
 from app.engine.toolbox import Toolbox
 from app.providers.classify import Failure
 from app.sessions.errors import SessionWriteError
@@ -77,6 +78,7 @@ class Runner:
         options: SessionOptions,
         telling: Telling,
         following: Following,
+        todos: Todos,
         classify: Callable[[AssistantMessage], Failure],
     ) -> None:
         self.countdown = Countdown()
@@ -93,6 +95,7 @@ class Runner:
         self._options = options
         self._telling = telling
         self._following = following
+        self._todos = todos
         self._classify = classify
         self._task: asyncio.Task[None] | None = None
         self._abort = Abort()
@@ -124,6 +127,7 @@ class Runner:
         self._abort = Abort()
         self._begun = Begun()
         self._attempt = 0
+        self._todos.run_began()
         self.interruption.forget()
         self._pending = []
         self._last_end = None
@@ -339,8 +343,14 @@ class Runner:
         await self._telling.publish(EntryAppended(entry=self._conversation.omit(message.id)))
 
     async def _wants_more(self) -> bool:
-        wanted = await self._hooks.before_settle(self._conversation.last_assistant)
-        return wanted and not isinstance(self._conversation.messages[-1], AssistantMessage)
+        last = self._conversation.last_assistant
+        wanted = await self._hooks.before_settle(last)
+        if wanted and not isinstance(self._conversation.messages[-1], AssistantMessage):
+            return True
+        reminder = self._todos.reminder(last)
+        if reminder is not None:
+            await self.append(reminder)
+        return reminder is not None
 
     def _late_messages(self) -> list[Message]:
         """Queued while the last run was ending."""

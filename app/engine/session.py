@@ -16,6 +16,7 @@ What there is for faces, and nothing else of it:
 - tools: `all_tools`, `active_tools`, `set_active_tools`, `choose_tools`, `add_tool`, `remove_tool`, `card`,
   `run_tool`.
 - compaction: `compact`, `draft_compaction`, `compact_as`, `record_compaction`, `undo_compaction`.
+- todos: `todos`, `change_todos`, `set_todos`.
 - the record: `rename`, `note`, `edit_context`, `change_context`, `set_label`, `write_kept`.
 - other places: `go_to`, `merge`, `begin`, `switch_to`, `fork`, `open`; `restoring`, for files that go back.
 - what may run: `permits`. Settings: `keep_setting`, `follow_settings`. The end: `announce_end`, `close`.
@@ -45,11 +46,13 @@ from app.engine.state import Room, State, room_of, state_of
 from app.engine.stats import ContextUsage, Stats
 from app.engine.toolbox import ToolChoice
 from app.sessions.log import SessionLog
+from app.todos.changes import TodoChange
 from app.values.content import Image, ToolCall
 from app.values.entries import BranchSummaryEntry, Entry
 from app.values.events import CompactionResult, Event
 from app.values.messages import AssistantMessage, BashExecutionMessage, CustomMessage, Message
 from app.values.models import Model, ThinkingLevel
+from app.values.todos import Phases, TodoPhase
 from tools.base import Tool
 from tools.results import Card, ToolResult
 from tools.workspace import PtyHost
@@ -351,6 +354,24 @@ class Session:
     @property
     def permits(self) -> Permits:
         return self._made.permits
+
+    # Todos
+
+    @property
+    def todos(self) -> Phases:
+        """The list of the place where it stands."""
+        return self._made.todos.phases
+
+    async def change_todos(self, asked: TodoChange) -> Phases:
+        """The agent's change. Raises `TodoRefused`."""
+        return await self._made.todos.change(asked)
+
+    async def set_todos(self, phases: Sequence[TodoPhase]) -> Phases:
+        """A person's or a program's list; the agent hears of it with what it reads next. Raises `TodoRefused`."""
+        before, after = self.todos, await self._made.todos.replace(tuple(phases))
+        if after != before:
+            await self._made.prompts.send(self._made.todos.telling(), deliver_as="aside")
+        return after
 
     # How it is set
 

@@ -16,6 +16,7 @@ from app.values.content import Image
 from app.values.events import CompactionResult
 from app.values.messages import Message
 from app.values.models import Model, ThinkingLevel
+from app.values.todos import TodoPhase
 
 
 class ClientCommands:
@@ -131,6 +132,10 @@ class ClientCommands:
     async def get_session_stats(self) -> results.SessionStats:
         """File, counts, tokens, cost. They are those of the whole file."""
         return await self._ask("get_session_stats")
+
+    async def set_todos(self, phases: Sequence[TodoPhase]) -> Sequence[TodoPhase]:
+        """Set the list of todos. What it makes of it is answered; the agent is told."""
+        return await self._ask("set_todos", phases=phases)
 
     async def get_context_usage(self) -> results.Usage | None:
         """How full the window is."""

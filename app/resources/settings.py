@@ -26,6 +26,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     file_maps: agent.FileMapSettings = agent.FileMapSettings()
     repository_maps: agent.RepositoryMapSettings = agent.RepositoryMapSettings()
     sessions: agent.SessionSettings = agent.SessionSettings()
+    todo: agent.TodoSettings = agent.TodoSettings()
     undo: agent.UndoSettings = agent.UndoSettings()
     compaction: agent.CompactionSettings = agent.CompactionSettings()
     branch_summary: agent.BranchSummarySettings = agent.BranchSummarySettings()

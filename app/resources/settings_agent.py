@@ -175,6 +175,22 @@ class RepositoryMapSettings(Group, frozen=True, kw_only=True):
     ] = True
 
 
+class TodoSettings(Group, frozen=True, kw_only=True):
+    """The list of what is to be done."""
+
+    enabled: Annotated[
+        Literal["auto", "on", "off"],
+        Meta(
+            description="Whether the agent has the `todo` tool; `auto`: unless the model is known to plan without "
+            "(`plansByItself` in its `compat`)."
+        ),
+    ] = "auto"
+    reminders: Annotated[
+        bool,
+        Meta(description="Remind the agent, three times at most, when it would stop with open items."),
+    ] = True
+
+
 class SessionSettings(Group, frozen=True, kw_only=True):
     """Session files."""
 

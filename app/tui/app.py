@@ -46,6 +46,7 @@ from app.tui.shown_settings import ShownSettings
 from app.tui.slash import command_names
 from app.tui.status.cache_misses import CacheMisses
 from app.tui.status.status_lines import StatusLines
+from app.tui.status.todo_list import TodoList
 from app.tui.tasks import Tasks, words_of
 from app.tui.terminal.clipboard import Clipboard
 from app.tui.terminal.notifications import Notifications
@@ -64,6 +65,7 @@ from widgets.status.approval import ApprovalBar
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.queue import QueueView
+from widgets.status.todos import TodoView
 from widgets.terminal_driver import TerminalDriver
 from widgets.terminal_manners import write_to
 from widgets.textual_inside import driver_of, tell_fault
@@ -120,6 +122,8 @@ class BayouApp(App[int]):
         self.header = StatusHeader(id="header")
         self.footer = StatusFooter(id="footer")
         self.queue_view = QueueView(id="queue")
+        self.todo_view = TodoView(id="todos")
+        self.todo_list = TodoList(self.session, self.todo_view)
         self.search_bar = SearchBar(self.transcript, id="search")
         self.approval_bar = ApprovalBar(clock=self.clock, id="approval")
         self.presenter = Presenter(self.session, self.transcript, self.note_event, key_told, self.clock)
@@ -172,7 +176,11 @@ class BayouApp(App[int]):
         self.unsent = Unsent(self.session, lambda: (self.editor.text, self.editor.attachments))
         self.remembered = Remembered(paths, most_prompts=lambda: settings().editor.history_size)
         self.key_texts = KeyTexts(
-            self.action_table.key_of, editor=self.editor, queue_view=self.queue_view, presenter=self.presenter
+            self.action_table.key_of,
+            editor=self.editor,
+            queue_view=self.queue_view,
+            todo_view=self.todo_view,
+            presenter=self.presenter,
         )
         self.own_keys = OwnKeys(
             paths.keybindings_file,
@@ -229,6 +237,7 @@ class BayouApp(App[int]):
         yield self.header
         yield self.transcript
         yield self.search_bar
+        yield self.todo_view
         yield self.queue_view
         yield self.approval_bar
         yield popup_for(
@@ -276,6 +285,7 @@ class BayouApp(App[int]):
         self.notifications.note(event)
         self.cache_misses.note(event)
         self.pages.approvals.note(event)
+        self.todo_list.note(event)
         if isinstance(event, QueueUpdate):
             self.pages.queued.show()
             self.unsent.save()

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from app.tui.pages.resuming import Resuming
     from app.tui.pages.sessions_page import SessionsPage
     from app.tui.pages.settings_page import SettingsPage, ThemePage
+    from app.tui.pages.todos_page import TodosPage
     from app.tui.pages.tree_page import TreePage
 
 
@@ -63,6 +64,7 @@ class Pages:
             told=app.notifications.asked,
             key_told=self._key_told,
         )
+        self.todo_list = app.todo_list
         self.run = RunKeys(app.session, app.presenter, app.transcript, self._copy, self._key_told)
         self.leaving = StopOrLeave(
             app.session,
@@ -211,6 +213,12 @@ class Pages:
         from app.tui.pages.jobs_page import JobsPage
 
         return JobsPage(self._session, self._ask, self._say, self._copy)
+
+    @cached_property
+    def todos(self) -> "TodosPage":
+        from app.tui.pages.todos_page import TodosPage
+
+        return TodosPage(self._session, self._ask, self._say)
 
     @cached_property
     def permissions(self) -> "PermissionsPage":

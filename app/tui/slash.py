@@ -112,6 +112,11 @@ COMMANDS: tuple[SlashCommand, ...] = (
         run=lambda pages, text: pages.files.undo(text),
     ),
     SlashCommand(name="redo", verb="redo_files", run=lambda pages, _: pages.files.redo()),
+    SlashCommand(
+        name="todos",
+        help="what is to be done: states, texts, new items",
+        run=lambda pages, _: pages.todos.open(),
+    ),
     SlashCommand(name="jobs", verb="list_jobs", run=_jobs),
     SlashCommand(name="kill", hint="job", verb="kill_job", run=lambda pages, text: pages.jobs.kill(text)),
     SlashCommand(

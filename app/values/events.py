@@ -17,6 +17,7 @@ from app.values.entries import Entry
 from app.values.messages import AssistantMessage, Message, ToolResultMessage
 from app.values.models import Model
 from app.values.stream import BlockEvent
+from app.values.todos import TodoItem, TodoPhase
 from app.values.usage import Usage
 from app.values.wire import PRIVATE, Wire
 
@@ -275,6 +276,24 @@ class JobChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="job_cha
     tool_call_id: str | None = None
 
 
+class TodosChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="todos_changed"):
+    """The list of todos is another one, by the agent, a person or a program."""
+
+    phases: tuple[TodoPhase, ...]
+
+
+class TodoReminder(Wire, frozen=True, kw_only=True, tag_field="type", tag="todo_reminder"):
+    """The agent would have stopped with open items, and is reminded of them; its message follows."""
+
+    todos: tuple[TodoItem, ...]
+    attempt: int
+    max_attempts: int
+
+
+class TodoAutoClear(Wire, frozen=True, kw_only=True, tag_field="type", tag="todo_auto_clear"):
+    """A list whose items were all closed was cleared away; behind `todos_changed`."""
+
+
 class FileChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="file_changed"):
     """A tool changed a file: hashes of its bytes before and after (null: it did not exist)."""
 
@@ -398,6 +417,9 @@ Event = (
     | ProviderRequestFailed
     | ProviderWaiting
     | JobChanged
+    | TodosChanged
+    | TodoReminder
+    | TodoAutoClear
     | FileChanged
     | Notice
     | ExtensionError

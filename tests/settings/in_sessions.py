@@ -15,6 +15,7 @@ from app.sessions import file as session_file
 from app.values.content import Image, text_of
 from app.values.events import AutoRetryStart, ExtensionError
 from app.values.messages import CustomMessage, ToolResultMessage, UserMessage
+from app.values.todos import TodoItem, TodoPhase
 from tests.compaction.stage import Scene
 from tests.settings.cases import Cases
 from tests.support.sessions import parts_of
@@ -412,3 +413,17 @@ async def rule_stops(scene: Scene) -> Any:
 @LIVE.add("rules.repeatGapTurns", 50, 1)
 async def rule_stops_again(scene: Scene) -> Any:
     return await interruptions(scene, 4)
+
+
+@LIVE.add("todo.enabled", "auto", "off")
+async def has_todos(scene: Scene) -> Any:
+    return "todo" in scene.session.active_tools()
+
+
+@LIVE.add("todo.reminders", True, False)
+async def reminders(scene: Scene) -> Any:
+    left = TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))
+    await scene.session.set_todos([left])
+    scene.script.responses[:] = [say("I stop."), say("I stop.")]
+    await scene.prompt("go")
+    return len(scene.script.responses)

@@ -12,6 +12,7 @@ from app.undo.images import Choice
 from app.values.entries import BranchSummaryEntry, Entry
 from app.values.messages import ToolDeclaration
 from app.values.models import Model, ThinkingLevel
+from app.values.todos import TodoPhase
 
 
 class Removed(TypedDict):
@@ -44,6 +45,8 @@ class State(TypedDict):
     autoRetryEnabled: bool
     messageCount: int
     pendingMessageCount: int
+    todoPhases: list[TodoPhase]
+    """The list of todos of the place where the session stands."""
     systemPrompt: str
     """As the next request has it."""
     tools: list[ToolDeclaration]

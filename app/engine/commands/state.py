@@ -12,6 +12,7 @@ from app.engine.session import Session
 from app.engine.toolbox import declared
 from app.values.messages import AssistantMessage, Message
 from app.values.models import Model, ThinkingLevel
+from app.values.todos import TodoPhase
 from app.values.unable import Unable
 
 
@@ -33,6 +34,7 @@ async def get_state(session: Session) -> results.State:
         autoRetryEnabled=state.retries,
         messageCount=len(session.messages),
         pendingMessageCount=state.waiting_count,
+        todoPhases=session.todos,
         systemPrompt=prompt_text(session.sections()),
         tools=declared(session.active_tools()),
     )
@@ -102,6 +104,11 @@ async def get_session_stats(session: Session) -> results.SessionStats:
         cost=usage.cost.total,
         contextUsage=_usage(session),
     )
+
+
+@command("Set the list of todos", "What it makes of it is answered; the agent is told.", answer="todoPhases")
+async def set_todos(session: Session, phases: Sequence[TodoPhase]) -> Sequence[TodoPhase]:
+    return await session.set_todos(phases)
 
 
 @command("How full the window is")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from app.tui.transcript.presenter import Presenter
 from widgets.editor.prompt import PromptEditor
 from widgets.status.queue import QueueView
+from widgets.status.todos import TodoView
 
 PLACEHOLDER = "Ask anything · / commands · @ files · ! shell"
 _WAITING = (("app.message.dequeue", "takes them back"), ("app.queue.focus", "edits and moves them"))
@@ -27,12 +28,14 @@ class KeyTexts:
         *,
         editor: PromptEditor,
         queue_view: QueueView,
+        todo_view: TodoView,
         presenter: Presenter,
     ) -> None:
         """`key_of`: the key of an action, as it is written for a person; nothing when it has none."""
         self._key_of = key_of
         self._editor = editor
         self._queue_view = queue_view
+        self._todo_view = todo_view
         self._presenter = presenter
         self.at_blocks = ""
         """What the keys do while the keyboard is at the blocks of the transcript."""
@@ -46,6 +49,7 @@ class KeyTexts:
         )
         presenter.renderers.retry_key = key("app.retry")
         self._queue_view.hint = self._hint(_WAITING)
+        self._todo_view.hint = self._hint((("app.todos.fold", "folds"),))
         self.at_blocks = self._hint(_AT_BLOCKS)
         full, compacted = key("app.compaction.preview"), key("app.compaction.undo")
         presenter.offers = {

@@ -161,6 +161,12 @@ PAGE_KEYS: tuple[PageKey, ...] = (
         do=lambda pages: pages.queued.focus(),
     ),
     PageKey(
+        id="app.todos.fold",
+        keys="alt+l",
+        help="Fold the list of todos into one line, or show it",
+        do=lambda pages: pages.todo_list.fold(),
+    ),
+    PageKey(
         id="app.message.copy",
         keys="ctrl+x",
         help="Copy the last answer",

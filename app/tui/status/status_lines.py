@@ -43,6 +43,9 @@ from app.values.events import (
     SummarizationRetryFinished,
     SummarizationRetryScheduled,
     ThinkingLevelChanged,
+    TodoAutoClear,
+    TodoReminder,
+    TodosChanged,
     ToolExecutionEnd,
     ToolExecutionStart,
     ToolExecutionUpdate,
@@ -129,6 +132,9 @@ class StatusLines:
                 | ProviderRequestDelivered()
                 | ProviderRequestFailed()
                 | FileChanged()
+                | TodosChanged()
+                | TodoReminder()
+                | TodoAutoClear()
                 | Notice()
                 | ExtensionError()
                 | QuestionAsked()

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any, assert_never
+from typing import assert_never
 
 import msgspec
 
@@ -13,6 +13,7 @@ from app.tui.handed import KeyTold
 from app.tui.transcript import replay
 from app.tui.transcript.own_commands import OwnCommands
 from app.tui.transcript.renderers import Renderers
+from app.tui.transcript.shown_call import ShownCall, arguments_so_far
 from app.tui.transcript.summary_card import SummaryCard
 from app.values.content import ToolCall
 from app.values.entries import CustomEntry, Entry
@@ -49,10 +50,12 @@ from app.values.events import (
     SummarizationRetryFinished,
     SummarizationRetryScheduled,
     ThinkingLevelChanged,
+    TodoAutoClear,
+    TodoReminder,
+    TodosChanged,
     ToolExecutionEnd,
     ToolExecutionStart,
     ToolExecutionUpdate,
-    ToolOutcome,
     TurnEnd,
     TurnStart,
 )
@@ -93,17 +96,6 @@ _ARGUMENT_SECONDS = 0.15
 _NOTE_KINDS = {"info": NoteKind.INFO, "warning": NoteKind.WARNING, "error": NoteKind.ERROR}
 
 
-class _ShownCall(msgspec.Struct, kw_only=True):
-    """A tool call on the screen."""
-
-    block_id: str
-    call: ToolCall
-    arguments: list[str] = msgspec.field(default_factory=list)
-    drawn: float = 0.0
-    started: float | None = None
-    outcome: ToolOutcome | None = None
-
-
 class Presenter:
     """Shows one session in one transcript. What is not the transcript's goes to `on_other`."""
 
@@ -120,8 +112,8 @@ class Presenter:
         self._on_other = on_other
         self._clock = clock
         self._reply_id = ""
-        self._calls: dict[str, _ShownCall] = {}
-        self._by_index: dict[int, _ShownCall] = {}
+        self._calls: dict[str, ShownCall] = {}
+        self._by_index: dict[int, ShownCall] = {}
         self._untold: dict[str, CustomBlock] = {}
         """Results of jobs that the model has not been told of, by job."""
         self._notes = 0
@@ -201,6 +193,9 @@ class Presenter:
                 | ProviderWaiting()
                 | JobChanged()
                 | FileChanged()
+                | TodosChanged()
+                | TodoReminder()
+                | TodoAutoClear()
                 | QuestionAsked()
             ):
                 pass
@@ -270,8 +265,8 @@ class Presenter:
             case _:
                 assert_never(part)
 
-    def _new_call(self, call: ToolCall) -> _ShownCall:
-        known = _ShownCall(block_id=replay.card_id(self._reply_id, call.id), call=call)
+    def _new_call(self, call: ToolCall) -> ShownCall:
+        known = ShownCall(block_id=replay.card_id(self._reply_id, call.id), call=call)
         self._calls[call.id] = known
         self._draw(known, CardState.PENDING)
         return known
@@ -287,7 +282,7 @@ class Presenter:
         known.drawn = now
         text = "".join(known.arguments)
         known.arguments = [text]
-        known.call = msgspec.structs.replace(known.call, arguments=_partial(text))
+        known.call = msgspec.structs.replace(known.call, arguments=arguments_so_far(text))
         self._draw(known, CardState.PENDING)
 
     def _end(self, message: Message) -> None:
@@ -347,7 +342,7 @@ class Presenter:
             case _:
                 assert_never(event)
 
-    def _draw(self, known: _ShownCall, state: CardState) -> None:
+    def _draw(self, known: ShownCall, state: CardState) -> None:
         result = None
         if known.outcome is not None:
             result = from_message(
@@ -430,17 +425,6 @@ class Presenter:
             )
         elif event.error_message:
             self.note(event.error_message, NoteKind.INFO if event.aborted else NoteKind.ERROR)
-
-
-def _partial(text: str) -> dict[str, Any]:
-    """The arguments as far as they have arrived."""
-    try:
-        import jiter  # noqa: PLC0415  (only arguments that arrive need it)
-
-        value = jiter.from_json(text.encode("utf-8", "replace"), partial_mode="trailing-strings")
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _elapsed(seconds: float) -> str:

@@ -1,0 +1,125 @@
+"""The `todo` tool: how the model keeps the list of what is to be done."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any, cast
+
+import msgspec
+
+from app.todos.changes import TodoChange, TodoOperation, TodoRefused
+from app.todos.telling import told, told_after
+from app.values.todos import Phases
+from tools.base import Tool, ToolContext, ToolError
+from tools.results import Card, TextBlock, ToolResult, text_result
+from tools.schema import schema_of
+
+_OTHER_NAMES = {"init": "set", "append": "add", "rm": "drop", "unblock": "start", "list": "view"}
+"""What other agents call these operations."""
+
+
+class PlannedPhase(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    tasks: tuple[str, ...]
+
+
+class TodoArguments(msgspec.Struct, frozen=True, kw_only=True):
+    op: TodoOperation
+    phases: Annotated[tuple[PlannedPhase, ...] | None, msgspec.Meta(description="For set")] = None
+    task: Annotated[
+        str | None,
+        msgspec.Meta(description="The item's text, or its beginning; default: the one in progress"),
+    ] = None
+    tasks: Annotated[tuple[str, ...] | None, msgspec.Meta(description="Several, for add, done and drop")] = (
+        None
+    )
+    phase: Annotated[str | None, msgspec.Meta(description="For add")] = None
+    note: Annotated[str | None, msgspec.Meta(description="For block: what it waits for")] = None
+
+
+def todo_tool(change: Callable[[TodoChange], Awaitable[Phases]]) -> Tool:
+    async def run(arguments: TodoArguments, context: ToolContext) -> ToolResult:
+        asked = TodoChange(
+            op=arguments.op,
+            phases=[(phase.name, phase.tasks) for phase in arguments.phases or ()],
+            tasks=(*((arguments.task,) if arguments.task else ()), *(arguments.tasks or ())),
+            phase=arguments.phase,
+            note=arguments.note,
+        )
+        try:
+            phases = await change(asked)
+        except TodoRefused as problem:
+            raise ToolError(str(problem)) from None
+        return text_result(told(phases) if arguments.op in ("set", "view") else told_after(phases))
+
+    return Tool(
+        name="todo",
+        label="todo",
+        description=(
+            "Keep a list for work of three or more steps; the person sees it. set: the whole list once, in phases. "
+            "Then single operations: done closes an item and starts the next; start, drop, add; block with what it "
+            "waits for. Close items as soon as they are done. No list for what takes one step."
+        ),
+        schema=schema_of(TodoArguments),
+        arguments=TodoArguments,
+        prepare=_mended,
+        run=run,
+        show=_show,
+        snippet="Keep a list of what is to be done",
+        mode="sequential",
+        is_read_only=True,
+    )
+
+
+def _mended(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Other names of operations, lists that came as JSON text, items that came as objects."""
+    mended = dict(arguments)
+    op = mended.get("op") or mended.pop("operation", None) or mended.pop("action", None)
+    if op is not None:
+        mended["op"] = _OTHER_NAMES.get(op, op) if isinstance(op, str) else op
+    phases, tasks = _list(mended.get("phases")), _list(mended.get("tasks"))
+    if phases is not None:
+        mended["phases"] = [_phase(phase) for phase in phases]
+    if tasks is not None and mended.get("op") == "set" and not phases:
+        name = mended.pop("phase", None) or "Todos"
+        mended["phases"] = [{"name": name, "tasks": [_item(item) for item in tasks]}]
+        del mended["tasks"]
+    elif tasks is not None:
+        mended["tasks"] = [_item(item) for item in tasks]
+    return mended
+
+
+def _list(value: Any) -> list[Any] | None:
+    """As it came, or as the text of one; None: it is none, and is refused in the usual words."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return None
+    return cast(list[Any], value) if isinstance(value, list) else None
+
+
+def _phase(phase: Any) -> Any:
+    if not isinstance(phase, dict):
+        return phase
+    given = cast(dict[str, Any], phase)
+    tasks = given.get("tasks", given.get("items"))
+    items = _list(tasks)
+    return {
+        "name": given.get("name", "Todos"),
+        "tasks": tasks if items is None else [_item(item) for item in items],
+    }
+
+
+def _item(item: Any) -> Any:
+    if not isinstance(item, dict):
+        return item
+    given = cast(dict[str, Any], item)
+    return next((given[key] for key in ("content", "text", "task", "title") if key in given), given)
+
+
+def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    op = arguments.get("op")
+    named = arguments.get("task") or ", ".join(map(str, arguments.get("tasks") or ()))
+    subject = " ".join(str(word) for word in (op, named) if word)
+    blocks = (TextBlock(text=result.text),) if result and result.text else ()
+    return Card(title="todo", subject=" ".join(subject.split()), blocks=blocks)

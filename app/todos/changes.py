@@ -1,0 +1,232 @@
+"""What an operation makes of a list of todos. Pure: a list goes in, another comes out, or a refusal in words.
+
+Items are named by their text, never by number, and nothing vanishes by rewriting: what is open stays in the list
+until it is done or dropped by name. One item is being done at a time.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, assert_never
+
+import msgspec
+
+from app.values.todos import Phases, TodoItem, TodoPhase, TodoStatus, current_of, items_of, open_items
+from app.values.unable import Unable
+from tools.text import visible
+
+TodoOperation = Literal["set", "start", "done", "drop", "block", "add", "view"]
+MOST_ITEMS = 200
+LONGEST = 400
+_TOLD = 40
+_DEFAULT_PHASE = "Todos"
+
+
+class TodoRefused(Unable):
+    """The list cannot be changed like that."""
+
+
+class TodoChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One operation, as it was asked for."""
+
+    op: TodoOperation
+    phases: Sequence[tuple[str, Sequence[str]]] = ()
+    """For `set`: names with the texts of their items."""
+    tasks: Sequence[str] = ()
+    """Which items, or which new ones."""
+    phase: str | None = None
+    note: str | None = None
+
+
+def changed(phases: Phases, change: TodoChange) -> Phases:
+    """Raises `TodoRefused`, with the list as it stands in the words."""
+    match change.op:
+        case "view":
+            return phases
+        case "set":
+            return _set(phases, change.phases)
+        case "add":
+            return _added(phases, change)
+        case "start":
+            name = _one(phases, change)
+            paused = _each(phases, lambda item: _with(item, "pending") if _is_current(item) else item)
+            return _each(paused, lambda item: _with(item, "in_progress") if item.content == name else item)
+        case "done":
+            return _closed(phases, change, "completed")
+        case "drop":
+            return _closed(phases, change, "abandoned")
+        case "block":
+            name = _one(phases, change)
+            why = _text(change.note or "") or "blocked"
+            blocked = _each(
+                phases,
+                lambda item: (
+                    msgspec.structs.replace(item, status="pending", blocked=why)
+                    if item.content == name
+                    else item
+                ),
+            )
+            return _going_on(blocked)
+        case _:
+            assert_never(change.op)
+
+
+def normalised(phases: Sequence[TodoPhase]) -> Phases:
+    """A list that came from a program or a file: with ids, texts of one line, and one item that is being done."""
+    made: list[TodoPhase] = []
+    seen: set[str] = set()
+    ids: set[str] = set()
+    has_current = False
+    for number, phase in enumerate(phases, 1):
+        tasks: list[TodoItem] = []
+        for item in phase.tasks:
+            content = _checked(item.content, seen)
+            status: TodoStatus = item.status
+            if status == "in_progress":
+                status, has_current = ("pending" if has_current else status), True
+            item_id = _own_id(item.id, "task", len(seen), ids)
+            tasks.append(msgspec.structs.replace(item, id=item_id, content=content, status=status))
+        phase_id = _own_id(phase.id, "phase", number, ids)
+        name = _text(phase.name) or _DEFAULT_PHASE
+        made.append(msgspec.structs.replace(phase, id=phase_id, name=name, tasks=tuple(tasks)))
+    _require_room(len(seen))
+    return tuple(made)
+
+
+def _set(phases: Phases, wanted: Sequence[tuple[str, Sequence[str]]]) -> Phases:
+    if not wanted:
+        raise TodoRefused("set needs phases: [{name, tasks: [text, …]}].")
+    known = {item.content: item for item in items_of(phases)}
+    seen: set[str] = set()
+    made: list[TodoPhase] = []
+    for name, texts in wanted:
+        tasks = [
+            known.get(content) or TodoItem(content=content)
+            for content in (_checked(text, seen) for text in texts)
+        ]
+        made.append(TodoPhase(name=_text(name) or _DEFAULT_PHASE, tasks=tuple(tasks)))
+    gone = [item.content for item in open_items(phases) if item.content not in seen]
+    if gone:
+        raise TodoRefused(
+            f"These open items are not in the new list: {_quoted(gone)}. Nothing was changed. Keep them word for word, "
+            "or close each first with done or drop."
+        )
+    return _going_on(normalised(made))
+
+
+def _added(phases: Phases, change: TodoChange) -> Phases:
+    if not change.tasks:
+        raise TodoRefused("add needs task: what is to be done.")
+    seen = {item.content for item in items_of(phases)}
+    new = tuple(TodoItem(content=_checked(text, seen)) for text in change.tasks)
+    name = _text(change.phase or "")
+    at = _phase_for(phases, name)
+    if at is None:
+        return _going_on(normalised((*phases, TodoPhase(name=name or _DEFAULT_PHASE, tasks=new))))
+    grown = msgspec.structs.replace(phases[at], tasks=(*phases[at].tasks, *new))
+    return _going_on(normalised((*phases[:at], grown, *phases[at + 1 :])))
+
+
+def _phase_for(phases: Phases, name: str) -> int | None:
+    if name:
+        return next((at for at, phase in enumerate(phases) if phase.name.casefold() == name.casefold()), None)
+    current = current_of(phases)
+    at = next((at for at, phase in enumerate(phases) if current in phase.tasks), None)
+    return at if at is not None or not phases else len(phases) - 1
+
+
+def _closed(phases: Phases, change: TodoChange, status: TodoStatus) -> Phases:
+    names = {_found(phases, text) for text in change.tasks} or {_one(phases, change)}
+    return _going_on(_each(phases, lambda item: _with(item, status) if item.content in names else item))
+
+
+def _one(phases: Phases, change: TodoChange) -> str:
+    """The item that is meant; without a name, the one that is being done."""
+    if len(change.tasks) > 1:
+        raise TodoRefused(f"{change.op} takes one task; these are {len(change.tasks)}.")
+    if change.tasks:
+        return _found(phases, change.tasks[0])
+    current = current_of(phases)
+    if current is None:
+        raise TodoRefused(f"{change.op} needs task: nothing is in progress. {_listed(phases)}")
+    return current.content
+
+
+def _found(phases: Phases, text: str) -> str:
+    """An item by its text or the beginning of it."""
+    wanted = _text(text).casefold()
+    names = [item.content for item in items_of(phases)]
+    exact = [name for name in names if name.casefold() == wanted]
+    begun = [name for name in names if wanted and name.casefold().startswith(wanted)]
+    if exact or len(begun) == 1:
+        return (exact or begun)[0]
+    if begun:
+        raise TodoRefused(
+            f"“{_text(text)}” is the beginning of several items: {_quoted(begun)}. Give more of the text."
+        )
+    raise TodoRefused(f"There is no item “{_text(text)}”. Nothing was changed. {_listed(phases)}")
+
+
+def _going_on(phases: Phases) -> Phases:
+    """When nothing is being done, the next item that waits for nothing is."""
+    if current_of(phases) is not None:
+        return phases
+    ready = next((item for item in open_items(phases) if item.blocked is None), None)
+    if ready is None:
+        return phases
+    return _each(phases, lambda item: _with(item, "in_progress") if item is ready else item)
+
+
+def _each(phases: Phases, make: Callable[[TodoItem], TodoItem]) -> Phases:
+    return tuple(
+        msgspec.structs.replace(phase, tasks=tuple(make(item) for item in phase.tasks)) for phase in phases
+    )
+
+
+def _with(item: TodoItem, status: TodoStatus) -> TodoItem:
+    return msgspec.structs.replace(item, status=status, blocked=None)
+
+
+def _is_current(item: TodoItem) -> bool:
+    return item.status == "in_progress"
+
+
+def _checked(text: str, seen: set[str]) -> str:
+    content = _text(text)
+    if not content:
+        raise TodoRefused("An item has no text. Nothing was changed.")
+    if content in seen:
+        raise TodoRefused(
+            f"“{content}” would be in the list twice. Nothing was changed. Give each item its own text."
+        )
+    seen.add(content)
+    _require_room(len(seen))
+    return content
+
+
+def _require_room(count: int) -> None:
+    if count > MOST_ITEMS:
+        raise TodoRefused(
+            f"A list has {MOST_ITEMS} items at most. Nothing was changed. Make one item of what belongs together."
+        )
+
+
+def _own_id(given: str, kind: str, number: int, taken: set[str]) -> str:
+    wanted = given or f"{kind}-{number}"
+    while wanted in taken:
+        number += 1
+        wanted = f"{kind}-{number}"
+    taken.add(wanted)
+    return wanted
+
+
+def _text(text: str) -> str:
+    return " ".join(visible(text).split())[:LONGEST]
+
+
+def _quoted(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _TOLD} more" if len(names) > _TOLD else ""
+    return ", ".join(f"“{name}”" for name in names[:_TOLD]) + more
+
+
+def _listed(phases: Phases) -> str:
+    names = [item.content for item in open_items(phases)]
+    return f"Open items: {_quoted(names)}." if names else "There are no open items."

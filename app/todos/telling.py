@@ -1,0 +1,71 @@
+"""How a list of todos is told: to the model behind an operation, behind a summary, and when it would stop too early."""
+
+from app.values.todos import Phases, TodoItem, current_of, items_of, open_items
+
+MOST_REMINDERS = 3
+_BEGIN, _END = "\n\n<todo-list>\n", "\n</todo-list>"
+_MARKS = {"pending": " ", "in_progress": ">", "completed": "x", "abandoned": "-"}
+
+
+def told(phases: Phases) -> str:
+    """The whole list, as the model reads it."""
+    if not phases:
+        return "The list is empty."
+    lines: list[str] = []
+    for phase in phases:
+        lines.append(f"{phase.name}:")
+        lines += [_line(item) for item in phase.tasks]
+    return "\n".join(lines)
+
+
+def told_after(phases: Phases) -> str:
+    """What an operation left: how far it is, and what is next. The open items of the phase at hand in full."""
+    if not phases:
+        return "The list is empty."
+    total, left = items_of(phases), open_items(phases)
+    done = len(total) - len(left)
+    if not left:
+        return f"All {len(total)} items are closed."
+    current = current_of(phases)
+    at = next((phase for phase in phases if current in phase.tasks), None) or next(
+        phase for phase in phases if any(item.is_open for item in phase.tasks)
+    )
+    elsewhere = len(left) - sum(item.is_open for item in at.tasks)
+    lines = [f"{done} of {len(total)} closed. {at.name}:", *(_line(item) for item in at.tasks)]
+    if elsewhere:
+        lines.append(f"{elsewhere} more open in other phases.")
+    return "\n".join(lines)
+
+
+def _line(item: TodoItem) -> str:
+    waits = f" (blocked: {item.blocked})" if item.blocked else ""
+    return f"- [{_MARKS[item.status]}] {item.content}{waits}"
+
+
+def with_list(summary: str, phases: Phases) -> str:
+    """A summary with the list behind it, word for word; without what an earlier one had there."""
+    bare = without_list(summary)
+    return bare if not phases else f"{bare}{_BEGIN}{told(phases)}{_END}"
+
+
+def without_list(summary: str) -> str:
+    head, begin, rest = summary.rpartition(_BEGIN)
+    if not begin or _END not in rest:
+        return summary
+    return head + rest.partition(_END)[2]
+
+
+def asks_something(answer: str) -> bool:
+    """The last words are a question to the person."""
+    paragraph = answer.rstrip().rpartition("\n\n")[2]
+    return any(line.rstrip(' *_`)"”»').endswith(("?", "？", "؟")) for line in paragraph.splitlines())
+
+
+def reminder(phases: Phases) -> str:
+    left = open_items(phases)
+    return (
+        f"{len(left)} {'items are' if len(left) > 1 else 'item is'} still open:\n"
+        + "\n".join(_line(item) for item in left)
+        + "\n\nGo on with them. If one is done, say so with the todo tool; if it cannot or need not be done, "
+        "block or drop it with the reason."
+    )

@@ -1,0 +1,112 @@
+"""`/todos`: the list to be changed by hand. What was changed counts at Enter, as a whole, and the agent is told."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from app.engine.session import Session
+from app.todos.changes import TodoChange, TodoRefused, changed, normalised
+from app.tui.handed import AskPerson, TellPerson
+from app.tui.status.todo_list import state_of
+from app.values.todos import Phases, TodoItem, TodoStatus, items_of, open_items
+from widgets.screens.dialogs import InputScreen
+from widgets.screens.todos import TodoEntry, TodosScreen
+from widgets.transcript.blocks import NoteKind
+
+_NEXT: dict[TodoStatus, TodoStatus] = {
+    "pending": "in_progress",
+    "in_progress": "completed",
+    "completed": "abandoned",
+    "abandoned": "pending",
+}
+
+
+class TodosPage:
+    """The list of one session."""
+
+    def __init__(self, session: Session, ask: AskPerson, say: TellPerson) -> None:
+        self._session = session
+        self._ask = ask
+        self._say = say
+        self._draft: Phases = ()
+
+    async def open(self) -> None:
+        before = self._draft = self._session.todos
+        screen = TodosScreen(_entries(before), _counted(before))
+        picked = await self._ask(screen, on_request=self._requested)
+        if picked is None or self._draft == before:
+            return
+        if self._session.todos != before:
+            self._say(
+                "The agent changed the list meanwhile, so it is left as it is now. /todos shows it.",
+                NoteKind.WARNING,
+            )
+            return
+        await self._session.set_todos(self._draft)
+
+    async def _requested(self, request: TodosScreen.ActionRequested) -> None:
+        screen, row = request.screen, request.row
+        if not isinstance(screen, TodosScreen):
+            return
+        item = next((one for one in items_of(self._draft) if row is not None and one.id == row.id), None)
+        note = ""
+        try:
+            match request.action:
+                case "app.todos.add":
+                    await self._add(item)
+                case "app.todos.edit" if item is not None:
+                    await self._edit(item)
+                case "app.todos.cycle" if item is not None:
+                    self._put(item, _NEXT[item.status])
+                case "app.todos.drop" if item is not None:
+                    self._put(item, "pending" if item.status == "abandoned" else "abandoned")
+                case _:
+                    return
+        except TodoRefused as problem:
+            note = str(problem)
+        current = row.id if row is not None else ""
+        screen.show_entries(_entries(self._draft), current=current, note=note or _counted(self._draft))
+
+    async def _add(self, item: TodoItem | None) -> None:
+        """Into the phase of the row that is current."""
+        text: str | None = await self._ask(InputScreen("Add an item", placeholder="what is to be done"))
+        if text and text.strip():
+            phase = next((one.name for one in self._draft if item in one.tasks), None)
+            self._draft = changed(self._draft, TodoChange(op="add", tasks=(text,), phase=phase))
+
+    async def _edit(self, item: TodoItem) -> None:
+        text: str | None = await self._ask(InputScreen("Edit the item", prefill=item.content))
+        if text and text.strip():
+            self._replace(item, msgspec.structs.replace(item, content=text))
+
+    def _put(self, item: TodoItem, status: TodoStatus) -> None:
+        if status == "in_progress":
+            self._draft = changed(self._draft, TodoChange(op="start", tasks=(item.content,)))
+        else:
+            self._replace(item, msgspec.structs.replace(item, status=status, blocked=None))
+
+    def _replace(self, item: TodoItem, other: TodoItem) -> None:
+        self._draft = normalised(
+            [
+                msgspec.structs.replace(
+                    phase, tasks=tuple(other if one.id == item.id else one for one in phase.tasks)
+                )
+                for phase in self._draft
+            ]
+        )
+
+
+def _entries(phases: Phases) -> Sequence[TodoEntry]:
+    found: list[TodoEntry] = []
+    for phase in phases:
+        found.append(TodoEntry(id=f"phase {phase.id}", text=phase.name))
+        found += [
+            TodoEntry(id=item.id, text=item.content, state=state_of(item), waits_for=item.blocked or "")
+            for item in phase.tasks
+        ]
+    return found
+
+
+def _counted(phases: Phases) -> str:
+    total = len(items_of(phases))
+    return f"{total - len(open_items(phases))} of {total} closed" if total else ""

@@ -1,0 +1,58 @@
+"""The list of todos above the editor: the phase that is being worked on, as the session has it."""
+
+from app.engine.session import Session
+from app.values.events import EntryAppended, Event, SessionReplaced, TodosChanged
+from app.values.todos import Phases, TodoItem, TodoPhase, current_of, items_of, open_items
+from widgets.status.todos import TodoHead, TodoRow, TodoState, TodoView
+
+
+class TodoList:
+    """Shows the list of one session in one view."""
+
+    def __init__(self, session: Session, view: TodoView) -> None:
+        self._session = session
+        self._view = view
+        self._shown: Phases | None = None
+
+    def note(self, event: Event) -> None:
+        """Another list, or another place of the tree."""
+        if isinstance(event, TodosChanged | EntryAppended | SessionReplaced):
+            self.show()
+
+    def show(self) -> None:
+        """Costs nothing while the list is the same."""
+        phases = self._session.todos
+        if phases is self._shown:
+            return
+        self._shown = phases
+        at = phase_at_hand(phases)
+        total = items_of(phases)
+        head = TodoHead(
+            phase=at.name if at else "", closed=len(total) - len(open_items(phases)), total=len(total)
+        )
+        self._view.show(
+            head, [TodoRow(text=item.content, state=state_of(item)) for item in at.tasks] if at else []
+        )
+
+    def fold(self) -> None:
+        self._view.fold()
+
+
+def phase_at_hand(phases: Phases) -> TodoPhase | None:
+    """Where the work is: that of the current item, else the first with something open, else the last."""
+    current = current_of(phases)
+    holding = (phase for phase in phases if current is not None and current in phase.tasks)
+    open_ones = (phase for phase in phases if any(item.is_open for item in phase.tasks))
+    return (
+        next(holding, None)
+        or next(open_ones, None)
+        or next((phase for phase in reversed(phases) if phase.tasks), None)
+    )
+
+
+def state_of(item: TodoItem) -> TodoState:
+    if item.status == "in_progress":
+        return "current"
+    if item.status == "pending":
+        return "blocked" if item.blocked else "pending"
+    return "done" if item.status == "completed" else "dropped"

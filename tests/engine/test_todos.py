@@ -1,0 +1,234 @@
+"""The list of todos in a session: the tool, its place in the tree, compaction, reminders, what people change."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.engine.todo_tool import todo_tool
+from app.providers.scripted import call, say
+from app.sessions.log import SessionLog
+from app.values.events import AgentSettled, TodoAutoClear, TodoReminder, TodosChanged
+from app.values.messages import CustomMessage, ToolResultMessage
+from app.values.todos import TodoItem, TodoPhase, items_of
+from tests.agent.stage import plain
+from tests.engine.stage import Play
+from tests.support.sessions import parts_of
+from tests.todos.test_changes import states
+
+ONE_BY_ONE = [{"name": "Work", "tasks": ["First", "Second", "Third"]}]
+
+
+def playing(folder: Path, *answers: Any, **more: Any) -> Play:
+    play = Play(folder, *answers, **more)
+    play.session.add_tool(todo_tool(play.session.change_todos), owner="test")
+    return play
+
+
+def result(play: Play) -> ToolResultMessage:
+    return next(one for one in reversed(play.session.messages) if isinstance(one, ToolResultMessage))
+
+
+async def test_the_agent_keeps_its_list_and_everybody_hears_of_it(tmp_path: Path) -> None:
+    play = playing(
+        tmp_path, call("todo", op="set", phases=ONE_BY_ONE), call("todo", op="done"), say("Which next?")
+    )
+    await play.prompt("go")
+    assert states(play.session.todos) == {"First": "completed", "Second": "in_progress", "Third": "pending"}
+    assert plain(result(play)) == "1 of 3 closed. Work:\n- [x] First\n- [>] Second\n- [ ] Third"
+    assert [len(items_of(event.phases)) for event in play.all(TodosChanged)] == [3, 3]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"op": "init", "phases": '[{"name": "Work", "tasks": ["First"]}]'},
+        {
+            "operation": "set",
+            "phases": [{"name": "Work", "tasks": [{"content": "First", "status": "pending"}]}],
+        },
+        {"op": "set", "phase": "Work", "tasks": ["First"]},
+        {"op": "append", "phase": "Work", "task": "First"},
+    ],
+    ids=lambda arguments: " ".join(arguments),
+)
+async def test_other_agents_ways_to_say_it_are_understood(tmp_path: Path, arguments: dict[str, Any]) -> None:
+    play = playing(tmp_path, call("todo", **arguments), say("Shall I?"))
+    await play.prompt("go")
+    assert [(phase.name, [item.content for item in phase.tasks]) for phase in play.session.todos] == [
+        ("Work", ["First"])
+    ]
+
+
+async def test_an_operation_on_nothing_is_an_error_with_the_list(tmp_path: Path) -> None:
+    play = playing(
+        tmp_path,
+        call("todo", op="set", phases=ONE_BY_ONE),
+        call("todo", op="done", task="Fourth"),
+        say("Hm?"),
+    )
+    await play.prompt("go")
+    assert result(play).is_error
+    assert "no item “Fourth”" in plain(result(play)) and "“Third”" in plain(result(play))
+    assert len(play.all(TodosChanged)) == 1
+
+
+# The end of a run
+
+
+async def test_open_items_are_reminded_of_while_that_moves_the_agent(tmp_path: Path) -> None:
+    play = playing(
+        tmp_path,
+        call("todo", op="set", phases=ONE_BY_ONE),
+        say("Enough for today."),
+        call("todo", op="done"),
+        say("I stop here."),
+        say("I really do."),
+    )
+    await play.prompt("go")
+    assert [event.attempt for event in play.all(TodoReminder)] == [1, 2]
+    told = [plain(message) for message in play.session.messages if isinstance(message, CustomMessage)]
+    assert told[0].startswith("3 items are still open:\n- [>] First\n- [ ] Second\n- [ ] Third\n")
+    assert len(play.all(AgentSettled)) == 1
+
+
+async def test_three_reminders_are_the_most(tmp_path: Path) -> None:
+    moves = [answer for _ in range(6) for answer in (call("todo", op="view"), say("I stop."))]
+    play = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), *moves)
+    await play.prompt("go")
+    assert [event.attempt for event in play.all(TodoReminder)] == [1, 2, 3]
+    assert all(event.max_attempts == 3 for event in play.all(TodoReminder))
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [say("Shall I go on with the second?")],
+        [
+            call("todo", op="block", task="First", note="a key"),
+            call("todo", op="drop", tasks=["Second", "Third"]),
+            say("So."),
+        ],
+        [call("todo", op="done", tasks=["First", "Second", "Third"]), say("All done.")],
+        [say("cut", error="overloaded", breaks_after=0)],
+    ],
+    ids=["asks", "waits", "is done", "failed"],
+)
+async def test_there_is_no_reminder_when_the_agent(tmp_path: Path, answers: list[Any]) -> None:
+    play = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), *answers)
+    play.in_force.set("retry.enabled", False)
+    await play.prompt("go")
+    assert play.all(TodoReminder) == []
+
+
+async def test_a_stop_is_a_stop(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    play = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), say("So", gate=gate))
+    await play.session.prompt("go")
+    await play.until(lambda: play.script.call_count == 2)
+    await play.session.abort()
+    assert play.all(TodoReminder) == []
+
+
+async def test_reminders_can_be_switched_off(tmp_path: Path) -> None:
+    play = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), say("I stop."))
+    play.in_force.set("todo.reminders", False)
+    await play.prompt("go")
+    assert play.all(TodoReminder) == []
+
+
+# Its place
+
+
+async def test_the_list_is_that_of_the_place_in_the_tree(tmp_path: Path) -> None:
+    play = playing(
+        tmp_path,
+        say("Hello."),
+        call("todo", op="set", phases=ONE_BY_ONE),
+        say("Good?"),
+        call("todo", op="done"),
+        say("?"),
+    )
+    await play.prompt("hi")
+    nowhere = play.session.log.leaf_id
+    await play.prompt("plan")
+    planned = play.session.log.leaf_id
+    await play.prompt("on")
+    assert states(play.session.todos)["First"] == "completed"
+    await play.session.go_to(planned)
+    assert states(play.session.todos)["First"] == "in_progress"
+    await play.session.go_to(nowhere)
+    assert play.session.todos == ()
+    assert nowhere is not None and planned is not None
+    await play.session.go_to(planned)
+    assert await play.session.fork(planned, "at")
+    assert states(play.session.todos)["First"] == "in_progress"
+
+
+async def test_it_is_there_again_when_the_session_is_opened_anew(tmp_path: Path) -> None:
+    play = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), call("todo", op="done"), say("Next?"))
+    await play.prompt("go")
+    path = play.session.log.path
+    await play.session.close()
+    assert path is not None
+    again = Play(tmp_path, log=SessionLog.open(path))
+    assert again.session.todos == play.session.todos
+    await again.session.close()
+
+
+async def test_a_list_that_is_none_in_the_file_is_an_empty_one(tmp_path: Path) -> None:
+    play = playing(tmp_path)
+    for data in (None, {"phases": 3}, {"phases": [{"name": "x", "tasks": [{"content": "  "}]}]}):
+        await play.session.note("bayou.todos", data)
+        assert play.session.todos == ()
+
+
+FORTY_THREE = tuple(f"Item {number}: {'word ' * 5}{number}" for number in range(43))
+
+
+async def test_43_items_stand_word_for_word_behind_three_summaries(tmp_path: Path) -> None:
+    play = playing(tmp_path, *[say("long " * 3_000) for _ in range(3)], *[say("The summary.")] * 9)
+    play.in_force.set("compaction.keepRecentTokens", 10)
+    play.in_force.set("todo.reminders", False)
+    await play.session.set_todos(
+        [TodoPhase(name="Much", tasks=tuple(TodoItem(content=text) for text in FORTY_THREE))]
+    )
+    for number in range(3):
+        play.script.responses[:] = [say("long " * 3_000), say("The summary."), say("The summary.")]
+        await play.prompt(f"prompt {number}")
+        summary = (await play.session.compact()).summary
+        assert summary.count("<todo-list>") == 1
+        assert [line for line in FORTY_THREE if f"] {line}\n" not in summary] == []
+        asked = str(play.script.contexts[-1].messages)
+        assert "<todo-list>" not in asked or number == 0
+
+
+# People and programs
+
+
+async def test_the_agent_is_told_of_a_list_that_a_person_changed(tmp_path: Path) -> None:
+    play = playing(tmp_path, say("Hello."), say("I see."))
+    await play.prompt("hi")
+    await play.session.set_todos([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
+    play.in_force.set("todo.reminders", False)
+    await play.prompt("on")
+    told = [plain(message) for message in play.script.contexts[1].messages]
+    assert "The user changed the todo list. It is now:\nWork:\n- [ ] Tea" in told
+    count = len(play.events)
+    await play.session.set_todos(play.session.todos)
+    assert len(play.events) == count
+
+
+async def test_a_list_that_is_done_is_cleared_and_stays_so(tmp_path: Path) -> None:
+    play = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), say("?"))
+    parts_of(play.session).todos._clear_seconds = 0  # pyright: ignore[reportPrivateUsage]
+    await play.prompt("go")
+    closed = TodoPhase(name="Work", tasks=(TodoItem(content="First", status="completed"),))
+    await play.session.set_todos([closed])
+    await play.until(lambda: bool(play.all(TodoAutoClear)))
+    assert play.session.todos == ()
+    path = play.session.log.path
+    await play.session.close()
+    assert path is not None
+    assert Play(tmp_path, log=SessionLog.open(path)).session.todos == ()

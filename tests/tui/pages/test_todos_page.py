@@ -1,0 +1,84 @@
+"""`/todos`."""
+
+from pathlib import Path
+
+from app.tui.pages.todos_page import TodosPage
+from app.values.todos import TodoItem, TodoPhase
+from tests.engine.stage import Play
+from tests.todos.test_changes import states
+from tests.tui.pages.person import Person, at_the_keyboard
+
+WORK = TodoPhase(
+    name="Work", tasks=(TodoItem(content="First", status="in_progress"), TodoItem(content="Second"))
+)
+
+
+def page_of(play: Play, person: Person) -> TodosPage:
+    return TodosPage(play.session, person.ask, person.say)
+
+
+async def playing(folder: Path) -> Play:
+    play = Play(folder)
+    await play.session.set_todos([WORK])
+    return play
+
+
+async def test_states_texts_and_items_are_changed_and_count_at_enter(tmp_path: Path) -> None:
+    play = await playing(tmp_path)
+    async with at_the_keyboard() as person, person.asked(page_of(play, person).open()):
+        assert "Work" in person.sees and "◐ First" in person.sees and "0 of 2 closed" in person.sees
+        await person.press("space")
+        await person.sees_soon("✓ First", "1 of 2 closed")
+        await person.press("down", "e", *" thing", "enter")
+        await person.sees_soon("Second thing")
+        await person.press("a", *"Third", "enter")
+        await person.sees_soon("Third")
+        await person.press("down", "d")
+        await person.sees_soon("– Third")
+        assert states(play.session.todos) == {"First": "in_progress", "Second": "pending"}
+        await person.press("enter")
+    assert states(play.session.todos) == {
+        "First": "completed",
+        "Second thing": "in_progress",
+        "Third": "abandoned",
+    }
+
+
+async def test_escape_leaves_the_list_as_it_was(tmp_path: Path) -> None:
+    play = await playing(tmp_path)
+    before = play.session.todos
+    async with at_the_keyboard() as person, person.asked(page_of(play, person).open()):
+        await person.press("space", "d")
+        await person.sees_soon("– First")
+        await person.press("escape")
+    assert play.session.todos == before
+
+
+async def test_an_item_that_is_there_twice_is_refused_in_the_title(tmp_path: Path) -> None:
+    play = await playing(tmp_path)
+    async with at_the_keyboard(size=(160, 30)) as person, person.asked(page_of(play, person).open()):
+        await person.press("a", *"Second", "enter")
+        await person.sees_soon("would be in the list twice")
+        await person.press("escape")
+
+
+async def test_an_empty_list_is_begun(tmp_path: Path) -> None:
+    play = Play(tmp_path)
+    async with at_the_keyboard() as person, person.asked(page_of(play, person).open()):
+        assert "nothing to do; a adds an item" in person.sees
+        await person.press("a", *"Tea", "enter")
+        await person.sees_soon("Tea")
+        await person.press("enter")
+    assert states(play.session.todos) == {"Tea": "in_progress"}
+
+
+async def test_what_the_agent_changed_meanwhile_is_not_written_over(tmp_path: Path) -> None:
+    play = await playing(tmp_path)
+    async with at_the_keyboard() as person, person.asked(page_of(play, person).open()):
+        await person.press("space")
+        await play.session.set_todos([])
+        await person.press("enter")
+    assert play.session.todos == ()
+    assert person.warned == [
+        "The agent changed the list meanwhile, so it is left as it is now. /todos shows it."
+    ]

@@ -1,0 +1,107 @@
+"""What is still to be done, above the editor: the phase at hand in a few rows, or one line when it is folded.
+
+Takes frozen rows and never the focus; `/todos` is where the list is changed.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import msgspec
+from textual.strip import Strip
+from textual.widget import Widget
+
+from widgets.line import Line, cells, plain
+
+TodoState = Literal["pending", "current", "done", "dropped", "blocked"]
+MOST_ROWS = 5
+"""With the head."""
+GLYPHS: dict[TodoState, str] = {"pending": "○", "current": "◐", "done": "✓", "dropped": "–", "blocked": "⧗"}
+
+
+class TodoRow(msgspec.Struct, frozen=True, kw_only=True):
+    text: str
+    state: TodoState = "pending"
+
+
+class TodoHead(msgspec.Struct, frozen=True, kw_only=True):
+    """Which phase it is, and how far the whole list is."""
+
+    phase: str = ""
+    closed: int = 0
+    total: int = 0
+
+
+class TodoView(Widget):
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "todos--head",
+        "todos--count",
+        "todos--current",
+        "todos--text",
+        "todos--closed",
+        "todos--hint",
+    }
+    DEFAULT_CSS = "TodoView { height: 0; }"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.head = TodoHead()
+        self.rows: tuple[TodoRow, ...] = ()
+        self.is_folded = False
+        self.hint = ""
+        """Which key folds it."""
+        self.display = False
+
+    def show(self, head: TodoHead, rows: Sequence[TodoRow]) -> None:
+        """The items of the phase at hand; none, and the list is gone."""
+        if (head, tuple(rows)) != (self.head, self.rows):
+            self.head, self.rows = head, tuple(rows)
+            self._fit()
+
+    def fold(self) -> None:
+        """One line only, or all of it again."""
+        self.is_folded = not self.is_folded
+        self._fit()
+
+    def _fit(self) -> None:
+        height = 0 if not self.rows else 1 if self.is_folded else min(len(self.rows) + 1, MOST_ROWS)
+        if self.styles.height is None or self.styles.height.value != height:
+            self.styles.height = height
+        self.display = bool(self.rows)
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        line = Line(self.size.width, self.rich_style).pad(1)
+        if y == 0:
+            return self._head(line)
+        shown = self._shown()
+        row = shown[y - 1] if y <= len(shown) else None
+        if row is None:
+            return line.strip()
+        name = {"current": "current", "done": "closed", "dropped": "closed"}.get(row.state, "text")
+        style = self.get_component_rich_style(f"todos--{name}")
+        return line.add(f"{GLYPHS[row.state]} ", style).add(plain(row.text), style).strip()
+
+    def _head(self, line: Line) -> Strip:
+        head, count = (
+            self.get_component_rich_style("todos--head"),
+            self.get_component_rich_style("todos--count"),
+        )
+        line.add(plain(self.head.phase), head).add(f"  {self.head.closed}/{self.head.total}", count)
+        now = next((row for row in self.rows if row.state == "current"), None)
+        if self.is_folded and now is not None:
+            line.add(
+                f"  {GLYPHS['current']} {plain(now.text)}", self.get_component_rich_style("todos--current")
+            )
+        elif self.hint and cells(self.head.phase) + cells(self.hint) + 14 < self.size.width:
+            line.add(f"  {self.hint}", self.get_component_rich_style("todos--hint"))
+        return line.strip()
+
+    def _shown(self) -> Sequence[TodoRow]:
+        """The current item with what is around it: one that is closed before, the rest behind."""
+        room = MOST_ROWS - 1
+        if len(self.rows) <= room:
+            return self.rows
+        open_at = next((at for at, row in enumerate(self.rows) if row.state not in ("done", "dropped")), 0)
+        at = next((at for at, row in enumerate(self.rows) if row.state == "current"), open_at)
+        first = max(0, min(at - 1, len(self.rows) - room))
+        return self.rows[first : first + room]

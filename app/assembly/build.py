@@ -142,7 +142,8 @@ def assemble(
     _, summary_problem = summary_model(settings.compaction.model, choice)
     if not options.no_builtin_tools:
         session.add_tool(jobs_tool(session.job_table), owner="built-in")
-        toolbox.offer(todo_tool(session.change_todos), while_=lambda: is_wanted(in_force, choice.model))
+        todo = todo_tool(lambda: session.todos, session.change_todos)
+        toolbox.offer(todo, while_=lambda: is_wanted(in_force, choice.model))
     session.choose_tools(tool_choice(options, settings))
     wishes.is_restored = _restore(session, options, has_level=choice.is_thinking_asked)
     themes = _required(options.use_theme, themes_of(options, paths, trust, chosen.themes))

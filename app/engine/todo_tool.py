@@ -8,7 +8,7 @@ import msgspec
 
 from app.todos.changes import TodoChange, TodoOperation, TodoRefused
 from app.todos.telling import told, told_after
-from app.values.todos import Phases
+from app.values.todos import Phases, items_of, open_items
 from tools.base import Tool, ToolContext, ToolError
 from tools.results import Card, TextBlock, ToolResult, text_result
 from tools.schema import schema_of
@@ -36,7 +36,7 @@ class TodoArguments(msgspec.Struct, frozen=True, kw_only=True):
     note: Annotated[str | None, msgspec.Meta(description="For block: what it waits for")] = None
 
 
-def todo_tool(change: Callable[[TodoChange], Awaitable[Phases]]) -> Tool:
+def todo_tool(list_now: Callable[[], Phases], change: Callable[[TodoChange], Awaitable[Phases]]) -> Tool:
     async def run(arguments: TodoArguments, context: ToolContext) -> ToolResult:
         asked = TodoChange(
             op=arguments.op,
@@ -45,11 +45,13 @@ def todo_tool(change: Callable[[TodoChange], Awaitable[Phases]]) -> Tool:
             phase=arguments.phase,
             note=arguments.note,
         )
+        before = list_now()
         try:
             phases = await change(asked)
         except TodoRefused as problem:
             raise ToolError(str(problem)) from None
-        return text_result(told(phases) if arguments.op in ("set", "view") else told_after(phases))
+        text = told(phases) if arguments.op in ("set", "view") else told_after(phases)
+        return text_result(text, details={"changed": _changed(before, phases)})
 
     return Tool(
         name="todo",
@@ -68,6 +70,14 @@ def todo_tool(change: Callable[[TodoChange], Awaitable[Phases]]) -> Tool:
         mode="sequential",
         is_read_only=True,
     )
+
+
+def _changed(before: Phases, after: Phases) -> list[str]:
+    """What was closed, or else what came: what a person wants to read of it."""
+    was_open = {item.content for item in open_items(before)}
+    closed = [item.content for item in items_of(after) if not item.is_open and item.content in was_open]
+    known = {item.content for item in items_of(before)}
+    return closed or [item.content for item in items_of(after) if item.content not in known]
 
 
 def _mended(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -119,7 +129,11 @@ def _item(item: Any) -> Any:
 
 def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     op = arguments.get("op")
-    named = arguments.get("task") or ", ".join(map(str, arguments.get("tasks") or ()))
+    names: list[Any] = (result.details or {}).get("changed", []) if result is not None else []
+    if op == "set" and names:
+        named = f"{len(names)} item{'s' if len(names) > 1 else ''}"
+    else:
+        named = ", ".join(map(str, names)) or arguments.get("task")
     subject = " ".join(str(word) for word in (op, named) if word)
     blocks = (TextBlock(text=result.text),) if result and result.text else ()
     return Card(title="todo", subject=" ".join(subject.split()), blocks=blocks)

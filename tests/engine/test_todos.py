@@ -22,7 +22,7 @@ ONE_BY_ONE = [{"name": "Work", "tasks": ["First", "Second", "Third"]}]
 
 def playing(folder: Path, *answers: Any, **more: Any) -> Play:
     play = Play(folder, *answers, **more)
-    play.session.add_tool(todo_tool(play.session.change_todos), owner="test")
+    play.session.add_tool(todo_tool(lambda: play.session.todos, play.session.change_todos), owner="test")
     return play
 
 

@@ -15,7 +15,7 @@ from widgets.line import Line, cells, plain
 TodoState = Literal["pending", "current", "done", "dropped", "blocked"]
 MOST_ROWS = 5
 """With the head."""
-GLYPHS: dict[TodoState, str] = {"pending": "○", "current": "◐", "done": "✓", "dropped": "–", "blocked": "⧗"}
+GLYPHS: dict[TodoState, str] = {"pending": "○", "current": "◐", "done": "✓", "dropped": "–", "blocked": "‖"}
 
 
 class TodoRow(msgspec.Struct, frozen=True, kw_only=True):

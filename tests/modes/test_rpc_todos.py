@@ -1,0 +1,31 @@
+"""A list of todos that a program sets, through a process that is killed."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from app.modes.client import RpcClient, RpcError
+from app.values.todos import TodoItem, TodoPhase
+from tests.modes.test_rpc_process import FAST
+
+WORK = TodoPhase(
+    name="Work", tasks=(TodoItem(content="First", status="in_progress"), TodoItem(content="Second"))
+)
+
+
+async def test_a_list_is_set_told_and_there_again_after_a_kill(tmp_path: Path) -> None:
+    env = {**os.environ, **FAST}
+    async with RpcClient(cwd=tmp_path, env=env) as bayou:
+        await bayou.prompt_and_wait("hello")
+        phases = await bayou.set_todos([WORK])
+        assert [item.id for item in phases[0].tasks] == ["task-1", "task-2"]
+        state = await bayou.get_state()
+        assert state["todoPhases"] == phases
+        with pytest.raises(RpcError, match="“First” would be in the list twice"):
+            await bayou.set_todos([WORK, WORK])
+        file = state["sessionFile"]
+        os.kill(bayou.connection.pid, signal.SIGKILL)
+    async with RpcClient(arguments=("--session", file), cwd=tmp_path, env=env) as again:
+        assert (await again.get_state())["todoPhases"] == phases

@@ -25,7 +25,8 @@ async def test_a_list_is_set_told_and_there_again_after_a_kill(tmp_path: Path) -
         assert state["todoPhases"] == phases
         with pytest.raises(RpcError, match="“First” would be in the list twice"):
             await bayou.set_todos([WORK, WORK])
-        file = state["sessionFile"]
+        file = state.get("sessionFile")
+        assert file is not None
         os.kill(bayou.connection.pid, signal.SIGKILL)
     async with RpcClient(arguments=("--session", file), cwd=tmp_path, env=env) as again:
         assert (await again.get_state())["todoPhases"] == phases

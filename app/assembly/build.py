@@ -141,9 +141,7 @@ def assemble(
     project.tell = ground.tell = partial(session.notify, level="warning")
     _, summary_problem = summary_model(settings.compaction.model, choice)
     if not options.no_builtin_tools:
-        session.add_tool(jobs_tool(session.job_table), owner="built-in")
-        todo = todo_tool(lambda: session.todos, session.change_todos)
-        toolbox.offer(todo, while_=lambda: is_wanted(in_force, choice.model))
+        _add_own_tools(session, toolbox, in_force, choice)
     session.choose_tools(tool_choice(options, settings))
     wishes.is_restored = _restore(session, options, has_level=choice.is_thinking_asked)
     themes = _required(options.use_theme, themes_of(options, paths, trust, chosen.themes))
@@ -176,6 +174,13 @@ def assemble(
     )
     ground.subscribe(partial(_follow, assembled, options, paths))
     return assembled
+
+
+def _add_own_tools(session: Session, toolbox: Toolbox, in_force: InForce, choice: ModelChoice) -> None:
+    """Those that act on the session itself."""
+    session.add_tool(jobs_tool(session.job_table), owner="built-in")
+    todo = todo_tool(lambda: session.todos, session.change_todos)
+    toolbox.offer(todo, while_=lambda: is_wanted(in_force, choice.model))
 
 
 async def _follow(assembled: Assembled, options: Options, paths: Paths) -> None:

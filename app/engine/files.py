@@ -33,10 +33,28 @@ from tools.running.watching import CommandFiles, WatchedCommand
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
+    from app.undo.differences import Differences
     from app.undo.opened import OpenedUndo
     from app.undo.plan import Plan
     from app.undo.restores import Restores
     from app.undo.watching import Happened
+
+
+class OfSession(msgspec.Struct, frozen=True, kw_only=True):
+    """All that this branch did."""
+
+
+class OfPrompt(msgspec.Struct, frozen=True, kw_only=True):
+    """What one prompt did; without an entry the last one that changed any files."""
+
+    entry_id: str | None = None
+
+
+class AgainstGit(msgspec.Struct, frozen=True, kw_only=True):
+    """What the work tree has and its last commit has not, whoever did it."""
+
+
+Compared = OfSession | OfPrompt | AgainstGit
 
 
 class Files:
@@ -165,7 +183,25 @@ class Files:
                 )
             )
 
-    # Restores
+    # What changed, and restores
+
+    async def differences(self, of: Compared) -> "Differences":
+        if isinstance(of, AgainstGit):
+            return await asyncio.to_thread(self._against_git)
+        self._require()
+        differing = (await asyncio.to_thread(self._open)).differing
+        if isinstance(of, OfSession):
+            return await asyncio.to_thread(differing.of_session)
+        return await asyncio.to_thread(differing.of_prompt, of.entry_id)
+
+    def _against_git(self) -> "Differences":
+        from app.undo.against_git import against_git  # noqa: PLC0415  (when somebody looks at it)
+
+        place = self._place
+        if place is None or not isinstance(self._workspace.files, LocalFiles):
+            raise Unable("Git is not asked: this session works elsewhere than on this machine.")
+        root = Path(os.path.realpath(self._workspace.cwd))
+        return against_git(root, home=place.home, may_ask_git=place.may_ask_git, max_bytes=self._limit())
 
     async def planned(self, plan: "Callable[[Restores], Plan]") -> "Plan":
         self._require()

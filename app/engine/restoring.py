@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 FILES_PUT_BACK = "bayou.files_put_back"
 """The message by which the model hears of it, and a person sees it in the transcript."""
 _MOST_NAMED = 50
-_NONE: Mapping[str, Choice] = {}
+Choices = Mapping[str, Choice]
+"""What becomes of single files, by their paths; of the others what the plan says."""
+NO_CHOICES: Choices = {}
 
 
 class UndoPrompts(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +76,7 @@ class Restoring:
         """The files as they were at this very entry."""
         return await self._files.planned(lambda restores: restores.to_entry(entry_id, is_move=is_move))
 
-    async def carry_out(self, plan: "Plan", choices: Mapping[str, Choice] = _NONE) -> PutBack:
+    async def carry_out(self, plan: "Plan", choices: Choices = NO_CHOICES) -> PutBack:
         """Does what a plan says, or what was chosen instead for single files; the model is told.
 
         Raises `Unable`, with nothing done.

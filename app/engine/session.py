@@ -5,21 +5,18 @@ What there is for faces, and nothing else of it:
 - `state`: one frozen view of what it is set to and doing (`engine.state`), cheap to read as often as one likes;
   beside it `messages`, `entries`, `stats`, `context_usage`, `room`, `last_answer`, `cwd`, `sections`, and `log`, the
   record that is open, for those who are handed the whole of it to read.
-- being heard: `subscribe`, `publish`, `publish_now`, `notify`, `drain`.
+- being heard: `subscribe`, `publish`, `publish_now`, `notify`, `drain`. The end: `announce_end`, `close`.
 - talking: `prompt`, `queue`, `resume`, `retry`, `send`, `wait_for_delivery`, `abort`, `interrupt`, `wait_until_idle`,
-  `commands`, `shown_text`.
-- what waits: `waiting`, `put_back`, `take_back`, `switch_queue`, `reorder`, `clear_queues`.
+  `commands`, `shown_text`. What waits: `waiting`, `put_back`, `take_back`, `switch_queue`, `reorder`, `clear_queues`.
 - a retry that waits: `retry_now`, `give_up_retry`; the person's shell: `run_shell`, `abort_shell`, `use_terminal`.
 - jobs: `job_table`, `all_jobs`, `job`, `kill_job`, `pin_job`, `wait_for_job`, `send_to_background`.
-- models: `set_model`, `cycle_model`, `set_thinking`, `cycle_thinking`, `available_models`, `find_model`,
-  `can_use`.
-- tools: `all_tools`, `active_tools`, `set_active_tools`, `choose_tools`, `add_tool`, `remove_tool`, `card`,
-  `run_tool`.
+- models: `set_model`, `cycle_model`, `set_thinking`, `cycle_thinking`, `available_models`, `find_model`, `can_use`.
+- tools: `all_tools`, `active_tools`, `set_active_tools`, `choose_tools`, `add_tool`, `remove_tool`, `card`, `run_tool`.
 - compaction: `compact`, `draft_compaction`, `compact_as`, `record_compaction`, `undo_compaction`.
 - todos: `todos`, `change_todos`, `set_todos`.
 - the record: `rename`, `note`, `edit_context`, `change_context`, `set_label`, `write_kept`.
-- other places: `go_to`, `merge`, `begin`, `switch_to`, `fork`, `open`; `restoring`, for files that go back.
-- what may run: `permits`. Settings: `keep_setting`, `follow_settings`. The end: `announce_end`, `close`.
+- other places: `go_to`, `merge`, `begin`, `switch_to`, `fork`, `open`. Files: `preview_files`, `put_files_back`,
+  `differences`. What may run: `permits`. Settings: `keep_setting`, `follow_settings`.
 
 Its parts and how they meet are in `machinery`; it is put together in `assembly`.
 """
@@ -33,6 +30,7 @@ from app.agent.abort import Abort
 from app.agent.queues import Queued, QueueName
 from app.engine.compactor import Proposal
 from app.engine.delivery import Receipt
+from app.engine.files import Compared
 from app.engine.intake import Source, WhileRunning, Words
 from app.engine.jobs import Job, JobTable
 from app.engine.machinery import Machinery, Parts
@@ -42,6 +40,7 @@ from app.engine.opinions import Wish
 from app.engine.permits import Permits
 from app.engine.prompts import DeliverAs, Disposition
 from app.engine.publisher import Listener, Pace
+from app.engine.restoring import NO_CHOICES, Asked, Choices, PutBack
 from app.engine.state import Room, State, room_of, state_of
 from app.engine.stats import ContextUsage, Stats
 from app.engine.toolbox import ToolChoice
@@ -58,6 +57,8 @@ from tools.results import Card, ToolResult
 from tools.workspace import PtyHost
 
 if TYPE_CHECKING:
+    from app.undo.differences import Differences
+    from app.undo.plan import Plan
     from tools.repomap.lookup import Definition
 
 
@@ -67,7 +68,6 @@ class Session:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._made = Machinery(parts)
-        self.restoring = self._made.restoring
 
     @property
     def state(self) -> State:
@@ -100,7 +100,6 @@ class Session:
         return self._parts.choice.model
 
     def context_usage(self) -> ContextUsage | None:
-        """How full the model's window is."""
         return self._made.account.context_usage(self.model) if self.model else None
 
     def room(self) -> Room:
@@ -239,7 +238,7 @@ class Session:
         self._made.queues.switch(message_id)
 
     def reorder(self, queue: QueueName, messages: Sequence[Queued]) -> None:
-        """What waits there from now on, in this order; what is not named is taken back."""
+        """In this order from now on; what is not named is taken back."""
         self._made.queues.replace(queue, tuple(messages))
 
     def clear_queues(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -250,8 +249,6 @@ class Session:
 
     def give_up_retry(self) -> None:
         self._made.runner.countdown.cancel()
-
-    # Jobs
 
     @property
     def job_table(self) -> JobTable:
@@ -276,7 +273,6 @@ class Session:
         return await self._made.jobs.wait(job_id, timeout)
 
     def send_to_background(self, call_id: str) -> None:
-        """The person asks that this running call be waited for no longer."""
         self._parts.toolbox.send_to_background(call_id)
 
     # Tools
@@ -318,8 +314,6 @@ class Session:
         """Commands that need a terminal are shown by this face."""
         self._parts.toolbox.workspace.pty_host = host
 
-    # The model
-
     def available_models(self) -> tuple[Model, ...]:
         """Those whose provider has credentials, or needs none."""
         return self._parts.choice.available()
@@ -329,7 +323,6 @@ class Session:
         return self._parts.choice.find(provider, model_id)
 
     def can_use(self, model: Model) -> bool:
-        """There are credentials for it, or it needs none."""
         return self._parts.choice.is_available(model)
 
     def warm_up(self) -> None:
@@ -338,7 +331,6 @@ class Session:
             self._parts.registry.warm(self._parts.choice.model)
 
     async def set_model(self, model: Model, source: ModelSource = "set") -> None:
-        """Switches from the next request on."""
         await self._made.models.use(model, source)
 
     async def cycle_model(self, step: int = 1) -> Model | None:
@@ -354,8 +346,6 @@ class Session:
     @property
     def permits(self) -> Permits:
         return self._made.permits
-
-    # Todos
 
     @property
     def todos(self) -> Phases:
@@ -373,7 +363,7 @@ class Session:
             await self._made.prompts.send(self._made.todos.telling(), deliver_as="aside")
         return after
 
-    # How it is set
+    # How it is set, and the record
 
     def keep_setting(self, name: str, value: object) -> None:
         """Counts at once, whatever the files say, and for later sessions: a file that cannot be written undoes nothing.
@@ -385,8 +375,6 @@ class Session:
     def follow_settings(self) -> None:
         """Reads files of settings that have changed; what is wrong with one is told."""
         self._made.following.look()
-
-    # The record
 
     async def note(self, custom_type: str, data: Any) -> Entry:
         """An entry of an extension's or of bayou's own, which the model never reads."""
@@ -403,7 +391,7 @@ class Session:
     def set_label(self, entry_id: str, label: str | None) -> None:
         self.log.set_label(entry_id, label)
 
-    # The shell, the name, other places
+    # The shell, the name, other places, files
 
     def abort_shell(self) -> None:
         self._made.shell.abort()
@@ -421,10 +409,8 @@ class Session:
         self, *, restores_model: bool, restores_thinking: bool = True, name: str | None = None
     ) -> bool:
         """Goes on with what the log holds: an answer that was cut off, a name if it is given one, its model, if any."""
-        navigation = self._made.navigation
-        return navigation.restore(
-            restores_model=restores_model, restores_thinking=restores_thinking, name=name
-        )
+        restore = self._made.navigation.restore
+        return restore(restores_model=restores_model, restores_thinking=restores_thinking, name=name)
 
     async def rename(self, name: str) -> None:
         await self._made.record.rename(name)
@@ -461,10 +447,21 @@ class Session:
         """Goes on with another log, in the folder that it is about unless `stays`; the present one is closed."""
         await self._made.navigation.open(log, reason, stays=stays)
 
+    async def preview_files(self, asked: Asked) -> "Plan":
+        """What putting files back would do."""
+        return await self._made.restoring.preview(asked)
+
+    async def put_files_back(self, plan: "Plan", choices: Choices = NO_CHOICES) -> PutBack:
+        """Does what a plan says, or what was chosen for single files; the model is told. Raises `Unable`."""
+        return await self._made.restoring.carry_out(plan, choices)
+
+    async def differences(self, of: Compared) -> "Differences":
+        """What changed in files. Raises `Unable`."""
+        return await self._made.files.differences(of)
+
     async def announce_end(self) -> None:
         """Extensions hear of the end of the program, while there still is a session to talk to."""
         await self._parts.hooks.ended()
 
     async def close(self) -> None:
-        """Ends the run, the jobs and the log."""
         await self._made.end()

@@ -269,6 +269,15 @@ class ClientCommands:
         """What this branch did to files."""
         return await self._ask("get_file_changes")
 
+    async def get_diff(
+        self,
+        of: Literal["session", "prompt", "git"] = "session",
+        entry_id: str | None = None,
+        patch: bool = True,
+    ) -> results.FileDifferences:
+        """What changed in files. By this session, by a prompt (`entryId`, else the last), or since the last commit."""
+        return await self._ask("get_diff", of=of, entry_id=entry_id, patch=patch)
+
     async def preview_undo(self, count: int = 1, diffs: bool = False) -> results.RestorePreview:
         """What an undo of files would do. Of the last prompts that changed any. Nothing is changed."""
         return await self._ask("preview_undo", count=count, diffs=diffs)

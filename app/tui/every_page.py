@@ -182,7 +182,7 @@ class Pages:
     def files(self) -> "FilesPage":
         from app.tui.pages.files_page import FilesPage
 
-        return FilesPage(self._session.restoring, self._ask, self._say)
+        return FilesPage(self._session, self._ask, self._say)
 
     @cached_property
     def tree(self) -> "TreePage":

@@ -205,7 +205,7 @@ def undo_target(leaf_id: str | None, path_to: PathTo, count: int) -> Target | No
             found, pending = found + 1, False
             if found == count:
                 above = path[-1].id if path else None
-                return Target(entry_id=above, title=_title(entry.message), is_before_prompt=True)
+                return Target(entry_id=above, title=title_of(entry.message), is_before_prompt=True)
     return None
 
 
@@ -230,11 +230,11 @@ def title_at(path: Sequence[Entry]) -> str:
     """What a person calls this place: the last prompt on the way to it; nothing at the beginning."""
     for entry in reversed(path):
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
-            return _title(entry.message)
+            return title_of(entry.message)
     return ""
 
 
-def _title(message: UserMessage) -> str:
+def title_of(message: UserMessage) -> str:
     words = " ".join(text_of(message.content).split())
     return words if len(words) <= 60 else words[:59] + "…"
 

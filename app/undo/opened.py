@@ -9,6 +9,7 @@ import msgspec
 from app.sessions.ids import sidecar
 from app.sessions.log import SessionLog
 from app.undo.blobs import BlobStore
+from app.undo.differences import Differing
 from app.undo.history import needed_by
 from app.undo.holding import Holder
 from app.undo.ledger import Ledger
@@ -27,6 +28,7 @@ class OpenedUndo(msgspec.Struct, frozen=True, kw_only=True):
     store: BlobStore
     recorder: Recorder
     restores: Restores
+    differing: Differing
     watch: Watch
     close: Callable[[], None]
 
@@ -60,6 +62,7 @@ def opened(log: SessionLog, place: UndoPlace, cwd: Path, *, limit: Callable[[], 
         store=store,
         recorder=recorder,
         restores=Restores(log, recorder),
+        differing=Differing(log, recorder),
         watch=Watch(way),
         close=needed.close,
     )

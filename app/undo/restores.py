@@ -84,10 +84,6 @@ class Restores:
         way = journey(here[common:], there[common:], self._recorder.contents.load)
         return self._planned(way, target, is_move=is_move)
 
-    def since_the_beginning(self) -> Plan:
-        """All that this branch changed."""
-        return self.to_entry(None)
-
     def _planned(self, way: Journey, target: Target, *, is_move: bool = False) -> Plan:
         return plan(
             way,

@@ -126,6 +126,17 @@ async def test_rpc_and_the_python_client(told: Told) -> None:
         assert preview["title"] == "make it two"
         rows = {row["path"]: row for row in preview["files"]}
         assert rows["a.txt"]["deed"] == "changes" and "-two" in rows["a.txt"].get("diff", "")
+        whole = await bayou.get_diff()
+        assert [(file["path"], file["deed"], file["added"]) for file in whole["files"]] == [
+            ("a.txt", "new", 1),
+            ("by-bash.txt", "new", 1),
+        ]
+        last = await bayou.get_diff("prompt")
+        assert last["title"] == "Changed by “make it two”" and "-one\n+two\n" in last.get("patch", "")
+        earlier = await bayou.get_diff("prompt", entry_id=last.get("older"), patch=False)
+        assert "patch" not in earlier and earlier.get("note") == "prompt 1 of 2"
+        with pytest.raises(RpcError, match="no git repository"):
+            await bayou.get_diff("git")
         changes = await bayou.get_file_changes()
         assert [row["deed"] for row in changes] == ["is removed", "is removed"]
         (told.scene.project / "a.txt").write_text("mine\n")

@@ -43,10 +43,10 @@ class Page:
         await self.session.wait_until_idle()
 
     async def undo(self, count: int = 1) -> None:
-        await self.session.restoring.carry_out(await self.session.restoring.preview(UndoPrompts(count=count)))
+        await self.session.put_files_back(await self.session.preview_files(UndoPrompts(count=count)))
 
     async def redo(self) -> None:
-        await self.session.restoring.carry_out(await self.session.restoring.preview(RedoRestore()))
+        await self.session.put_files_back(await self.session.preview_files(RedoRestore()))
 
     def read(self, name: str) -> str | None:
         path = self.project / name
@@ -188,10 +188,10 @@ async def test_files_go_to_any_entry_without_the_conversation(page: Page) -> Non
     results = [entry for entry in page.session.entries if files_of(entry)]
     first = page.session.log.parent(results[0].id)
     leaf = page.session.state.leaf_id
-    plan = await page.session.restoring.preview(ToEntry(entry_id=first))
+    plan = await page.session.preview_files(ToEntry(entry_id=first))
     assert [(row.path, row.deed) for row in plan.rows] == [("a.txt", "changes")]
     assert "-two" in plan.diff("a.txt")
-    await page.session.restoring.carry_out(plan)
+    await page.session.put_files_back(plan)
     assert page.read("a.txt") == "one\n"
     assert leaf in [entry.id for entry in page.session.log.path_to()]
 
@@ -267,10 +267,10 @@ async def test_switched_off_nothing_is_kept(page: Page) -> None:
 
 async def test_a_plan_that_is_out_of_date_is_refused(page: Page) -> None:
     await page.prompt("one", write("a.txt", "one\n"))
-    plan = await page.session.restoring.preview(UndoPrompts())
+    plan = await page.session.preview_files(UndoPrompts())
     await page.prompt("two", write("a.txt", "two\n", 2))
     with pytest.raises(Unable, match="Look at it again"):
-        await page.session.restoring.carry_out(plan)
+        await page.session.put_files_back(plan)
 
 
 def full(*names: str) -> Callable[..., Any]:
@@ -290,7 +290,7 @@ async def test_what_could_not_be_held_is_named(page: Page, monkeypatch: pytest.M
         ("a.txt", "it could not be kept first: No space left on device")
     ]
     monkeypatch.undo()
-    plan = await page.session.restoring.preview(UndoPrompts())
+    plan = await page.session.preview_files(UndoPrompts())
     assert [(row.path, row.state) for row in plan.rows] == [("a.txt", "unheld")]
     assert page.read("a.txt") == "two\n"
 

@@ -1,10 +1,12 @@
-"""Commands that put files back: what it would do, doing it, taking it back."""
+"""Commands about files: what changed in them, what putting them back would do, doing it, taking it back."""
 
 import asyncio
 from collections.abc import Sequence
+from typing import Literal
 
 from app.engine.commands import results
 from app.engine.commands.base import command, without_nothing
+from app.engine.files import AgainstGit, Compared, OfPrompt, OfSession
 from app.engine.restoring import Asked, RedoRestore, ToEntry, UndoPrompts
 from app.engine.session import Session
 from app.undo.images import Choice
@@ -15,8 +17,43 @@ from app.values.unable import Unable
 
 @command("What this branch did to files", answer="files")
 async def get_file_changes(session: Session) -> Sequence[results.RestoreRow]:
-    plan = await session.restoring.preview(ToEntry(entry_id=None))
+    plan = await session.preview_files(ToEntry(entry_id=None))
     return await _rows(plan, diffs=False)
+
+
+@command(
+    "What changed in files",
+    "By this session, by a prompt (`entryId`, else the last), or since the last commit.",
+)
+async def get_diff(
+    session: Session,
+    of: Literal["session", "prompt", "git"] = "session",
+    entry_id: str | None = None,
+    patch: bool = True,
+) -> results.FileDifferences:
+    found = await session.differences(_compared(session, of, entry_id))
+    text, lacking = await asyncio.to_thread(found.patches) if patch else (None, ())
+    return without_nothing(
+        title=found.title,
+        note=found.note or None,
+        added=found.added,
+        removed=found.removed,
+        files=[
+            without_nothing(
+                path=file.path,
+                deed=file.deed,
+                added=file.added,
+                removed=file.removed,
+                by=file.by or None,
+                why=file.why or None,
+            )
+            for file in found.files
+        ],
+        older=found.older,
+        newer=found.newer,
+        patch=text,
+        lacking=list(lacking) or None,
+    )
 
 
 @command("What an undo of files would do", "Of the last prompts that changed any. Nothing is changed.")
@@ -72,6 +109,14 @@ def _undo(count: int) -> UndoPrompts:
     return UndoPrompts(count=count)
 
 
+def _compared(session: Session, of: Literal["session", "prompt", "git"], entry_id: str | None) -> Compared:
+    if entry_id is not None and of != "prompt":
+        raise Unable("entryId names a prompt: it goes with of=prompt.")
+    if entry_id is not None and entry_id not in session.log:
+        raise Unable(f"Entry not found: {entry_id}")
+    return {"session": OfSession(), "prompt": OfPrompt(entry_id=entry_id), "git": AgainstGit()}[of]
+
+
 def _to(session: Session, entry_id: str | None) -> ToEntry:
     if entry_id is not None and entry_id not in session.log:
         raise Unable(f"Entry not found: {entry_id}")
@@ -79,7 +124,7 @@ def _to(session: Session, entry_id: str | None) -> ToEntry:
 
 
 async def _preview(session: Session, asked: Asked, diffs: bool) -> results.RestorePreview:
-    plan = await session.restoring.preview(asked)
+    plan = await session.preview_files(asked)
     return without_nothing(
         title=plan.target.title,
         entryId=plan.target.entry_id,
@@ -115,10 +160,10 @@ async def _rows(plan: Plan, *, diffs: bool) -> list[results.RestoreRow]:
 async def _carried_out(
     session: Session, asked: Asked, choices: dict[str, Choice] | None, digest: str | None
 ) -> results.RestoredFiles:
-    plan = await session.restoring.preview(asked)
+    plan = await session.preview_files(asked)
     if digest is not None and plan.digest != digest:
         raise FilesMoved("The files are not what they were when this was previewed. Preview it again.")
-    done = await session.restoring.carry_out(plan, choices or {})
+    done = await session.put_files_back(plan, choices or {})
     return without_nothing(
         restored=done.data.total,
         kept=[{"path": one.path, "why": one.why} for one in done.data.kept],

@@ -220,3 +220,31 @@ class RestoredFiles(TypedDict):
     kept: list[KeptFile]
     entryId: NotRequired[str]
     """The entry that records it; none when nothing was changed."""
+
+
+class ChangedFile(TypedDict):
+    path: str
+    deed: str
+    """`new`, `removed`, `changed`, `mode 644 → 755`, `not held`."""
+    added: int
+    removed: int
+    by: NotRequired[str]
+    """Whose calls changed it."""
+    why: NotRequired[str]
+    """What is to be known of it: somebody changed it in between, nothing of it is held."""
+
+
+class FileDifferences(TypedDict):
+    title: str
+    note: NotRequired[str]
+    """Which prompt it is of how many that changed files."""
+    added: int
+    removed: int
+    files: list[ChangedFile]
+    older: NotRequired[str]
+    """The prompt before this one that changed files."""
+    newer: NotRequired[str]
+    patch: NotRequired[str]
+    """Of all files in one, as git takes it."""
+    lacking: NotRequired[list[str]]
+    """The files of which not everything is in the patch, with the reason."""

@@ -3,7 +3,8 @@
 import asyncio
 from typing import TYPE_CHECKING
 
-from app.engine.restoring import Asked, RedoRestore, Restoring, ToEntry, UndoPrompts
+from app.engine.restoring import Asked, RedoRestore, ToEntry, UndoPrompts
+from app.engine.session import Session
 from app.tui.handed import AskPerson, TellPerson
 from app.undo.images import Choice, RestoredData
 from app.undo.restores import in_words
@@ -22,8 +23,8 @@ _NO_NUMBER = (
 class FilesPage:
     """The files of one session."""
 
-    def __init__(self, restoring: Restoring, ask: AskPerson, say: TellPerson) -> None:
-        self._restoring = restoring
+    def __init__(self, session: Session, ask: AskPerson, say: TellPerson) -> None:
+        self._session = session
         self._ask = ask
         self._say = say
 
@@ -42,20 +43,20 @@ class FilesPage:
     async def differ_at(self, entry_id: str) -> "Plan | None":
         """What would be put back when going there; None: nothing, or nothing is kept."""
         try:
-            plan = await self._restoring.preview(ToEntry(entry_id=entry_id))
+            plan = await self._session.preview_files(ToEntry(entry_id=entry_id))
         except Unable:
             return None
         return plan if any(row.state in ("ready", "conflict") for row in plan.rows) else None
 
     async def _put_back(self, asked: Asked) -> None:
-        plan = await self._restoring.preview(asked)
+        plan = await self._session.preview_files(asked)
         if not plan.rows:
             self._say("The files are as they were there already: nothing to put back.")
             return
         choices = await self.choose(plan)
         if choices is None:
             return
-        done = await self._restoring.carry_out(plan, choices)
+        done = await self._session.put_files_back(plan, choices)
         self.tell(done.data)
 
     def tell(self, data: RestoredData) -> None:

@@ -30,7 +30,7 @@ def tree_of(play: Play, person: Person, in_force: InForce | None = None) -> Tree
         person.say,
         person.write,
         person.copy,
-        files=FilesPage(play.session.restoring, person.ask, person.say),
+        files=FilesPage(play.session, person.ask, person.say),
         under_way=person.under_way.append,
         settings=lambda: counts.settings,
         clock=person.clock,

@@ -1,0 +1,179 @@
+"""What a work tree has that its last commit has not, new files too. Git only reads, as everywhere. Blocks."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from app.undo.differences import Differences, FileDifference
+from app.undo.disk import LeftAlone, look
+from app.undo.patches import FilePatch, Side, patch_of
+from app.values.unable import Unable
+from tools.git.command import git_command
+from tools.git.config import Configuration
+from tools.git.repository import Repository, find_repository
+
+_PATIENCE = 60.0
+_MOST_BYTES = 64 << 20
+_MOST_NEW = 2_000
+_DIFF = (
+    "diff",
+    "--patch-with-raw",
+    "-z",
+    "--binary",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--no-renames",
+    "--ignore-submodules=all",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+)
+_NEW = ("ls-files", "--others", "--exclude-standard", "-z")
+_BINARY = "\nGIT binary patch\n"
+
+
+class GitRefused(Unable):
+    """Git cannot be asked here, or does not answer."""
+
+
+class _Asking(msgspec.Struct, frozen=True, kw_only=True):
+    """One repository, and how it may be asked."""
+
+    repository: Repository
+    configuration: Configuration
+    home: Path
+
+    def __call__(self, *words: str) -> bytes:
+        """Raises `GitRefused`."""
+        command = git_command(self.repository.top, *words, repository=self.configuration, home=self.home)
+        if command is None:
+            raise GitRefused("There is no git on this machine.")
+        try:
+            done = subprocess.run(
+                command.argv,
+                cwd=command.cwd,
+                env=dict(command.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                timeout=_PATIENCE,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise GitRefused("Git takes too long to compare this repository.") from None
+        except OSError as problem:
+            raise GitRefused(f"Git cannot be started: {problem.strerror}.") from None
+        if done.returncode:
+            raise GitRefused(f"Git cannot compare this repository: {words[0]} ended with {done.returncode}.")
+        if len(done.stdout) > _MOST_BYTES:
+            raise GitRefused(
+                f"More than {_MOST_BYTES >> 20} MB differ from the last commit: git diff shows them."
+            )
+        return done.stdout
+
+
+def against_git(root: Path, *, home: Path, may_ask_git: Callable[[], bool], max_bytes: int) -> Differences:
+    """Raises `GitRefused`."""
+    repository = find_repository(root)
+    if repository is None or repository.is_bare:
+        raise GitRefused(f"{root} is in no git repository.")
+    if repository.oddities(home) and not may_ask_git():
+        raise GitRefused(
+            "Git is not asked here: the repository's configuration can start programs, and this folder is not trusted. "
+            "/trust says what there is."
+        )
+    ask = _Asking(repository=repository, configuration=repository.configuration(home), home=home)
+    head = _head(ask)
+    patches = dict(_told(ask(*_DIFF, head)))
+    files = [_file(name, one, repository.top, root) for name, one in patches.items()]
+    new = [os.fsdecode(name) for name in ask(*_NEW).split(b"\0") if name and not name.endswith(b"/")]
+    for name in new[:_MOST_NEW]:
+        one = _new(name, repository.top, max_bytes)
+        patches[name] = one
+        files.append(_file(name, one, repository.top, root, is_new=True))
+    if len(new) > _MOST_NEW:
+        why = f"more than {_MOST_NEW:,} new files: the others are not shown"
+        files.append(FileDifference(path=f"{len(new) - _MOST_NEW:,} more", deed="new", why=why))
+    by_path = {_path(name, repository.top, root): one for name, one in patches.items()}
+    return Differences(
+        title=f"Changed since the last commit of {repository.head()}",
+        files=tuple(sorted(files, key=lambda file: file.path)),
+        patch=lambda path: by_path.get(path, FilePatch()),
+    )
+
+
+def _head(ask: _Asking) -> str:
+    """The last commit; where there is none, nothing at all."""
+    try:
+        return ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}").decode().strip()
+    except GitRefused:
+        return ask("hash-object", "-t", "tree", os.devnull).decode().strip()
+
+
+def _told(told: bytes) -> Iterator[tuple[str, FilePatch]]:
+    """Names and patches, which git tells in the same order."""
+    raw, is_there, text = told.partition(b"\0\0")
+    if not is_there:
+        return
+    words = raw.split(b"\0")
+    names = [os.fsdecode(name) for name in words[1::2]]
+    text = b"\n" + text
+    parts = text.split(b"\ndiff --git ")[1:]
+    for name, part in zip(names, parts, strict=False):
+        decoded = f"diff --git {part.decode('utf-8', 'replace').removesuffix(chr(10))}\n"
+        yield name, _patch(decoded)
+
+
+def _patch(text: str) -> FilePatch:
+    is_binary = _BINARY in text
+    lines = [] if is_binary else text.partition("\n@@ ")[2].split("\n")[1:]
+    return FilePatch(
+        text=text,
+        why="no text" if is_binary else "",
+        is_whole=True,
+        added=sum(line.startswith("+") for line in lines),
+        removed=sum(line.startswith("-") for line in lines),
+    )
+
+
+def _new(name: str, top: Path, max_bytes: int) -> FilePatch:
+    try:
+        found = look(f"{top}/{name}", max_bytes)
+    except LeftAlone as problem:
+        return FilePatch(why=str(problem))
+    if found.image is None:
+        return FilePatch(why="it is gone by now")
+    return patch_of(_shown(name), None, Side(image=found.image, data=found.data))
+
+
+def _file(name: str, patch: FilePatch, top: Path, root: Path, *, is_new: bool = False) -> FileDifference:
+    head = patch.text.partition("\n@@ ")[0]
+    deed = "changed"
+    if is_new or "\nnew file mode " in head:
+        deed = "new, not in git" if is_new else "new"
+    elif "\ndeleted file mode " in head:
+        deed = "removed"
+    elif "\nold mode " in head and "\n--- " not in head and _BINARY not in patch.text:
+        deed = "mode"
+    return FileDifference(
+        path=_path(name, top, root),
+        deed=deed,
+        added=patch.added,
+        removed=patch.removed,
+        why=patch.why,
+        place=f"{top}/{name}",
+    )
+
+
+def _path(name: str, top: Path, root: Path) -> str:
+    """From the session's folder; what lies outside of it by where it is."""
+    place = f"{top}/{name}"
+    inside = f"{str(root).rstrip('/')}/"
+    return _shown(place[len(inside) :] if place.startswith(inside) else place)
+
+
+def _shown(name: str) -> str:
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

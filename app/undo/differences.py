@@ -1,0 +1,249 @@
+"""What changed in files, file by file, to be looked at: by a session, by one prompt of it, against a commit.
+
+What a session did is told by its entries and the contents that are held for them; nothing is guessed from arguments,
+and the disk is asked only whether a file is still what the session left. Blocks.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from app.sessions.log import SessionLog
+from app.undo.blobs import Missing
+from app.undo.disk import LeftAlone, look, place_of
+from app.undo.history import changes_of, settled
+from app.undo.images import Change, FileImage, Uncovered, is_same
+from app.undo.patches import FilePatch, Side, patch_of
+from app.undo.plan import HeldContents
+from app.undo.recording import Recorder
+from app.undo.turns import Turn, turns_of
+from app.values.entries import Entry
+from app.values.unable import Unable
+
+_MOST_COMPARED = 300
+"""Of more files, those that several calls changed have the lines of all of them counted; none is looked at."""
+
+
+class FileDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """One file of a list."""
+
+    path: str
+    deed: str
+    """`new`, `removed`, `changed`, `mode 644 → 755`."""
+    added: int = 0
+    removed: int = 0
+    by: str = ""
+    """`write, 2 × edit`."""
+    why: str = ""
+    """What is to be known of it: somebody changed it in between, nothing of it is held."""
+    place: str = ""
+    """Where it is on the disk; nothing where it cannot be opened."""
+
+
+class Differences(msgspec.Struct, frozen=True, kw_only=True):
+    title: str
+    """`Changed by “rename the parser”`."""
+    files: tuple[FileDifference, ...]
+    patch: Callable[[str], FilePatch]
+    """Of one of them. Blocks."""
+    note: str = ""
+    """Where among others this stands: `prompt 2 of 5`."""
+    older: str | None = None
+    """The prompt before this one that changed files, and the one behind it."""
+    newer: str | None = None
+
+    @property
+    def added(self) -> int:
+        return sum(file.added for file in self.files)
+
+    @property
+    def removed(self) -> int:
+        return sum(file.removed for file in self.files)
+
+    def patches(self) -> tuple[str, tuple[str, ...]]:
+        """All of them in one, and the files of which not everything is in it, with the reason. Blocks."""
+        texts: list[str] = []
+        lacking: list[str] = []
+        for file in self.files:
+            one = self.patch(file.path)
+            texts.append(one.text)
+            if not one.is_whole:
+                lacking.append(f"{file.path} ({one.why or file.why})")
+        return "".join(texts), tuple(lacking)
+
+
+class NoSuchPrompt(Unable):
+    """It changed no files, or there is none."""
+
+
+class _FileStory(msgspec.Struct, kw_only=True):
+    """What became of one file over a stretch of a branch."""
+
+    name: str
+    before: FileImage | None
+    after: FileImage | None
+    changes: list[Change]
+    by: list[str]
+    has_gap: bool = False
+    """Somebody else changed it in between."""
+
+
+class Differing:
+    """Of one session."""
+
+    def __init__(self, log: SessionLog, recorder: Recorder) -> None:
+        self._log = log
+        self._recorder = recorder
+
+    def of_session(self) -> Differences:
+        """From before everything to what the branch left; what was put back is not a change any more."""
+        leaf_id = self._log.leaf_id
+        path = [] if leaf_id is None else settled(self._log.path_to(leaf_id), self._log.children)
+        return self._told("Changed by this session", path, is_now=True)
+
+    def of_prompt(self, prompt_id: str | None = None) -> Differences:
+        """What this prompt did, or the last one that changed any files."""
+        leaf_id = self._log.leaf_id
+        path = [] if leaf_id is None else settled(self._log.path_to(leaf_id), self._log.children)
+        turns = turns_of(path)
+        at = _place_among(turns, prompt_id)
+        if at is None:
+            if prompt_id is not None:
+                raise NoSuchPrompt(f"The prompt {prompt_id} changed no files on this branch.")
+            return Differences(title="Changed by the last prompt", files=(), patch=lambda path: FilePatch())
+        turn = turns[at]
+        title = f"Changed by “{turn.title}”" if turn.title else "Changed before the first prompt"
+        told = self._told(title, turn.entries, is_now=False)
+        return msgspec.structs.replace(
+            told,
+            note=f"prompt {at + 1} of {len(turns)}",
+            older=turns[at - 1].prompt_id if at else None,
+            newer=turns[at + 1].prompt_id if at + 1 < len(turns) else None,
+        )
+
+    def _told(self, title: str, entries: Sequence[Entry], *, is_now: bool) -> Differences:
+        """`is_now`: the files are still what these entries left, unless somebody changed them since."""
+        contents = self._recorder.contents
+        stories, unheld = _stories(entries, contents)
+        is_short = len(stories) <= _MOST_COMPARED
+        real: dict[str, str] = {}
+        files: list[FileDifference] = []
+        by_path: dict[str, _FileStory] = {}
+        for story in stories:
+            path = _shown(story.name)
+            by_path[path] = story
+            added, removed = self._lines(story) if is_short else _summed(story)
+            place, is_other = self._place(story, real, looks=is_now and is_short)
+            files.append(
+                FileDifference(
+                    path=path,
+                    deed=deed_of(story.before, story.after),
+                    added=added,
+                    removed=removed,
+                    by=_words(story.by),
+                    why="somebody changed it in between" if story.has_gap else is_other,
+                    place=place,
+                )
+            )
+        files += [
+            FileDifference(path=one.path, deed="not held", why=one.why)
+            for one in unheld
+            if one.path not in by_path
+        ]
+
+        def patch(path: str) -> FilePatch:
+            story = by_path.get(path)
+            return FilePatch() if story is None else _patch(story, contents)
+
+        return Differences(title=title, files=tuple(files), patch=patch)
+
+    def _lines(self, story: _FileStory) -> tuple[int, int]:
+        """As they were counted when it happened, if that was once."""
+        if len(story.changes) == 1:
+            return _summed(story)
+        patch = _patch(story, self._recorder.contents)
+        return patch.added, patch.removed
+
+    def _place(self, story: _FileStory, real: dict[str, str], *, looks: bool) -> tuple[str, str]:
+        """Where it is, and whether it is something else by now."""
+        try:
+            place = place_of(self._recorder.root, story.name, real)
+            if not looks:
+                return place, ""
+            now = look(place, self._recorder.contents.max_bytes, reads=False).image
+        except LeftAlone as problem:
+            return "", str(problem)
+        return place, "" if is_same(now, story.after) else "you changed it since"
+
+
+def _place_among(turns: Sequence[Turn], prompt_id: str | None) -> int | None:
+    if prompt_id is None:
+        return len(turns) - 1 if turns else None
+    return next((at for at, turn in enumerate(turns) if turn.prompt_id == prompt_id), None)
+
+
+def _stories(
+    entries: Iterable[Entry], contents: HeldContents
+) -> tuple[list[_FileStory], tuple[Uncovered, ...]]:
+    stories: dict[str, _FileStory] = {}
+    unheld: dict[tuple[str, str], Uncovered] = {}
+    for entry in entries:
+        changes, uncovered, label = changes_of(entry, contents.load)
+        unheld.update(((one.path, one.why), one) for one in uncovered)
+        for change in changes:
+            _go_on(stories, change, label)
+    told = [story for story in stories.values() if not is_same(story.before, story.after)]
+    return sorted(told, key=lambda story: story.name), tuple(unheld.values())
+
+
+def _go_on(stories: dict[str, _FileStory], change: Change, label: str) -> None:
+    story = stories.get(change.name)
+    if story is None:
+        story = stories[change.name] = _FileStory(
+            name=change.name, before=change.before, after=change.before, changes=[], by=[]
+        )
+    story.has_gap = story.has_gap or not is_same(story.after, change.before)
+    story.after = change.after
+    story.changes.append(change)
+    if label != "restored":
+        story.by.append(label)
+
+
+def _summed(story: _FileStory) -> tuple[int, int]:
+    return sum(change.added for change in story.changes), sum(change.removed for change in story.changes)
+
+
+def _patch(story: _FileStory, contents: HeldContents) -> FilePatch:
+    return patch_of(_shown(story.name), _side(story.before, contents), _side(story.after, contents))
+
+
+def _side(image: FileImage | None, contents: HeldContents) -> Side | None:
+    if image is None:
+        return None
+    try:
+        return Side(image=image, data=contents.load(image.hash))
+    except Missing as problem:
+        return Side(image=image, why=str(problem))
+
+
+def deed_of(before: FileImage | None, after: FileImage | None) -> str:
+    if before is None:
+        return "new" if after is None or after.kind == "file" else "a new link"
+    if after is None:
+        return "removed"
+    if before.kind != after.kind:
+        return "now a link" if after.kind == "link" else "now a file"
+    if before.hash == after.hash:
+        return f"mode {before.mode:o} → {after.mode:o}"
+    return "changed" if after.kind == "file" else "leads elsewhere"
+
+
+def _words(by: Sequence[str]) -> str:
+    counts: dict[str, int] = {}
+    for one in by:
+        counts[one] = counts.get(one, 0) + 1
+    return ", ".join(one if count == 1 else f"{count} × {one}" for one, count in counts.items())
+
+
+def _shown(name: str) -> str:
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,0 +1,167 @@
+"""The difference between two states of a file as a patch that git and `patch` take. Pure."""
+
+import msgspec
+
+from app.undo.images import FileImage, is_same
+from tools.edits.diffs import diff_texts
+
+MOST_BYTES = 1 << 20
+"""Of a file whose lines are compared."""
+_CUT = "\n\\ The rest of the diff is too long to keep\n"
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """A file before or after; None for the content where that is not known."""
+
+    image: FileImage
+    data: bytes | None = None
+    why: str = ""
+    """Why there is no content."""
+
+
+class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
+    text: str = ""
+    """As git writes it; nothing where it cannot be written."""
+    why: str = ""
+    """Why there is nothing to be shown, or not all."""
+    is_whole: bool = False
+    """Who applies it has the whole difference."""
+    added: int = 0
+    removed: int = 0
+
+    @property
+    def first_line(self) -> int:
+        """The first line that is another one, in the new file."""
+        at = self.text.find("\n@@ ")
+        if at < 0:
+            return 1
+        head, _, body = self.text[at + 1 :].partition("\n")
+        line = int(head.split("+", 1)[1].split(" ", 1)[0].split(",")[0] or 1)
+        for text in body.split("\n"):
+            if not text.startswith(" "):
+                break
+            line += 1
+        return max(1, line)
+
+
+def patch_of(path: str, before: Side | None, after: Side | None) -> FilePatch:
+    """`path`: relative to where the patch is to be applied."""
+    if before is not None and after is not None and before.image.kind != after.image.kind:
+        gone, came = patch_of(path, before, None), patch_of(path, None, after)
+        why = gone.why or came.why
+        return FilePatch(
+            text="" if why else gone.text + came.text,
+            why=why,
+            is_whole=not why,
+            added=came.added,
+            removed=gone.removed,
+        )
+    for side in (before, after):
+        if side is not None and side.data is None:
+            return FilePatch(why=side.why or "its content is not known")
+    head = _head(path, before, after)
+    texts = [_text(side) for side in (before, after)]
+    if any(text is None for text in texts):
+        return FilePatch(why=_no_text(before, after))
+    old, new = texts
+    assert old is not None and new is not None
+    if old == new:
+        return FilePatch(text=head if not is_same(_image(before), _image(after)) else "", is_whole=True)
+    diff = diff_texts("", old, new)  # the names stand above, as git writes them
+    hunks = diff.patch.partition("\n")[2].partition("\n")[2]
+    is_cut = diff.patch.endswith(_CUT)
+    names = [
+        f"--- {_quoted('a/' + path) if before else '/dev/null'}\n",
+        f"+++ {_quoted('b/' + path) if after else '/dev/null'}\n",
+    ]
+    return FilePatch(
+        text=head + "".join(names) + hunks,
+        why="it is too long to be shown whole" if is_cut else "",
+        is_whole=not is_cut,
+        added=diff.added,
+        removed=diff.removed,
+    )
+
+
+def _head(path: str, before: Side | None, after: Side | None) -> str:
+    lines = [f"diff --git {_quoted('a/' + path)} {_quoted('b/' + path)}\n"]
+    if before is None and after is not None:
+        lines.append(f"new file mode {_mode(after.image)}\n")
+    elif after is None and before is not None:
+        lines.append(f"deleted file mode {_mode(before.image)}\n")
+    elif before is not None and after is not None and _mode(before.image) != _mode(after.image):
+        lines += [f"old mode {_mode(before.image)}\n", f"new mode {_mode(after.image)}\n"]
+    return "".join(lines)
+
+
+def _mode(image: FileImage) -> str:
+    """As git has them: it knows only whether a file is executable."""
+    if image.kind == "link":
+        return "120000"
+    return "100755" if image.mode & 0o100 else "100644"
+
+
+def _image(side: Side | None) -> FileImage | None:
+    return side.image if side is not None else None
+
+
+def _text(side: Side | None) -> str | None:
+    if side is None:
+        return ""
+    data = side.data or b""
+    if len(data) > MOST_BYTES or b"\0" in data[:8192]:
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _no_text(before: Side | None, after: Side | None) -> str:
+    sizes = [len(side.data or b"") for side in (before, after) if side is not None]
+    if max(sizes) > MOST_BYTES:
+        return f"larger than {MOST_BYTES >> 20} MB"
+    return "no text: " + " → ".join(_size(size) for size in sizes)
+
+
+def _size(size: int) -> str:
+    return f"{size:,} B" if size < 1000 else f"{size / 1000:,.1f} kB"
+
+
+_ESCAPES = {
+    "\t": "\\t",
+    "\n": "\\n",
+    "\r": "\\r",
+    '"': '\\"',
+    "\\": "\\\\",
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\v": "\\v",
+}
+
+
+def _quoted(name: str) -> str:
+    """As git writes names that a line cannot hold."""
+    raw = name.encode("utf-8", "surrogateescape")
+    is_plain = not any(byte < 0x20 or byte == 0x7F or chr(byte) in '"\\' for byte in raw) and _is_text(raw)
+    if is_plain:
+        return name
+    out = []
+    for byte in raw:
+        character = chr(byte)
+        if character in _ESCAPES:
+            out.append(_ESCAPES[character])
+        elif 0x20 <= byte < 0x7F:
+            out.append(character)
+        else:
+            out.append(f"\\{byte:03o}")
+    return '"' + "".join(out) + '"'
+
+
+def _is_text(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

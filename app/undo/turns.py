@@ -1,0 +1,87 @@
+"""What each prompt of a branch did to files, counted from the session's entries. Pure.
+
+A prompt is whatever the person said, a word in between too: what `/undo` takes back one by one.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from app.undo.history import title_of
+from app.undo.images import FilesData, files_of, joined
+from app.values.entries import Entry, MessageEntry
+from app.values.messages import UserMessage
+
+
+class Tally(msgspec.Struct, frozen=True, kw_only=True):
+    """How much was changed: each file once, lines change by change."""
+
+    files: int = 0
+    added: int = 0
+    removed: int = 0
+    is_least: bool = False
+    """Long lists of files are kept elsewhere, and may name the same ones."""
+
+    @property
+    def words(self) -> str:
+        """`3 files +40 −12`."""
+        files = f"{self.files:,} file{'' if self.files == 1 else 's'}"
+        return f"{'at least ' if self.is_least else ''}{files}{lines_told(self.added, self.removed)}"
+
+
+def lines_told(added: int, removed: int) -> str:
+    """` +40 −12`; nothing where no line came or went."""
+    return "".join([f" +{added:,}" if added else "", f" −{removed:,}" if removed else ""])
+
+
+def tally(entries: Iterable[Entry]) -> Tally:
+    """Of what calls did; restores are told by themselves."""
+    known = [data for entry in entries if (data := files_of(entry)) is not None and data.total]
+    here = joined(change for data in known for change in data.changes)
+    elsewhere = [data for data in known if data.more is not None]
+    counts = [len(here), *(data.total for data in elsewhere)]
+    return Tally(
+        files=max(counts, default=0),
+        added=sum(change.added for change in here) + sum(data.added for data in elsewhere),
+        removed=sum(change.removed for change in here) + sum(data.removed for data in elsewhere),
+        is_least=bool(elsewhere) and len(known) > 1,
+    )
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """A prompt that changed files, and the entries of what it did."""
+
+    prompt_id: str | None
+    """None: it came before any prompt."""
+    title: str
+    entries: tuple[Entry, ...]
+
+
+def turns_of(path: Sequence[Entry]) -> list[Turn]:
+    """Those that changed files or may have, oldest first."""
+    found: list[Turn] = []
+    prompt: MessageEntry | None = None
+    gathered: list[Entry] = []
+
+    def end() -> None:
+        if gathered:
+            title = (
+                title_of(prompt.message)
+                if prompt is not None and isinstance(prompt.message, UserMessage)
+                else ""
+            )
+            found.append(Turn(prompt_id=prompt.id if prompt else None, title=title, entries=tuple(gathered)))
+            gathered.clear()
+
+    for entry in path:
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
+            end()
+            prompt = entry
+        elif _did_something(files_of(entry)):
+            gathered.append(entry)
+    end()
+    return found
+
+
+def _did_something(data: FilesData | None) -> bool:
+    return data is not None and bool(data.total or data.uncovered)

@@ -1,0 +1,234 @@
+"""What changed in files, by the session and by one prompt: told by entries, shown by contents, and to be applied."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from app.undo.differences import Differences, Differing, NoSuchPrompt
+from app.undo.images import FILES, Change, FileImage, FilesData, Uncovered, as_data
+from app.undo.turns import tally, turns_of
+from app.values.entries import CustomEntry
+from tests.undo.stage import Stage
+
+GIT = shutil.which("git")
+needs_git = pytest.mark.skipif(GIT is None, reason="git is not installed")
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    return Stage(tmp_path)
+
+
+def differing(stage: Stage) -> Differing:
+    return Differing(stage.log, stage.recorder)
+
+
+def told(found: Differences) -> dict[str, tuple[str, int, int]]:
+    return {file.path: (file.deed, file.added, file.removed) for file in found.files}
+
+
+def test_a_session_is_told_from_before_everything_to_what_it_left(stage: Stage) -> None:
+    stage.prompt("make")
+    stage.record(stage.write("a", "1\n2\n3\n"), stage.write("b", "b\n"))
+    stage.prompt("change")
+    stage.record(stage.write("a", "1\n3\n4\n"), stage.write("b", None), stage.write("c", "c\n"))
+    stage.prompt("once more")
+    stage.record(stage.write("a", "1\n3\n4\n5\n"), tool="edit")
+    found = differing(stage).of_session()
+    assert told(found) == {"a": ("new", 4, 0), "c": ("new", 0, 0)}
+    assert [file.by for file in found.files] == ["2 × write, edit", "write"]
+    assert found.patch("a").text == (
+        "diff --git a/a b/a\nnew file mode 100644\n--- /dev/null\n+++ b/a\n@@ -0,0 +1,4 @@\n+1\n+3\n+4\n+5\n"
+    )
+
+
+def test_what_was_taken_back_is_no_change_any_more_but_the_prompt_did_it(stage: Stage) -> None:
+    stage.prompt("make")
+    stage.record(stage.write("a", "1\n"))
+    stage.prompt("change")
+    stage.record(stage.write("a", "2\n"))
+    stage.restore(stage.undo())
+    assert differing(stage).of_session().patch("a").text.endswith("+1\n")
+    assert "-1\n+2\n" in differing(stage).of_prompt().patch("a").text
+    stage.restore(stage.undo())
+    assert differing(stage).of_session().files == ()
+
+
+def test_each_prompt_that_changed_files_and_its_neighbours(stage: Stage) -> None:
+    first = stage.prompt("make")
+    stage.record(stage.write("a", "1\n"))
+    stage.prompt("ask something")
+    second = stage.prompt("change")
+    stage.record(stage.write("a", "2\n"))
+    last = differing(stage).of_prompt()
+    assert (last.title, last.note) == ("Changed by “change”", "prompt 2 of 2")
+    assert (last.older, last.newer) == (first, None)
+    assert differing(stage).of_prompt(first).newer == second
+    with pytest.raises(NoSuchPrompt):
+        differing(stage).of_prompt("nobody")
+
+
+def test_a_session_that_changed_nothing(stage: Stage) -> None:
+    assert differing(stage).of_session().files == ()
+    assert differing(stage).of_prompt().files == ()
+    stage.prompt("hello")
+    assert differing(stage).of_prompt().patches() == ("", ())
+
+
+def test_who_else_changed_a_file_is_said(stage: Stage) -> None:
+    stage.prompt("make")
+    stage.record(stage.write("a", "1\n"), stage.write("b", "1\n"))
+    (stage.root / "a").write_text("1\nmine\n")
+    stage.prompt("change")
+    stage.record(stage.write("a", "1\nmine\nits\n"))
+    (stage.root / "b").write_text("mine\n")
+    found = {file.path: file.why for file in differing(stage).of_session().files}
+    assert found == {"a": "somebody changed it in between", "b": "you changed it since"}
+
+
+def test_what_is_not_held_is_named_and_the_rest_is_there(stage: Stage) -> None:
+    stage.prompt("make")
+    stage.record(stage.write("kept", "k\n"), stage.write("gone", "g\n"))
+    data = FilesData(call_id="c", tool="bash", uncovered=(Uncovered(path="build/", why="ignored"),))
+    stage.log.append(CustomEntry(parent_id=None, custom_type=FILES, data=as_data(data)))
+    for blob in stage.contents.store.blobs():
+        if Path(blob.path).read_bytes() == b"g\n":
+            Path(blob.path).unlink()
+    found = differing(stage).of_session()
+    assert [(file.path, file.deed, file.why) for file in found.files] == [
+        ("gone", "new", ""),
+        ("kept", "new", ""),
+        ("build/", "not held", "ignored"),
+    ]
+    text, lacking = found.patches()
+    assert "+k" in text and "+g" not in text
+    assert lacking == ("gone (its content is not kept any more)", "build/ (ignored)")
+
+
+KINDS = {
+    "changed": ("1\n2\n3\n", "1\n2\n4\n"),
+    "no end of line": ("1\n2", "1\n3"),
+    "end of line comes": ("1\n2", "1\n2\n"),
+    "emptied": ("1\n", ""),
+    "crlf": ("1\r\n2\r\n", "1\r\n3\r\n"),
+    "made": (None, "x\n"),
+    "made empty": (None, ""),
+    "removed": ("x\n", None),
+}
+
+
+@needs_git
+@pytest.mark.parametrize(
+    "name", ["plain.txt", "with blank", 'quote".txt', "naïve ☃.txt", "tab\tand\nline", "sub/d.x"]
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_patch_does_what_was_done(stage: Stage, kind: str, name: str) -> None:
+    before, after = KINDS[kind]
+    stage.prompt("begin")
+    if before is not None:
+        stage.record(stage.write(name, before))
+    stage.prompt("go on")
+    stage.record(stage.write(name, after))
+    found = differing(stage).of_prompt()
+    (patch, lacking) = found.patches()
+    assert lacking == ()
+    place = stage.root / name
+    if before is None:
+        place.unlink(missing_ok=True)
+    else:
+        place.write_bytes(before.encode())
+    subprocess.run(
+        ["git", "apply", "--whitespace=nowarn", "-"], cwd=stage.root, input=patch.encode(), check=True
+    )
+    assert (place.read_bytes().decode() if place.exists() else None) == after
+
+
+@needs_git
+def test_modes_links_and_what_became_the_other_can_be_applied(stage: Stage) -> None:
+    stage.prompt("begin")
+    stage.record(stage.write("run", "x\n"), stage.write("file", "f\n"), stage.write("other", "o\n"))
+    stage.prompt("go on")
+    changed = [stage.write("run", "x\n", mode=0o755)]
+    for name, target in (("file", "other"), ("new-link", "run")):
+        before = stage.write(name, "f\n").after if name == "file" else None
+        (stage.root / name).unlink(missing_ok=True)
+        (stage.root / name).symlink_to(target)
+        stage.contents.store.put(target.encode())
+        after = FileImage(kind="link", hash=_hash(target), mode=0, size=len(target))
+        changed.append(Change(path=name, before=before, after=after))
+    stage.record(*changed)
+    found = differing(stage).of_prompt()
+    assert {file.path: file.deed for file in found.files} == {
+        "run": "mode 644 → 755",
+        "file": "now a link",
+        "new-link": "a new link",
+    }
+    patch, lacking = found.patches()
+    assert lacking == ()
+    for name in ("file", "new-link"):
+        (stage.root / name).unlink()
+    (stage.root / "file").write_text("f\n")
+    (stage.root / "run").chmod(0o644)
+    subprocess.run(["git", "apply", "-"], cwd=stage.root, input=patch.encode(), check=True)
+    assert (stage.root / "file").readlink() == Path("other")
+    assert (stage.root / "new-link").readlink() == Path("run")
+    assert (stage.root / "run").stat().st_mode & 0o100
+
+
+def _hash(text: str) -> str:
+    from app.undo.blobs import hash_of
+
+    return hash_of(text.encode())
+
+
+def test_what_is_no_text_says_so(stage: Stage) -> None:
+    stage.prompt("make")
+    stage.record(stage.write("a.png", b"\x89PNG\0" * 300), stage.write("big.txt", "x" * (2 << 20)))
+    found = differing(stage).of_prompt()
+    assert found.patch("a.png").why == "no text: 1.5 kB"
+    assert found.patch("big.txt").why == "larger than 1 MB"
+    assert found.patches()[1] == ("a.png (no text: 1.5 kB)", "big.txt (larger than 1 MB)")
+
+
+def test_the_line_that_changed_first(stage: Stage) -> None:
+    lines = [f"{number}\n" for number in range(1, 41)]
+    stage.prompt("make")
+    stage.record(stage.write("a", "".join(lines)))
+    stage.prompt("change")
+    lines[29] = "thirty\n"
+    stage.record(stage.write("a", "".join(lines)))
+    assert differing(stage).of_prompt().patch("a").first_line == 30
+
+
+def test_figures_are_those_of_the_entries(stage: Stage) -> None:
+    assert tally([]).files == 0
+    stage.prompt("make")
+
+    def change(path: str, added: int, removed: int) -> Change:
+        image = FileImage(hash=f"{added}{removed}{path}".ljust(64, "0"))
+        return Change(path=path, before=None, after=image, added=added, removed=removed)
+
+    def record(*changes: Change, more: str | None = None, count: int = 0) -> None:
+        data = FilesData(
+            call_id="c",
+            tool="edit",
+            changes=changes,
+            added=sum(one.added for one in changes) or 7,
+            removed=sum(one.removed for one in changes),
+            more=more,
+            count=count,
+        )
+        stage.log.append(CustomEntry(parent_id=None, custom_type=FILES, data=as_data(data)))
+
+    record(change("a", 3, 1), change("b", 1, 0))
+    record(change("a", 2, 2))
+    (turn,) = turns_of(stage.log.path_to())
+    assert tally(turn.entries).words == "2 files +6 −3"
+    record(more="0" * 64, count=900)
+    (turn,) = turns_of(stage.log.path_to())
+    assert tally(turn.entries).words == "at least 900 files +13 −3"
+    stage.prompt("next")
+    record(change("c", 0, 0))
+    assert [tally(turn.entries).words for turn in turns_of(stage.log.path_to())][-1] == "1 file"

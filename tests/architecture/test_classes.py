@@ -28,7 +28,7 @@ REASONS: dict[str, tuple[int | None, str]] = {
         "It is a list (25) that asks for its rows; holding the list instead would make two widgets of one overlay.",
     ),
     "app.engine.session.Session": (
-        92,
+        110,
         "The verbs of every face, one or a few lines each; the work is done by parts that it holds and nobody else "
         "reaches.",
     ),

@@ -10,7 +10,7 @@ import os
 import stat as stat_module
 from collections.abc import Mapping
 from pathlib import Path
-from typing import BinaryIO, Literal, Protocol
+from typing import BinaryIO, Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -63,6 +63,13 @@ class FileOperations(Protocol):
     def replace(self, path: str, data: bytes) -> None:
         """Makes `data` the file's content, all or nothing, keeping its mode and what links to it."""
         ...
+
+
+@runtime_checkable
+class RemovesFiles(Protocol):
+    """File operations that can take a file away; not every place has that."""
+
+    def remove(self, path: str) -> None: ...
 
 
 class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,6 +168,9 @@ class LocalFiles:
 
     def make_directory(self, path: str) -> None:
         Path(path).mkdir(parents=True, exist_ok=True)
+
+    def remove(self, path: str) -> None:
+        Path(path).unlink()
 
     def replace(self, path: str, data: bytes) -> None:
         target = os.path.realpath(path)

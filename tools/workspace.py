@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tools.base import FileChange, ToolContext
+from tools.edits.syntax import SyntaxChecks
 from tools.files.artifacts import Artifacts
 from tools.files.lines import LineIndexes
 from tools.files.mutations import MutationQueue
@@ -69,6 +70,7 @@ class Workspace:
         self.artifacts = artifacts or Artifacts()
         self.read_cache = ReadCache()
         self.line_indexes = LineIndexes()
+        self.syntax = SyntaxChecks()
         self.mutations = MutationQueue(self.files)
         self.mutations.subscribe(self._tell_map)
         self.running: set[RunningProcess] = set()

@@ -28,6 +28,7 @@ from app.values.content import ToolCall
 from app.values.events import Approval, EntryAppended, JudgedPart, OfferedRule, QuestionAsked
 from app.values.unable import Unable
 from tools.base import Tool, ToolError
+from tools.edits.named import EDITING, named_paths
 from tools.files.paths import absolute, resolve
 from tools.files.places import exists
 from tools.running.shell import SpawnHook, SpawnPlan
@@ -206,8 +207,13 @@ class Permits:
             place = msgspec.structs.replace(
                 place, folder=os.path.realpath(absolute(cwd, self._workspace.cwd))
             )
+        path, *also = self._paths(name, arguments) or (None,)
         request = Request(
-            tool=name, arguments=arguments, path=self._path(name, arguments), is_read_only=is_read_only
+            tool=name,
+            arguments=arguments,
+            path=path,
+            also=tuple(filter(None, also)),
+            is_read_only=is_read_only,
         )
         return place, decide(judge_call(request, place), name, self.policy(), place)
 
@@ -242,14 +248,18 @@ class Permits:
 
         return watched
 
-    def _path(self, name: str, arguments: Mapping[str, Any]) -> str | None:
-        """As the tool reads its argument: with `@`, quotes, `~`, and the spellings that it tries."""
+    def _paths(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+        """As the tool reads its arguments: with `@`, quotes, `~`, and the spellings that it tries."""
         if name not in _WITH_PATHS:
-            return None
-        raw = arguments.get("path")
-        if not isinstance(raw, str) or not raw.strip():
-            return str(self._workspace.cwd)
-        return resolve(raw, self._workspace.cwd, lambda path: exists(self._workspace, path))
+            return ()
+        raws = named_paths(arguments) if name in EDITING else (arguments.get("path"),)
+        named = [raw for raw in raws if isinstance(raw, str) and raw.strip()]
+        if not named:
+            return (str(self._workspace.cwd),)
+        found = (
+            resolve(raw, self._workspace.cwd, lambda path: exists(self._workspace, path)) for raw in named
+        )
+        return tuple(dict.fromkeys(found))
 
     # Asking
 

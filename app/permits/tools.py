@@ -31,6 +31,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     arguments: Mapping[str, Any]
     path: str | None = None
     """Which file or folder it means, absolute, as the tool reads its argument."""
+    also: tuple[str, ...] = ()
+    """Further ones, of a call that changes several files."""
     is_read_only: bool = False
     """What a tool that is not known here says of itself."""
 
@@ -41,7 +43,8 @@ def judge_call(request: Request, place: Place) -> Verdict:
     how = _PATHS.get(request.tool)
     if how is None:
         return _other(request)
-    return verdict_of([_on_path(request, how, place)])
+    each = (request, *(msgspec.structs.replace(request, path=path) for path in request.also))
+    return verdict_of([_on_path(one, how, place) for one in each])
 
 
 def _command(request: Request, place: Place) -> Verdict:

@@ -81,10 +81,12 @@ class Recorder:
             before = FileImage(
                 hash=intent.before_hash, mode=intent.before.stat.mode, size=len(intent.before.data)
             )
-        if len(intent.data) <= limit:
-            self.keep(intent.data, intent.after_hash)
-        mode = before.mode if before is not None else 0o644
-        after = FileImage(hash=intent.after_hash, mode=mode, size=len(intent.data))
+        after = None
+        if intent.data is not None and intent.after_hash is not None:
+            if len(intent.data) <= limit:
+                self.keep(intent.data, intent.after_hash)
+            mode = before.mode if before is not None else 0o644
+            after = FileImage(hash=intent.after_hash, mode=mode, size=len(intent.data))
         folders = tuple(folder for folder in intent.new_folders if _is_text(folder))
         return Change(**named(name), before=before, after=after, folders=folders)
 
@@ -95,9 +97,12 @@ class Recorder:
             call = self._calls.setdefault(change.call_id, _Call())
             if isinstance(found, Uncovered):
                 call.uncovered.append(found)
-            if not isinstance(found, Change) or found.after is None:
+            if not isinstance(found, Change):
                 return self.name_of(os.path.realpath(change.path)), None
             after = found.after
+            if after is None:  # it was removed
+                call.changes.append(msgspec.structs.replace(found, removed=change.removed))
+                return found.name, None
             if change.mode_after is not None:
                 after = msgspec.structs.replace(after, mode=change.mode_after)
             done = msgspec.structs.replace(found, after=after, added=change.added, removed=change.removed)

@@ -116,6 +116,7 @@ async def test_the_floor_holds_in_every_mode_when_nobody_can_answer(tmp_path: Pa
         ("write", {"path": "hard", "content": "x"}),
         ("write", {"path": "sub/../.bayou/settings.json", "content": "{}"}),
         ("edit", {"path": ".envrc", "edits": [{"oldText": "a", "newText": "b"}]}),
+        ("edit", {"path": "a.txt", "edits": [{"path": ".envrc", "oldText": "a", "newText": "b"}]}),
         ("read", {"path": ".env"}),
         ("read", {"path": "@.env"}),
         ("read", {"path": "'.env'"}),

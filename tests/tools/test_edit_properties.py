@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 
 from tools.base import ToolError
 from tools.edits.diffs import diff_texts, split_lines
-from tools.edits.editing import Edit, apply_edits
+from tools.edits.editing import apply_edits
+from tools.edits.replacing import Edit
+from tools.edits.shown import Shown
+from tools.edits.syntax import SyntaxChecks, SyntaxOf
 
 WORDS = st.text(st.sampled_from("abcé漢😀()=;'\"- "), min_size=0, max_size=8)
 INDENT = st.sampled_from(["", "  ", "    ", "\t", "\t\t", "      "])
@@ -28,6 +31,11 @@ def files(draw: st.DrawFn) -> tuple[list[str], list[str], str]:
     if draw(st.booleans()):
         endings[-1] = ""
     return lines, endings, draw(ENCODINGS)
+
+
+def unread(text: str) -> SyntaxOf:
+    """No language that has a grammar."""
+    return SyntaxChecks().of("f", text)
 
 
 def perturb(old: list[str], how: str) -> list[str]:
@@ -71,9 +79,9 @@ def test_an_edit_equals_the_reference_model(
     content = raw.encode(encoding)
     if is_broken:
         with pytest.raises(ToolError):
-            apply_edits(content, tuple(edits), "f", {})
+            apply_edits(content, tuple(edits), "f", Shown(lines=dict(enumerate(lines, 1))), unread)
         return
-    edited = apply_edits(content, tuple(edits), "f", {})
+    edited = apply_edits(content, tuple(edits), "f", Shown(lines=dict(enumerate(lines, 1))), unread)
     wanted = "".join(line + ending for line, ending in expected)
     if how == "indent":  # new lines lose the shift that the old ones had
         wanted = wanted.replace("    N", "N")

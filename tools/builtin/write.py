@@ -10,7 +10,7 @@ import msgspec
 from tools.arguments import number_detail, text_argument, text_detail
 from tools.base import Tool, ToolContext, ToolError
 from tools.edits.diffs import Diff, diff_texts
-from tools.edits.editing import FileText, read_text
+from tools.edits.texts import FileText, read_text
 from tools.files.encoding import UTF8, Encoding
 from tools.files.failures import file_error
 from tools.files.mutations import FileState, NewContent
@@ -81,7 +81,7 @@ async def _run(arguments: WriteArguments, context: ToolContext) -> ToolResult:
         raise file_error(problem, "write", path, workspace.files) from None
     written = changed.info
     assert isinstance(written, _Written)
-    workspace.read_cache.record_whole(real, changed.stat.version, arguments.content)
+    workspace.read_cache.record_whole(real, changed.version, arguments.content)
     return _result(written, shown, len(arguments.content))
 
 

@@ -1,12 +1,16 @@
-"""Texts that look the same to a reader: one spelling for all of them, and the way back to the original's columns."""
+"""Texts that look the same to a reader: one spelling for all of them, and the way back to the original's columns.
+
+Quotes, dashes and blanks, and letters composed in two ways; never what means something else to a program (a backtick, a
+raised digit, a wide letter).
+"""
 
 import unicodedata
 from typing import Final
 
 from tools.text import visible
 
-_QUOTES: Final = dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u2035\u02bc\u00b4\u0060", "'") | dict.fromkeys(
-    "\u201c\u201d\u201e\u201f\u2033\u2036\u00ab\u00bb", '"'
+_QUOTES: Final = dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc", "'") | dict.fromkeys(
+    "\u201c\u201d\u201e\u201f", '"'
 )
 _DASHES: Final = dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-")
 _SPACES: Final = dict.fromkeys(
@@ -20,13 +24,13 @@ _TABLE: Final = str.maketrans(_QUOTES | _DASHES | _SPACES | _INVISIBLE)
 def normalized(line: str) -> str:
     """The one spelling of a line."""
     if line.isascii():
-        return visible(line).replace("`", "'")
-    return unicodedata.normalize("NFKC", visible(line).translate(_TABLE)).translate(_TABLE)
+        return visible(line)
+    return unicodedata.normalize("NFC", visible(line).translate(_TABLE))
 
 
 def normalized_lines(text: str) -> list[str]:
     """Every line of `text` normalized; plain ones, which are most, all at once."""
-    lines = visible(text).replace("`", "'").split("\n")
+    lines = visible(text).split("\n")
     if text.isascii():
         return lines
     return [line if line.isascii() else normalized(line) for line in lines]

@@ -1,7 +1,7 @@
 """Where the old texts of an edit are in a file: strictly first, then more tolerantly, never ambiguously.
 
 Pure: text in, spans out. Everything works on text with line feeds only; files, their line endings and what is
-written are the business of `tools.edits.editing`, words for a failure that of `tools.edits.nearmiss`.
+written are the business of `tools.edits.texts`, words for a failure that of `tools.edits.nearmiss`.
 """
 
 import difflib
@@ -13,7 +13,19 @@ import msgspec
 
 from tools.edits.lookalikes import normalized, normalized_lines, original_column
 
-Strategy = Literal["exact", "line-endings", "trailing-whitespace", "indentation", "look-alikes"]
+Strategy = Literal[
+    "exact",
+    "line-endings",
+    "trailing-whitespace",
+    "indentation",
+    "look-alikes",
+    "line-numbers",
+    "escapes",
+    "entities",
+    "end-of-file",
+    "diff",
+    "earlier-edit",
+]
 _TAB_WIDTHS: Final = (4, 2, 8, 3)
 _MAX_COUNTED: Final = 100
 _MAX_ALIGNED_CELLS: Final = 1_000_000
@@ -31,9 +43,19 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
 class Ambiguous(Exception):
     """The old text is there more than once."""
 
-    def __init__(self, strategy: Strategy, lines: list[int]) -> None:
-        super().__init__(f"{len(lines)} matches")
+    def __init__(self, strategy: Strategy, lines: list[int], count: int) -> None:
+        super().__init__(f"{count} matches")
         self.strategy: Strategy = strategy
+        self.lines = lines
+        """Of the first of them."""
+        self.count = count
+
+
+class NotShown(Exception):
+    """The one place where it would be, if indentation did not count, is one that the model has not seen."""
+
+    def __init__(self, lines: list[int]) -> None:
+        super().__init__("not shown")
         self.lines = lines
 
 
@@ -100,19 +122,30 @@ class Respelled:
         return position == len(self.text) or self.text[position] == "\n"
 
 
-def find_span(document: Document, old: str, new: str) -> Span | None:
-    """The one place where `old` is, by the strictest strategy that finds it; None if none does.
+def find_strict(document: Document, old: str, new: str) -> Span | None:
+    """The one place where `old` is, as it is or with other blanks at the ends of its lines.
 
-    Raises `Ambiguous` when that strategy finds it more than once.
+    Raises `Ambiguous` when it is there more than once.
     """
-    positions = _occurrences(document.text, old)
-    if positions:
-        _check_single("exact", [document.line_of(position) for position in positions])
-        return Span(start=positions[0], end=positions[0] + len(old), new_text=new, strategy="exact")
+    return _find_exact(document, old, new) or _find_in_view(
+        document, document.stripped, "trailing-whitespace", old, new
+    )
+
+
+def find_alike(document: Document, old: str, new: str) -> Span | None:
+    """The one place where it is in other quotes, dashes or blanks."""
+    return _find_in_view(document, document.alike, "look-alikes", old, new)
+
+
+def find_indented(
+    document: Document, old: str, new: str, is_shown: Callable[[list[str]], bool]
+) -> Span | None:
+    """The one place where it is with other indentation, the same shift in all of its lines.
+
+    Raises `NotShown` where these are lines that the model has not seen.
+    """
     return (
-        _find_in_view(document, document.stripped, "trailing-whitespace", old, new)
-        or _find_indented(document, document.bare_lines, str.strip, "indentation", old, new)
-        or _find_in_view(document, document.alike, "look-alikes", old, new)
+        _find_indented(document, document.bare_lines, str.strip, "indentation", old, new, is_shown)
         or _find_indented(
             document,
             document.bare_alike_lines,
@@ -120,13 +153,53 @@ def find_span(document: Document, old: str, new: str) -> Span | None:
             "look-alikes",
             old,
             new,
+            is_shown,
         )
+        or _find_within_indentation(document, old, new, is_shown)
     )
 
 
-def _check_single(strategy: Strategy, lines: list[int]) -> None:
+def _find_exact(document: Document, old: str, new: str) -> Span | None:
+    all_of_them = _occurrences(document.text, old)
+    positions = [at for at in all_of_them if not _is_within(document.text, at, old)]
+    if not positions:
+        return None
+    if len(all_of_them) >= _MAX_COUNTED:
+        positions = all_of_them
+    lines = [document.line_of(position) for position in positions]
+    _check_single("exact", lines, _count(document.text, old, len(positions)))
+    return Span(start=positions[0], end=positions[0] + len(old), new_text=new, strategy="exact")
+
+
+def _is_within(text: str, position: int, old: str) -> bool:
+    """What begins with indentation begins in the middle of a deeper one here: it is another line that is meant."""
+    if old[0] not in " \t" or position == 0 or text[position - 1] not in " \t":
+        return False
+    start = text.rfind("\n", 0, position) + 1
+    return not text[start:position].strip(" \t")
+
+
+def _find_within_indentation(
+    document: Document, old: str, new: str, is_shown: Callable[[list[str]], bool]
+) -> Span | None:
+    positions = _occurrences(document.text, old)
+    if not positions:
+        return None
+    lines = [document.line_of(position) for position in positions]
+    _check_single("indentation", lines, len(lines))
+    first = lines[0] - 1
+    if not is_shown(document.lines[first : first + old.removesuffix("\n").count("\n") + 1]):
+        raise NotShown(lines)
+    return Span(start=positions[0], end=positions[0] + len(old), new_text=new, strategy="indentation")
+
+
+def _check_single(strategy: Strategy, lines: list[int], count: int) -> None:
     if len(lines) > 1:
-        raise Ambiguous(strategy, lines)
+        raise Ambiguous(strategy, lines, count)
+
+
+def _count(text: str, wanted: str, looked_at: int) -> int:
+    return looked_at if looked_at < _MAX_COUNTED else max(text.count(wanted), looked_at)
 
 
 def _occurrences(text: str, wanted: str) -> list[int]:
@@ -152,15 +225,23 @@ def _find_in_view(document: Document, view: Respelled, strategy: Strategy, old: 
         end = position + len(wanted)
         if needs_line_end and not view.ends_line(end):
             continue
+        if _is_within(view.text, position, wanted):
+            continue
         first, last = view.original(position, is_end=False), view.original(end, is_end=True)
-        if first is not None and last is not None:
+        if first is not None and last is not None and _reads(view, document.text[first:last], wanted):
             spans.append((first, last))
     if not spans:
         return None
-    _check_single(strategy, [document.line_of(first) for first, _ in spans])
+    count = _count(view.text, wanted, len(spans))
+    _check_single(strategy, [document.line_of(first) for first, _ in spans], count)
     first, last = spans[0]
-    replacement = _keep_unchanged(document.text[first:last].split("\n"), old_lines, new.split("\n"))
+    replacement = kept_lines(document.text[first:last].split("\n"), old_lines, new.split("\n"))
     return Span(start=first, end=last, new_text="\n".join(replacement), strategy=strategy)
+
+
+def _reads(view: Respelled, text: str, wanted: str) -> bool:
+    """The way back led to what was looked for, and not beside it."""
+    return "\n".join(view.spell(line) for line in text.split("\n")).rstrip() == wanted.rstrip()
 
 
 def _find_indented(
@@ -170,6 +251,7 @@ def _find_indented(
     strategy: Strategy,
     old: str,
     new: str,
+    is_shown: Callable[[list[str]], bool],
 ) -> Span | None:
     """Whole lines that differ from `old` only by the same shift of their indentation."""
     old_lines = old.split("\n")
@@ -185,12 +267,14 @@ def _find_indented(
             found.append((first, shift))
     if not found:
         return None
-    _check_single(strategy, [first + 1 for first, _ in found])
+    _check_single(strategy, [first + 1 for first, _ in found], len(found))
     first, shift = found[0]
     here = document.lines[first : first + len(wanted)]
+    if not is_shown(here):
+        raise NotShown([first + 1])
     new_lines = new.split("\n")
     tail = [new_lines.pop()] if includes_line_feed and not new_lines[-1] else []
-    kept = _keep_unchanged(here, old_lines, new_lines, shift)
+    kept = kept_lines(here, old_lines, new_lines, shift)
     start = document.start_of(first)
     end = start + sum(map(len, here)) + len(here) - 1
     if includes_line_feed:
@@ -255,7 +339,7 @@ def _columns(indentation: str, width: int) -> int:
     return len(indentation.expandtabs(width))
 
 
-def _keep_unchanged(
+def kept_lines(
     here: list[str], old: list[str], new: list[str], shift: Callable[[str], str] = lambda line: line
 ) -> list[str]:
     """The new lines, where those that the edit does not change stay as the file has them."""

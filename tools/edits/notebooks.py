@@ -6,46 +6,54 @@ can be told.
 
 import bisect
 import json
+from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from tools.base import ToolError
-from tools.edits.diffs import diff_spans
-from tools.edits.editing import Edit, Edited, FileText, in_order, located, spliced
-from tools.edits.matching import Document, Span
-from tools.files.encoding import UTF8
+from tools.edits.matching import Span
+from tools.edits.texts import spliced
 from tools.files.notebooks import Notebook, notebook_of
 from tools.results import Json
 from tools.text import one_line
 
 
-def apply_to_notebook(data: bytes, edits: tuple[Edit, ...], path: str) -> Edited | None:
-    """None: the file is no notebook, or the texts are those of the file itself and not what is shown of it."""
+class NotebookText(msgspec.Struct, frozen=True, kw_only=True):
+    """A notebook as it is read. Only the sources of its cells can be changed."""
+
+    notebook: Notebook
+    data: bytes
+    text: str
+
+    @property
+    def raw(self) -> str:
+        return self.text
+
+    @property
+    def is_as_stored(self) -> bool:
+        return False
+
+    def adapted(self, text: str) -> str:
+        return text.removeprefix("\ufeff").replace("\r\n", "\n")
+
+    def data_with(self, spans: Sequence[Span], path: str) -> bytes:
+        return _with_sources(self.data, _changed(self.notebook, self.text, spans, path))
+
+
+def notebook_text(data: bytes) -> NotebookText | None:
+    """None: the file is no notebook."""
     notebook = notebook_of(data)
-    if notebook is None or _are_raw(data, edits, notebook):
-        return None
-    text = notebook.text
-    document = Document(text)
-    shown = FileText(text=text, raw=text, encoding=UTF8, endings="lf")
-    found = located(document, shown, edits, path, {})
-    ordered = in_order(document, found, path)
-    sources = _changed(notebook, document, ordered, path)
-    return Edited(
-        data=_with_sources(data, sources),
-        text=spliced(text, ordered),
-        diff=diff_spans(path, text, [(span.start, span.end, span.new_text) for span in ordered]),
-        strategies=tuple(spans[0].strategy for spans in found),
-        count=len(ordered),
-        is_as_stored=False,
-    )
+    return None if notebook is None else NotebookText(notebook=notebook, data=data, text=notebook.text)
 
 
-def _are_raw(data: bytes, edits: tuple[Edit, ...], notebook: Notebook) -> bool:
+def are_raw(data: bytes, texts: Sequence[str], shown: str) -> bool:
     """All of them stand in the file's JSON as they are, and not all in what is shown."""
-    raw, shown = data.decode("utf-8", "replace").replace("\r\n", "\n"), notebook.text
-    return all(edit.old_text in raw for edit in edits) and not all(edit.old_text in shown for edit in edits)
+    raw = data.decode("utf-8", "replace").replace("\r\n", "\n")
+    return all(text in raw for text in texts) and not all(text in shown for text in texts)
 
 
-def _changed(notebook: Notebook, document: Document, spans: list[Span], path: str) -> dict[int, str]:
+def _changed(notebook: Notebook, text: str, spans: Sequence[Span], path: str) -> dict[int, str]:
     """The sources that the edits change, by the number of their cell, from 0."""
     starts: list[int] = []
     position = 0
@@ -55,9 +63,14 @@ def _changed(notebook: Notebook, document: Document, spans: list[Span], path: st
     by_cell: dict[int, list[Span]] = {}
     for span in spans:
         index = bisect.bisect_right(starts, span.start) - 1
-        if index < 0 or span.end > starts[index] + len(notebook.cells[index].source):
+        end = starts[index] + len(notebook.cells[index].source) if index >= 0 else 0
+        if span.end == end + 1 and text[end : span.end] == "\n" and span.new_text.endswith("\n"):
+            # The line feed behind a source is none of its own, and stays.
+            span = msgspec.structs.replace(span, end=end, new_text=span.new_text[:-1])
+        if index < 0 or span.end > end:
+            line = text.count("\n", 0, span.start) + 1
             raise ToolError(
-                f"Line {document.line_of(span.start)} of {one_line(path)} as it is read: only the sources of its "
+                f"Line {line} of {one_line(path)} as it is read: only the sources of its "
                 "cells can be edited, one cell with each edit; their headings and outputs cannot. Nothing was changed."
             )
         by_cell.setdefault(index, []).append(span)

@@ -1,19 +1,20 @@
-"""The one place through which tools change files: one file at a time, in call order, each change told afterwards.
+"""The one place through which tools change files: in call order, each change told afterwards.
 
-Undo and change totals stand on the events. What the new content is, each tool computes itself.
+Several files can be one change: all of it or nothing, under the locks of all of them. Undo and change totals stand on
+the events. What the new content is, each tool computes itself.
 """
 
 import asyncio
 import errno
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from tools.base import FileChange
-from tools.operations import FileOperations, FileStat
+from tools.operations import FileOperations, FileStat, RemovesFiles
 from tools.threads import to_the_end
 
 ChangeListener = Callable[[FileChange], None]
@@ -21,6 +22,7 @@ MAX_FILE_BYTES = 256 << 20
 """Larger files are not held in memory to be changed."""
 
 Key = tuple[str, object]
+Version = tuple[int, int, int, int]
 
 
 class FileState(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +38,8 @@ I = TypeVar("I")  # noqa: E741  (what the tool wants to know of its own computat
 class NewContent(msgspec.Struct, frozen=True, kw_only=True):
     """What a tool wants the file to be."""
 
-    data: bytes
+    data: bytes | None
+    """None: it is to be removed."""
     added: int = 0
     removed: int = 0
     info: object = None
@@ -52,9 +55,9 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
     call_id: str
     before: FileState | None
     before_hash: str | None
-    data: bytes
-    """What will be written."""
-    after_hash: str
+    data: bytes | None
+    """What will be written; None: it will be removed."""
+    after_hash: str | None
     new_folders: tuple[str, ...] = ()
     """Made for it just now, outermost first."""
 
@@ -63,8 +66,19 @@ class AppliedChange(msgspec.Struct, frozen=True, kw_only=True):
     """A finished change."""
 
     change: FileChange
-    stat: FileStat
+    stat: FileStat | None
+    """None: it was removed."""
     info: object
+
+    @property
+    def version(self) -> Version:
+        """Of what was written."""
+        assert self.stat is not None
+        return self.stat.version
+
+
+Compute = Callable[[Sequence[FileState | None]], "Sequence[NewContent | None]"]
+"""From the present states of some files (None: not there) to their new contents (None: it stays as it is)."""
 
 
 class MutationQueue:
@@ -104,38 +118,64 @@ class MutationQueue:
         `compute` runs in a thread; what it raises leaves the file alone. A change that has begun is finished
         and told even if its caller is cancelled meanwhile.
         """
+        [changed] = await self.change_all((path,), call_id, lambda states: (compute(states[0]),))
+        assert changed is not None
+        return changed
+
+    async def change_all(
+        self, paths: Sequence[str], call_id: str, compute: Compute
+    ) -> tuple[AppliedChange | None, ...]:
+        """The same for several files: nothing is written before everything is computed, and all of it or nothing.
+
+        Of files that stay as they are nothing is told. A write that fails takes back those before it.
+        """
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         async with self._intake:
-            keys = await asyncio.to_thread(self._keys, path)
+            keys = await asyncio.to_thread(self._all_keys, paths)
             before = {self._last[key] for key in keys if key in self._last}
             for key in keys:
                 self._last[key] = done
         try:
             if before:
                 await asyncio.wait(before)
-            return await self._change_and_tell(path, call_id, compute)
+            return await self._change_and_tell(paths, call_id, compute)
         finally:
             self._release(done, keys, {future for future in before if not future.done()})
 
     async def _change_and_tell(
-        self, path: str, call_id: str, compute: Callable[[FileState | None], NewContent]
-    ) -> AppliedChange:
-        finished: list[AppliedChange] = []
+        self, paths: Sequence[str], call_id: str, compute: Compute
+    ) -> tuple[AppliedChange | None, ...]:
+        finished: list[tuple[AppliedChange | None, ...]] = []
         try:
-            await to_the_end(lambda: finished.append(self._change_now(path, call_id, compute)))
+            await to_the_end(lambda: finished.append(self._change_now(paths, call_id, compute)))
         finally:
             for changed in finished:
-                self._tell(changed.change)
+                for one in changed:
+                    if one is not None:
+                        self._tell(one.change)
         return finished[0]
 
     def _change_now(
-        self, path: str, call_id: str, compute: Callable[[FileState | None], NewContent]
-    ) -> AppliedChange:
-        state = self._state(path)
+        self, paths: Sequence[str], call_id: str, compute: Compute
+    ) -> tuple[AppliedChange | None, ...]:
+        states = [self._state(path) for path in paths]
+        contents = compute(states)
+        made: dict[int, AppliedChange] = {}
+        try:
+            for number in sorted(range(len(paths)), key=lambda number: paths[number]):
+                content = contents[number]
+                if content is not None:
+                    made[number] = self._write(paths[number], call_id, states[number], content)
+        except BaseException:
+            for number in made:
+                self._put_back(paths[number], states[number])
+            raise
+        return tuple(made.get(number) for number in range(len(paths)))
+
+    def _write(self, path: str, call_id: str, state: FileState | None, content: NewContent) -> AppliedChange:
         missing = self._missing_folders(path) if state is None and self.before_change is not None else ()
-        content = compute(state)
         before_hash = content_hash(state.data) if state else None
-        after_hash = content_hash(content.data)
+        after_hash = content_hash(content.data) if content.data is not None else None
         if self.before_change is not None:
             intent = Intent(
                 path=path,
@@ -148,19 +188,37 @@ class MutationQueue:
                 new_folders=missing,
             )
             self.before_change(intent)
-        self._files.replace(path, content.data)
-        stat = self._files.stat(path)
+        if content.data is None:
+            self._remove(path)
+        else:
+            self._files.replace(path, content.data)
+        stat = self._files.stat(path) if content.data is not None else None
         change = FileChange(
             path=path,
             call_id=call_id,
             before_hash=before_hash,
             after_hash=after_hash,
             mode_before=state.stat.mode if state else None,
-            mode_after=stat.mode,
+            mode_after=stat.mode if stat else None,
             added=content.added,
             removed=content.removed,
         )
         return AppliedChange(change=change, stat=stat, info=content.info)
+
+    def _remove(self, path: str) -> None:
+        if not isinstance(self._files, RemovesFiles):
+            raise OSError(errno.ENOTSUP, "Files cannot be removed here", path)
+        self._files.remove(path)
+
+    def _put_back(self, path: str, state: FileState | None) -> None:
+        """As it was, after another file of the same change could not be written."""
+        try:
+            if state is None:
+                self._remove(path)
+            else:
+                self._files.replace(path, state.data)
+        except OSError:
+            return  # The ledger knows what it was; nothing more can be done here.
 
     def _state(self, path: str) -> FileState | None:
         try:
@@ -191,6 +249,9 @@ class MutationQueue:
         except OSError:
             return True
         return True
+
+    def _all_keys(self, paths: Sequence[str]) -> tuple[Key, ...]:
+        return tuple(dict.fromkeys(key for path in paths for key in self._keys(path)))
 
     def _keys(self, path: str) -> tuple[Key, ...]:
         real = self._files.real_path(path)

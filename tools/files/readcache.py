@@ -1,6 +1,6 @@
-"""What the model last saw of each file, by line: how a stale edit or an overwrite is noticed and explained."""
+"""What the model last saw of each file, by line, and what it changed: how a stale edit or an overwrite is noticed."""
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -9,6 +9,9 @@ Version = tuple[int, int, int, int]
 
 _MAX_PATHS = 64
 _MAX_LINES_PER_FILE = 20_000
+_MAX_EDITS = 32
+_MAX_EDIT_CHARS = 4_000
+"""An edit that is sent again is one of the last few, and a short one."""
 
 
 class KnownFile(msgspec.Struct, kw_only=True):
@@ -24,7 +27,20 @@ class ReadCache:
 
     def __init__(self, max_paths: int = _MAX_PATHS) -> None:
         self._files: OrderedDict[str, KnownFile] = OrderedDict()
+        self._edits: OrderedDict[str, deque[tuple[str, str]]] = OrderedDict()
         self._max_paths = max_paths
+
+    def note_edits(self, path: str, edits: Iterable[tuple[str, str]]) -> None:
+        """Old and new texts of what was replaced in it."""
+        kept = self._edits.setdefault(path, deque(maxlen=_MAX_EDITS))
+        kept.extend((old, new) for old, new in edits if len(old) + len(new) <= _MAX_EDIT_CHARS)
+        self._edits.move_to_end(path)
+        while len(self._edits) > self._max_paths:
+            self._edits.popitem(last=False)
+
+    def sent(self, path: str) -> frozenset[tuple[str, str]]:
+        """The edits that were made in it lately."""
+        return frozenset(self._edits.get(path, ()))
 
     def record(self, path: str, version: Version, lines: Iterable[tuple[int, str]]) -> None:
         """Adds lines just shown. Where one contradicts what was known, the older knowledge is dropped."""

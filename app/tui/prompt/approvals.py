@@ -11,6 +11,7 @@ from app.permits.decide import MODES
 from app.permits.letters import MEANING
 from app.tui.handed import AskPerson, KeyTold, TellPerson
 from app.values.events import Approval, Event, QuestionAsked
+from tools.edits.preview import edited_text
 from tools.files.paths import resolve
 from tools.results import Card, DiffBlock, TextBlock
 from widgets.editor.prompt import PromptEditor
@@ -210,14 +211,11 @@ def _change(approval: Approval, folder: Path) -> DiffBlock | None:
     path, given = approval.arguments.get("path"), approval.arguments
     if not isinstance(path, str) or approval.tool_name not in ("edit", "write"):
         return None
-    before = _text_of(Path(resolve(path, folder, lambda one: Path(one).exists())))
+    file = Path(resolve(path, folder, lambda one: Path(one).exists()))
+    before = _text_of(file)
     after = given.get("content")
-    edits = given.get("edits")
-    if approval.tool_name == "edit" and isinstance(edits, list):
-        after = before
-        for edit in edits:
-            if isinstance(edit, dict):
-                after = after.replace(str(edit.get("oldText", "")), str(edit.get("newText", "")), 1)
+    if approval.tool_name == "edit":
+        after = edited_text(given, before, str(file))
     if not isinstance(after, str):
         return None
     lines = list(unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm=""))

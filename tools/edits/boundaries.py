@@ -1,0 +1,232 @@
+"""What can be said of an edit before it is written: lines given twice at its ends, signs that are no code, new errors.
+
+Pure but for the check of syntax that it is handed. A repair is made only when it is proven: the result has a new error
+with what is left out, and none without.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+import msgspec
+
+from tools.base import ToolError
+from tools.edits.matching import Document, Span
+from tools.edits.replacing import LEFT_OUT
+from tools.edits.syntax import Problem
+from tools.limits import clip_line
+from tools.patterns import late
+from tools.text import one_line, visible
+
+_MOST_ECHO: Final = 12
+_MOST_TOLD: Final = 3
+_MAX_LINE: Final = 200
+_CLOSERS: Final = late(
+    r"[ \t]*(?:[\])}>;,]+|end[ \t]*[;,]?|fi|done|esac|endif|</[\w.:-]*>)[ \t]*", re.IGNORECASE
+)
+_WITHOUT_FENCE: Final = "Left out the code fence around the new text."
+_FENCE: Final = late(r"[ \t]*(?:```|~~~)[\w+#.-]*[ \t]*")
+
+
+class SyntaxCheck(Protocol):
+    @property
+    def is_known(self) -> bool:
+        """There is a grammar for this file."""
+        ...
+
+    @property
+    def reads_fences(self) -> bool:
+        """It takes a code fence for code."""
+        ...
+
+    def new_problems(self, text: str, spans: Sequence[Span]) -> tuple[Problem, ...] | None: ...
+
+
+class Linted(msgspec.Struct, frozen=True, kw_only=True):
+    spans: tuple[Span, ...]
+    notes: tuple[str, ...] = ()
+    """What was left out of the new texts."""
+    problems: tuple[Problem, ...] = ()
+    is_checked: bool = False
+
+
+def linted(document: Document, spans: Sequence[Span], syntax: SyntaxCheck, path: str) -> Linted:
+    """Raises `ToolError` for a new text that stands for lines it does not give, or a reading that does not hold."""
+    text, given = document.text, tuple(spans)
+    problems = syntax.new_problems(text, given)
+    _refuse_left_out(text, given, syntax, path, is_broken=bool(problems))
+    if problems == () and syntax.reads_fences:
+        tried, notes = _without_mantle(document, given)
+        if _WITHOUT_FENCE in notes and syntax.new_problems(text, tried) == ():
+            return Linted(spans=tried, notes=notes, is_checked=True)
+    if not problems:
+        return Linted(spans=given, is_checked=problems is not None)
+    for repair in (_without_mantle, _without_echo):
+        tried, notes = repair(document, given)
+        if notes and syntax.new_problems(text, tried) == ():
+            return Linted(spans=tried, notes=notes, is_checked=True)
+        one = _one_alone(document, given, repair, lambda made: syntax.new_problems(text, made) == ())
+        if one is not None:
+            return one
+    for span in given:
+        if span.strategy in ("escapes", "entities"):
+            raise ToolError(
+                f"The old text fits {one_line(path)} only with its {span.strategy} undone, and the new text is no "
+                f"code then (line {problems[0].line}: {problems[0].words}). Send both as they are in the file. "
+                "Nothing was changed."
+            )
+    return Linted(spans=given, problems=problems, is_checked=True)
+
+
+Repair = Callable[[Document, tuple[Span, ...]], tuple[tuple[Span, ...], tuple[str, ...]]]
+
+
+def _one_alone(
+    document: Document, given: tuple[Span, ...], repair: Repair, is_whole: Callable[[tuple[Span, ...]], bool]
+) -> Linted | None:
+    """Where repairing all of several changes proves nothing, one of them may be the one."""
+    if not 1 < len(given) <= 6:
+        return None
+    for index, span in enumerate(given):
+        (made,), notes = repair(document, (span,))
+        tried = (*given[:index], made, *given[index + 1 :])
+        if notes and is_whole(tried):
+            return Linted(spans=tried, notes=notes, is_checked=True)
+    return None
+
+
+# Signs around the new text
+
+
+def _without_mantle(document: Document, spans: tuple[Span, ...]) -> tuple[tuple[Span, ...], tuple[str, ...]]:
+    """Without a fence around it, or the `+` of a diff before each of its lines."""
+    made: list[Span] = []
+    notes: list[str] = []
+    for span in spans:
+        old = document.text[span.start : span.end]
+        new, note = _unwrapped(old, span.new_text)
+        made.append(msgspec.structs.replace(span, new_text=new) if note else span)
+        notes += [note] if note else []
+    return tuple(made), tuple(dict.fromkeys(notes))
+
+
+def _unwrapped(old: str, new: str) -> tuple[str, str]:
+    lines = new.split("\n")
+    tail = [lines.pop()] if len(lines) > 1 and not lines[-1] else []
+    body = [line for line in lines if line.strip()]
+    had = old.split("\n")
+    is_fenced = len(lines) > 2 and _FENCE.fullmatch(lines[0]) and lines[-1].strip() in ("```", "~~~")
+    if is_fenced and not any(_FENCE.fullmatch(line) for line in had):
+        return "\n".join(lines[1:-1] + tail), _WITHOUT_FENCE
+    is_added = bool(body) and all(line.startswith("+") for line in body)
+    if is_added and not any(line.startswith("+") for line in had):
+        bare = [line.removeprefix("+") for line in lines]
+        return "\n".join(bare + tail), 'Left out the "+" before the new lines.'
+    return new, ""
+
+
+# Lines given twice
+
+
+def _without_echo(document: Document, spans: tuple[Span, ...]) -> tuple[tuple[Span, ...], tuple[str, ...]]:
+    """Without the lines at its end that stand behind it already, or at its beginning those before it."""
+    made: list[Span] = []
+    notes: list[str] = []
+    for span in spans:
+        shorter, note = _unechoed(document.text, span)
+        made.append(shorter)
+        notes += [note] if note else []
+    return tuple(made), tuple(notes)
+
+
+def _unechoed(text: str, span: Span) -> tuple[Span, str]:
+    if text[text.rfind("\n", 0, span.start) + 1 : span.start].strip():
+        return span, ""
+    line_end = text.find("\n", span.end)
+    if text[span.end - 1 : span.end] != "\n" and text[span.end : line_end if line_end >= 0 else None].strip():
+        return span, ""
+    old_lines, old_end = _lines(text[span.start : span.end])
+    new_lines, new_end = _lines(span.new_text)
+    if old_end != new_end:
+        return span, ""
+    after = text[span.end :].removeprefix("" if old_end else "\n").split("\n", _MOST_ECHO)[:_MOST_ECHO]
+    before = text[: span.start].rstrip(" \t").removesuffix("\n").rsplit("\n", _MOST_ECHO)[-_MOST_ECHO:]
+    count = _echoed(old_lines[::-1], new_lines[::-1], after, is_behind=True)
+    if count:
+        kept = new_lines[:-count]
+        left = new_lines[-count:]
+        where = "behind"
+    else:
+        count = _echoed(old_lines, new_lines, before[::-1], is_behind=False)
+        if not count:
+            return span, ""
+        kept, left, where = new_lines[count:], new_lines[:count], "before"
+    new = "\n".join(kept) + ("\n" if new_end and kept else "")
+    shown = one_line(left[0].strip())[:60] + ("" if count == 1 else " …")
+    lines = "1 line that stands" if count == 1 else f"{count} lines that stand"
+    note = f'Left out {lines} {where} the range already ("{shown}").'
+    return msgspec.structs.replace(span, new_text=new), note
+
+
+def _lines(text: str) -> tuple[list[str], bool]:
+    lines = text.split("\n")
+    ends = len(lines) > 1 and not lines[-1]
+    return (lines[:-1] if ends else lines), ends
+
+
+def _echoed(old: list[str], new: list[str], around: list[str], *, is_behind: bool) -> int:
+    """How many lines the new text gives again; `old` and `new` from that end on, `around` from the range away."""
+    for count in range(min(len(new) - 1, len(around)), 0, -1):
+        mine = new[:count][::-1] if is_behind else new[:count]
+        theirs = around[:count] if is_behind else around[:count][::-1]
+        if mine != theirs or (old[:count][::-1] if is_behind else old[:count]) == theirs:
+            continue
+        if count >= 2 or _CLOSERS.fullmatch(theirs[0]):
+            return count
+    return 0
+
+
+# Lines left out
+
+
+def _refuse_left_out(
+    text: str, spans: Sequence[Span], syntax: SyntaxCheck, path: str, *, is_broken: bool
+) -> None:
+    """`...` for code that is to stay is refused, where it is no code of the language."""
+    if not syntax.is_known:
+        return
+    for span in spans:
+        if "..." not in span.new_text and "…" not in span.new_text:
+            continue
+        old = set(text[span.start : span.end].split("\n"))
+        for line in span.new_text.split("\n"):
+            if line in old or LEFT_OUT.fullmatch(line) is None:
+                continue
+            is_bare = line.strip() in ("...", "…")
+            if is_broken if is_bare else _NAMES_THE_REST.search(line) is not None:
+                raise ToolError(
+                    f'The new text for {one_line(path)} has "{one_line(line.strip())}" in it, which is not filled '
+                    "in; give the lines, or two edits around them. Nothing was changed."
+                )
+
+
+_NAMES_THE_REST: Final = late(
+    r"\b(?:existing|rest|remaining|unchanged|omitted|previous|same|keep|other) ?(?:of|code|as|imports?|methods?|lines?"
+    r"|functions?|content|logic|implementation|\W|$)",
+    re.IGNORECASE,
+)
+
+
+def told(problems: Sequence[Problem], text: str) -> str:
+    """The words for errors that were written, with the rows around them."""
+    lines = text.split("\n")
+    out: list[str] = []
+    for problem in problems[:_MOST_TOLD]:
+        before = " The file parsed before this edit." if problem.is_first else ""
+        out.append(f"New syntax error at line {problem.line}: {problem.words}.{before}")
+        for number in range(max(1, problem.line - 1), min(len(lines), problem.line + 1) + 1):
+            shown, _ = clip_line(visible(lines[number - 1]), _MAX_LINE)
+            out.append(f"{number}: {shown}")
+    if len(problems) > _MOST_TOLD:
+        out.append(f"… and {len(problems) - _MOST_TOLD} more.")
+    return "\n".join(out)

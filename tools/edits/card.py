@@ -1,0 +1,65 @@
+"""How a change of files looks to people: a diff for each, what was noticed beneath it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tools.arguments import number_detail, text_detail
+from tools.results import Block, Card, DiffBlock, Json, TextBlock, ToolResult
+from tools.text import one_line, visible
+
+
+def edit_card(title: str, path: str, result: ToolResult | None, preview: Callable[[], str]) -> Card:
+    """`preview`: the diff that the arguments alone tell, while they stream in or wait for an answer."""
+    if result is not None and result.is_error:
+        return Card(title=title, subject=path, summary="failed", blocks=(TextBlock(text=result.text),))
+    details = result.details if result else None
+    blocks = list(_diffs(path, details))
+    if result and not blocks and result.details and not text_detail(details, "patch"):
+        shown = text_detail(details, "diff")
+        blocks = [_block(path, shown)] if shown else []
+    if not blocks and (result is None or details is None):
+        patch = preview()
+        blocks = [_block(path, patch)] if patch else []
+    added = number_detail(details, "added") if result else None
+    removed = number_detail(details, "removed") if result else None
+    if added is None:
+        added, removed = sum(block.added for block in blocks), sum(block.removed for block in blocks)
+    summary = f"+{added} -{removed or 0}" if blocks else ""
+    more: list[Block] = []
+    if warning := text_detail(details, "warning"):
+        count = warning.count("New syntax error")
+        summary += f", {count} new syntax error{'' if count == 1 else 's'}"
+        more.append(TextBlock(text=visible(warning)))
+    elif result is not None and not blocks and result.text:
+        more.append(TextBlock(text=result.text))
+        summary = "nothing to do"
+    if len(blocks) > 1:
+        path = f"{path} and {len(blocks) - 1} more"
+    return Card(title=title, subject=path, summary=summary, blocks=(*blocks, *more))
+
+
+def _diffs(path: str, details: Mapping[str, Any] | None) -> Sequence[DiffBlock]:
+    files: Json = details.get("files") if details else None
+    if isinstance(files, list) and files:
+        told: list[Mapping[str, Any]] = [file for file in files if isinstance(file, dict)]
+        return [
+            DiffBlock(
+                path=one_line(text_detail(file, "path")),
+                diff=text_detail(file, "patch"),
+                added=number_detail(file, "added") or 0,
+                removed=number_detail(file, "removed") or 0,
+            )
+            for file in told
+            if file.get("patch")
+        ]
+    patch = text_detail(details, "patch")
+    return [_block(path, patch)] if patch else []
+
+
+def _block(path: str, patch: str) -> DiffBlock:
+    return DiffBlock(
+        path=path,
+        diff=patch,
+        added=sum(line.startswith("+") and not line.startswith("+++") for line in patch.split("\n")),
+        removed=sum(line.startswith("-") and not line.startswith("---") for line in patch.split("\n")),
+    )

@@ -1,0 +1,222 @@
+"""Other exact readings of an old text that the file does not hold as it is: with line numbers, escapes, a diff's signs.
+
+Each is one that either fits exactly, in one place, or is none at all; nothing here measures likeness. Pure.
+"""
+
+import html
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from tools.edits.matching import Document, Span, Strategy, find_strict, kept_lines
+from tools.edits.shown import Shown
+from tools.patterns import late
+
+_NUMBERED: Final = late(r"[ \t]*(\d{1,7})(?:[a-z]{2}(?=\|))?([:|→\t])")
+_ESCAPE: Final = late(r"\\([\\nrt\"'])")
+_QUOTE_ESCAPE: Final = late(r"\\([\"'])")
+_ENTITY: Final = late(r"&(?:lt|gt|amp|quot|apos|#39|#x27);")
+_ESCAPED: Final[Mapping[str, str]] = {"n": "\n", "r": "", "t": "\t"}
+_HEAD: Final = late(r"^(?:@@(?: |$)|--- \S)", re.MULTILINE)
+
+Reading = Callable[[Document, str, str, Shown], "Sequence[Span] | None"]
+
+
+def readings() -> tuple[Reading, ...]:
+    """In the order in which they are tried."""
+    return (without_numbers, with_escapes_undone, with_entities_undone, at_the_end_of_the_file, as_diff)
+
+
+def without_numbers(document: Document, old: str, new: str, shown: Shown) -> Sequence[Span] | None:
+    """Every line of it begins with its number, and it does stand there, or did when it was shown."""
+    old_lines = old.removesuffix("\n").split("\n")
+    first = _first_number(old_lines)
+    if first is None:
+        return None
+    for blank in ("", " "):
+        bare = [_without_number(line, blank) for line in old_lines]
+        if None in bare:
+            continue
+        wanted = [line or "" for line in bare]
+        new_lines = _new_without_numbers(old_lines, new.split("\n"), blank)
+        here = document.lines[first - 1 : first - 1 + len(wanted)]
+        if len(here) == len(wanted) and _same(here, wanted):
+            return _whole_lines(document, first - 1, wanted, new_lines, ends=old.endswith("\n"))
+        was = [shown.lines.get(first + offset) for offset in range(len(wanted))]
+        if None not in was and _same([line or "" for line in was], wanted):
+            end = "\n" if old.endswith("\n") else ""
+            span = find_strict(document, "\n".join(wanted) + end, "\n".join(new_lines))
+            return None if span is None else [_named(span, "line-numbers")]
+    return None
+
+
+def _first_number(lines: Sequence[str]) -> int | None:
+    """What the first line's number is, if the numbers ascend by one."""
+    first: int | None = None
+    for offset, line in enumerate(lines):
+        if not line.strip():
+            continue
+        match = _NUMBERED.match(line)
+        if match is None or int(match[1]) < 1:
+            return None
+        number = int(match[1]) - offset
+        if first is not None and number != first:
+            return None
+        first = number
+    return first if first is not None and first >= 1 else None
+
+
+def _without_number(line: str, blank: str) -> str | None:
+    """The line behind its number and one `blank`; None: there is no such blank."""
+    if not line.strip():
+        return ""
+    match = _NUMBERED.match(line)
+    if match is None:
+        return None
+    rest = line[match.end() :]
+    if blank and rest and not rest.startswith(blank):
+        return None
+    return rest.removeprefix(blank)
+
+
+def _new_without_numbers(old_lines: Sequence[str], new_lines: list[str], blank: str) -> list[str]:
+    """By the same rule, if all of them have numbers written like those; else of the lines alone that are old ones."""
+    kept = set(old_lines)
+    ways = {_way_of(line) for line in old_lines if line.strip()}
+    body = [line for line in new_lines if line.strip()]
+    numbers = [int(match[1]) for line in body if (match := _NUMBERED.match(line))]
+    has_all = numbers == sorted(numbers) and all(_way_of(line) in ways for line in body)
+    out: list[str] = []
+    for line in new_lines:
+        bare = _without_number(line, blank) if has_all or line in kept else None
+        out.append(line if bare is None else bare)
+    return out
+
+
+def _way_of(line: str) -> tuple[bool, str] | None:
+    """How its number is written: whether blanks are before it, and what is behind it."""
+    match = _NUMBERED.match(line)
+    return None if match is None else (line[:1] in " \t", match[2])
+
+
+def _whole_lines(
+    document: Document, first: int, wanted: list[str], new_lines: list[str], *, ends: bool
+) -> Sequence[Span]:
+    here = document.lines[first : first + len(wanted)]
+    tail = [new_lines.pop()] if ends and new_lines and not new_lines[-1] else []
+    kept = kept_lines(here, wanted, new_lines)
+    start = document.start_of(first)
+    end = start + sum(map(len, here)) + len(here) - 1
+    if ends and end < len(document.text):
+        end += 1
+    elif tail:
+        tail = []
+    return [Span(start=start, end=end, new_text="\n".join(kept + tail), strategy="line-numbers")]
+
+
+def with_escapes_undone(document: Document, old: str, new: str, shown: Shown) -> Sequence[Span] | None:
+    """It was escaped once more than it should: line feeds, tabs, quotes; with real line feeds in it, quotes alone."""
+    if "\\" not in old:
+        return None
+    pattern = _QUOTE_ESCAPE if "\n" in old else _ESCAPE
+
+    def undone(text: str) -> str:
+        return pattern.sub(lambda match: _ESCAPED.get(match[1], match[1]), text)
+
+    plain = undone(old)
+    if plain == old:
+        return None
+    is_escaped_too = "\n" in old or "\n" not in new
+    return _exactly(document, plain, undone(new) if is_escaped_too else new, "escapes")
+
+
+def with_entities_undone(document: Document, old: str, new: str, shown: Shown) -> Sequence[Span] | None:
+    """`&lt;` for `<`, one level."""
+    if not _ENTITY.search(old):
+        return None
+
+    def undone(text: str) -> str:
+        return _ENTITY.sub(lambda match: html.unescape(match[0]), text)
+
+    is_escaped_too = "<" not in new and ">" not in new
+    return _exactly(document, undone(old), undone(new) if is_escaped_too else new, "entities")
+
+
+def at_the_end_of_the_file(document: Document, old: str, new: str, shown: Shown) -> Sequence[Span] | None:
+    """One line feed more than the file has at its end."""
+    text = document.text
+    bare = old[:-1]
+    if not old.endswith("\n\n") or not text.endswith(bare) or text.count(bare) != 1:
+        return None
+    start = len(text) - len(bare)
+    if start and text[start - 1] != "\n":
+        return None
+    made = new[:-1] if new.endswith("\n\n") else new
+    return [Span(start=start, end=len(text), new_text=made, strategy="end-of-file")]
+
+
+def is_diff(text: str) -> bool:
+    """It has the heads of a unified diff, and reads as one."""
+    return _HEAD.search(text) is not None and bool(hunks_of(text))
+
+
+def as_diff(document: Document, old: str, new: str, shown: Shown) -> Sequence[Span] | None:
+    """A unified diff in the place of the old text: each hunk where its context stands, whatever its numbers say."""
+    hunks = hunks_of(old) if _HEAD.search(old) else None
+    if not hunks:
+        return None
+    made = "\n".join(made for _, made in hunks)
+    if new.strip() and new.strip() != old.strip() and new.strip("\n") != made.strip("\n"):
+        return None
+    spans: list[Span] = []
+    for before, after in hunks:
+        span = find_strict(document, before, after)
+        if span is None:
+            return None
+        spans.append(_named(span, "diff"))
+    return spans
+
+
+def hunks_of(text: str) -> list[tuple[str, str]] | None:
+    """Old and new lines of each hunk; None if it is no unified diff after all."""
+    hunks: list[tuple[list[str], list[str]]] = []
+    is_in_head = True
+    for line in text.removesuffix("\n").split("\n"):
+        if is_in_head and line.startswith(("diff ", "index ", "--- ", "+++ ")):
+            continue
+        if line.startswith("@@"):
+            hunks.append(([], []))
+            is_in_head = False
+            continue
+        if is_in_head:
+            if line[:1] not in ("-", "+", " "):
+                return None
+            hunks.append(([], []))
+            is_in_head = False
+        before, after = hunks[-1]
+        if line.startswith("\\"):
+            continue
+        if line[:1] in ("-", " ", ""):
+            before.append(line[1:])
+        if line[:1] in ("+", " ", ""):
+            after.append(line[1:])
+        if line[:1] not in ("-", "+", " ", ""):
+            return None
+    if any(not before or before == after for before, after in hunks):
+        return None
+    return [("\n".join(before), "\n".join(after)) for before, after in hunks]
+
+
+def _exactly(document: Document, old: str, new: str, strategy: Strategy) -> Sequence[Span] | None:
+    start = document.text.find(old) if old.strip() else -1
+    if start < 0 or document.text.find(old, start + 1) >= 0:
+        return None
+    return [Span(start=start, end=start + len(old), new_text=new, strategy=strategy)]
+
+
+def _same(some: Sequence[str], others: Sequence[str]) -> bool:
+    return all(one.rstrip() == other.rstrip() for one, other in zip(some, others, strict=True))
+
+
+def _named(span: Span, strategy: Strategy) -> Span:
+    return Span(start=span.start, end=span.end, new_text=span.new_text, strategy=strategy)

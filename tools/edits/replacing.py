@@ -1,0 +1,327 @@
+"""The dialect of old and new texts: where each edit goes in a file. Strict readings first; a loose one needs a proof.
+
+Pure. Matching itself is in `tools.edits.matching`, other readings of a text in `tools.edits.repairs`.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from tools.base import ToolError
+from tools.edits.matching import (
+    Ambiguous,
+    Document,
+    NotShown,
+    Span,
+    Strategy,
+    find_alike,
+    find_indented,
+    find_strict,
+)
+from tools.edits.nearmiss import explain_miss
+from tools.edits.repairs import is_diff, readings
+from tools.edits.shown import Shown
+from tools.edits.texts import Editable
+from tools.patterns import late
+from tools.text import one_line
+
+_SHOWN_LINES: Final = 10
+_PROOF_CHARS: Final = 20
+"""So many of a line alone are no coincidence."""
+LEFT_OUT: Final = late(r"[ \t]*(?:(?:\.\.\.|…)[ \t]*|(?://|#|--|;+|%|/\*|<!--)[ \t]*(?:\.\.\.|…)[^\n]{0,80})")
+"""A line that stands for others."""
+
+
+class Edit(msgspec.Struct, frozen=True, kw_only=True):
+    old_text: str
+    new_text: str
+    replaces_all: bool = False
+    """Wherever it is, and not in one place."""
+
+
+class Placed(msgspec.Struct, frozen=True, kw_only=True):
+    """What a dialect makes of a request for one file."""
+
+    found: tuple[tuple[Span, ...], ...]
+    """The places of each edit; of one that is done already, none."""
+    strategies: tuple[Strategy, ...] = ()
+    """How each was found."""
+    notes: tuple[str, ...] = ()
+    """What is to be told of it."""
+
+
+def replaced(target: Editable, edits: Sequence[Edit], path: str, shown: Shown) -> Placed:
+    """Raises `ToolError` for an edit that has no place, or more than one."""
+    return _Replacing(target, edits, path, shown).placed()
+
+
+class _Replacing:
+    """The edits of one file while their places are looked for."""
+
+    def __init__(self, target: Editable, edits: Sequence[Edit], path: str, shown: Shown) -> None:
+        self._target = target
+        self._document = Document(target.text)
+        self._edits = edits
+        self._path = one_line(path)
+        self._shown = shown
+        self._found: dict[int, list[Span]] = {}
+        self._strategies: dict[int, Strategy] = {}
+        self._notes: list[str] = []
+
+    def placed(self) -> Placed:
+        missed: list[int] = []
+        for number in range(1, len(self._edits) + 1):
+            if not self._in_original(number):
+                missed.append(number)
+        for number in missed:
+            self._in_result(number)
+        numbers = range(1, len(self._edits) + 1)
+        return Placed(
+            found=tuple(tuple(self._found.get(number, ())) for number in numbers),
+            strategies=tuple(self._strategies.get(number, "exact") for number in numbers),
+            notes=tuple(self._notes),
+        )
+
+    def _texts(self, number: int) -> tuple[str, str]:
+        edit = self._edits[number - 1]
+        old, new = self._target.adapted(edit.old_text), self._target.adapted(edit.new_text)
+        return (new, "") if not old.strip() and is_diff(new) else (old, new)
+
+    def _which(self, number: int) -> str:
+        return f"Edit {number} of {len(self._edits)}: " if len(self._edits) > 1 else ""
+
+    def _in_original(self, number: int) -> bool:
+        edit, which = self._edits[number - 1], self._which(number)
+        old, new = self._texts(number)
+        if not old:
+            raise ToolError(
+                f"{which}oldText is empty. Give the text to replace; to make a file or replace all of it, use write."
+            )
+        if old == new and not is_diff(old):
+            self._notes.append(f"{which}Nothing to do: its old and its new text are the same.")
+            return True
+        if edit.replaces_all and (everywhere := self._everywhere(old, new)):
+            self._take(number, everywhere)
+            lines = sorted({self._document.line_of(span.start) for span in everywhere})
+            self._notes.append(f"{which}replaced {len(everywhere)} times, at {_listed(lines)}.")
+            return True
+        try:
+            return self._strictly(number, old, new) or self._otherwise(number, old, new)
+        except Ambiguous as problem:
+            how = "" if problem.strategy == "exact" else f" (ignoring {problem.strategy.replace('-', ' ')})"
+            lines = _listed(problem.lines, problem.count)
+            raise ToolError(
+                f"{which}oldText is {problem.count} times in {self._path}{how}, at {lines}. "
+                "Add neighbouring lines to it until it is there once, or set all. Nothing was changed."
+            ) from None
+
+    def _strictly(self, number: int, old: str, new: str) -> bool:
+        span = find_strict(self._document, old, new) or _at_the_end(self._document, old, new)
+        if span is None:
+            return False
+        line = self._inserted_already(span, old, new)
+        if line is not None:
+            self._is_done(number, line)
+            return True
+        if (
+            span.strategy == "exact"
+            and "\n" in old
+            and self._edits[number - 1].old_text not in self._target.raw
+        ):
+            span = msgspec.structs.replace(span, strategy="line-endings")
+        self._take(number, [span])
+        return True
+
+    def _otherwise(self, number: int, old: str, new: str) -> bool:
+        """The old text is not there as it is."""
+        done = self._done_already(old, new)
+        if done is not None:
+            self._is_done(number, done)
+            return True
+        for reading in readings():
+            spans = reading(self._document, old, new, self._shown)
+            if spans:
+                self._take(number, list(spans))
+                return True
+        alike = find_alike(self._document, old, new)
+        if alike is not None:
+            self._take(number, [alike])
+            return True
+        try:
+            span = find_indented(self._document, old, new, self._shown.has)
+        except NotShown as problem:
+            if number > 1 and old in self._result_before(number):
+                return False
+            raise ToolError(
+                f"{self._which(number)}oldText was not found in {self._path}. With other indentation it stands at "
+                f"{_listed(problem.lines)}, which you have not read. Nothing was changed.\n"
+                + explain_miss(self._document.lines, old, self._shown.lines)
+            ) from None
+        if span is None:
+            return False
+        if number > 1 and old in self._result_before(number):
+            raise ToolError(
+                f"{self._which(number)}oldText is what an edit before it makes, and with other indentation it is at "
+                f"line {self._document.line_of(span.start)} of {self._path} as well. Say which by neighbouring lines. "
+                "Nothing was changed."
+            )
+        self._take(number, [span])
+        return True
+
+    # What is done already
+
+    def _is_done(self, number: int, line: int | None) -> None:
+        what = f"line {line} already reads like the new text" if line else "the old text is gone already"
+        self._notes.append(f"{self._which(number)}Nothing to do: {what}.")
+
+    def _done_already(self, old: str, new: str) -> int | None:
+        """The line from which the new text stands there, where that is no coincidence; 0: it was taken out before."""
+        was_sent = (old, new) in self._shown.sent
+        if not new.strip():
+            return 0 if was_sent else None
+        lines = new.strip("\n").split("\n")
+        is_long = len(lines) > 1 or len("".join(lines[0].split())) >= _PROOF_CHARS
+        if not was_sent and not is_long:
+            return None
+        places = [index for index in _windows(self._document.lines, lines)]
+        if len(places) == 1:
+            return places[0] + 1
+        if was_sent and (at := self._document.text.find(new)) >= 0:
+            return self._document.line_of(at)
+        return None
+
+    def _inserted_already(self, span: Span, old: str, new: str) -> int | None:
+        """The old text still stands, amid the new one: an insertion that was made before."""
+        if len(new) <= len(old) or old not in new:
+            return None
+        added = new.replace(old, "", 1)
+        if (old, new) not in self._shown.sent and not any(char.isalnum() for char in added):
+            return None
+        text, at = self._document.text, new.find(old)
+        while at >= 0:
+            start = span.start - at
+            if start >= 0 and text.startswith(new, start):
+                return self._document.line_of(start)
+            at = new.find(old, at + 1)
+        return None
+
+    # In what the edits before it make
+
+    def _before(self, number: int) -> list[Span]:
+        return sorted(
+            {span for one, spans in self._found.items() if one < number for span in spans},
+            key=lambda span: (span.start, span.end),
+        )
+
+    def _result_before(self, number: int) -> str:
+        return _spliced(self._document.text, self._before(number))
+
+    def _in_result(self, number: int) -> None:
+        old, new = self._texts(number)
+        before = self._before(number)
+        result = _spliced(self._document.text, before)
+        if not before or result.count(old) != 1:
+            raise ToolError(self._miss(number, old))
+        merged = _merged(self._document.text, before, result.find(old), len(old), new)
+        covered = [span for span in before if merged.start <= span.start and span.end <= merged.end]
+        for one, spans in self._found.items():
+            self._found[one] = [span for span in spans if span not in covered]
+        self._take(number, [merged])
+
+    def _miss(self, number: int, old: str) -> str:
+        which = self._which(number)
+        for line in old.split("\n"):
+            if LEFT_OUT.fullmatch(line) and line not in self._document.lines:
+                shown = one_line(line.strip())
+                return (
+                    f'{which}oldText was not found in {self._path}: "{shown}" is not filled in; give the lines, or '
+                    "two edits. Nothing was changed."
+                )
+        return f"{which}oldText was not found in {self._path}. Nothing was changed.\n" + explain_miss(
+            self._document.lines, old, self._shown.lines
+        )
+
+    # Places
+
+    def _everywhere(self, old: str, new: str) -> list[Span]:
+        found: list[Span] = []
+        text = self._document.text
+        position = text.find(old)
+        while position >= 0:
+            end = position + len(old)
+            found.append(Span(start=position, end=end, new_text=new, strategy="exact"))
+            position = text.find(old, end)
+        return found
+
+    def _take(self, number: int, spans: list[Span]) -> None:
+        text = self._document.text
+        if all(text[span.start : span.end] == span.new_text for span in spans):
+            self._is_done(number, self._document.line_of(spans[0].start))
+            return
+        self._found[number] = spans
+        self._strategies[number] = spans[0].strategy
+
+
+def _at_the_end(document: Document, old: str, new: str) -> Span | None:
+    """The old text ends with a line feed that the file's last line does not have, and does not get either."""
+    text = document.text
+    if text.endswith("\n") or not old.endswith("\n"):
+        return None
+    span = find_strict(Document(f"{text}\n"), old, new)
+    if span is None or span.end <= len(text):
+        return span
+    strategy: Strategy = "line-endings" if span.strategy == "exact" else span.strategy
+    return Span(
+        start=min(span.start, len(text)),
+        end=len(text),
+        new_text=span.new_text.removesuffix("\n"),
+        strategy=strategy,
+    )
+
+
+def _merged(text: str, before: Sequence[Span], start: int, length: int, new: str) -> Span:
+    """One place of the original for `new` at `start` of what `before` makes of it, and for those that it meets."""
+    end = start + length
+    first: int | None = None
+    last = 0
+    made = tail = ""
+    position = shift = 0
+    for span in before:
+        made_start = span.start + shift
+        made_end = made_start + len(span.new_text)
+        shift += len(span.new_text) - (span.end - span.start)
+        if made_end < start or made_start > end:
+            continue
+        if first is None:
+            first = min(span.start, span.start - (made_start - start)) if start < made_start else span.start
+            made = span.new_text[: start - made_start] if start > made_start else ""
+        last, position = span.end, made_end
+        tail = span.new_text[end - made_start :] if made_end > end else ""
+    if first is None:
+        raise AssertionError("what is not in the original was made by an edit")
+    last += max(0, end - position)
+    return Span(start=first, end=last, new_text=made + new + tail, strategy="earlier-edit")
+
+
+def _spliced(text: str, spans: Sequence[Span]) -> str:
+    parts: list[str] = []
+    position = 0
+    for span in spans:
+        parts += (text[position : span.start], span.new_text)
+        position = max(position, span.end)
+    return "".join([*parts, text[position:]])
+
+
+def _windows(lines: list[str], wanted: list[str]) -> list[int]:
+    return [
+        index
+        for index, line in enumerate(lines)
+        if line == wanted[0] and lines[index : index + len(wanted)] == wanted
+    ]
+
+
+def _listed(lines: Sequence[int], count: int | None = None) -> str:
+    named = ", ".join(str(line) for line in lines[:_SHOWN_LINES])
+    more = ", …" if (count or len(lines)) > min(len(lines), _SHOWN_LINES) else ""
+    return f"line{'' if len(lines) == 1 and not more else 's'} {named}{more}"

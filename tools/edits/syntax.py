@@ -1,0 +1,225 @@
+"""Whether an edit broke what its language's grammar could read before: errors that are new, and no others.
+
+Many files that are valid have errors in the eyes of their grammar, so only what an edit adds counts, and it is a
+warning. One tree at a time: errors are kept, by what the text is, trees are not. Never more than the limits say.
+"""
+
+import bisect
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from tools.edits.matching import Span
+from tools.edits.python_syntax import python_error
+from tools.edits.texts import spliced
+from tools.text import visible
+
+if TYPE_CHECKING:
+    from tree_sitter import Tree
+
+MAX_BYTES: Final = 512 * 1024
+_SECONDS: Final = 0.15
+_KEPT: Final = 64
+_MAX_FLAWS: Final = 400
+_MAX_WORDS: Final = 40
+
+_SAME: Final = """python javascript typescript tsx go rust c cpp java kotlin scala csharp swift ruby php lua perl r
+julia ocaml ocaml_interface elixir erlang clojure elm zig dart bash powershell css scss json toml hcl proto graphql
+solidity verilog vhdl fortran cmake"""
+_GRAMMARS: Final = {name: name for name in _SAME.split()} | {"jsx": "javascript", "cuda": "cuda"}
+"""Languages whose grammars notice a lost bracket, by the grammar; those of prose and of markup notice nothing."""
+_QUOTES_WITH_BACKTICKS: Final = frozenset({"javascript", "typescript", "tsx", "bash"})
+
+
+class Flaw(msgspec.Struct, frozen=True, gc=False):
+    """A place that the grammar cannot read."""
+
+    start: int
+    end: int
+    """Bytes."""
+    words: str
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """A flaw that an edit made."""
+
+    line: int
+    """Of the new text, from 1."""
+    words: str
+    is_first: bool = True
+    """Before it there were none in the file."""
+
+
+class SyntaxChecks:
+    """The errors of texts that were looked at, for a session."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[str, bytes], tuple[Flaw, ...]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, path: str, text: str) -> "SyntaxOf":
+        """For a file of this name, in which this stands."""
+        from tools.filemap.detection import language_of  # noqa: PLC0415  (a table of patterns, at the first edit)
+
+        head = text[:2000].encode("utf-8", "replace")
+        language = language_of(PurePath(path), head) or ""
+        return SyntaxOf(self, _GRAMMARS.get(language, ""))
+
+    def flaws(self, grammar: str, source: bytes) -> tuple[Flaw, ...]:
+        """Raises `Overtime`."""
+        key = (grammar, hashlib.blake2b(source, digest_size=16).digest())
+        with self._lock:
+            known = self._known.get(key)
+            if known is not None:
+                self._known.move_to_end(key)
+                return known
+        found = _flaws(_tree(grammar, source), source)
+        with self._lock:
+            self._known[key] = found
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        return found
+
+
+class SyntaxOf:
+    """The syntax of one file's language; of one without a grammar nothing is known."""
+
+    def __init__(self, checks: SyntaxChecks, grammar: str) -> None:
+        self._checks = checks
+        self._grammar = grammar
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self._grammar)
+
+    @property
+    def reads_fences(self) -> bool:
+        """A code fence is a string or a command to this grammar, though no program means it."""
+        return self._grammar in _QUOTES_WITH_BACKTICKS
+
+    def new_problems(self, text: str, spans: Sequence[Span]) -> tuple[Problem, ...] | None:
+        """What these changes break in `text`; None: it was not looked at."""
+        from tools.filemap.watch import Overtime  # noqa: PLC0415  (parsers, at the first edit)
+
+        if not self._grammar:
+            return None
+        made = spliced(text, spans)
+        after = made.encode("utf-8", "surrogatepass")
+        if len(after) > MAX_BYTES:
+            return None
+        had_flaws = False
+        try:
+            now = self._checks.flaws(self._grammar, after)
+            if now:
+                before = text.encode("utf-8", "surrogatepass")
+                then = self._checks.flaws(self._grammar, before) if len(before) <= MAX_BYTES else None
+                if then is None:
+                    return None
+                had_flaws = bool(then)
+                now = _added(then, now, _shifts(text, spans))
+        except (Overtime, LookupError, OSError):
+            return None
+        if now:
+            return tuple(_problem(flaw, after, is_first=not had_flaws) for flaw in now)
+        if self._grammar == "python" and (found := python_error(text, made, spans)):
+            return (Problem(line=found[0], words=found[1]),)
+        return ()
+
+
+def _tree(grammar: str, source: bytes) -> "Tree":
+    from tools.filemap.parsing import grammar_of, parse  # noqa: PLC0415  (parsers, at the first edit)
+    from tools.filemap.watch import Deadline  # noqa: PLC0415  (the same)
+
+    return parse(grammar_of(grammar), source, Deadline(_SECONDS))
+
+
+def _flaws(tree: "Tree", source: bytes) -> tuple[Flaw, ...]:
+    """Only what says that it has an error is looked into."""
+    found: list[Flaw] = []
+    waiting = [tree.root_node] if tree.root_node.has_error else []
+    while waiting and len(found) < _MAX_FLAWS:
+        node = waiting.pop()
+        if node.is_missing:
+            found.append(Flaw(node.start_byte, node.end_byte, f"missing {_quoted(node.type)}"))
+        elif node.is_error and node.parent is not None:
+            found.append(Flaw(node.start_byte, node.end_byte, f"unexpected {_said(source, node.start_byte)}"))
+        else:
+            children = [
+                child for child in node.children if child.has_error or child.is_error or child.is_missing
+            ]
+            waiting.extend(reversed(children))
+            if not children:
+                found.append(Flaw(node.start_byte, node.end_byte, "what stands here cannot be read"))
+    return tuple(found)
+
+
+def _said(source: bytes, start: int) -> str:
+    words = source[start : start + 4 * _MAX_WORDS].decode("utf-8", "replace").split(maxsplit=1)
+    return _quoted(words[0][:_MAX_WORDS]) if words else "end of the file"
+
+
+def _quoted(text: str) -> str:
+    return f'"{visible(text)}"'
+
+
+def _shifts(text: str, spans: Sequence[Span]) -> list[tuple[int, int, int]]:
+    """For each change where it begins and ends in the old bytes, and by how much it is longer."""
+    if text.isascii():
+        return [
+            (span.start, span.end, len(_bytes(span.new_text)) - (span.end - span.start)) for span in spans
+        ]
+    out: list[tuple[int, int, int]] = []
+    position = at = 0
+    for span in spans:
+        at += len(_bytes(text[position : span.start]))
+        length = len(_bytes(text[span.start : span.end]))
+        out.append((at, at + length, len(_bytes(span.new_text)) - length))
+        at, position = at + length, span.end
+    return out
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _added(
+    then: Sequence[Flaw], now: Sequence[Flaw], shifts: Sequence[tuple[int, int, int]]
+) -> tuple[Flaw, ...]:
+    """Those of now that none of then explains. Where there were some, only what makes them more counts."""
+    if not then:
+        return tuple(now)
+    if len(now) <= len(then):
+        return ()
+    moved = sorted((_moved(flaw.start, shifts), _moved(flaw.end, shifts)) for flaw in then)
+    starts = [start for start, _ in moved]
+    furthest: list[int] = []
+    for _, end in moved:
+        furthest.append(max(end, furthest[-1] if furthest else 0))
+    fresh: list[Flaw] = []
+    for flaw in now:
+        index = bisect.bisect_right(starts, flaw.end + 1) - 1
+        if index < 0 or furthest[index] < flaw.start - 1:
+            fresh.append(flaw)
+    return tuple(fresh)
+
+
+def _moved(position: int, shifts: Sequence[tuple[int, int, int]]) -> int:
+    by = 0
+    for start, end, longer in shifts:
+        if position >= end:
+            by += longer
+        elif position > start:
+            return start + by
+    return position + by
+
+
+def _problem(flaw: Flaw, source: bytes, *, is_first: bool) -> Problem:
+    start = flaw.start
+    rest = source[start : flaw.end or start]
+    start += len(rest) - len(rest.lstrip())
+    return Problem(line=source.count(b"\n", 0, start) + 1, words=flaw.words, is_first=is_first)

@@ -1,0 +1,145 @@
+"""A file's text as edits see it, and back to bytes with everything kept that an edit does not change: encoding, byte
+order mark, each line's ending. Where edits go is the business of the dialects."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+from tools.base import ToolError
+from tools.edits.matching import Document, Span
+from tools.files.encoding import UTF8, Encoding, detect
+from tools.text import one_line
+
+
+class Editable(Protocol):
+    """What can be edited: a text with line feeds only, and the bytes that come of changes in it."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def raw(self) -> str:
+        """With the line endings that it has."""
+        ...
+
+    @property
+    def is_as_stored(self) -> bool:
+        """False: `text` is what `read` makes of the file."""
+        ...
+
+    def adapted(self, text: str) -> str:
+        """What a model wrote, with the line feeds of `text`."""
+        ...
+
+    def data_with(self, spans: Sequence[Span], path: str) -> bytes:
+        """Spans in order, not overlapping. Raises `ToolError`."""
+        ...
+
+
+class FileText(msgspec.Struct, frozen=True, kw_only=True):
+    """A decoded file with line feeds only."""
+
+    text: str
+    raw: str
+    encoding: Encoding
+    endings: Literal["lf", "crlf", "cr", "mixed"]
+
+    @property
+    def is_as_stored(self) -> bool:
+        return True
+
+    def adapted(self, text: str) -> str:
+        text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+        return text.replace("\r", "\n") if self.endings == "cr" else text
+
+    def data_with(self, spans: Sequence[Span], path: str) -> bytes:
+        try:
+            return self.encoding.encode(_with_endings(self, spans))
+        except UnicodeEncodeError as problem:
+            raise ToolError(
+                f"{one_line(path)} is encoded in {self.encoding.name}, which has no "
+                f"{problem.object[problem.start]!r}. Nothing was changed. Use other characters, or convert the "
+                "file first."
+            ) from None
+
+
+def read_text(data: bytes, path: str) -> FileText:
+    encoding = detect(data[: 256 * 1024], is_whole=len(data) <= 256 * 1024)
+    if encoding is None:
+        raise ToolError(
+            f"{one_line(path)} is a binary file. Only text can be edited; use bash for anything else."
+        )
+    try:
+        raw = encoding.decode(data)
+    except UnicodeDecodeError:
+        encoding = UTF8
+        raw = encoding.decode(data)
+    if "\r" not in raw:
+        return FileText(text=raw, raw=raw, encoding=encoding, endings="lf")
+    if "\n" not in raw:
+        return FileText(text=raw.replace("\r", "\n"), raw=raw, encoding=encoding, endings="cr")
+    crlf = raw.count("\r\n")
+    endings = "crlf" if crlf == raw.count("\n") else "mixed" if crlf else "lf"
+    return FileText(text=raw.replace("\r\n", "\n"), raw=raw, encoding=encoding, endings=endings)
+
+
+def spliced(text: str, spans: Sequence[Span]) -> str:
+    parts: list[str] = []
+    position = 0
+    for span in spans:
+        parts += (text[position : span.start], span.new_text)
+        position = span.end
+    return "".join([*parts, text[position:]])
+
+
+def in_order(document: Document, found: Sequence[Sequence[Span]], path: str) -> list[Span]:
+    """The places of each edit, from the first to the last. Raises `ToolError` where two meet."""
+    placed = sorted(
+        ((span.start, span.end, number, span) for number, spans in enumerate(found, 1) for span in spans),
+        key=lambda one: one[:3],
+    )
+    for (_, end, before, _), (start, _, after, _) in itertools.pairwise(placed):
+        if start < end:
+            raise ToolError(
+                f"Edits {before} and {after} overlap in {one_line(path)} (line {document.line_of(start)}). "
+                "Merge them into one edit. Nothing was changed."
+            )
+    return [span for *_, span in placed]
+
+
+def _with_endings(file: FileText, spans: Sequence[Span]) -> str:
+    """The edited text with the line endings that the file has."""
+    if file.endings == "mixed":
+        return _with_mixed_endings(file, spans)
+    text = spliced(file.text, spans)
+    if file.endings == "crlf":
+        return text.replace("\n", "\r\n")
+    return text.replace("\n", "\r") if file.endings == "cr" else text
+
+
+def _with_mixed_endings(file: FileText, spans: Sequence[Span]) -> str:
+    """Each kept line keeps its own; a new one takes that of the line whose place it has, else of the one before."""
+    endings = ["\r\n" if line.endswith("\r") else "\n" for line in file.raw.split("\n")[:-1]]
+    usual = max(("\n", "\r\n"), key=endings.count)
+    out: list[str] = []
+    line = position = 0
+
+    def put(text: str, first: int, last: int) -> None:
+        parts = text.split("\n")
+        for offset, part in enumerate(parts[:-1]):
+            index = min(first + offset, last - 1) if last > first else first - 1
+            out.append(part + (endings[index] if 0 <= index < len(endings) else usual))
+        out.append(parts[-1])
+
+    for span in spans:
+        kept = file.text[position : span.start]
+        after = line + kept.count("\n")
+        put(kept, line, after)
+        last = after + file.text.count("\n", span.start, span.end)
+        put(span.new_text, after, last)
+        line, position = last, span.end
+    rest = file.text[position:]
+    put(rest, line, line + rest.count("\n"))
+    return "".join(out)

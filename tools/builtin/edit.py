@@ -65,7 +65,7 @@ def edit_tool() -> Tool:
         prepare=_prepare,
         run=_run,
         show=_show,
-        snippet="Make precise changes in files",
+        snippet="Make precise changes in a file",
         guidelines=(
             "Keep oldText as short as is unique, and merge changes that touch or are near each other into one edit",
         ),

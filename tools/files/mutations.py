@@ -159,21 +159,34 @@ class MutationQueue:
         self, paths: Sequence[str], call_id: str, compute: Compute
     ) -> tuple[AppliedChange | None, ...]:
         states = [self._state(path) for path in paths]
+        is_asked = self.before_change is not None
+        missing = [
+            self._missing_folders(path) if state is None and is_asked else ()
+            for path, state in zip(paths, states, strict=True)
+        ]
         contents = compute(states)
         made: dict[int, AppliedChange] = {}
         try:
             for number in sorted(range(len(paths)), key=lambda number: paths[number]):
                 content = contents[number]
                 if content is not None:
-                    made[number] = self._write(paths[number], call_id, states[number], content)
+                    made[number] = self._write(
+                        paths[number], call_id, states[number], missing[number], content
+                    )
         except BaseException:
             for number in made:
                 self._put_back(paths[number], states[number])
             raise
         return tuple(made.get(number) for number in range(len(paths)))
 
-    def _write(self, path: str, call_id: str, state: FileState | None, content: NewContent) -> AppliedChange:
-        missing = self._missing_folders(path) if state is None and self.before_change is not None else ()
+    def _write(
+        self,
+        path: str,
+        call_id: str,
+        state: FileState | None,
+        missing: tuple[str, ...],
+        content: NewContent,
+    ) -> AppliedChange:
         before_hash = content_hash(state.data) if state else None
         after_hash = content_hash(content.data) if content.data is not None else None
         if self.before_change is not None:

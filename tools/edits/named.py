@@ -16,9 +16,14 @@ def named_paths(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     if isinstance(path, str):
         found[path] = None
     for name in ("edits", "changes"):
-        parts: Json = arguments.get(name)
-        for part in parts if isinstance(parts, list) else []:
-            own: Json = part.get("path") if isinstance(part, dict) else None
+        for part in parts_of(arguments, name):
+            own: Json = part.get("path")
             if isinstance(own, str):
                 found[own] = None
     return tuple(found)
+
+
+def parts_of(arguments: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """The objects of a list; of one that still streams in, those that are there."""
+    found: Json = arguments.get(name)
+    return [part for part in found if isinstance(part, dict)] if isinstance(found, list) else []

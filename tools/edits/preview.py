@@ -5,6 +5,7 @@ from typing import Any
 
 from tools.base import ToolError
 from tools.edits.matching import Document
+from tools.edits.named import parts_of
 from tools.edits.replacing import Edit, replaced
 from tools.edits.shown import Shown
 from tools.edits.texts import FileText, in_order, spliced
@@ -14,11 +15,8 @@ from tools.results import Json
 
 def edits_of(arguments: Mapping[str, Any], path: str | None = None) -> tuple[Edit, ...]:
     """Those whose texts are whole; with `path` only those of that file."""
-    parts: Json = arguments.get("edits")
     found: list[Edit] = []
-    for part in parts if isinstance(parts, list) else []:
-        if not isinstance(part, dict):
-            continue
+    for part in parts_of(arguments, "edits"):
         old: Json = part.get("oldText")
         new: Json = part.get("newText")
         own: Json = part.get("path") or arguments.get("path")

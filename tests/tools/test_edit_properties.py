@@ -12,7 +12,7 @@ from tools.base import ToolError
 from tools.edits.diffs import diff_texts, split_lines
 from tools.edits.editing import apply_edits
 from tools.edits.replacing import Edit
-from tools.edits.shown import Shown
+from tools.edits.shown import ShownLines
 from tools.edits.syntax import SyntaxChecks, SyntaxOf
 
 WORDS = st.text(st.sampled_from("abcé漢😀()=;'\"- "), min_size=0, max_size=8)
@@ -79,9 +79,9 @@ def test_an_edit_equals_the_reference_model(
     content = raw.encode(encoding)
     if is_broken:
         with pytest.raises(ToolError):
-            apply_edits(content, tuple(edits), "f", Shown(lines=dict(enumerate(lines, 1))), unread)
+            apply_edits(content, tuple(edits), "f", ShownLines(lines=dict(enumerate(lines, 1))), unread)
         return
-    edited = apply_edits(content, tuple(edits), "f", Shown(lines=dict(enumerate(lines, 1))), unread)
+    edited = apply_edits(content, tuple(edits), "f", ShownLines(lines=dict(enumerate(lines, 1))), unread)
     wanted = "".join(line + ending for line, ending in expected)
     if how == "indent":  # new lines lose the shift that the old ones had
         wanted = wanted.replace("    N", "N")

@@ -8,12 +8,12 @@ import msgspec
 
 from tools.arguments import text_argument
 from tools.base import Tool, ToolContext, ToolError
-from tools.edits.applying import Make, Target, edit_files, result_of, target_of
+from tools.edits.applying import EditedFile, Make, edit_files, result_of, target_of
 from tools.edits.card import edit_card
 from tools.edits.diffs import diff_texts
 from tools.edits.editing import Edited, apply_edits
 from tools.edits.replacing import Edit
-from tools.edits.shown import Shown
+from tools.edits.shown import ShownLines
 from tools.edits.syntax import SyntaxOf
 from tools.files.places import touched
 from tools.results import Card, Json, ToolResult
@@ -108,7 +108,7 @@ def _prepare(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _run(arguments: EditArguments, context: ToolContext) -> ToolResult:
-    jobs: dict[str, tuple[Target, list[Edit]]] = {}
+    jobs: dict[str, tuple[EditedFile, list[Edit]]] = {}
     for raw, edits in arguments.by_path().items():
         if not raw.strip():
             raise ToolError("The path is empty. Pass the file to edit.")
@@ -120,7 +120,7 @@ async def _run(arguments: EditArguments, context: ToolContext) -> ToolResult:
 
 
 def _replaces(edits: list[Edit]) -> Make:
-    def make(target: Target, data: bytes, shown: Shown, syntax: Callable[[str], SyntaxOf]) -> Edited:
+    def make(target: EditedFile, data: bytes, shown: ShownLines, syntax: Callable[[str], SyntaxOf]) -> Edited:
         return apply_edits(data, edits, target.shown, shown, syntax, is_notebook=target.is_notebook)
 
     return make

@@ -11,7 +11,7 @@ import msgspec
 
 from tools.base import ToolContext
 from tools.edits.editing import Edited
-from tools.edits.shown import Shown
+from tools.edits.shown import ShownLines
 from tools.edits.syntax import SyntaxOf
 from tools.files.failures import file_error
 from tools.files.mutations import AppliedChange, FileState, NewContent
@@ -22,7 +22,7 @@ from tools.text import one_line, visible
 from tools.workspace import Workspace, workspace_of
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class EditedFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file that is to be edited."""
 
     path: str
@@ -35,23 +35,23 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     is_notebook: bool
 
 
-Make = Callable[[Target, bytes, Shown, Callable[[str], SyntaxOf]], Edited]
+Make = Callable[[EditedFile, bytes, ShownLines, Callable[[str], SyntaxOf]], Edited]
 """What an edit makes of a file's bytes; the last gives the check of syntax for a text of it."""
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
-    target: Target
+    target: EditedFile
     edited: Edited
 
 
-async def target_of(raw: str, context: ToolContext) -> Target:
+async def target_of(raw: str, context: ToolContext) -> EditedFile:
     workspace = workspace_of(context)
 
-    def found() -> Target:
+    def found() -> EditedFile:
         path = locate(workspace, raw, context)
         real = workspace.files.real_path(path)
         is_notebook = path.lower().endswith(".ipynb")
-        return Target(
+        return EditedFile(
             path=path,
             real=real,
             shown=display(path, context.cwd),
@@ -67,7 +67,7 @@ def notebook_key(real: str) -> str:
     return f"{real}\0cells"
 
 
-async def edit_files(context: ToolContext, jobs: Sequence[tuple[Target, Make]]) -> tuple[Done, ...]:
+async def edit_files(context: ToolContext, jobs: Sequence[tuple[EditedFile, Make]]) -> tuple[Done, ...]:
     """Raises `ToolError`, with every file as it was."""
     workspace = workspace_of(context)
     made: list[Edited] = []
@@ -96,12 +96,12 @@ async def edit_files(context: ToolContext, jobs: Sequence[tuple[Target, Make]]) 
     return done
 
 
-def shown_of(workspace: Workspace, target: Target) -> Shown:
+def shown_of(workspace: Workspace, target: EditedFile) -> ShownLines:
     cache = workspace.read_cache
-    return Shown(lines=dict(cache.lines(target.key)), sent=cache.sent(target.real))
+    return ShownLines(lines=dict(cache.lines(target.key)), sent=cache.sent(target.real))
 
 
-def _syntax_of(workspace: Workspace, target: Target) -> Callable[[str], SyntaxOf]:
+def _syntax_of(workspace: Workspace, target: EditedFile) -> Callable[[str], SyntaxOf]:
     name = "" if target.is_notebook else target.path
     return lambda text: workspace.syntax.of(name, text)
 

@@ -13,7 +13,7 @@ import msgspec
 from tools.base import ToolError
 from tools.edits.matching import Document, Span
 from tools.edits.replacing import LEFT_OUT
-from tools.edits.syntax import Problem
+from tools.edits.syntax import NewFlaw
 from tools.limits import clip_line
 from tools.patterns import late
 from tools.text import one_line, visible
@@ -39,14 +39,14 @@ class SyntaxCheck(Protocol):
         """It takes a code fence for code."""
         ...
 
-    def new_problems(self, text: str, spans: Sequence[Span]) -> tuple[Problem, ...] | None: ...
+    def new_problems(self, text: str, spans: Sequence[Span]) -> tuple[NewFlaw, ...] | None: ...
 
 
 class Linted(msgspec.Struct, frozen=True, kw_only=True):
     spans: tuple[Span, ...]
     notes: tuple[str, ...] = ()
     """What was left out of the new texts."""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[NewFlaw, ...] = ()
     is_checked: bool = False
 
 
@@ -217,7 +217,7 @@ _NAMES_THE_REST: Final = late(
 )
 
 
-def told(problems: Sequence[Problem], text: str) -> str:
+def told(problems: Sequence[NewFlaw], text: str) -> str:
     """The words for errors that were written, with the rows around them."""
     lines = text.split("\n")
     out: list[str] = []

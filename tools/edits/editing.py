@@ -12,7 +12,7 @@ from tools.edits.diffs import Diff, diff_spans
 from tools.edits.matching import Document, Strategy
 from tools.edits.notebooks import are_raw, notebook_text
 from tools.edits.replacing import Edit, Placed, replaced
-from tools.edits.shown import Shown
+from tools.edits.shown import ShownLines
 from tools.edits.texts import Editable, in_order, read_text, spliced
 
 _HOW: dict[Strategy, str] = {
@@ -62,7 +62,7 @@ def apply_edits(
     data: bytes,
     edits: Sequence[Edit],
     path: str,
-    shown: Shown,
+    shown: ShownLines,
     syntax: Callable[[str], SyntaxCheck],
     *,
     is_notebook: bool = False,

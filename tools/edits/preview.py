@@ -7,7 +7,7 @@ from tools.base import ToolError
 from tools.edits.matching import Document
 from tools.edits.named import parts_of
 from tools.edits.replacing import Edit, replaced
-from tools.edits.shown import Shown
+from tools.edits.shown import ShownLines
 from tools.edits.texts import FileText, in_order, spliced
 from tools.files.encoding import UTF8
 from tools.results import Json
@@ -28,7 +28,7 @@ def edits_of(arguments: Mapping[str, Any], path: str | None = None) -> tuple[Edi
 def edited_text(arguments: Mapping[str, Any], text: str, path: str) -> str | None:
     """None: it would be refused."""
     target = FileText(text=text, raw=text, encoding=UTF8, endings="lf")
-    shown = Shown(lines=dict(enumerate(text.split("\n"), 1)))
+    shown = ShownLines(lines=dict(enumerate(text.split("\n"), 1)))
     try:
         own = arguments.get("path")
         placed = replaced(target, edits_of(arguments, own if isinstance(own, str) else None), path, shown)

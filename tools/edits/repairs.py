@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from tools.edits.matching import Document, Span, Strategy, find_strict, kept_lines
-from tools.edits.shown import Shown
+from tools.edits.shown import ShownLines
 from tools.patterns import late
 
 _NUMBERED: Final = late(r"[ \t]*(\d{1,7})(?:[a-z]{2}(?=\|))?([:|→\t])")
@@ -19,7 +19,7 @@ _ENTITY: Final = late(r"&(?:lt|gt|amp|quot|apos|#39|#x27);")
 _ESCAPED: Final[Mapping[str, str]] = {"n": "\n", "r": "", "t": "\t"}
 _HEAD: Final = late(r"^(?:@@(?: |$)|--- \S)", re.MULTILINE)
 
-Reading = Callable[[Document, str, str, Shown], "Sequence[Span] | None"]
+Reading = Callable[[Document, str, str, ShownLines], "Sequence[Span] | None"]
 
 
 def readings() -> tuple[Reading, ...]:
@@ -27,7 +27,7 @@ def readings() -> tuple[Reading, ...]:
     return (without_numbers, with_escapes_undone, with_entities_undone, at_the_end_of_the_file, as_diff)
 
 
-def without_numbers(document: Document, old: str, new: str, shown: Shown) -> Sequence[Span] | None:
+def without_numbers(document: Document, old: str, new: str, shown: ShownLines) -> Sequence[Span] | None:
     """Every line of it begins with its number, and it does stand there, or did when it was shown."""
     old_lines = old.removesuffix("\n").split("\n")
     first = _first_number(old_lines)
@@ -114,7 +114,7 @@ def _whole_lines(
     return [Span(start=start, end=end, new_text="\n".join(kept + tail), strategy="line-numbers")]
 
 
-def with_escapes_undone(document: Document, old: str, new: str, shown: Shown) -> Sequence[Span] | None:
+def with_escapes_undone(document: Document, old: str, new: str, shown: ShownLines) -> Sequence[Span] | None:
     """It was escaped once more than it should: line feeds, tabs, quotes; with real line feeds in it, quotes alone."""
     if "\\" not in old:
         return None
@@ -130,7 +130,7 @@ def with_escapes_undone(document: Document, old: str, new: str, shown: Shown) ->
     return _exactly(document, plain, undone(new) if is_escaped_too else new, "escapes")
 
 
-def with_entities_undone(document: Document, old: str, new: str, shown: Shown) -> Sequence[Span] | None:
+def with_entities_undone(document: Document, old: str, new: str, shown: ShownLines) -> Sequence[Span] | None:
     """`&lt;` for `<`, one level."""
     if not _ENTITY.search(old):
         return None
@@ -142,7 +142,9 @@ def with_entities_undone(document: Document, old: str, new: str, shown: Shown) -
     return _exactly(document, undone(old), undone(new) if is_escaped_too else new, "entities")
 
 
-def at_the_end_of_the_file(document: Document, old: str, new: str, shown: Shown) -> Sequence[Span] | None:
+def at_the_end_of_the_file(
+    document: Document, old: str, new: str, shown: ShownLines
+) -> Sequence[Span] | None:
     """One line feed more than the file has at its end."""
     text = document.text
     bare = old[:-1]
@@ -160,7 +162,7 @@ def is_diff(text: str) -> bool:
     return _HEAD.search(text) is not None and bool(hunks_of(text))
 
 
-def as_diff(document: Document, old: str, new: str, shown: Shown) -> Sequence[Span] | None:
+def as_diff(document: Document, old: str, new: str, shown: ShownLines) -> Sequence[Span] | None:
     """A unified diff in the place of the old text: each hunk where its context stands, whatever its numbers say."""
     hunks = hunks_of(old) if _HEAD.search(old) else None
     if not hunks:

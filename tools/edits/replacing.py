@@ -21,7 +21,7 @@ from tools.edits.matching import (
 )
 from tools.edits.nearmiss import explain_miss
 from tools.edits.repairs import is_diff, readings
-from tools.edits.shown import Shown
+from tools.edits.shown import ShownLines
 from tools.edits.texts import Editable
 from tools.patterns import late
 from tools.text import one_line
@@ -51,7 +51,7 @@ class Placed(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be told of it."""
 
 
-def replaced(target: Editable, edits: Sequence[Edit], path: str, shown: Shown) -> Placed:
+def replaced(target: Editable, edits: Sequence[Edit], path: str, shown: ShownLines) -> Placed:
     """Raises `ToolError` for an edit that has no place, or more than one."""
     return _Replacing(target, edits, path, shown).placed()
 
@@ -59,7 +59,7 @@ def replaced(target: Editable, edits: Sequence[Edit], path: str, shown: Shown) -
 class _Replacing:
     """The edits of one file while their places are looked for."""
 
-    def __init__(self, target: Editable, edits: Sequence[Edit], path: str, shown: Shown) -> None:
+    def __init__(self, target: Editable, edits: Sequence[Edit], path: str, shown: ShownLines) -> None:
         self._target = target
         self._document = Document(target.text)
         self._edits = edits

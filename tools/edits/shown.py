@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class ShownLines(msgspec.Struct, frozen=True, kw_only=True):
     """Lines by their number, from 1, and the edits that this session made already."""
 
     lines: Mapping[int, str] = {}
@@ -24,4 +24,4 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-NOTHING_SHOWN = Shown()
+NOTHING_SHOWN = ShownLines()

@@ -45,7 +45,7 @@ class Flaw(msgspec.Struct, frozen=True, gc=False):
     words: str
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
+class NewFlaw(msgspec.Struct, frozen=True, kw_only=True):
     """A flaw that an edit made."""
 
     line: int
@@ -102,7 +102,7 @@ class SyntaxOf:
         """A code fence is a string or a command to this grammar, though no program means it."""
         return self._grammar in _QUOTES_WITH_BACKTICKS
 
-    def new_problems(self, text: str, spans: Sequence[Span]) -> tuple[Problem, ...] | None:
+    def new_problems(self, text: str, spans: Sequence[Span]) -> tuple[NewFlaw, ...] | None:
         """What these changes break in `text`; None: it was not looked at."""
         from tools.filemap.watch import Overtime  # noqa: PLC0415  (parsers, at the first edit)
 
@@ -127,7 +127,7 @@ class SyntaxOf:
         if now:
             return tuple(_problem(flaw, after, is_first=not had_flaws) for flaw in now)
         if self._grammar == "python" and (found := python_error(text, made, spans)):
-            return (Problem(line=found[0], words=found[1]),)
+            return (NewFlaw(line=found[0], words=found[1]),)
         return ()
 
 
@@ -218,8 +218,8 @@ def _moved(position: int, shifts: Sequence[tuple[int, int, int]]) -> int:
     return position + by
 
 
-def _problem(flaw: Flaw, source: bytes, *, is_first: bool) -> Problem:
+def _problem(flaw: Flaw, source: bytes, *, is_first: bool) -> NewFlaw:
     start = flaw.start
     rest = source[start : flaw.end or start]
     start += len(rest) - len(rest.lstrip())
-    return Problem(line=source.count(b"\n", 0, start) + 1, words=flaw.words, is_first=is_first)
+    return NewFlaw(line=source.count(b"\n", 0, start) + 1, words=flaw.words, is_first=is_first)

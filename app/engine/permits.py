@@ -28,8 +28,8 @@ from app.values.content import ToolCall
 from app.values.events import Approval, EntryAppended, JudgedPart, OfferedRule, QuestionAsked
 from app.values.unable import Unable
 from tools.base import Tool, ToolError
-from tools.edits.named import EDITING, named_paths
-from tools.files.paths import absolute, resolve
+from tools.edits.named import files_meant
+from tools.files.paths import absolute
 from tools.files.places import exists
 from tools.running.shell import SpawnHook, SpawnPlan
 from tools.workspace import Workspace
@@ -41,7 +41,6 @@ ONCE, DENY = "Allow once", "Deny"
 _ALWAYS = "Always in this session: "
 _KEPT = 200
 _MOST_TEXT = 4_000
-_WITH_PATHS = frozenset({"read", "edit", "write", "grep", "find", "ls"})
 
 
 class GateStanding(msgspec.Struct, frozen=True, kw_only=True):
@@ -250,16 +249,7 @@ class Permits:
 
     def _paths(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         """As the tool reads its arguments: with `@`, quotes, `~`, and the spellings that it tries."""
-        if name not in _WITH_PATHS:
-            return ()
-        raws = named_paths(arguments) if name in EDITING else (arguments.get("path"),)
-        named = [raw for raw in raws if isinstance(raw, str) and raw.strip()]
-        if not named:
-            return (str(self._workspace.cwd),)
-        found = (
-            resolve(raw, self._workspace.cwd, lambda path: exists(self._workspace, path)) for raw in named
-        )
-        return tuple(dict.fromkeys(found))
+        return files_meant(name, arguments, self._workspace.cwd, lambda path: exists(self._workspace, path))
 
     # Asking
 

@@ -1,12 +1,27 @@
-"""Which files a call of an editing tool names in its arguments, as far as those alone tell."""
+"""Which files a call names in its arguments, as far as those alone tell."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+from tools.files.paths import resolve
 from tools.results import Json
 
 EDITING = frozenset({"edit"})
-"""The tools that go by this."""
+"""Tools that name several files."""
+_WITH_PATHS = frozenset({*EDITING, "read", "write", "grep", "find", "ls"})
+
+
+def files_meant(
+    tool: str, arguments: Mapping[str, Any], cwd: Path, exists: Callable[[str], bool]
+) -> tuple[str, ...]:
+    """Absolute, as the tool reads them; the folder, where it names none; nothing, if it names no files at all."""
+    if tool not in _WITH_PATHS:
+        return ()
+    path: Json = arguments.get("path")
+    raws = named_paths(arguments) if tool in EDITING else (path,)
+    named = [raw for raw in raws if isinstance(raw, str) and raw.strip()]
+    return tuple(dict.fromkeys(resolve(raw, cwd, exists) for raw in named)) or (str(cwd),)
 
 
 def named_paths(arguments: Mapping[str, Any]) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.tools.conftest import Hands
-from tests.tools.mistakes import IF, MISTAKES, NUMBERED, PYTHON, Mistake, swap
+from tests.tools.mistaken_files import PYTHON
+from tests.tools.mistakes import IF, MISTAKES, NUMBERED, Mistake, swap
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=[mistake.what for mistake in MISTAKES])

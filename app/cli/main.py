@@ -1,5 +1,6 @@
 """The command line's way: words → options → session → face. Each step imports what it needs and no more."""
 
+import gc
 import os
 import sys
 
@@ -72,6 +73,8 @@ def _run(words: list[str]) -> int:
 
 
 def _started(words: list[str], held: "HeldTerminal | None") -> int:
+    # Imports make much and throw nothing away. Who lives longer than a start begins to collect in time.
+    gc.disable()
     _keep_to_itself(words)
     # Help and usage errors need the flags' table only.
     from app.cli.flags import help_text  # noqa: PLC0415
@@ -79,6 +82,7 @@ def _started(words: list[str], held: "HeldTerminal | None") -> int:
 
     subcommand = _subcommand(words)
     if subcommand is not None:
+        gc.enable()
         return subcommand(words[1:])
     options = options_from(words)
     if options.version:

@@ -16,13 +16,15 @@ Face = Literal["tui", "print", "json", "rpc"]
 
 
 def start(options: Options, held: HeldTerminal | None = None) -> int:
-    """`held`: the terminal, when its launch frame is on it."""
+    """`held`: the terminal, when its launch frame is on it. Nothing has been collected so far (`gc`)."""
     if options.safe and options.extension_flags:
         raise UsageError(f"Unknown option: --{next(iter(options.extension_flags))}. See bayou --help.")
     if options.cwd is not None:
         enter(options.cwd)
     paths = Paths.from_env(os.environ, current_folder())
     options = said_in(options, paths.cwd)
+    if options.list_models or options.export is not None:
+        gc.enable()
     if options.list_models:
         from app.cli.list_models import list_models  # noqa: PLC0415  (the catalogue is not needed elsewhere)
 
@@ -38,8 +40,6 @@ def start(options: Options, held: HeldTerminal | None = None) -> int:
             "Use --continue for the latest session, or --session FILE|ID."
         )
     if face == "tui":
-        # Imports make much and throw nothing away; the first paint is not the time to look for garbage.
-        gc.disable()
         # The terminal is asked for its size; the environment's word would come first, and follows no resize.
         for name in ("COLUMNS", "LINES"):
             os.environ.pop(name, None)
@@ -52,8 +52,8 @@ def start(options: Options, held: HeldTerminal | None = None) -> int:
             return run_tui(options, paths, held)
         finally:
             held.end()
-    if face != "rpc":
-        gc.disable()  # until the run proves to be a long one (`headless`)
+    if face == "rpc":
+        gc.enable()  # the full screen begins behind its first paint, the others when a run proves long
     from app.cli.headless import run_headless  # noqa: PLC0415  (what the other faces share)
 
     return asyncio.run(run_headless(options, paths, face))

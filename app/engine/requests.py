@@ -20,6 +20,7 @@ from app.engine.held_back import HeldBack
 from app.engine.hooks import Hooks
 from app.engine.opinions import RequestIds
 from app.engine.options import SessionOptions
+from app.engine.request_head import RequestHead, RequestHeads
 from app.engine.telling import Telling
 from app.engine.toolbox import Toolbox
 from app.providers.contract import AssistantStream, Context, Credential, RequestHooks
@@ -74,6 +75,7 @@ class Requests:
         self._request_of_message: dict[str, str] = {}
         self._kept = Kept()
         self._held_back = HeldBack()
+        self._heads = RequestHeads()
         self._current: str | None = None
         """The request whose answer is arriving and has not been seen as delivered."""
 
@@ -82,6 +84,10 @@ class Requests:
     def sections(self) -> dict[str, str]:
         """The system prompt, as it should be now."""
         return {**self._hooks.sections(self._sections()), **self._conversation.standing}
+
+    def head(self) -> RequestHead:
+        """The system prompt and the tools, as the next request has them."""
+        return self._heads.of(self.sections(), tuple(self._toolbox.active().values()))
 
     def system_update(self) -> SystemMessage | None:
         """What the model has to be told of them that it does not know."""

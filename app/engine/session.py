@@ -3,8 +3,8 @@
 What there is for faces, and nothing else of it:
 
 - `state`: one frozen view of what it is set to and doing (`engine.state`), cheap to read as often as one likes;
-  beside it `messages`, `entries`, `stats`, `context_usage`, `room`, `last_answer`, `cwd`, `sections`, and `log`, the
-  record that is open, for those who are handed the whole of it to read.
+  beside it `messages`, `entries`, `stats`, `context_usage`, `room`, `last_answer`, `cwd`, `sections`, `request_head`,
+  and `log`, the record that is open, for those who are handed the whole of it to read.
 - being heard: `subscribe`, `publish`, `publish_now`, `notify`, `drain`. The end: `announce_end`, `close`.
 - talking: `prompt`, `queue`, `resume`, `retry`, `send`, `wait_for_delivery`, `abort`, `interrupt`, `wait_until_idle`,
   `commands`, `shown_text`. What waits: `waiting`, `put_back`, `take_back`, `switch_queue`, `reorder`, `clear_queues`.
@@ -40,6 +40,7 @@ from app.engine.opinions import Wish
 from app.engine.permits import Permits
 from app.engine.prompts import DeliverAs, Disposition
 from app.engine.publisher import Listener, Pace
+from app.engine.request_head import RequestHead
 from app.engine.restoring import NO_CHOICES, Asked, Choices, PutBack
 from app.engine.state import Room, State, room_of, state_of
 from app.engine.stats import ContextUsage, Stats
@@ -125,6 +126,10 @@ class Session:
     def sections(self) -> Mapping[str, str]:
         """The system prompt's, as the next request has them."""
         return self._made.requests.sections()
+
+    def request_head(self) -> RequestHead:
+        """Prompt and tools of the next request, as JSON; cheap to ask for often."""
+        return self._made.requests.head()
 
     def subscribe(self, listener: Listener, *, pace: Pace | None = None) -> Callable[[], None]:
         """Tells `listener` every event from now on; returns how to stop."""

@@ -37,7 +37,13 @@ def select_model(
     pattern: str, catalogue: ModelCatalogue, credentials: Credentials, provider: str | None = None
 ) -> Selection:
     """The model that `pattern` means. Raises `ModelNotFound`."""
-    for name, level in _readings(pattern):
+    readings = _readings(pattern)
+    for name, level in readings if provider is None else ():
+        # First: reading the lists of all providers costs a start some time and memory.
+        model = _of_its_provider(name, catalogue)
+        if model is not None:
+            return Selection(model=model, thinking=level)
+    for name, level in readings:
         model = _pick(name, catalogue, credentials, provider)
         if model is not None:
             return Selection(model=model, thinking=level)
@@ -96,20 +102,21 @@ def _readings(pattern: str) -> list[tuple[str, ThinkingLevel | None]]:
     return readings
 
 
+def _of_its_provider(name: str, catalogue: ModelCatalogue) -> Model | None:
+    """Of a name as `provider/model`."""
+    prefix, slash, rest = name.partition("/")
+    own = catalogue.models_of(prefix) or catalogue.models_of(prefix.lower()) if slash else ()
+    best = _best(rest, own)
+    return best[0] if best else None
+
+
 def _pick(
     name: str, catalogue: ModelCatalogue, credentials: Credentials, provider: str | None
 ) -> Model | None:
     """None: no model is meant. Raises `ModelNotFound` when several are and nothing tells which."""
     if not name:
         return None
-    pool = catalogue.models_of(provider) if provider else catalogue.models()
-    prefix, slash, rest = name.partition("/")
-    if not provider and slash:
-        own = catalogue.models_of(prefix) or catalogue.models_of(prefix.lower())
-        best = _best(rest, own)
-        if best:
-            return best[0]
-    best = _best(name, pool)
+    best = _best(name, catalogue.models_of(provider) if provider else catalogue.models())
     if not best:
         return None
     makers = list(dict.fromkeys(model.provider for model in best))

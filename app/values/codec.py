@@ -22,7 +22,14 @@ def encode_json(data: Any) -> bytes:
     try:
         return msgspec.json.encode(data)
     except (UnicodeEncodeError, OverflowError):
-        return json.dumps(data, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+        return json.dumps(data, ensure_ascii=True, separators=(",", ":"), default=_parts).encode("ascii")
+
+
+def _parts(data: Any) -> Any:
+    """What stands in the data as JSON already."""
+    if isinstance(data, msgspec.Raw):
+        return decode_json(bytes(data))
+    raise TypeError(f"{type(data).__name__} has no JSON form")
 
 
 def decode_json(line: bytes | str) -> Any:

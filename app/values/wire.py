@@ -20,6 +20,8 @@ PRIVATE = f"*{os.urandom(8).hex()}."
 _RAW = "raw"
 """The field in which an `Unknown…` member keeps what it was made of."""
 
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+
 _chance = os.urandom
 
 
@@ -44,12 +46,15 @@ def new_id() -> str:
 
 def to_wire(value: Plain) -> Any:
     """`value` as plain JSON data (dicts, lists, scalars)."""
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    if isinstance(value, dict):
+        return {key: item if type(item) in _SCALARS else to_wire(item) for key, item in value.items()}
+    if isinstance(value, list | tuple) or kind is Beginning:
+        return [item if type(item) in _SCALARS else to_wire(item) for item in value]
     if isinstance(value, msgspec.Struct):
         return _struct_to_wire(value)
-    if isinstance(value, list | tuple | Beginning):
-        return [to_wire(item) for item in value]
-    if isinstance(value, dict):
-        return {key: to_wire(item) for key, item in value.items()}
     return value
 
 
@@ -128,7 +133,7 @@ def _struct_to_wire(value: msgspec.Struct) -> dict[str, Any]:
         item = getattr(value, field.attribute)
         if item is None and field.omit_none:
             continue
-        out[field.key] = item if isinstance(item, str | int | float) else to_wire(item)
+        out[field.key] = item if type(item) in _SCALARS else to_wire(item)
     extra = getattr(value, "extra", None)
     if extra:
         out.update(extra)

@@ -26,6 +26,26 @@ def load(folder: Path, **env: str) -> ModelCatalogue:
     return ModelCatalogue.load(folder, env=env)
 
 
+class OnlyTheNamed(ModelCatalogue):
+    """Whoever asks for all models reads the lists of all providers."""
+
+    def models(self):
+        raise AssertionError("the lists of all providers were read")
+
+
+@pytest.mark.parametrize(
+    "name", ["anthropic/claude-sonnet-4-5", "anthropic/claude-sonnet-4-5:high", "mine/small"]
+)
+def test_a_model_that_is_named_with_its_provider_is_found_in_one_list(name: str, tmp_path: Path):
+    write(
+        tmp_path,
+        {"providers": {"mine": {"baseUrl": "http://localhost:1/v1", "api": "openai-completions", "apiKey": "k",
+                                "models": [{"id": "small"}]}}},
+    )  # fmt: skip
+    found = select_model(name, OnlyTheNamed.load(tmp_path, env={}), Credentials(tmp_path, {}))
+    assert found.model.key == name.removesuffix(":high")
+
+
 def test_every_bundled_model_is_whole(tmp_path: Path):
     catalogue = load(tmp_path)
     models = catalogue.models()

@@ -4,12 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.agent.prompt import prompt_text
 from app.engine.commands import results
 from app.engine.commands.base import command, for_the_system, without_nothing
 from app.engine.exporting import export_session
 from app.engine.session import Session
-from app.engine.toolbox import declared
 from app.values.messages import AssistantMessage, Message
 from app.values.models import Model, ThinkingLevel
 from app.values.todos import TodoPhase
@@ -18,7 +16,7 @@ from app.values.unable import Unable
 
 @command("What the session is set to and doing")
 async def get_state(session: Session) -> results.State:
-    state = session.state
+    state, head = session.state, session.request_head()
     return without_nothing(
         model=state.model,
         thinkingLevel=state.thinking,
@@ -35,8 +33,8 @@ async def get_state(session: Session) -> results.State:
         messageCount=len(session.messages),
         pendingMessageCount=state.waiting_count,
         todoPhases=session.todos,
-        systemPrompt=prompt_text(session.sections()),
-        tools=declared(session.active_tools()),
+        systemPrompt=head.prompt,
+        tools=head.tools,
     )
 
 

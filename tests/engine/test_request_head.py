@@ -1,0 +1,52 @@
+"""What faces are told of the next request's prompt and tools: as it is now, and the same bytes while it stays so."""
+
+import msgspec
+
+from app.engine.request_head import RequestHead, RequestHeads
+from app.values.codec import decode_json, encode_json
+from tools.base import Tool, ToolContext
+from tools.results import ToolResult, text_result
+
+SECTIONS = {"preamble": "You help.", "cwd": "/here"}
+
+
+async def _done(arguments: object, context: ToolContext) -> ToolResult:
+    return text_result("done")
+
+
+def tool(name: str, description: str = "") -> Tool:
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}}
+    return Tool(name=name, description=description, schema=schema, run=_done)
+
+
+def told(head: RequestHead) -> tuple[str, list[tuple[str, str]]]:
+    tools = decode_json(bytes(head.tools))
+    return decode_json(bytes(head.prompt)), [(each["name"], each["description"]) for each in tools]
+
+
+def test_while_nothing_changes_it_is_made_once():
+    heads, read = RequestHeads(), tool("read")
+    first = heads.of(SECTIONS, (read,))
+    assert heads.of(dict(SECTIONS), (read,)) is first
+    assert told(first) == ("You help.\n\n<cwd>\n/here\n</cwd>", [("read", "")])
+
+
+def test_what_changes_is_told():
+    heads = RequestHeads()
+    sections = dict(SECTIONS)
+    heads.of(sections, (tool("read"),))
+    assert told(heads.of(sections, (tool("read", "Reads."),)))[1] == [("read", "Reads.")]
+    assert told(heads.of(sections, (tool("read"), tool("bash"))))[1] == [("bash", ""), ("read", "")]
+    sections["cwd"] = "/there"  # the same dictionary, changed in its place
+    assert "/there" in told(heads.of(sections, ()))[0]
+    assert told(heads.of({}, ())) == ("", [])
+
+
+def test_it_is_part_of_a_line_also_where_the_line_holds_half_a_character():
+    head = RequestHeads().of(SECTIONS, (tool("read"),))
+    line = encode_json({"sessionName": "half \ud83d", "systemPrompt": head.prompt, "tools": head.tools})
+    found = decode_json(line)
+    assert found["sessionName"] == "half \ud83d"
+    assert found["systemPrompt"].startswith("You help.")
+    assert found["tools"][0]["parameters"]["properties"] == {"path": {"type": "string"}}
+    assert isinstance(head.tools, msgspec.Raw)

@@ -46,15 +46,16 @@ def new_id() -> str:
 
 def to_wire(value: Plain) -> Any:
     """`value` as plain JSON data (dicts, lists, scalars)."""
-    kind = type(value)
-    if kind in _SCALARS:
+    if type(value) in _SCALARS:
         return value
     if isinstance(value, dict):
         return {key: item if type(item) in _SCALARS else to_wire(item) for key, item in value.items()}
-    if isinstance(value, list | tuple) or kind is Beginning:
+    if isinstance(value, list | tuple):
         return [item if type(item) in _SCALARS else to_wire(item) for item in value]
     if isinstance(value, msgspec.Struct):
         return _struct_to_wire(value)
+    if isinstance(value, Beginning):
+        return [to_wire(item) for item in value]
     return value
 
 
